@@ -1,0 +1,38 @@
+"""Agents by id. Importing this module imports none of them."""
+
+from __future__ import annotations
+
+from ..core.registry import Factory, Registry
+
+AGENTS = Registry("agent")
+
+_TABULAR = "kousoku.agents.tabular"
+_BANDIT = "kousoku.agents.bandit"
+
+AGENTS.register("q_learning", f"{_TABULAR}.q_learning:QLearning")
+AGENTS.register("double_q_learning", f"{_TABULAR}.double_q_learning:DoubleQLearning")
+AGENTS.register("sarsa", f"{_TABULAR}.sarsa:SARSA")
+AGENTS.register("expected_sarsa", f"{_TABULAR}.expected_sarsa:ExpectedSARSA")
+AGENTS.register("n_step_sarsa", f"{_TABULAR}.n_step_sarsa:NStepSARSA")
+AGENTS.register("tree_backup", f"{_TABULAR}.tree_backup:TreeBackup")
+AGENTS.register("watkins_q_lambda", f"{_TABULAR}.watkins_q_lambda:WatkinsQLambda")
+AGENTS.register("sarsa_lambda", f"{_TABULAR}.sarsa_lambda:SARSALambda")
+AGENTS.register("monte_carlo", f"{_TABULAR}.monte_carlo:MonteCarlo")
+AGENTS.register("dyna_q", f"{_TABULAR}.dyna_q:DynaQ")
+AGENTS.register("dyna_q_plus", f"{_TABULAR}.dyna_q_plus:DynaQPlus")
+AGENTS.register("prioritized_sweeping", f"{_TABULAR}.prioritized_sweeping:PrioritizedSweeping")
+AGENTS.register("bandit_epsilon_greedy", f"{_BANDIT}.epsilon_greedy:BanditEpsilonGreedy")
+AGENTS.register("bandit_optimistic", f"{_BANDIT}.epsilon_greedy:BanditEpsilonGreedy", epsilon=0.0, initial_value=5.0, step_size=0.1)
+AGENTS.register("bandit_ucb", f"{_BANDIT}.ucb:BanditUCB")
+AGENTS.register("bandit_gradient", f"{_BANDIT}.gradient:BanditGradient")
+AGENTS.register("bandit_thompson", f"{_BANDIT}.thompson:BanditThompson")
+
+
+def register_agent(id: str, factory: Factory) -> None:
+    """Give an agent of one's own an id, so that `kousoku.train` knows it."""
+    AGENTS.register(id, factory)
+
+
+def list_agents() -> list[str]:
+    """The ids of all agents, sorted."""
+    return AGENTS.ids()

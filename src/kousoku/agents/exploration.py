@@ -1,0 +1,111 @@
+"""Behaviour policies as values: how an agent turns a row of action values into an action."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ..core.errors import check_number
+from ..ops import exploration as ops
+from ..ops.schedules import ScalarOrSchedule, check_schedule, value_at
+
+
+class Exploration(eqx.Module):
+    """A behaviour policy over one state's action values.
+
+    Attributes:
+        counts_visits: whether the policy needs to know how often each action was taken in the state.
+    """
+
+    counts_visits: eqx.AbstractClassVar[bool]
+
+    @abstractmethod
+    def select(
+        self, key: PRNGKeyArray, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Int[Array, ""]:
+        """Choose an action."""
+
+    @abstractmethod
+    def probabilities(
+        self, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Float[Array, " A"]:
+        """The probability of each action, for expected updates."""
+
+
+class EpsilonGreedy(Exploration):
+    """Any action with probability epsilon, otherwise a greedy one; ties at random.
+
+    References:
+        Sutton and Barto (2nd ed.), section 2.2.
+    """
+
+    counts_visits: ClassVar[bool] = False
+    epsilon: ScalarOrSchedule = 0.1
+
+    def __check_init__(self) -> None:
+        check_schedule("epsilon", self.epsilon, low=0, high=1)
+
+    def select(
+        self, key: PRNGKeyArray, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Int[Array, ""]:
+        return ops.epsilon_greedy(key, q, value_at(self.epsilon, step))
+
+    def probabilities(
+        self, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Float[Array, " A"]:
+        return ops.epsilon_greedy_probabilities(q, value_at(self.epsilon, step))
+
+
+class Softmax(Exploration):
+    """Boltzmann exploration: probability proportional to exp(q / temperature).
+
+    References:
+        Sutton and Barto (2nd ed.), section 13.1 and equation 2.11.
+    """
+
+    counts_visits: ClassVar[bool] = False
+    temperature: ScalarOrSchedule = 1.0
+
+    def __check_init__(self) -> None:
+        check_schedule("temperature", self.temperature, low=0, open_low=True)
+
+    def select(
+        self, key: PRNGKeyArray, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Int[Array, ""]:
+        return ops.softmax(key, q, value_at(self.temperature, step))
+
+    def probabilities(
+        self, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Float[Array, " A"]:
+        return ops.softmax_probabilities(q, value_at(self.temperature, step))
+
+
+class UCB(Exploration):
+    """Upper confidence bound on each action's value, with the visits of the state as time.
+
+    References:
+        Sutton and Barto (2nd ed.), equation 2.10; Auer, Cesa-Bianchi and Fischer, Machine Learning 47 (2002).
+    """
+
+    counts_visits: ClassVar[bool] = True
+    c: float | Float[Array, ""] = 2.0
+
+    def __check_init__(self) -> None:
+        check_number("c", self.c, low=0)
+
+    def select(
+        self, key: PRNGKeyArray, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Int[Array, ""]:
+        assert counts is not None
+        return ops.upper_confidence_bound(key, q, counts, self.c)
+
+    def probabilities(
+        self, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
+    ) -> Float[Array, " A"]:
+        assert counts is not None
+        return ops.upper_confidence_probabilities(q, counts, self.c)
+
+
+EXPLORATIONS: dict[str, type[Exploration]] = {"epsilon_greedy": EpsilonGreedy, "softmax": Softmax, "ucb": UCB}

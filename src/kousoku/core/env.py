@@ -1,0 +1,88 @@
+"""What an environment is: two pure functions of one lane, and what is known about it beforehand."""
+
+from abc import abstractmethod
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+from jaxtyping import Array, PRNGKeyArray, PyTree
+
+from .model import TabularModel
+from .panel import Panel
+from .scene import Scene
+from .spaces import Space
+from .timestep import Timestep
+
+
+class EnvSpec(eqx.Module):
+    """What an agent may know of an environment before the first step."""
+
+    observation_space: Space
+    action_space: Space
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+
+class Env(eqx.Module):
+    """An environment: a frozen value whose arrays are leaves and whose structure is static.
+
+    `reset` and `step` are pure functions of one environment, without a batch axis; `jax.vmap` makes many. They never
+    reset by themselves and never apply a time limit: `kousoku.training` does both, in one place.
+
+    Attributes:
+        time_limit: steps after which an episode is truncated; None for no limit.
+    """
+
+    time_limit: eqx.AbstractVar[int | None]
+
+    @property
+    @abstractmethod
+    def observation_space(self) -> Space:
+        """Where observations lie."""
+
+    @property
+    @abstractmethod
+    def action_space(self) -> Space:
+        """Where actions lie."""
+
+    @abstractmethod
+    def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
+        """Begin an episode: the state and the first timestep (reward 0, not ended)."""
+
+    @abstractmethod
+    def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
+        """Take one action: the next state and what came of it."""
+
+    def restart(self, key: PRNGKeyArray, state: Any) -> tuple[Any, Timestep]:
+        """Begin the next episode of a lane that has lived already.
+
+        The one method with a default, a plain `reset`. An environment that changes over its lifetime (a maze whose
+        wall moves at step 1000) keeps its clock here.
+        """
+        del state
+        return self.reset(key)
+
+    @property
+    def spec(self) -> EnvSpec:
+        """Spaces and time limit in one struct."""
+        return EnvSpec(self.observation_space, self.action_space, self.time_limit)
+
+
+@runtime_checkable
+class Finite(Protocol):
+    """An environment with finitely many states that tells its exact transition probabilities."""
+
+    def model(self) -> TabularModel:
+        """The exact model, indexed by the environment's index observation."""
+        ...
+
+    def panels(self) -> tuple[Panel, ...]:
+        """How the states lie in a picture."""
+        ...
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """An environment that can be drawn."""
+
+    def scene(self, state: Any) -> Scene:
+        """What to draw for a concrete (not traced) state."""
+        ...

@@ -1,0 +1,111 @@
+"""One kind of error for what a user got wrong, and the checks that raise it.
+
+A message is one line: the field, what was given, what would do. The shell prints it and exits with status 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, TypeGuard
+
+
+class ConfigError(ValueError):
+    """Something that a user wrote cannot be used; the message says what would be right."""
+
+    def __init__(self, field: str, given: object, fix: str) -> None:
+        self.field, self.given, self.fix = field, given, fix
+        super().__init__(f"{field}: got {shorten(given)}; {fix}")
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """The value as it would be typed, cut to `limit` characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Names that a user may have meant, best first; case does not count."""
+    by_folded = {name.casefold(): name for name in known}
+    return [by_folded[name] for name in difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=0.5)]
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether this is a plain number (a Python or NumPy scalar, not a bool): what a constructor can check."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_number(
+    field: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> None:
+    """Refuse a number outside an interval, a NaN, or a thing that is no number.
+
+    Arrays and tracers pass: their values are not known when a program is traced.
+
+    Raises:
+        ConfigError: naming the field, the value and the interval.
+    """
+    if isinstance(value, (bool, str, bytes)) or value is None:
+        raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
+    if not is_number(value):
+        return
+    too_low = value <= low if open_low else value < low
+    too_high = value >= high if open_high else value > high
+    if math.isnan(value) or too_low or too_high or (math.isinf(value) and not math.isinf(high)):
+        raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
+
+
+def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
+    """Return a whole number of at least `low` (and at most `high`) as an int.
+
+    Raises:
+        ConfigError: for anything else, fractions and booleans included.
+    """
+    whole = is_number(value) and math.isfinite(value) and value == int(value)
+    if not whole or value < low or (high is not None and value > high):
+        upper = "" if high is None else f" and at most {high}"
+        raise ConfigError(field, value, f"use a whole number of at least {low}{upper}")
+    return int(value)
+
+
+def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
+    """Refuse a word that is not among the choices, and suggest the nearest one."""
+    known = list(choices)
+    if value in known:
+        return
+    close = nearest(value, known, 1) if isinstance(value, str) else []
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise ConfigError(field, value, f"{hint}use one of {', '.join(map(repr, known))}")
+
+
+def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse the first name that is not known, and suggest the nearest one."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            close = nearest(name, names, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+            raise ConfigError(field, name, hint)
+
+
+def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], object]) -> None:
+    """Apply one check to every value of a list, naming the position."""
+    for position, value in enumerate(values):
+        check(f"{field}[{position}]", value)
+
+
+def interval(low: float, high: float, open_low: bool, open_high: bool) -> str:
+    """The interval in words and brackets."""
+    if math.isinf(low) and math.isinf(high):
+        return "that is finite or infinite, not NaN"
+    if math.isinf(high):
+        return f"{'above' if open_low else 'of at least'} {low:g}"
+    return f"in {'(' if open_low or math.isinf(low) else '['}{low:g}, {high:g}{')' if open_high else ']'}"

@@ -1,0 +1,62 @@
+"""A finished (or interrupted) training run as data: what the report, the plots and the shell read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from .panel import Panel
+from .scene import Scene
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """All of a run, in NumPy and plain Python. N lanes (seeds x sweep points), R reports, S states, A actions.
+
+    Attributes:
+        path: the run folder; None for a run that was not saved.
+        config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
+            "record", "record_every", "loop", "eval_episodes"}.
+        facts: what happened, as JSON: {"status": "finished" | "interrupted", "steps" (done, each lane), "seconds",
+            "compile_seconds", "steps_per_second" (all lanes), "started" (ISO time), "versions": {name: version},
+            "device": {...}, "episodes" (all lanes)}.
+        points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.
+        lane_seed: [N] the seed of each lane.
+        lane_point: [N] the sweep point of each lane, an index into `points`.
+        curves: "step" [R] is where each report was made; "return", "length" (means over the episodes that ended since
+            the last report, NaN where none did), "reward" (mean per step), "episodes" (number ended), "td_error"
+            and "info.NAME" are [R, N], where recorded.
+        tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
+            "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
+            that are not terminal.
+        evaluation: "return" and "length" [N, E] of greedy episodes, "truncated" [N, E]; empty if not evaluated.
+        panels: how the states lie in a picture; empty if the environment does not say.
+        frames: the best lane's greedy episode, scene by scene; empty if the environment cannot be drawn.
+    """
+
+    path: Path | None
+    config: dict[str, Any]
+    facts: dict[str, Any]
+    points: tuple[dict[str, float], ...]
+    lane_seed: Int[np.ndarray, " N"]
+    lane_point: Int[np.ndarray, " N"]
+    curves: dict[str, np.ndarray]
+    tables: dict[str, np.ndarray]
+    evaluation: dict[str, np.ndarray] = field(default_factory=dict)
+    panels: tuple[Panel, ...] = ()
+    frames: tuple[Scene, ...] = ()
+
+    @property
+    def num_lanes(self) -> int:
+        return len(self.lane_seed)
+
+    @property
+    def best_lane(self) -> int:
+        """The lane with the highest mean greedy return (ties: the first); lane 0 if nothing was evaluated."""
+        if "return" not in self.evaluation:
+            return 0
+        return int(np.argmax(np.mean(self.evaluation["return"], axis=1)))

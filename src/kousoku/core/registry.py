@@ -1,0 +1,84 @@
+"""Names for things that can be made: environments and agents by id."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .errors import ConfigError, check_keys, nearest
+
+Factory = Callable[..., Any]
+
+
+class Registry:
+    """Ids and how to make what they name.
+
+    A built-in entry is a "module:name" string that is imported when it is first asked for, so that importing the
+    library costs nothing. An id that a user types is only ever looked up, never imported.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, tuple[str | Factory, dict[str, Any]]] = {}
+
+    def register(self, id: str, factory: str | Factory, **defaults: Any) -> None:
+        """Name a factory; `defaults` are arguments that a caller may override.
+
+        Raises:
+            ConfigError: if the id is taken, or is not made of letters, digits, dots, dashes and underscores.
+        """
+        if not isinstance(id, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.\-]*", id):
+            raise ConfigError(f"{self.kind} id", id, "use letters, digits, '.', '-' and '_', as in 'MyGrid-v0'")
+        if id in self._entries:
+            raise ConfigError(f"{self.kind} id", id, "it is registered already; choose another name or version")
+        self._entries[id] = (factory, defaults)
+
+    def ids(self) -> list[str]:
+        """All ids, sorted."""
+        return sorted(self._entries)
+
+    def factory(self, id: str) -> Factory:
+        """What makes the thing that `id` names.
+
+        Raises:
+            ConfigError: for an unknown id, with the versions or the nearest names that exist.
+        """
+        if not isinstance(id, str) or id not in self._entries:
+            raise ConfigError(f"{self.kind} id", id, self._suggest(id))
+        target, defaults = self._entries[id]
+        if isinstance(target, str):
+            module, name = target.split(":")
+            target = getattr(importlib.import_module(module), name)
+            self._entries[id] = (target, defaults)
+        return target
+
+    def options(self, id: str) -> dict[str, inspect.Parameter]:
+        """The arguments that `make(id, ...)` takes, with the defaults that the id has."""
+        parameters = inspect.signature(self.factory(id)).parameters
+        defaults = self._entries[id][1]
+        return {n: p.replace(default=defaults[n]) if n in defaults else p for n, p in parameters.items()}
+
+    def make(self, id: str, **options: Any) -> Any:
+        """Make the thing that `id` names.
+
+        Raises:
+            ConfigError: for an unknown id or option, or a bad value.
+        """
+        known = self.options(id)
+        check_keys(f"option of {id}", options, known)
+        return self.factory(id)(**(self._entries[id][1] | options))
+
+    def _suggest(self, id: object) -> str:
+        if not isinstance(id, str) or not id:
+            return f"name one of the {len(self._entries)} {self.kind}s; `kousoku list` shows them"
+        stem = id.rsplit("-v", 1)[0]
+        versions = [known for known in self.ids() if known.rsplit("-v", 1)[0] == stem and "-v" in known]
+        if versions:
+            return f"the versions that exist are {', '.join(versions)}"
+        close = nearest(id, self._entries)
+        if close:
+            return f"did you mean {' or '.join(close)}?"
+        return "no such name; `kousoku list` shows what there is"

@@ -1,0 +1,51 @@
+"""Environments by id. Importing this module imports none of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.env import Env
+from ..core.registry import Factory, Registry
+
+ENVS = Registry("environment")
+
+_GRID = "kousoku.envs.gridworld.named"
+_TOY = "kousoku.envs.toy_text"
+
+ENVS.register("GridWorld-v0", f"{_GRID}:article_grid")
+ENVS.register("TeleportGrid-v0", f"{_GRID}:teleport_grid")
+ENVS.register("WindyGridWorld-v0", f"{_GRID}:windy_grid")
+ENVS.register("CliffGridWorld-v0", f"{_GRID}:cliff_grid")
+ENVS.register("DynaMaze-v0", f"{_GRID}:dyna_maze")
+ENVS.register("BlockingMaze-v0", f"{_GRID}:blocking_maze")
+ENVS.register("ShortcutMaze-v0", f"{_GRID}:shortcut_maze")
+ENVS.register("FourRooms-v0", f"{_GRID}:four_rooms")
+ENVS.register("Maze-v0", f"{_GRID}:random_maze")
+ENVS.register("CustomGrid-v0", "kousoku.envs.gridworld.env:gridworld")
+ENVS.register("FrozenLake-v1", f"{_TOY}.frozen_lake:frozen_lake", map_name="4x4", time_limit=100)
+ENVS.register("FrozenLake8x8-v1", f"{_TOY}.frozen_lake:frozen_lake", map_name="8x8", time_limit=200)
+ENVS.register("CliffWalking-v1", f"{_TOY}.cliff_walking:cliff_walking")
+ENVS.register("CliffWalkingSlippery-v1", f"{_TOY}.cliff_walking:cliff_walking", is_slippery=True)
+ENVS.register("Taxi-v4", f"{_TOY}.taxi:taxi", time_limit=200)
+ENVS.register("Blackjack-v1", f"{_TOY}.blackjack:blackjack", sab=True)
+ENVS.register("Bandit-v0", "kousoku.envs.bandits.bandit:bandit")
+ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0.01, mean_spread=0.0)
+
+
+def make(id: str, **options: Any) -> Env:
+    """Make an environment by id.
+
+    Raises:
+        ConfigError: for an unknown id (with the nearest names), an unknown option, or a bad value.
+    """
+    return ENVS.make(id, **options)
+
+
+def register(id: str, factory: Factory, **defaults: Any) -> None:
+    """Give an environment of one's own an id, so that `kousoku.make` and `kousoku.train` know it."""
+    ENVS.register(id, factory, **defaults)
+
+
+def list_envs() -> list[str]:
+    """The ids of all environments, sorted."""
+    return ENVS.ids()

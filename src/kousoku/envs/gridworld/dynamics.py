@@ -1,0 +1,128 @@
+"""From a map to its exact outcome tables: moves, walls, wind, slip, cliffs and teleports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ...core.model import TabularModel
+from .layout import CLIFF, GOAL, PIT, START, WALL, Layout
+
+FOUR_MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
+DIAGONAL_MOVES = ((-1, 1), (1, 1), (1, -1), (-1, -1))
+STAY = (0, 0)
+NAMES = {
+    (-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left",
+    (-1, 1): "up-right", (1, 1): "down-right", (1, -1): "down-left", (-1, -1): "up-left", STAY: "stay",
+}  # fmt: skip
+
+Teleports = dict[tuple[int, int], tuple[tuple[int, int], float]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Everything that turns a map into probabilities and rewards. See `GridWorld` for the meaning."""
+
+    moves: tuple[tuple[int, int], ...]
+    wind: tuple[int, ...]
+    slip: float
+    step_reward: float
+    goal_reward: float
+    pit_reward: float
+    cliff_reward: float
+    bump_reward: float
+    teleports: tuple[tuple[tuple[int, int], tuple[int, int], float], ...]
+
+
+def action_moves(num_moves: int, stay: bool) -> tuple[tuple[int, int], ...]:
+    """(d_row, d_column) of each action: up, right, down, left, the four diagonals, stay."""
+    return FOUR_MOVES + (DIAGONAL_MOVES if num_moves == 8 else ()) + ((STAY,) if stay else ())
+
+
+def travel(layout: Layout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int) -> tuple[int, int]:
+    """Where a move ends: one step of the move and the wind together, then the rest of the wind, cell by cell.
+
+    Each step is clipped to the grid coordinate by coordinate, as in Sutton and Barto's windy grid. A step into a wall
+    is tried again without the wind, and does not happen if that leads into a wall too.
+    """
+    d_row, d_column = move[0] - wind, move[1]
+    first = (int(np.sign(d_row)), d_column)
+    target = _clip(layout, cell, first)
+    if wall[target]:
+        target = _clip(layout, cell, move)
+    if wall[target]:
+        return cell
+    for _ in range(abs(d_row) - 1):
+        beyond = _clip(layout, target, (first[0], 0))
+        if wall[beyond]:
+            break
+        target = beyond
+    return target
+
+
+def slips(rules: Rules, action: int) -> list[tuple[float, int]]:
+    """(probability, action really taken): slip / 2 for each of the two moves at right angles; staying never slips."""
+    move = rules.moves[action]
+    if rules.slip == 0 or move == STAY:
+        return [(1.0, action)]
+    sideways = [rules.moves.index((move[1], -move[0])), rules.moves.index((-move[1], move[0]))]
+    return [(1.0 - rules.slip, action)] + [(rules.slip / 2, other) for other in sideways]
+
+
+def build_model(layout: Layout, rules: Rules) -> TabularModel:
+    """The exact model of a map; state index = row * width + column, walls included (never entered)."""
+    outcomes = 3 if rules.slip > 0 else 1
+    shape = (layout.num_cells, len(rules.moves), outcomes)
+    probability, reward = np.zeros(shape), np.zeros(shape)
+    next_state, terminated = np.zeros(shape, np.int32), np.zeros(shape, bool)
+    target, gain, ends = _move_tables(layout, rules)
+    for action in range(len(rules.moves)):
+        for k, (p, taken) in enumerate(slips(rules, action)):
+            probability[:, action, k] = p
+            next_state[:, action, k] = target[:, taken]
+            reward[:, action, k] = gain[:, taken]
+            terminated[:, action, k] = ends[:, taken]
+    for cell in np.flatnonzero(layout.where(GOAL) | layout.where(PIT)):
+        next_state[cell], reward[cell], terminated[cell] = cell, 0.0, True
+    start = layout.where(START).reshape(-1).astype(float)
+    return TabularModel(probability, next_state, reward, terminated, start / start.sum())
+
+
+def _move_tables(layout: Layout, rules: Rules) -> tuple[Int[np.ndarray, "S A"], Float[np.ndarray, "S A"], np.ndarray]:
+    """(next_state, reward, terminated) of each cell and each move that really happens."""
+    shape = (layout.num_cells, len(rules.moves))
+    target, reward, ends = np.zeros(shape, np.int32), np.zeros(shape), np.zeros(shape, bool)
+    wall = layout.where(WALL)
+    gateways = {here: (there, gain) for here, there, gain in rules.teleports}
+    for index in range(layout.num_cells):
+        cell = divmod(index, layout.width)
+        for action, move in enumerate(rules.moves):
+            if cell in gateways:
+                there, gain = gateways[cell]
+            else:
+                there = travel(layout, wall, cell, move, rules.wind[cell[1]])
+                there, gain = _arrive(layout, rules, cell, move, there)
+            target[index, action] = there[0] * layout.width + there[1]
+            reward[index, action] = gain
+            ends[index, action] = layout.rows[there[0]][there[1]] in (GOAL, PIT)
+    return target, reward, ends
+
+
+def _arrive(
+    layout: Layout, rules: Rules, cell: tuple[int, int], move: tuple[int, int], there: tuple[int, int]
+) -> tuple[tuple[int, int], float]:
+    """Where one really ends after arriving at a cell, and the reward of the whole step."""
+    glyph = layout.rows[there[0]][there[1]]
+    if glyph == CLIFF:
+        return layout.cells(START)[0], rules.step_reward + rules.cliff_reward
+    extra = {GOAL: rules.goal_reward, PIT: rules.pit_reward}.get(glyph, 0.0)
+    bumped = there == cell and move != STAY
+    return there, rules.step_reward + extra + (rules.bump_reward if bumped else 0.0)
+
+
+def _clip(layout: Layout, cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
+    row = min(max(cell[0] + move[0], 0), layout.height - 1)
+    column = min(max(cell[1] + move[1], 0), layout.width - 1)
+    return row, column

@@ -1,0 +1,253 @@
+"""GridWorld: one engine for every map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ...core.env import Env
+from ...core.errors import ConfigError, check_choice, check_count, check_number
+from ...core.model import TabularModel
+from ...core.panel import Panel
+from ...core.scene import Scene
+from ...core.spaces import Discrete, Space
+from ...core.timestep import Timestep
+from ..finite import OutcomeTable
+from .draw import grid_panel, grid_scene
+from .dynamics import Rules, action_moves, build_model
+from .layout import Layout, Map, WALL, check_layout, check_wind, parse_layout
+from .observe import OBSERVATIONS, channels, observation_space, observe
+
+
+class GridState(eqx.Module):
+    """Where the agent is, and how many steps this lane has lived (kept over resets; only changing maps read it)."""
+
+    cell: Int[Array, ""]
+    clock: Int[Array, ""] | None = None
+
+
+class GridWorld(Env):
+    """An agent on a grid of cells. Make one with `gridworld(...)` or by id.
+
+    Observation: the cell's index row * width + column (Discrete), (row, column) (MultiDiscrete), one-hot (Box), or an
+    egocentric window of walls, goals, pits and cliffs (Box). Action: Discrete: up, right, down, left, with 8 moves the
+    diagonals too, and stay if allowed. A goal or a pit terminates the episode. Nothing truncates it but the time limit.
+
+    Attributes:
+        tables: outcomes of every cell and action; with P maps, cell index + phase * cells.
+        exact: one exact model for each phase.
+        planes: [P, H + 2r, W + 2r, C] what the window shows.
+        change_at: steps of a lane's life at which the next map begins.
+    """
+
+    tables: OutcomeTable
+    exact: tuple[TabularModel, ...]
+    planes: Float[Array | np.ndarray, "P Hp Wp C"]
+    change_at: Int[Array | np.ndarray, " changes"]
+    layouts: tuple[Layout, ...] = eqx.field(static=True)
+    rules: Rules = eqx.field(static=True)
+    observation: str = eqx.field(static=True)
+    window_radius: int = eqx.field(static=True)
+    time_limit: int | None = eqx.field(static=True)
+
+    @property
+    def layout(self) -> Layout:
+        """The first map."""
+        return self.layouts[0]
+
+    @property
+    def observation_space(self) -> Space:
+        return observation_space(self.observation, self.layout.height, self.layout.width, self.window_radius)
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(len(self.rules.moves))
+
+    def reset(self, key: PRNGKeyArray) -> tuple[GridState, Timestep]:
+        """A start cell, each start equally likely; the clock begins at 0."""
+        clock = jnp.int32(0) if self._changes else None
+        return self._begin(key, clock)
+
+    def restart(self, key: PRNGKeyArray, state: GridState) -> tuple[GridState, Timestep]:
+        """A start cell; the clock goes on, so that a changed map stays changed."""
+        return self._begin(key, state.clock)
+
+    def step(self, key: PRNGKeyArray, state: GridState, action: Int[Array, ""]) -> tuple[GridState, Timestep]:
+        """Move. The reward is step_reward, plus what the cell that is reached gives."""
+        phase = self._phase(state.clock)
+        row = state.cell if phase is None else state.cell + phase * self.layout.num_cells
+        cell, reward, terminated = self.tables.draw_outcome(key, row, action)
+        clock = None if state.clock is None else state.clock + 1
+        return GridState(cell, clock), Timestep(self._observe(cell, clock), reward, terminated, jnp.array(False))
+
+    def model(self) -> TabularModel:
+        """The exact model; of the last map, where the map changes."""
+        return self.exact[-1]
+
+    def panels(self) -> tuple[Panel, ...]:
+        """The map (the last one, where it changes)."""
+        return (grid_panel(self.layouts[-1], self.rules),)
+
+    def scene(self, state: GridState) -> Scene:
+        """The map with the agent on it."""
+        phase = self._phase(state.clock)
+        return grid_scene(self.layouts[0 if phase is None else int(phase)], int(state.cell))
+
+    @property
+    def _changes(self) -> bool:
+        return len(self.layouts) > 1
+
+    def _phase(self, clock: Int[Array, ""] | None) -> Int[Array, ""] | None:
+        if clock is None:
+            return None
+        return jnp.sum((clock >= jnp.asarray(self.change_at)).astype(jnp.int32))
+
+    def _begin(self, key: PRNGKeyArray, clock: Int[Array, ""] | None) -> tuple[GridState, Timestep]:
+        cell = self.tables.draw_start(key)
+        obs = self._observe(cell, clock)
+        return GridState(cell, clock), Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def _observe(self, cell: Int[Array, ""], clock: Int[Array, ""] | None) -> Array:
+        phase = self._phase(clock)
+        planes = jnp.asarray(self.planes)[0 if phase is None else phase]
+        layout = self.layout
+        return observe(self.observation, cell, layout.width, layout.num_cells, planes, self.window_radius)
+
+
+def gridworld(
+    map: Map | Sequence[Map],
+    *,
+    change_at: Sequence[int] = (),
+    moves: int = 4,
+    stay: bool = False,
+    slip: float = 0.0,
+    wind: Sequence[int] = (),
+    step_reward: float = 0.0,
+    goal_reward: float = 1.0,
+    pit_reward: float = -1.0,
+    cliff_reward: float = -100.0,
+    bump_reward: float = 0.0,
+    teleports: Mapping[tuple[int, int], tuple[tuple[int, int], float]] | None = None,
+    continuing: bool = False,
+    observation: str = "index",
+    window_radius: int = 2,
+    time_limit: int | None = None,
+) -> GridWorld:
+    """A GridWorld from a map.
+
+    Args:
+        map: lines of '.' floor, '#' wall, 'S' start, 'G' goal, 'P' pit, 'C' cliff (back to the start, the episode
+            goes on); or one map for each phase where `change_at` is given.
+        change_at: steps of a lane's life, increasing, at which the next map takes over.
+        moves: 4, or 8 with the diagonals (corners may be cut).
+        stay: whether there is an action that does not move.
+        slip: probability that a move goes to one of the two sides instead, each with slip / 2.
+        wind: for each column, cells that a move is blown upwards (negative: downwards).
+        step_reward: reward of every step; a cost is negative.
+        goal_reward, pit_reward, cliff_reward: added when such a cell is entered.
+        bump_reward: added when a move leaves the agent where it was.
+        teleports: {(row, column): ((row, column), reward)}: every action from the first cell leads to the second one
+            and gives just this reward.
+        continuing: allow a map without a goal.
+        observation: "index", "coordinates", "one_hot" or "window".
+        window_radius: the window shows 2 * radius + 1 cells each way.
+        time_limit: steps until an episode is truncated.
+
+    Raises:
+        ConfigError: for a map or a number that makes no sense, naming it.
+
+    Examples:
+        >>> env = gridworld("S.G", step_reward=-1.0)
+        >>> state, timestep = env.reset(jax.random.key(0))
+        >>> state, timestep = env.step(jax.random.key(1), state, jnp.int32(1))
+        >>> int(timestep.obs), float(timestep.reward)
+        (1, -1.0)
+    """
+    check_choice("observation", observation, OBSERVATIONS)
+    if moves not in (4, 8):
+        raise ConfigError("moves", moves, "use 4 or 8")
+    radius = check_count("window_radius", window_radius, low=0, high=64) if observation == "window" else 0
+    layouts = _parse_layouts(map, change_at)
+    rewards = dict(
+        step_reward=step_reward, goal_reward=goal_reward, pit_reward=pit_reward, cliff_reward=cliff_reward,
+        bump_reward=bump_reward,
+    )  # fmt: skip
+    for name, value in rewards.items():
+        check_number(name, value)
+    check_number("slip", slip, low=0, high=1)
+    limit = None if time_limit is None else check_count("time_limit", time_limit)
+    rules = Rules(
+        moves=action_moves(moves, stay),
+        wind=check_wind("wind", wind, layouts[0].width),
+        slip=float(slip),
+        teleports=_check_teleports(teleports or {}, layouts),
+        **{name: float(value) for name, value in rewards.items()},
+    )
+    for phase, layout in enumerate(layouts):
+        name = "map" if len(layouts) == 1 else f"map[{phase}]"
+        check_layout(name, layout, continuing=continuing, moves=np.array(rules.moves))
+    models = tuple(build_model(layout, rules) for layout in layouts)
+    return GridWorld(
+        tables=OutcomeTable.of(_stack(models)),
+        exact=models,
+        planes=np.stack([channels(layout, radius) for layout in layouts]),
+        change_at=np.asarray(change_at, np.int32).reshape(-1),
+        layouts=layouts,
+        rules=rules,
+        observation=observation,
+        window_radius=radius,
+        time_limit=limit,
+    )
+
+
+def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[Layout, ...]:
+    if not len(change_at):
+        return (parse_layout("map", map),)
+    for i, step in enumerate(change_at):
+        check_count(f"change_at[{i}]", step, low=1 if i == 0 else int(change_at[i - 1]) + 1)
+    if isinstance(map, str) or len(map) != len(change_at) + 1:
+        given = 1 if isinstance(map, str) else len(map)
+        raise ConfigError("map", f"{given} maps", f"give {len(change_at) + 1}: one more than change_at has steps")
+    layouts = tuple(parse_layout(f"map[{phase}]", grid) for phase, grid in enumerate(map))
+    for phase, layout in enumerate(layouts):
+        if (layout.height, layout.width) != (layouts[0].height, layouts[0].width):
+            size = f"{layouts[0].height} x {layouts[0].width}"
+            raise ConfigError(f"map[{phase}]", f"{layout.height} x {layout.width} cells", f"use {size} as in map[0]")
+        if layout.cells("S") != layouts[0].cells("S"):
+            raise ConfigError(f"map[{phase}]", "other starts than map[0]", "mark the same start cells in every map")
+    return layouts
+
+
+def _check_teleports(
+    teleports: Mapping[tuple[int, int], tuple[tuple[int, int], float]], layouts: tuple[Layout, ...]
+) -> tuple[tuple[tuple[int, int], tuple[int, int], float], ...]:
+    checked = []
+    height, width = layouts[0].height, layouts[0].width
+    for here, (there, reward) in teleports.items():
+        for cell in (here, there):
+            inside = len(cell) == 2 and 0 <= cell[0] < height and 0 <= cell[1] < width
+            if not inside or any(layout.rows[cell[0]][cell[1]] == WALL for layout in layouts):
+                raise ConfigError("teleports", cell, f"use a (row, column) inside {height} x {width} that is no wall")
+        check_number(f"teleports[{here}] reward", reward)
+        checked.append((tuple(here), tuple(there), float(reward)))
+    return tuple(checked)
+
+
+def _stack(models: tuple[TabularModel, ...]) -> TabularModel:
+    """All phases in one table, phase after phase; the engine adds phase * cells to a cell's index.
+
+    `next_state` stays a cell of the grid, since the phase of the next step is the clock's to say.
+    """
+    rows = [np.concatenate([np.asarray(part) for part in parts]) for parts in zip(*(_parts(m) for m in models), strict=True)]
+    start = np.concatenate([np.asarray(models[0].start)] + [np.zeros_like(models[0].start)] * (len(models) - 1))
+    return TabularModel(rows[0], rows[1], rows[2], rows[3], start)
+
+
+def _parts(model: TabularModel) -> tuple[Array | np.ndarray, ...]:
+    return model.probability, model.next_state, model.reward, model.terminated

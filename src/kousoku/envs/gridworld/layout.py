@@ -1,0 +1,150 @@
+"""Reading a map: from characters to arrays, refusing what is no map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool
+
+from ...core.errors import ConfigError, check_number
+
+FLOOR, WALL, START, GOAL, PIT, CLIFF = ".", "#", "S", "G", "P", "C"
+MEANING = {FLOOR: "floor", WALL: "wall", START: "start", GOAL: "goal", PIT: "pit", CLIFF: "cliff"}
+GLYPHS = ", ".join(f"{glyph!r} {name}" for glyph, name in MEANING.items())
+MAX_CELLS = 1 << 20
+
+Map = str | Sequence[str] | np.ndarray
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A map as characters, one for each cell.
+
+    Attributes:
+        rows: equally long strings of the glyphs in `MEANING`.
+    """
+
+    rows: tuple[str, ...]
+
+    @property
+    def height(self) -> int:
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        return len(self.rows[0])
+
+    @property
+    def num_cells(self) -> int:
+        return self.height * self.width
+
+    def where(self, glyph: str) -> Bool[np.ndarray, "H W"]:
+        """Which cells hold a glyph."""
+        return np.array([[cell == glyph for cell in row] for row in self.rows])
+
+    def cells(self, glyph: str) -> list[tuple[int, int]]:
+        """(row, column) of every cell that holds a glyph."""
+        return [(int(r), int(c)) for r, c in np.argwhere(self.where(glyph))]
+
+
+def parse_layout(field: str, grid: Map) -> Layout:
+    """Read a map from one string of lines, a list of strings, or an array of one-character strings.
+
+    A space counts as floor. Leading and trailing empty lines and common indentation are dropped, so that a map can
+    be written in a triple-quoted string.
+
+    Raises:
+        ConfigError: for an empty, ragged or huge map, or an unknown glyph (with its row and column).
+
+    Examples:
+        >>> parse_layout("map", "S.G").width
+        3
+    """
+    rows = _rows(field, grid)
+    if not rows or not rows[0]:
+        raise ConfigError(field, grid, "give at least one row with at least one cell")
+    for r, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ConfigError(f"{field} row {r}", row, f"every row needs {len(rows[0])} cells like row 0")
+    if len(rows) * len(rows[0]) > MAX_CELLS:
+        raise ConfigError(field, f"{len(rows)} x {len(rows[0])} cells", f"use at most {MAX_CELLS} cells")
+    for r, row in enumerate(rows):
+        for c, glyph in enumerate(row):
+            if glyph not in MEANING:
+                raise ConfigError(f"{field} row {r} column {c}", glyph, f"use {GLYPHS}")
+    return Layout(tuple(rows))
+
+
+def check_layout(field: str, layout: Layout, *, continuing: bool, moves: np.ndarray) -> None:
+    """Refuse a map on which no episode can begin or end.
+
+    Raises:
+        ConfigError: no start; no goal or pit (unless `continuing`); several starts beside a cliff; a start from which
+            no goal can be reached.
+    """
+    starts, goals = layout.cells(START), layout.cells(GOAL)
+    if not starts:
+        raise ConfigError(field, "a map without a start", f"mark at least one cell with {START!r}")
+    if len(starts) > 1 and layout.cells(CLIFF):
+        raise ConfigError(field, f"{len(starts)} starts and a cliff", "a cliff leads back to the start: mark just one")
+    if continuing:
+        return
+    if not goals:
+        raise ConfigError(field, "a map without a goal", f"mark a cell with {GOAL!r}, or pass continuing=True")
+    for start in starts:
+        if not np.any(reachable(layout, start, moves) & layout.where(GOAL)):
+            raise ConfigError(field, f"no way from the start at {start} to a goal", "open a wall between them")
+
+
+def reachable(layout: Layout, start: tuple[int, int], moves: np.ndarray) -> Bool[np.ndarray, "H W"]:
+    """Cells that moves can reach from a start without wind and slip, stepping on no pit and no cliff."""
+    blocked = layout.where(WALL) | layout.where(PIT) | layout.where(CLIFF)
+    seen = np.zeros((layout.height, layout.width), bool)
+    frontier = [start]
+    seen[start] = True
+    while frontier:
+        r, c = frontier.pop()
+        for dr, dc in moves:
+            cell = (r + int(dr), c + int(dc))
+            inside = 0 <= cell[0] < layout.height and 0 <= cell[1] < layout.width
+            if inside and not seen[cell] and not blocked[cell]:
+                seen[cell] = True
+                frontier.append(cell)
+    return seen
+
+
+def check_wind(field: str, wind: Sequence[float], width: int) -> tuple[int, ...]:
+    """The wind of each column as whole cells, positive upwards.
+
+    Raises:
+        ConfigError: if there is not one whole number for each column.
+    """
+    if len(wind) == 0:
+        return (0,) * width
+    if len(wind) != width:
+        raise ConfigError(field, tuple(wind), f"give one number for each of the {width} columns")
+    for column, strength in enumerate(wind):
+        check_number(f"{field}[{column}]", strength)
+        if strength != int(strength):
+            raise ConfigError(f"{field}[{column}]", strength, "use a whole number of cells, positive upwards")
+    return tuple(int(strength) for strength in wind)
+
+
+def _rows(field: str, grid: Map) -> list[str]:
+    if isinstance(grid, str):
+        lines = [line.rstrip() for line in grid.expandtabs().split("\n")]
+        while lines and not lines[0]:
+            lines.pop(0)
+        while lines and not lines[-1]:
+            lines.pop()
+        indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+        rows = [line[indent:] for line in lines]
+    elif isinstance(grid, np.ndarray) and grid.ndim == 2:
+        rows = ["".join(map(str, row)) for row in grid]
+    elif isinstance(grid, Sequence) and all(isinstance(row, str) for row in grid):
+        rows = list(grid)
+    else:
+        raise ConfigError(field, grid, "give a string of lines, a list of strings or a 2-d array of characters")
+    return [row.replace(" ", FLOOR) for row in rows]

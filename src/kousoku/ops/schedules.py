@@ -1,0 +1,124 @@
+"""Numbers that change with the step count: learning rates and epsilons.
+
+Any optax schedule, or any function of the count, can stand where a number can. The ones here are optax's as frozen
+values, so that they can be written in a configuration file and typed in a shell.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from ..core.errors import ConfigError, check_count, check_number
+
+ScalarOrSchedule = float | Float[Array, ""] | Callable[[Any], Any]
+
+
+def value_at(value: ScalarOrSchedule, count: Int[Array, ""]) -> Float[Array, ""]:
+    """The number, or the schedule's number at this count, as float32 []."""
+    return jnp.asarray(value(count) if callable(value) else value, jnp.float32)
+
+
+class Schedule(eqx.Module):
+    """A function of the step count."""
+
+    @abstractmethod
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        """The number at this count."""
+
+
+class Linear(Schedule):
+    """From `start` to `end` in equal parts over `steps`, then constant (`optax.linear_schedule`).
+
+    Examples:
+        >>> [float(Linear(1.0, 0.0, 4)(jnp.int32(n))) for n in (0, 1, 4, 9)]
+        [1.0, 0.75, 0.0, 0.0]
+    """
+
+    start: float
+    end: float
+    steps: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        check_number("linear.start", self.start)
+        check_number("linear.end", self.end)
+        check_count("linear.steps", self.steps)
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        import optax
+
+        return optax.linear_schedule(self.start, self.end, self.steps)(count)
+
+
+class Exponential(Schedule):
+    """start * rate ** (count / steps), never below `end` (`optax.exponential_decay`)."""
+
+    start: float
+    rate: float
+    steps: int = eqx.field(static=True)
+    end: float = 0.0
+
+    def __check_init__(self) -> None:
+        check_number("exponential.start", self.start)
+        check_number("exponential.rate", self.rate, low=0, high=1, open_low=True)
+        check_count("exponential.steps", self.steps)
+        check_number("exponential.end", self.end)
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        decay = jnp.asarray(self.rate, jnp.float32) ** (count.astype(jnp.float32) / self.steps)
+        return jnp.maximum(jnp.asarray(self.start, jnp.float32) * decay, jnp.asarray(self.end, jnp.float32))
+
+
+class Harmonic(Schedule):
+    """start * steps / (steps + count): sums to infinity, its squares do not, as stochastic approximation asks.
+
+    References:
+        Sutton and Barto (2nd ed.), equation 2.7 (Robbins and Monro, 1951).
+    """
+
+    start: float
+    steps: int = eqx.field(static=True)
+
+    def __check_init__(self) -> None:
+        check_number("harmonic.start", self.start, low=0)
+        check_count("harmonic.steps", self.steps)
+
+    def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
+        return jnp.asarray(self.start, jnp.float32) * (self.steps / (self.steps + count.astype(jnp.float32)))
+
+
+SCHEDULES: dict[str, type[Schedule]] = {"linear": Linear, "exponential": Exponential, "harmonic": Harmonic}
+
+
+def parse_schedule(field: str, text: str) -> float | Schedule:
+    """A number, or a schedule written as name:number:number..., such as "linear:1.0:0.05:10_000".
+
+    Raises:
+        ConfigError: for anything else.
+    """
+    name, *parts = text.split(":")
+    usage = "use a number or one of linear:START:END:STEPS, exponential:START:RATE:STEPS, harmonic:START:STEPS"
+    try:
+        if not parts:
+            return float(name)
+        return SCHEDULES[name](*(float(p) if i < len(parts) - 1 else int(float(p)) for i, p in enumerate(parts)))
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(field, text, usage) from None
+
+
+def check_schedule(field: str, value: Any, **bounds: Any) -> None:
+    """`check_number` for a number; a schedule is checked at its first count and as far as it is known."""
+    if isinstance(value, Linear):
+        check_number(f"{field}.start", value.start, **bounds)
+        check_number(f"{field}.end", value.end, **bounds)
+    elif isinstance(value, (Exponential, Harmonic)):
+        check_number(f"{field}.start", value.start, **bounds)
+    elif not callable(value):
+        check_number(field, value, **bounds)

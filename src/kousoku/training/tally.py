@@ -1,0 +1,136 @@
+"""What is recorded while training: running sums of one lane, read and emptied at every report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from ..core.agent import Agent, TabularAgent
+from ..core.env import Env
+from ..core.errors import check_choice
+from ..core.spaces import Discrete
+from ..core.timestep import Transition
+from ..ops import tables
+from .rollout import EpisodeEnd, Lane
+
+RECORDABLE = ("returns", "td_errors", "visits", "q_values", "info")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What to record.
+
+    Attributes:
+        returns: return and length of finished episodes, reward per step: a few numbers a lane.
+        td_errors: mean absolute TD error.
+        visits: how often each state and action was visited, one table a lane over the whole run.
+        q_values: the agent's table at every report.
+        info: means of the scalars in the environment's info.
+    """
+
+    returns: bool = True
+    td_errors: bool = False
+    visits: bool = False
+    q_values: bool = False
+    info: bool = False
+
+    @staticmethod
+    def of(names: tuple[str, ...] | list[str]) -> Record:
+        """From names; raises ConfigError for a name that cannot be recorded."""
+        for i, name in enumerate(names):
+            check_choice(f"record[{i}]", name, RECORDABLE)
+        return Record(**{name: name in names for name in RECORDABLE})
+
+
+class Tally(eqx.Module):
+    """Running sums; an entry is None where it is not recorded.
+
+    Attributes:
+        episodes: episodes finished since the last report.
+        return_sum, length_sum: over those episodes.
+        reward_sum: over all steps since the last report.
+        td_error_sum: of absolute TD errors.
+        visits: since the beginning.
+        info_sum: of each scalar in the environment's info.
+    """
+
+    episodes: Int[Array, ""]
+    return_sum: Float[Array, ""] | None
+    length_sum: Int[Array, ""] | None
+    reward_sum: Float[Array, ""] | None
+    td_error_sum: Float[Array, ""] | None
+    visits: Int[Array, "S A"] | None
+    info_sum: Any
+
+
+def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Record) -> Tally:
+    """Zeros for what is recorded."""
+    zero = jnp.float32(0.0)
+    spec = env.spec
+    discrete = isinstance(spec.observation_space, Discrete) and isinstance(spec.action_space, Discrete)
+    visits = (
+        jnp.zeros((spec.observation_space.n, spec.action_space.n), jnp.int32) if record.visits and discrete else None
+    )
+    learns_td = record.td_errors and "td_error" in _metric_names(agent, env, agent_state, lane)
+    info = jax.tree.map(lambda _: zero, _info_shape(env, lane)) if record.info else None
+    return Tally(
+        episodes=jnp.int32(0),
+        return_sum=zero if record.returns else None,
+        length_sum=jnp.int32(0) if record.returns else None,
+        reward_sum=zero if record.returns else None,
+        td_error_sum=zero if learns_td else None,
+        visits=visits,
+        info_sum=info,
+    )
+
+
+def count(tally: Tally, transition: Transition, end: EpisodeEnd, metrics: dict[str, Array]) -> Tally:
+    """The tally after one more step."""
+    ended = end.ended
+
+    def plus(total: Array | None, value: Array) -> Array | None:
+        return None if total is None else total + value
+
+    info = tally.info_sum
+    if info is not None:
+        info = jax.tree.map(lambda t, x: t + x.astype(jnp.float32), info, transition.info)
+    return Tally(
+        episodes=tally.episodes + ended.astype(jnp.int32),
+        return_sum=plus(tally.return_sum, jnp.where(ended, end.episode_return, 0.0)),
+        length_sum=plus(tally.length_sum, jnp.where(ended, end.length, 0)),
+        reward_sum=plus(tally.reward_sum, transition.reward),
+        td_error_sum=plus(tally.td_error_sum, jnp.abs(metrics.get("td_error", jnp.float32(0.0)))),
+        visits=None
+        if tally.visits is None
+        else tables.add(tally.visits, transition.obs, transition.action, jnp.int32(1)),
+        info_sum=info,
+    )
+
+
+def emptied(tally: Tally) -> Tally:
+    """Zeros again, but for what counts since the beginning."""
+    zeros = jax.tree.map(jnp.zeros_like, tally)
+    return eqx.tree_at(lambda t: t.visits, zeros, tally.visits, is_leaf=lambda x: x is None)
+
+
+def _metric_names(agent: Agent, env: Env, agent_state: Any, lane: Lane) -> set[str]:
+    def metrics(agent_state: Any, lane: Lane) -> dict[str, Array]:
+        key = jax.random.key(0)
+        action, _ = agent.act(agent_state, lane.obs, key)
+        _, timestep = env.step(key, lane.env_state, action)
+        transition = Transition(
+            lane.obs, action, timestep.reward, timestep.terminated, timestep.truncated, timestep.obs, timestep.info
+        )
+        return agent.update(agent_state, transition, key)[1]
+
+    return set(jax.eval_shape(metrics, agent_state, lane))
+
+
+def _info_shape(env: Env, lane: Lane) -> Any:
+    action = env.action_space.sample(jax.random.key(0))
+    return jax.eval_shape(lambda: env.step(jax.random.key(0), lane.env_state, action)[1].info)

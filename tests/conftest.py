@@ -1,0 +1,19 @@
+"""What every test runs under: two CPU devices, strict dtypes and ranks, nothing of the user's touched."""
+
+import os
+
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+os.environ.setdefault("MPLBACKEND", "agg")
+
+import jax
+import pytest
+
+jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    """Runs are written below the current folder by default: each test has one of its own."""
+    monkeypatch.chdir(tmp_path)
