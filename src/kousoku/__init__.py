@@ -24,17 +24,21 @@ _HOMES = {
     "core.timestep": ("Timestep", "Transition"),
     "envs": ("list_envs", "make", "register"),
     "envs.finite": ("finite",),
-    "envs.gridworld": ("gridworld",),
-    "agents": ("list_agents", "make_agent", "register_agent"),
-    "api": ("Run", "check_env", "evaluate", "load", "train"),
+    "envs.gridworld.env": ("gridworld",),
+    "agents": ("list_agents", "register_agent"),
+    "agents.options": ("make_agent",),
+    "api": ("Run", "evaluate", "load", "train"),
+    "core.contract": ("ContractError", "check_env"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
-    from .agents import list_agents, make_agent, register_agent
-    from .api import Run, check_env, evaluate, load, train
+    from .agents import list_agents, register_agent
+    from .agents.options import make_agent
+    from .api import Run, evaluate, load, train
+    from .core.contract import ContractError, check_env
     from .core.agent import Agent, TabularAgent
     from .core.env import Drawable, Env, EnvSpec, Finite
     from .core.errors import ConfigError
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     from .core.timestep import Timestep, Transition
     from .envs import list_envs, make, register
     from .envs.finite import finite
-    from .envs.gridworld import gridworld
+    from .envs.gridworld.env import gridworld
 
 
 def __getattr__(name: str) -> Any:

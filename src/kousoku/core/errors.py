@@ -76,6 +76,17 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     return int(value)
 
 
+def check_flag(field: str, value: Any) -> bool:
+    """Return True or False; refuse anything else, so that "no" never counts as true.
+
+    Raises:
+        ConfigError: naming the field and the value.
+    """
+    if not isinstance(value, bool):
+        raise ConfigError(field, value, "use True or False")
+    return value
+
+
 def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
     """Refuse a word that is not among the choices, and suggest the nearest one."""
     known = list(choices)

@@ -40,6 +40,11 @@ class Registry:
         """All ids, sorted."""
         return sorted(self._entries)
 
+    def id_of(self, factory: Factory) -> str | None:
+        """The first id that names this factory; None if it has none. Nothing is imported."""
+        written = f"{factory.__module__}:{factory.__qualname__}"
+        return next((id for id, (target, _) in self._entries.items() if target in (factory, written)), None)
+
     def factory(self, id: str) -> Factory:
         """What makes the thing that `id` names.
 

@@ -6,22 +6,17 @@ from typing import Any
 
 from ..core.env import Env
 from ..core.registry import Factory, Registry
+from .gridworld.named import NAMED
 
 ENVS = Registry("environment")
 
-_GRID = "kousoku.envs.gridworld.named"
+_GRIDWORLD = "kousoku.envs.gridworld.env:gridworld"
 _TOY = "kousoku.envs.toy_text"
 
-ENVS.register("GridWorld-v0", f"{_GRID}:article_grid")
-ENVS.register("TeleportGrid-v0", f"{_GRID}:teleport_grid")
-ENVS.register("WindyGridWorld-v0", f"{_GRID}:windy_grid")
-ENVS.register("CliffGridWorld-v0", f"{_GRID}:cliff_grid")
-ENVS.register("DynaMaze-v0", f"{_GRID}:dyna_maze")
-ENVS.register("BlockingMaze-v0", f"{_GRID}:blocking_maze")
-ENVS.register("ShortcutMaze-v0", f"{_GRID}:shortcut_maze")
-ENVS.register("FourRooms-v0", f"{_GRID}:four_rooms")
-ENVS.register("Maze-v0", f"{_GRID}:random_maze")
-ENVS.register("CustomGrid-v0", "kousoku.envs.gridworld.env:gridworld")
+for _id, _options in NAMED.items():
+    ENVS.register(_id, _GRIDWORLD, **_options)
+ENVS.register("CustomGrid-v0", _GRIDWORLD)
+ENVS.register("Maze-v0", "kousoku.envs.gridworld.maze:random_maze")
 ENVS.register("FrozenLake-v1", f"{_TOY}.frozen_lake:frozen_lake", map_name="4x4", time_limit=100)
 ENVS.register("FrozenLake8x8-v1", f"{_TOY}.frozen_lake:frozen_lake", map_name="8x8", time_limit=200)
 ENVS.register("CliffWalking-v1", f"{_TOY}.cliff_walking:cliff_walking")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,8 +13,10 @@ from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.env import Env
+from ..core.errors import check_count
 from ..core.model import TabularModel, check_model
 from ..core.panel import Panel
+from ..core.scene import Scene
 from ..core.spaces import Discrete
 from ..core.timestep import Timestep
 
@@ -86,7 +91,10 @@ class FiniteEnv(Env):
 
     Attributes:
         tables: the outcomes.
+        exact: the same as a model.
         picture: how the states lie in a picture; may be empty.
+        scene: what to draw for a concrete state. None where nobody said: then this is not `Drawable`, since a protocol's
+            method that is None counts as missing. A hashable value, equal for equal environments, as all structure is.
 
     Examples:
         >>> model = TabularModel(*(np.full((2, 1, 1), v) for v in (1.0, 1, 5.0, True)), np.array([1.0, 0.0]))
@@ -101,6 +109,7 @@ class FiniteEnv(Env):
     exact: TabularModel
     picture: tuple[Panel, ...] = eqx.field(static=True, default=())
     time_limit: int | None = eqx.field(static=True, default=None)
+    scene: Callable[[Any], Scene] | None = eqx.field(static=True, default=None)
 
     @property
     def observation_space(self) -> Discrete:
@@ -131,10 +140,22 @@ class FiniteEnv(Env):
         return self.picture
 
 
-def finite(model: TabularModel, panels: tuple[Panel, ...] = (), time_limit: int | None = None) -> FiniteEnv:
+def finite(
+    model: TabularModel,
+    panels: tuple[Panel, ...] = (),
+    time_limit: int | None = None,
+    scene: Callable[[Any], Scene] | None = None,
+) -> FiniteEnv:
     """An environment from a model.
 
+    Args:
+        model: the tables.
+        panels: how the states lie in a picture.
+        time_limit: steps until an episode is truncated.
+        scene: what to draw for a state; a frozen dataclass with `__call__` keeps two equal environments equal.
+
     Raises:
-        ConfigError: if the tables are no Markov decision process.
+        ConfigError: if the tables are no Markov decision process, or the time limit is no whole number above 0.
     """
-    return FiniteEnv(OutcomeTable.of(model), model, panels, time_limit)
+    limit = None if time_limit is None else check_count("time_limit", time_limit)
+    return FiniteEnv(OutcomeTable.of(model), model, panels, limit, scene)

@@ -7,14 +7,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_number
+from ...core.errors import ConfigError, check_choice, check_number
 from ...core.spaces import Discrete
+from ...core.timestep import Transition
 from ...ops import exploration as ops
 from ...ops import tables
 from ...ops.schedules import check_schedule
 from ..exploration import Exploration
 
 MAX_ENTRIES = 1 << 26
+NOT_CHOSEN = -1
+TRACES = ("accumulating", "replacing")
 
 
 class Table(eqx.Module):
@@ -43,7 +46,9 @@ def table_shape(name: str, spec: EnvSpec) -> tuple[int, int]:
             raise ConfigError(field, space, fix)
     states, actions = spec.observation_space.n, spec.action_space.n
     if states * actions > MAX_ENTRIES:
-        raise ConfigError("observation_space", f"{states} states x {actions} actions", f"use at most {MAX_ENTRIES} pairs")
+        raise ConfigError(
+            "observation_space", f"{states} states x {actions} actions", f"use at most {MAX_ENTRIES} pairs"
+        )
     return states, actions
 
 
@@ -58,11 +63,23 @@ def select(
     exploration: Exploration, table: Table, s: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
 ) -> Int[Array, ""]:
     """An action in state s: of the behaviour policy, or greedy with ties at random."""
-    q = tables.row(table.q, s)
+    return select_from(exploration, tables.row(table.q, s), table.visits, table.step, s, key, greedy=greedy)
+
+
+def select_from(
+    exploration: Exploration,
+    q: Float[Array, " A"],
+    visits: Int[Array, "S A"] | None,
+    step: Int[Array, ""],
+    s: Int[Array, ""],
+    key: PRNGKeyArray,
+    *,
+    greedy: bool = False,
+) -> Int[Array, ""]:
+    """`select` for an agent that makes the values of state s from more than one table."""
     if greedy:
         return ops.greedy(key, q)
-    counts = None if table.visits is None else tables.row(table.visits, s)
-    return exploration.select(key, q, counts, table.step)
+    return exploration.select(key, q, None if visits is None else tables.row(visits, s), step)
 
 
 def policy(exploration: Exploration, table: Table, s: Int[Array, ""]) -> Float[Array, " A"]:
@@ -71,10 +88,59 @@ def policy(exploration: Exploration, table: Table, s: Int[Array, ""]) -> Float[A
     return exploration.probabilities(tables.row(table.q, s), counts, table.step)
 
 
+def count_visit(visits: Int[Array, "S A"] | None, s: Int[Array, ""], a: Int[Array, ""]) -> Int[Array, "S A"] | None:
+    """The visits with one more at [s, a], if they are counted."""
+    return None if visits is None else tables.add(visits, s, a, jnp.int32(1))
+
+
 def tick(table: Table, s: Int[Array, ""], a: Int[Array, ""], q: Float[Array, "S A"]) -> Table:
     """The table after one update: new values, the visit counted, the step count moved on."""
-    visits = None if table.visits is None else tables.add(table.visits, s, a, jnp.int32(1))
-    return Table(q, visits, table.step + 1)
+    return Table(q, count_visit(table.visits, s, a), table.step + 1)
+
+
+def next_choice(exploration: Exploration, table: Table, batch: Transition, key: PRNGKeyArray) -> Int[Array, ""]:
+    """A': the behaviour policy's action in the next state.
+
+    It is drawn from the values before this step's update, as in the boxes of the textbook, but the step just taken
+    counts: as a visit, and for the schedules.
+    """
+    return select(exploration, tick(table, batch.obs, batch.action, table.q), batch.next_obs, key)
+
+
+def next_policy(exploration: Exploration, table: Table, batch: Transition) -> Float[Array, " A"]:
+    """pi(. | s'): what `next_choice` draws from."""
+    return policy(exploration, tick(table, batch.obs, batch.action, table.q), batch.next_obs)
+
+
+def keep_choice(next_action: Int[Array, ""], batch: Transition) -> Int[Array, ""]:
+    """A' for the coming `act`; nothing where the episode ended, since another state will be seen then."""
+    return jnp.where(batch.terminated | batch.truncated, NOT_CHOSEN, next_action)
+
+
+def chosen(
+    exploration: Exploration,
+    table: Table,
+    next_action: Int[Array, ""],
+    s: Int[Array, ""],
+    key: PRNGKeyArray,
+    *,
+    greedy: bool = False,
+) -> Int[Array, ""]:
+    """The action that was chosen when the last step was learnt; a new one at an episode's start, or if greedy."""
+    fresh = select(exploration, table, s, key, greedy=greedy)
+    return fresh if greedy else jnp.where(next_action == NOT_CHOSEN, fresh, next_action)
+
+
+def mark_trace(kind: str, traces: Float[Array, "S A"], s: Int[Array, ""], a: Int[Array, ""]) -> Float[Array, "S A"]:
+    """The traces after a visit: one more ("accumulating") or exactly one ("replacing") at [s, a]."""
+    one = jnp.float32(1.0)
+    return tables.add(traces, s, a, one) if kind == "accumulating" else tables.put(traces, s, a, one)
+
+
+def check_traces(lambda_: object, trace: object) -> None:
+    """The checks of what is special to eligibility traces."""
+    check_number("lambda_", lambda_, low=0, high=1)
+    check_choice("trace", trace, TRACES)
 
 
 def check_tabular(learning_rate: object, discount: object, initial_value: object) -> None:

@@ -1,5 +1,1 @@
-"""GridWorld: one engine for every map, and named maps from the literature."""
-
-from .env import GridState, GridWorld, gridworld
-
-__all__ = ["GridState", "GridWorld", "gridworld"]
+"""GridWorld: one engine for every map (`env`), named maps from the literature (`named`), random mazes (`maze`)."""

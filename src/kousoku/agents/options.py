@@ -1,0 +1,140 @@
+"""An agent's hyper-parameters by name: to set them, to sweep them, to write them down and to read them back.
+
+A name is a field of the agent ("learning_rate") or of its behaviour policy ("epsilon"): the latter needs no prefix.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+
+from ..core.agent import Agent
+from ..core.errors import ConfigError, check_choice, check_keys, is_number, nearest
+from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
+from . import AGENTS
+from .exploration import EXPLORATIONS, Exploration
+
+
+def make_agent(id: str, **options: Any) -> Agent:
+    """Make an agent by id.
+
+    Args:
+        id: such as "q_learning"; `list_agents()` names all.
+        options: hyper-parameters of the agent or of its exploration; `exploration` may be a name ("softmax"); a
+            number may be a schedule, also as text ("linear:1.0:0.05:10_000").
+
+    Raises:
+        ConfigError: for an unknown id or hyper-parameter (with the nearest name), or a bad value.
+
+    Examples:
+        >>> make_agent("q_learning", learning_rate=0.5, epsilon=0.2).exploration.epsilon
+        0.2
+    """
+    known = AGENTS.options(id)
+    own = {name: _parsed(name, value) for name, value in options.items() if name in known}
+    nested = {name: _parsed(name, value) for name, value in options.items() if name not in known}
+    if "exploration" in known:
+        own["exploration"] = _exploration(own.get("exploration", known["exploration"].default), nested)
+    else:
+        check_keys(f"option of {id}", nested, known)
+    try:
+        return AGENTS.make(id, **own)
+    except TypeError as error:
+        raise ConfigError(f"options of {id}", options, str(error)) from error
+
+
+def numbers(agent: Agent) -> dict[str, Any]:
+    """Every hyper-parameter that is a number and no structure, by name: what a sweep can vary."""
+    found: dict[str, Any] = {}
+    for module in (agent, *_nested(agent)):
+        for field in _fields(module):
+            value = getattr(module, field.name)
+            if not field.metadata.get("static", False) and (is_number(value) or eqx.is_inexact_array(value)):
+                found.setdefault(field.name, value)
+    return found
+
+
+def with_number(agent: Agent, name: str, value: float) -> Agent:
+    """The agent with one number replaced, checked by its constructor.
+
+    Raises:
+        ConfigError: if the agent has no number of that name (with the nearest one), or the value is bad.
+    """
+    known = numbers(agent)
+    if name not in known:
+        structural = [f.name for module in (agent, *_nested(agent)) for f in _fields(module) if f.name not in known]
+        if name in structural:
+            raise ConfigError("sweep", name, f"it is structure, not a number; sweep {', '.join(known)}")
+        close = nearest(name, known, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
+        raise ConfigError("sweep", name, hint)
+    if any(field.name == name for field in _fields(agent)):
+        return dataclasses.replace(agent, **{name: value})
+    holder = next(f.name for f in _fields(agent) if isinstance(getattr(agent, f.name), Exploration))
+    return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
+
+
+def describe(agent: Agent) -> dict[str, Any]:
+    """The agent as JSON: its id, or its class's name if it has none, and every hyper-parameter.
+
+    A function (such as a raw optax schedule) is written by name only and cannot be read back.
+    """
+    options = {field.name: _described(getattr(agent, field.name)) for field in _fields(agent)}
+    return {"id": AGENTS.id_of(type(agent)) or type(agent).__name__, **options}
+
+
+def rebuild(config: dict[str, Any]) -> Agent:
+    """The agent that `describe` wrote down.
+
+    Raises:
+        ConfigError: for an id that is not registered, or a hyper-parameter that was a function.
+    """
+    options = {name: _rebuilt(name, value) for name, value in config.items() if name != "id"}
+    return make_agent(config["id"], **options)
+
+
+def _fields(module: Any) -> tuple[Any, ...]:
+    return dataclasses.fields(module)
+
+
+def _nested(agent: Agent) -> list[Exploration]:
+    values = [getattr(agent, field.name) for field in _fields(agent)]
+    return [value for value in values if isinstance(value, Exploration)]
+
+
+def _parsed(name: str, value: Any) -> Any:
+    """A schedule written as text, parsed; anything else as it is."""
+    return parse_schedule(name, value) if isinstance(value, str) and ":" in value else value
+
+
+def _exploration(choice: Any, options: dict[str, Any]) -> Exploration:
+    if isinstance(choice, str):
+        check_choice("exploration", choice, EXPLORATIONS)
+        choice = EXPLORATIONS[choice]()
+    known = [field.name for field in _fields(choice)]
+    check_keys(f"option of {type(choice).__name__}", options, known)
+    return dataclasses.replace(choice, **options) if options else choice
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, (Exploration, Schedule)):
+        fields = {field.name: _described(getattr(value, field.name)) for field in _fields(value)}
+        return {"type": type(value).__name__, **fields}
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if is_number(value) or eqx.is_array(value):
+        return float(value)
+    return {"function": getattr(value, "__qualname__", repr(type(value)))}
+
+
+def _rebuilt(name: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "function" in value:
+        raise ConfigError(name, value["function"], "a function cannot be read from a file; make the agent in Python")
+    known = {kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values())}
+    check_choice(f"{name}.type", value.get("type"), known)
+    fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}
+    return known[value["type"]](**fields)

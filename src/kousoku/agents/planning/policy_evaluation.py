@@ -1,0 +1,83 @@
+"""Policy evaluation: the values of a given policy, from the exact model."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...core.errors import ConfigError
+from ...core.model import TabularModel
+from ...ops.planning import Values
+from .sweeps import MAX_SWEEPS, Sweeps, Task, is_concrete, prepare, sweep
+
+
+def policy_evaluation(
+    model: TabularModel,
+    policy: Float[Array | np.ndarray, "S A"],
+    discount: float | Float[Array, ""],
+    tolerance: float | Float[Array, ""] = 1e-6,
+    max_sweeps: int = MAX_SWEEPS,
+) -> Float[Array, " S"]:
+    """v(s) = sum_a pi(a | s) sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)].
+
+    Args:
+        model: the exact tables.
+        policy: pi(a | s); every row sums to 1.
+        discount: gamma in [0, 1].
+        tolerance: distance from the exact values, in units of the largest one.
+        max_sweeps: sweeps after which the search is given up.
+
+    Returns:
+        The value of each state. NaN for a state that nothing reaches and that has no finite value.
+
+    Raises:
+        ConfigError: for bad tables or arguments; if the values do not settle, as with discount 1 and a policy that may
+            never end the episode. (Where the discount is traced, the values are NaN instead.)
+
+    References:
+        Sutton and Barto (2nd ed.), equation 4.5 and the box of section 4.1.
+
+    Examples:
+        >>> from kousoku.envs.gridworld import gridworld
+        >>> model = gridworld("S.G", step_reward=-1.0, goal_reward=0.0).model()
+        >>> right = np.eye(4, dtype=np.float32)[[1, 1, 1]]
+        >>> policy_evaluation(model, right, 1.0).tolist()
+        [-2.0, -1.0, 0.0]
+    """
+    task = prepare(model, discount, tolerance, max_sweeps)
+    check_policy(policy, model)
+    sweeps = _solve(task, jnp.asarray(policy, jnp.float32))
+    if is_concrete(sweeps.settled) and not sweeps.settled:
+        fix = "use a discount below 1, a policy that ends every episode, or more sweeps"
+        raise ConfigError("policy_evaluation", f"values that still move after {int(sweeps.total)} sweeps", fix)
+    return jnp.where(sweeps.settled, sweeps.values.v, jnp.nan)
+
+
+def evaluate(task: Task, policy: Float[Array, "S A"], start: Values) -> Sweeps:
+    """v(s) <- v(s) + sum_a pi(a | s) A(s, a), from `start` until the values settle."""
+    return sweep(task, lambda advantages: jnp.sum(policy * advantages, axis=-1), start)
+
+
+def check_policy(policy: Float[Array | np.ndarray, "S A"], model: TabularModel) -> None:
+    """Refuse a table that is no policy of this model.
+
+    Raises:
+        ConfigError: naming the shape, or the first state whose probabilities do not sum to 1.
+    """
+    shape = (model.num_states, model.num_actions)
+    if policy.shape != shape:
+        raise ConfigError("policy", f"shape {policy.shape}", f"use {shape}: one row of probabilities for each state")
+    if not is_concrete(policy):
+        return
+    rows = np.asarray(policy, np.float64)
+    bad = ~(np.abs(rows.sum(axis=1) - 1.0) <= 1e-5) | (rows < 0).any(axis=1)
+    if bad.any():
+        s = int(np.argmax(bad))
+        raise ConfigError(f"policy[{s}]", rows[s].tolist(), "use probabilities >= 0 that sum to 1")
+
+
+@jax.jit
+def _solve(task: Task, policy: Float[Array, "S A"]) -> Sweeps:
+    return evaluate(task, policy, Values.zeros(policy.shape[0]))

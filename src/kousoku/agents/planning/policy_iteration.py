@@ -1,0 +1,84 @@
+"""Policy iteration: evaluate the policy, make it greedy, until it no longer changes."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from ...core.model import TabularModel
+from ...ops.planning import ROUNDING, Values, advantage, greedy
+from .policy_evaluation import evaluate
+from .sweeps import MAX_SWEEPS, Task, prepare, reward_size
+from .value_iteration import Plan, plan_of
+
+MAX_IMPROVEMENTS = 1_000
+
+
+def policy_iteration(
+    model: TabularModel,
+    discount: float | Float[Array, ""],
+    tolerance: float | Float[Array, ""] = 1e-6,
+    max_sweeps: int = MAX_SWEEPS,
+) -> Plan:
+    """pi_0 -> v_0 -> pi_1 -> v_1 -> ..., each policy greedy for the values of the one before.
+
+    The first policy takes every action with equal probability, so that it ends the episode wherever any policy does.
+    A state's row changes only where an action is better by more than rounding: policies of equal value are not
+    exchanged for each other for ever.
+
+    Args:
+        model: the exact tables.
+        discount: gamma in [0, 1].
+        tolerance: distance of each evaluation from the exact values, in units of the largest one.
+        max_sweeps: sweeps of one evaluation after which the search is given up; `converged` is False then.
+
+    Raises:
+        ConfigError: for bad tables or arguments.
+
+    References:
+        Howard, Dynamic Programming and Markov Processes (1960). Sutton and Barto (2nd ed.), the box of section 4.3
+        (and exercise 4.4 on policies of equal value).
+
+    Examples:
+        >>> from kousoku.envs.gridworld import gridworld
+        >>> plan = policy_iteration(gridworld("S.G").model(), discount=0.5)
+        >>> plan.policy[0].tolist(), plan.v.tolist()
+        ([0.0, 1.0, 0.0, 0.0], [0.5, 1.0, 0.0])
+    """
+    return _solve(prepare(model, discount, tolerance, max_sweeps))
+
+
+class _Iteration(eqx.Module):
+    policy: Float[Array, "S A"]
+    values: Values
+    sweeps: Int[Array, ""]
+    improvements: Int[Array, ""]
+    settled: Bool[Array, ""]
+    stable: Bool[Array, ""]
+
+
+@jax.jit
+def _solve(task: Task) -> Plan:
+    margin = ROUNDING * reward_size(task)
+
+    def step(state: _Iteration) -> _Iteration:
+        advantages = advantage(task.model, state.values, task.discount)
+        better = jnp.max(advantages, axis=-1) - jnp.sum(state.policy * advantages, axis=-1) > margin
+        policy = jnp.where(better[:, None], greedy(advantages, margin), state.policy)
+        found = evaluate(task, policy, state.values)
+        stable = ~jnp.any(better & task.matters)
+        return _Iteration(
+            policy, found.values, state.sweeps + found.total, state.improvements + 1, found.settled, stable
+        )
+
+    def goes_on(state: _Iteration) -> Bool[Array, ""]:
+        return state.settled & ~state.stable & (state.improvements < MAX_IMPROVEMENTS)
+
+    any_action = jnp.full(task.model.probability.shape[:2], 1.0 / task.model.num_actions, jnp.float32)
+    found = evaluate(task, any_action, Values.zeros(task.matters.shape[0]))
+    first = _Iteration(any_action, found.values, found.total, jnp.int32(0), found.settled, jnp.array(False))
+    last = lax.while_loop(goes_on, step, first)
+    return plan_of(task, last.values, last.policy, last.sweeps, last.settled & last.stable)

@@ -1,0 +1,125 @@
+"""What the planners share: sweeping until the values have settled, and the checks of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from ...core.errors import check_count, check_number
+from ...core.model import TabularModel, check_model
+from ...ops.planning import ROUNDING, Values, advantage, reachable
+
+MAX_SWEEPS = 100_000
+
+
+class Task(eqx.Module):
+    """What is to be solved, as arrays.
+
+    Attributes:
+        model: the tables.
+        discount: gamma.
+        matters: states that some policy reaches from the start: convergence is judged by them.
+        tolerance: how far from the solution the values may be, in units of the largest one.
+        max_sweeps: sweeps after which the search is given up.
+    """
+
+    model: TabularModel
+    discount: Float[Array, ""]
+    matters: Bool[Array, " S"]
+    tolerance: Float[Array, ""]
+    max_sweeps: Int[Array, ""]
+
+
+class Sweeps(eqx.Module):
+    """Values on their way to a fixed point.
+
+    Attributes:
+        values: after the last sweep.
+        moved: how much each value may still be from the fixed point; see `sweep`.
+        total: sweeps made.
+        settled: whether `moved` is within the tolerance in every state that matters.
+    """
+
+    values: Values
+    moved: Float[Array, " S"]
+    total: Int[Array, ""]
+    settled: Bool[Array, ""]
+
+
+def prepare(
+    model: TabularModel, discount: float | Float[Array, ""], tolerance: float | Float[Array, ""], max_sweeps: int
+) -> Task:
+    """Check the arguments that all planners have. The model has to be concrete, not traced.
+
+    Raises:
+        ConfigError: for tables that are no Markov decision process, a discount outside [0, 1], a tolerance that is not
+            positive, or no sweep at all.
+    """
+    check_model(model)
+    check_number("discount", discount, low=0, high=1)
+    check_number("tolerance", tolerance, low=0, high=1, open_low=True)
+    limit = check_count("max_sweeps", max_sweeps, high=2**30)
+    return Task(
+        model=TabularModel(
+            probability=jnp.asarray(model.probability, jnp.float32),
+            next_state=jnp.asarray(model.next_state, jnp.int32),
+            reward=jnp.asarray(model.reward, jnp.float32),
+            terminated=jnp.asarray(model.terminated),
+            start=jnp.asarray(model.start, jnp.float32),
+        ),
+        discount=jnp.asarray(discount, jnp.float32),
+        matters=jnp.asarray(reachable(model)),
+        tolerance=jnp.asarray(tolerance, jnp.float32),
+        max_sweeps=jnp.int32(limit),
+    )
+
+
+def reward_size(task: Task) -> Float[Array, ""]:
+    """The largest reward that can happen: rounding errors of a backup are in proportion to it."""
+    return jnp.max(jnp.where(task.model.probability > 0, jnp.abs(task.model.reward), 0.0))
+
+
+def sweep(task: Task, change: Callable[[Float[Array, "S A"]], Float[Array, " S"]], start: Values) -> Sweeps:
+    """v(s) <- v(s) + change(A(s, .)) over all states, until the values stand still.
+
+    Sweeps come in blocks of 1, 1, 2, 4, 8, ..., each as long as all before it. If a block of n sweeps moved the values
+    by d, they are within d gamma^n / (1 - gamma^n) of the fixed point, since a sweep contracts distances by gamma.
+    Without discounting there is no such bound, and d itself has to do: the second half of all sweeps no longer
+    mattered. Values that grow for ever never pass that test.
+
+    A state that nothing reaches does not count; if it has not settled in the end, its value is NaN.
+
+    References:
+        Sutton and Barto (2nd ed.), sections 4.1 and 4.4. Puterman, Markov Decision Processes (1994), theorem 6.3.1.
+    """
+    noise = ROUNDING * reward_size(task)
+
+    def allowed(values: Values) -> Float[Array, ""]:
+        return task.tolerance * jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0) + noise
+
+    def block(state: Sweeps) -> Sweeps:
+        length = jnp.clip(state.total, 1, jnp.maximum(task.max_sweeps - state.total, 1))
+        after = lax.fori_loop(
+            0, length, lambda _, v: v.plus(change(advantage(task.model, v, task.discount))), state.values
+        )
+        shrunk = task.discount ** length.astype(jnp.float32)
+        moved = jnp.abs(after.minus(state.values)) * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), 1.0)
+        settled = ~jnp.any((moved > allowed(after)) & task.matters)
+        return Sweeps(after, moved, state.total + length, settled)
+
+    first = Sweeps(start, jnp.full_like(start.v, jnp.inf), jnp.int32(0), jnp.array(False))
+    last = lax.while_loop(lambda s: ~s.settled & (s.total < task.max_sweeps), block, first)
+    lost = ~task.matters & ~(last.moved <= allowed(last.values))
+    values = Values(jnp.where(lost, jnp.nan, last.values.v), last.values.rest)
+    return Sweeps(values, last.moved, last.total, last.settled)
+
+
+def is_concrete(x: Array | np.ndarray) -> bool:
+    """Whether a value can be looked at now, rather than when a traced program runs."""
+    return not isinstance(x, jax.core.Tracer)

@@ -1,0 +1,77 @@
+"""Value iteration: optimal values and policy, from the exact model."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from ...core.model import TabularModel
+from ...ops.planning import ROUNDING, Values, advantage, expected_backup, greedy
+from .sweeps import MAX_SWEEPS, Task, prepare, reward_size, sweep
+
+
+class Plan(eqx.Module):
+    """What planning found.
+
+    Attributes:
+        q: value of each action.
+        v: value of each state. NaN for a state that nothing reaches and that has no finite value.
+        policy: pi(a | s), uniform over the best actions.
+        sweeps: sweeps over all states.
+        residual: the largest abs(max_a q(s, a) - v(s)) of the states that are reachable.
+        converged: whether the values are within the tolerance; if not, they are no more than where the search was when
+            it was given up (an undiscounted task that some start never ends has no values at all).
+    """
+
+    q: Float[Array, "S A"]
+    v: Float[Array, " S"]
+    policy: Float[Array, "S A"]
+    sweeps: Int[Array, ""]
+    residual: Float[Array, ""]
+    converged: Bool[Array, ""]
+
+
+def value_iteration(
+    model: TabularModel,
+    discount: float | Float[Array, ""],
+    tolerance: float | Float[Array, ""] = 1e-6,
+    max_sweeps: int = MAX_SWEEPS,
+) -> Plan:
+    """v(s) <- max_a sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)], until it stands still.
+
+    Args:
+        model: the exact tables.
+        discount: gamma in [0, 1].
+        tolerance: distance from the exact values, in units of the largest one.
+        max_sweeps: sweeps after which the search is given up; `converged` is False then.
+
+    Raises:
+        ConfigError: for bad tables or arguments.
+
+    References:
+        Bellman, Dynamic Programming (1957). Sutton and Barto (2nd ed.), equation 4.10 and the box of section 4.4.
+
+    Examples:
+        >>> from kousoku.envs.gridworld import gridworld
+        >>> plan = value_iteration(gridworld("S.G").model(), discount=0.5)
+        >>> plan.v.tolist(), bool(plan.converged)
+        ([0.5, 1.0, 0.0], True)
+    """
+    return _solve(prepare(model, discount, tolerance, max_sweeps))
+
+
+def plan_of(task: Task, values: Values, policy: Float[Array, "S A"], sweeps: Array, converged: Array) -> Plan:
+    """The plan that belongs to values and a policy."""
+    gap = jnp.abs(jnp.max(advantage(task.model, values, task.discount), axis=-1))
+    worst = jnp.max(gap, where=task.matters, initial=0.0)
+    return Plan(expected_backup(task.model, values, task.discount), values.v, policy, sweeps, worst, converged)
+
+
+@jax.jit
+def _solve(task: Task) -> Plan:
+    found = sweep(task, lambda advantages: jnp.max(advantages, axis=-1), Values.zeros(task.matters.shape[0]))
+    advantages = advantage(task.model, found.values, task.discount)
+    policy = greedy(advantages, ROUNDING * reward_size(task))
+    return plan_of(task, found.values, policy, found.total, found.settled)

@@ -1,0 +1,60 @@
+"""Expected SARSA: SARSA without the chance of the next action."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ...core.agent import TabularAgent
+from ...core.env import EnvSpec
+from ...core.timestep import Transition
+from ...ops import tables
+from ...ops.schedules import ScalarOrSchedule, value_at
+from ..exploration import EpsilonGreedy, Exploration
+from .common import Table, check_tabular, init_table, next_policy, select, tick
+
+
+class ExpectedSARSA(TabularAgent):
+    """Q(s, a) += alpha [r + gamma sum_b pi(b | s') Q(s', b) - Q(s, a)].
+
+    pi is the behaviour policy. With epsilon annealed to zero its values tend to the optimal ones; with a constant
+    epsilon, to those of the best policy that explores as much.
+
+    Attributes:
+        learning_rate: alpha in (0, 1], a number or a schedule of the step count.
+        discount: gamma in [0, 1].
+        exploration: the behaviour policy, which is also the one that is evaluated.
+        initial_value: every Q(s, a) before the first update.
+
+    Metrics: "td_error", the bracket above.
+
+    References:
+        Van Seijen, van Hasselt, Whiteson and Wiering, ADPRL (2009). Sutton and Barto (2nd ed.), equation 6.9.
+    """
+
+    learning_rate: ScalarOrSchedule = 0.1
+    discount: float | Float[Array, ""] = 0.99
+    exploration: Exploration = EpsilonGreedy()
+    initial_value: float | Float[Array, ""] = 0.0
+
+    def __check_init__(self) -> None:
+        check_tabular(self.learning_rate, self.discount, self.initial_value)
+
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Table:
+        return init_table("expected_sarsa", spec, self.initial_value, self.exploration)
+
+    def act(
+        self, state: Table, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], None]:
+        return select(self.exploration, state, obs, key, greedy=greedy), None
+
+    def update(self, state: Table, batch: Transition, key: PRNGKeyArray) -> tuple[Table, dict[str, Array]]:
+        s, a = batch.obs, batch.action
+        pi = next_policy(self.exploration, state, batch)
+        next_value = jnp.where(batch.terminated, 0.0, jnp.sum(pi * tables.row(state.q, batch.next_obs)))
+        td_error = batch.reward + self.discount * next_value - tables.entry(state.q, s, a)
+        q = tables.add(state.q, s, a, value_at(self.learning_rate, state.step) * td_error)
+        return tick(state, s, a, q), {"td_error": td_error}
+
+    def q_values(self, state: Table) -> Float[Array, "S A"]:
+        return state.q

@@ -1,0 +1,243 @@
+"""The front door: train, evaluate, load, and what a run can do."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from . import envs, viz
+from .agents.options import describe, make_agent, rebuild
+from .core.agent import Agent
+from .core.env import Env
+from .core.errors import ConfigError, check_count, check_keys
+from .core.record import RunRecord
+from .ops.statistics import MeanInterval, mean_interval
+from .training import compile_cache, run_folder
+from .training.config import TrainConfig
+from .training.evaluate import evaluate_lanes
+from .training.lanes import Lanes, make_lanes
+from .training.trainer import Trained
+from .training.trainer import train as train_lanes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Greedy episodes of every lane.
+
+    Attributes:
+        returns: [N, E] undiscounted return of each episode.
+        lengths: [N, E] steps of each episode.
+        truncated: [N, E] whether a time limit ended it.
+        best_lane: the lane with the highest mean return.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    truncated: np.ndarray
+
+    @property
+    def best_lane(self) -> int:
+        return int(np.argmax(self.returns.mean(axis=1)))
+
+    @property
+    def best(self) -> MeanInterval:
+        """Mean return of the best lane, with a 95% interval over its episodes."""
+        return mean_interval(self.returns[self.best_lane])
+
+    @property
+    def lanes(self) -> MeanInterval:
+        """Mean return over lanes, with a 95% interval over the lanes' means."""
+        return mean_interval(self.returns.mean(axis=1))
+
+
+class Run:
+    """A training run: what was learned, pictures of it, and the folder that it lies in.
+
+    Attributes:
+        record: everything as NumPy arrays and plain Python; see `kousoku.core.record.RunRecord`.
+    """
+
+    def __init__(self, record: RunRecord, trained: Trained | None, state_leaves: list[np.ndarray]) -> None:
+        self.record = record
+        self._trained = trained
+        self._state_leaves = state_leaves
+
+    def __repr__(self) -> str:
+        facts, config = self.record.facts, self.record.config
+        what = f"{config['agent']['id']} on {config['env']['id']}"
+        return f"<Run {what}: {facts['lanes']} agents x {facts['steps']} steps, {facts['status']}, {self.path}>"
+
+    @property
+    def path(self) -> Path | None:
+        """The run folder; None if it was not saved."""
+        return self.record.path
+
+    @property
+    def report(self) -> Path | None:
+        """The report's file; None if the run was not saved."""
+        return None if self.path is None else self.path / "report.html"
+
+    @property
+    def q_values(self) -> np.ndarray:
+        """[N, S, A] every agent's action values."""
+        if "q" not in self.record.tables:
+            raise ConfigError("q_values", self.record.config["agent"]["id"], "this agent has no table of action values")
+        return self.record.tables["q"]
+
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """Learning curves: "step" [R], and "return", "length", "reward", "td_error" [R, N] as far as recorded."""
+        return self.record.curves
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the run early."""
+        return self.record.facts["status"] == "interrupted"
+
+    @property
+    def stopped_by(self) -> int | None:
+        """The number of the signal that stopped the run early, if it ran in this process."""
+        return None if self._trained is None else self._trained.stopped_by
+
+    def plot_values(self, lane: int | None = None) -> Figure:
+        """Heat map of max Q with greedy arrows: of one agent, or of the mean over all."""
+        return viz.plot_values(self.record, lane)
+
+    def plot_returns(self) -> Figure:
+        """Learning curve over all agents with a 95% interval."""
+        return viz.plot_returns(self.record)
+
+    def animate(self) -> Any:
+        """The best agent's greedy episode: shows itself in a notebook; `.save("path.gif")` writes a file."""
+        return viz.animate(self.record)
+
+    def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
+        """Greedy episodes of every agent; see `kousoku.evaluate`."""
+        check_count("episodes", episodes)
+        check_count("seed", seed, low=0)
+        check_count("max_steps", max_steps)
+        compile_cache.enable()
+        env, lanes, states = self._restore()
+        keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(lanes.keys)
+        played = evaluate_lanes(lanes.structure, lanes.numbers, states, env, keys, episodes, max_steps)
+        return Evaluation(played.episode_return, played.length, played.truncated)
+
+    def _restore(self) -> tuple[Env, Lanes, Any]:
+        """The environment, the agents and what they have learned; rebuilt from the folder if need be."""
+        if self._trained is not None:
+            return self._trained.env, self._trained.lanes, self._trained.agent_states
+        config = self.record.config
+        env = _rebuild_env(config["env"])
+        agent = rebuild(config["agent"])
+        lanes = make_lanes(agent, TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"]))
+        return env, lanes, _restore_states(agent, env, lanes, self._state_leaves)
+
+
+def train(
+    agent: str | Agent, env: str | Env, *, env_options: Mapping[str, Any] | None = None, **settings: Any
+) -> Run:
+    """Train agents on an environment: seeds x sweep points in one compiled program.
+
+    Args:
+        agent: an id ("q_learning"), or an agent made with its class or `make_agent`.
+        env: an id ("GridWorld-v0"), or an environment.
+        env_options: options of the environment, where it is given by id.
+        settings: the fields of `kousoku.training.config.TrainConfig`: steps, seeds, sweep, record, record_every,
+            loop, eval_episodes, eval_max_steps, devices, out, progress.
+
+    Returns:
+        The run; its folder holds the report.
+
+    Raises:
+        ConfigError: for anything that cannot work, in one line, before anything is written.
+
+    Examples:
+        >>> run = train("q_learning", "GridWorld-v0", steps=5000, seeds=4, out="")
+        >>> run.q_values.shape
+        (4, 96, 4)
+    """
+    check_keys("train setting", settings, [field.name for field in dataclasses.fields(TrainConfig)])
+    config = TrainConfig(**settings)
+    env_config = {"id": env if isinstance(env, str) else type(env).__name__, "options": dict(env_options or {})}
+    if not isinstance(env, str) and env_options:
+        raise ConfigError("env_options", dict(env_options), "give the environment by id, or make it with its options")
+    if not isinstance(env, (str, Env)):
+        raise ConfigError("env", env, "give an id or a kousoku.Env")
+    if not isinstance(agent, (str, Agent)):
+        raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
+    made_env = envs.make(env, **dict(env_options or {})) if isinstance(env, str) else env
+    env_config["registered"] = isinstance(env, str)
+    made_agent = make_agent(agent) if isinstance(agent, str) else agent
+    trained = train_lanes(made_agent, made_env, config, _jsonable(env_config), None)
+    run = Run(trained.record, trained, [])
+    if run.path is not None:
+        viz.write_report(run.record, run.path)
+    return run
+
+
+def load(path: str | Path) -> Run:
+    """Read a run folder.
+
+    Raises:
+        ConfigError: if there is no run, or a file is missing or damaged.
+    """
+    record, leaves = run_folder.load(path)
+    return Run(record, None, leaves)
+
+
+def evaluate(run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
+    """Play whole greedy episodes with every agent of a run.
+
+    Each episode has a key of its own, counts once whatever its length, and teaches the agents nothing.
+
+    Args:
+        run: a run, or its folder.
+        episodes: of each agent.
+        seed: of the evaluation; the same seed plays the same episodes.
+        max_steps: where an episode is cut if the environment has no time limit.
+
+    Raises:
+        ConfigError: for a folder that is no run, or a run whose agent or environment has no id to be made by.
+    """
+    return (run if isinstance(run, Run) else load(run)).evaluate(episodes, seed=seed, max_steps=max_steps)
+
+
+def _rebuild_env(config: dict[str, Any]) -> Env:
+    if not config.get("registered"):
+        fix = "it was made in Python and has no id; evaluate the run in the process that trained it, or register it"
+        raise ConfigError("env", config.get("id"), fix)
+    return envs.make(config["id"], **config["options"])
+
+
+def _restore_states(agent: Agent, env: Env, lanes: Lanes, leaves: list[np.ndarray]) -> Any:
+    """The agents' states from a file's arrays.
+
+    Raises:
+        ConfigError: if their shapes are not those of this agent on this environment, saying both.
+    """
+    shapes = jax.eval_shape(lambda: agent.init(env.spec, jax.random.key(0)))
+    wanted = [(lanes.count, *leaf.shape) for leaf in jax.tree.leaves(shapes)]
+    found = [leaf.shape for leaf in leaves]
+    if wanted != found:
+        raise ConfigError("agent state", found, f"{describe(agent)['id']} on this environment needs {wanted}")
+    return jax.tree.unflatten(jax.tree.structure(shapes), leaves)
+
+
+def _jsonable(value: Any) -> Any:
+    """Options as JSON: tuples and arrays as lists, keys as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_jsonable(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+

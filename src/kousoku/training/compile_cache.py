@@ -1,0 +1,57 @@
+"""JAX's persistent compilation cache, on by default: the second start of the same program compiles nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+SWITCH = "KOUSOKU_COMPILATION_CACHE"
+
+
+def cache_folder() -> Path | None:
+    """Where compiled programs are kept, or None if the switch is off.
+
+    `KOUSOKU_COMPILATION_CACHE` may be "off" (or "0"), or a folder. The default is below the user's cache folder, one
+    folder for each kind of machine and version of jaxlib, since code compiled for one CPU may not run on another.
+    """
+    setting = os.environ.get(SWITCH, "")
+    if setting.lower() in ("0", "off", "no", "false"):
+        return None
+    if setting and setting.lower() not in ("1", "on", "yes", "true"):
+        return Path(setting).expanduser()
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return root / "kousoku" / "xla" / _machine()
+
+
+def enable() -> Path | None:
+    """Switch the cache on, unless the user has set one of their own or switched it off; returns the folder."""
+    import jax
+
+    if jax.config.jax_compilation_cache_dir:
+        return Path(jax.config.jax_compilation_cache_dir)
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        warnings.warn(f"no compilation cache: {error}; set {SWITCH} to a folder, or to off", stacklevel=2)
+        return None
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    return folder
+
+
+def _machine() -> str:
+    """A short name of this kind of machine: processor features and versions."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        features = platform.processor()
+    text = "|".join((platform.machine(), features, metadata.version("jaxlib")))
+    return f"{platform.machine()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

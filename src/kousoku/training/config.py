@@ -1,0 +1,88 @@
+"""What a training run is asked to do: one dataclass for Python and for the shell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.errors import ConfigError, check_choice, check_count
+from .tally import Record
+
+LOOPS = ("compiled", "python")
+MAX_SEED = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The facts of a run that no jitted code sees.
+
+    Attributes:
+        steps: environment steps of each lane.
+        seeds: how many seeds (0, 1, ...), or which.
+        sweep: {hyper-parameter: values}; every combination runs with every seed, all in one program.
+        record: what to record: "returns", "td_errors", "visits", "q_values", "info".
+        record_every: steps between two reports; by default about 200 reports in all.
+        loop: "compiled", or "python" for a loop that one can read, print in and step through.
+        eval_episodes: greedy episodes of each lane after training; 0 for none.
+        eval_max_steps: an evaluation episode is cut here if the environment has no time limit of its own.
+        devices: JAX devices to spread the lanes over; all by default.
+        out: the run folder; by default a new one below runs/; "" to save nothing.
+        progress: show a progress bar; by default when the output is a terminal.
+    """
+
+    steps: int = 100_000
+    seeds: int | Sequence[int] = 1
+    sweep: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    record: Sequence[str] = ("returns", "td_errors", "visits")
+    record_every: int | None = None
+    loop: str = "compiled"
+    eval_episodes: int = 10
+    eval_max_steps: int = 1000
+    devices: int | None = None
+    out: str | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        steps = check_count("steps", self.steps)
+        every = -(-steps // 200) if self.record_every is None else check_count("record_every", self.record_every)
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "record_every", min(every, steps))
+        object.__setattr__(self, "seeds", check_seeds(self.seeds))
+        object.__setattr__(self, "record", tuple(self.record))
+        Record.of(tuple(self.record))
+        check_choice("loop", self.loop, LOOPS)
+        check_count("eval_episodes", self.eval_episodes, low=0)
+        check_count("eval_max_steps", self.eval_max_steps)
+        for name, values in self.sweep.items():
+            if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
+                raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
+
+    @property
+    def points(self) -> tuple[dict[str, float], ...]:
+        """The settings of the sweep, in the order of itertools.product; ({},) without one."""
+        names, values = list(self.sweep), [list(v) for v in self.sweep.values()]
+        return tuple(dict(zip(names, setting, strict=True)) for setting in itertools.product(*values))
+
+    def report_steps(self) -> list[int]:
+        """The steps after which a report is made: every `record_every`, and the last."""
+        assert self.record_every is not None
+        return sorted({*range(self.record_every, self.steps, self.record_every), self.steps})
+
+
+def check_seeds(seeds: Any) -> int | tuple[int, ...]:
+    """A count of seeds, or a tuple of distinct ones.
+
+    Raises:
+        ConfigError: for a negative or repeated seed, none at all, or one that 32 bits do not hold.
+    """
+    if not isinstance(seeds, Sequence) or isinstance(seeds, (str, bytes)):
+        return check_count("seeds", seeds)
+    if not len(seeds):
+        raise ConfigError("seeds", seeds, "give at least one seed")
+    checked = tuple(check_count(f"seeds[{i}]", seed, low=0, high=MAX_SEED) for i, seed in enumerate(seeds))
+    if len(set(checked)) < len(checked):
+        twice = next(seed for seed in checked if checked.count(seed) > 1)
+        raise ConfigError("seeds", twice, "use every seed once: equal seeds give equal lanes")
+    return checked

@@ -1,0 +1,68 @@
+"""From tallies to learning curves: what each report adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from .tally import Tally
+
+
+class CurveWriter:
+    """Collects one row for each report.
+
+    A row is [N]: NaN where no episode ended since the last report.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.rows: dict[str, list[np.ndarray]] = {}
+
+    def add(self, step: int, since: int, tally: Tally) -> dict[str, np.ndarray]:
+        """Read a tally (NumPy, [N]) of the steps since the last report; returns the row by name."""
+        steps = step - since
+        row = {"episodes": np.asarray(tally.episodes)}
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if tally.return_sum is not None:
+                row["return"] = tally.return_sum / row["episodes"]
+                row["length"] = tally.length_sum / row["episodes"]
+                row["reward"] = tally.reward_sum / steps
+        if tally.td_error_sum is not None:
+            row["td_error"] = tally.td_error_sum / steps
+        for name, total in _scalars(tally.info_sum):
+            row[f"info.{name}"] = total / steps
+        self.steps.append(step)
+        for name, values in row.items():
+            self.rows.setdefault(name, []).append(np.asarray(values, np.float32))
+        return row
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """{"step": [R], name: [R, N]}."""
+        curves = {name: np.stack(rows) for name, rows in self.rows.items()}
+        return {"step": np.asarray(self.steps, np.int64), **curves}
+
+
+def line(row: dict[str, np.ndarray], lane_point: np.ndarray, points: tuple[dict[str, float], ...]) -> dict[str, Any]:
+    """One report as JSON: means over all lanes, and over the lanes of each sweep point if there are several."""
+    means = {f"{name}_mean": mean_ignoring_nan(values) for name, values in row.items() if name != "episodes"}
+    report: dict[str, Any] = {"episodes": int(row["episodes"].sum()), **means}
+    if len(points) > 1:
+        report["points"] = [
+            {**point, **{k: mean_ignoring_nan(v[lane_point == i]) for k, v in row.items() if k != "episodes"}}
+            for i, point in enumerate(points)
+        ]
+    return report
+
+
+def mean_ignoring_nan(values: np.ndarray) -> float | None:
+    """The mean of the numbers among the values; None if there are none (JSON has no NaN)."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else None
+
+
+def _scalars(info_sum: Any) -> list[tuple[str, np.ndarray]]:
+    """(name, [N]) of every leaf in an info struct."""
+    leaves = jax.tree_util.tree_flatten_with_path(info_sum)[0]
+    return [(jax.tree_util.keystr(path).strip(".").replace("'", ""), np.asarray(leaf)) for path, leaf in leaves]

@@ -1,0 +1,122 @@
+"""Greedy evaluation: whole episodes, each with a key of its own, each counted once whatever its length."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from ..core.agent import Agent
+from ..core.env import Drawable, Env
+from ..core.scene import Scene
+from .loops import env_parts
+from .rollout import select
+
+EVALUATION_STREAM = 0x6576616C
+
+
+class Episodes(NamedTuple):
+    """Finished episodes: `truncated` ones reached a time limit, the environment's or the evaluation's."""
+
+    episode_return: Float[Any, "N E"]
+    length: Int[Any, "N E"]
+    truncated: Bool[Any, "N E"]
+
+
+class _Walk(NamedTuple):
+    env_state: Any
+    obs: Any
+    episode_return: Array
+    length: Array
+    terminated: Array
+    truncated: Array
+
+
+def greedy_episode(
+    agent: Agent, agent_state: Any, env: Env, key: PRNGKeyArray, max_steps: int
+) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""]]:
+    """One greedy episode from a fresh start: (return, length, truncated).
+
+    Nothing is learned: the agent's state is read only. An environment without a time limit is cut at `max_steps`.
+    """
+    limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
+    reset_key, walk_key = jax.random.split(key)
+    env_state, timestep = env.reset(reset_key)
+    walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False))
+
+    def going(walk: _Walk) -> Array:
+        return ~(walk.terminated | walk.truncated)
+
+    def step(walk: _Walk) -> _Walk:
+        act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, walk.length))
+        action, _ = agent.act(agent_state, walk.obs, act_key, greedy=True)
+        env_state, timestep = env.step(env_key, walk.env_state, action)
+        length = walk.length + 1
+        following = _Walk(
+            env_state,
+            timestep.obs,
+            walk.episode_return + timestep.reward,
+            length,
+            timestep.terminated,
+            timestep.truncated | (length >= limit),
+        )
+        return select(going(walk), following, walk)
+
+    walk = jax.lax.while_loop(going, step, walk)
+    return walk.episode_return, walk.length, walk.truncated & ~walk.terminated
+
+
+@partial(jax.jit, static_argnums=(0, 1, 6, 7))
+def _episodes(
+    structure: Any,
+    env_structure: Any,
+    numbers: PyTree,
+    agent_states: PyTree,
+    env_arrays: PyTree,
+    keys: PRNGKeyArray,
+    episodes: int,
+    max_steps: int,
+) -> tuple[Array, Array, Array]:
+    env = eqx.combine(env_arrays, env_structure)
+
+    def lane(numbers: PyTree, agent_state: PyTree, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+        agent = eqx.combine(numbers, structure)
+        episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(episodes, dtype=jnp.int32))
+        return jax.vmap(lambda k: greedy_episode(agent, agent_state, env, k, max_steps))(episode_keys)
+
+    return jax.vmap(lane)(numbers, agent_states, keys)
+
+
+def evaluate_lanes(
+    structure: Any, numbers: PyTree, agent_states: PyTree, env: Env, keys: PRNGKeyArray, episodes: int, max_steps: int
+) -> Episodes:
+    """`episodes` greedy episodes of each of N lanes, as NumPy [N, episodes]; keys are [N]."""
+    env_arrays, env_structure = env_parts(env)
+    streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
+    parts = _episodes(structure, env_structure, numbers, agent_states, env_arrays, streams, episodes, max_steps)
+    return Episodes(*(np.asarray(part) for part in parts))
+
+
+def greedy_scenes(agent: Agent, agent_state: Any, env: Env, key: PRNGKeyArray, max_frames: int) -> tuple[Scene, ...]:
+    """The scenes of one greedy episode, at most `max_frames`; none if the environment cannot be drawn."""
+    if not isinstance(env, Drawable):
+        return ()
+    reset_key, walk_key = jax.random.split(key)
+    env_state, timestep = env.reset(reset_key)
+    scenes = [env.scene(jax.device_get(env_state))]
+    act = eqx.filter_jit(lambda agent, state, obs, key: agent.act(state, obs, key, greedy=True)[0])
+    move = eqx.filter_jit(lambda env, key, state, action: env.step(key, state, action))
+    limit = max_frames if env.time_limit is None else min(max_frames, env.time_limit)
+    for i in range(limit):
+        act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, i))
+        action = act(agent, agent_state, timestep.obs, act_key)
+        env_state, timestep = move(env, env_key, env_state, action)
+        scenes.append(env.scene(jax.device_get(env_state)))
+        if timestep.terminated or timestep.truncated:
+            break
+    return tuple(scenes)

@@ -1,0 +1,255 @@
+"""The loops: one meaning, three ways to run it.
+
+`PythonLoop` calls one small compiled function after the other, so that one can print and step through it.
+`CompiledLoop` runs a block of steps of all lanes in one program: for one lane or thousands, on one device or many.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Int, PRNGKeyArray, PyTree
+
+from ..core.agent import Agent
+from ..core.env import Env
+from ..core.errors import ConfigError
+from .hoist import split_by_key
+from .interaction import Learner, interact, start, step_key
+from .lanes import Lanes, first, lane
+from .rollout import advance
+from .tally import Record, count, emptied
+
+BLOCK_STEPS = 16384
+BLOCK_LANE_STEPS = 1 << 18
+
+
+class Loop:
+    """Advances all lanes. `Learner` trees are [N, ...]."""
+
+    @abstractmethod
+    def start(self) -> Learner:
+        """All lanes before their first step."""
+
+    @abstractmethod
+    def empty(self, learner: Learner) -> Learner:
+        """The learner with an emptied tally, after a report."""
+
+    @abstractmethod
+    def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
+        """Advance from step `at` towards `until`, as far as one call should go: the learner and the step reached."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The static half of a compiled loop: equal programs share their compiled code."""
+
+    agent: Any
+    env: Any
+    record: Record
+    block: int
+    mesh: Mesh | None
+
+
+def env_parts(env: Env) -> tuple[Any, Any]:
+    """(arrays and numbers on the device, structure)."""
+    numbers, structure = eqx.partition(env, lambda x: eqx.is_array_like(x) and not isinstance(x, (str, bytes)))
+    return jax.tree.map(jnp.asarray, numbers), structure
+
+
+class CompiledLoop(Loop):
+    """All lanes in one program, block by block; the lanes are spread over the devices."""
+
+    def __init__(self, lanes: Lanes, env: Env, record: Record, devices: int | None, max_block: int) -> None:
+        available = jax.devices()
+        used = len(available) if devices is None else devices
+        if not 1 <= used <= len(available):
+            raise ConfigError("devices", devices, f"use 1 to {len(available)}, the devices that JAX has here")
+        used = min(used, lanes.count)
+        self.count = lanes.count
+        padding = -lanes.count % used
+        self.numbers, self.keys = jax.tree.map(
+            lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf,
+            (lanes.numbers, lanes.keys),
+        )
+        self.env_arrays, env_structure = env_parts(env)
+        mesh = Mesh(np.array(available[:used]), ("lanes",)) if used > 1 else None
+        if mesh is not None:
+            self.numbers, self.keys = jax.device_put((self.numbers, self.keys), NamedSharding(mesh, P("lanes")))
+            self.env_arrays = jax.device_put(self.env_arrays, NamedSharding(mesh, P()))
+        block = max(1, min(BLOCK_STEPS, BLOCK_LANE_STEPS * used // self.keys.shape[0], max_block))
+        self.program = Program(lanes.structure, env_structure, record, block, mesh)
+
+    def start(self) -> Learner:
+        return self._spread(_start(self.program, self.numbers, self.env_arrays, self.keys))
+
+    def empty(self, learner: Learner) -> Learner:
+        return self._spread(_empty(learner))
+
+    def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
+        reached = min(until, at + self.program.block)
+        bounds = np.int32(at), np.int32(reached - at)
+        return _run_block(self.program, self.numbers, self.env_arrays, self.keys, learner, *bounds), reached
+
+    def _spread(self, learner: Learner) -> Learner:
+        """On every device its lanes; placed from the start as the blocks leave them, so that they compile once."""
+        mesh = self.program.mesh
+        return learner if mesh is None else jax.device_put(learner, NamedSharding(mesh, P("lanes")))
+
+    def lower(self, learner: Learner) -> Any:
+        """The block's program, lowered for this machine: for timing the compiler and asking for memory."""
+        zero = np.int32(0)
+        return _run_block.lower(self.program, self.numbers, self.env_arrays, self.keys, learner, zero, zero)
+
+
+@partial(jax.jit, static_argnums=0)
+def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: PRNGKeyArray) -> Learner:
+    env = eqx.combine(env_arrays, program.env)
+    return jax.vmap(lambda n, k: start(eqx.combine(n, program.agent), env, k, program.record))(numbers, keys)
+
+
+@partial(jax.jit, donate_argnums=0)
+def _empty(learner: Learner) -> Learner:
+    return eqx.tree_at(lambda learner: learner.tally, learner, emptied(learner.tally))
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=4)
+def _run_block(
+    program: Program,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    keys: PRNGKeyArray,
+    learner: Learner,
+    at: Int[np.ndarray, ""],
+    steps: Int[np.ndarray, ""],
+) -> Learner:
+    """`steps` steps (at most the program's block) from step `at` on, on every device its share of the lanes."""
+    block = partial(_block, program)
+    if program.mesh is not None:
+        spread, same = P("lanes"), P()
+        block = jax.shard_map(
+            block,
+            mesh=program.mesh,
+            in_specs=(spread, same, spread, spread, same, same),
+            out_specs=spread,
+            check_vma=False,
+        )
+    return block(numbers, env_arrays, keys, learner, at, steps)
+
+
+def _block(
+    program: Program,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    keys: PRNGKeyArray,
+    learner: Learner,
+    at: Int[Any, ""],
+    steps: Int[Any, ""],
+) -> Learner:
+    """One device's lanes. What depends on keys alone is drawn for the whole block first (see `hoist`)."""
+
+    def body(fixed: tuple[Any, Any], learner: Learner, key: PRNGKeyArray) -> Learner:
+        return interact(eqx.combine(fixed[0], program.agent), eqx.combine(fixed[1], program.env), learner, key)[0]
+
+    draw, rest = split_by_key(body, (first(numbers), env_arrays), first(learner), keys[0])
+    times = at + jnp.arange(program.block, dtype=jnp.int32)
+
+    def draw_lane(numbers: PyTree, key: PRNGKeyArray) -> list[Any]:
+        return jax.vmap(lambda step: draw((numbers, env_arrays), step_key(key, step)))(times)
+
+    noise = jax.vmap(draw_lane, out_axes=1)(numbers, keys)
+
+    def step_all(i: Int[Any, ""], learner: Learner) -> Learner:
+        now = [part[i] for part in noise]
+        return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, learner, now)
+
+    return jax.lax.fori_loop(0, steps, step_all, learner)
+
+
+class PythonLoop(Loop):
+    """One lane after the other, one step after the other, each observation and action checked.
+
+    The pieces are compiled; under `jax.disable_jit()` they are not, and breakpoints inside agents and environments
+    work.
+    """
+
+    BLOCK = 200
+
+    def __init__(self, lanes: Lanes, env: Env, record: Record) -> None:
+        self.lanes, self.record = lanes, record
+        self.agents = [lane(lanes.numbers, lanes.structure, i) for i in range(lanes.count)]
+        numbers, structure = env_parts(env)
+        self.env = eqx.combine(numbers, structure)
+
+    def start(self) -> Learner:
+        begin = eqx.filter_jit(lambda agent, env, key: start(agent, env, key, self.record))
+        learners = [begin(agent, self.env, key) for agent, key in zip(self.agents, self.lanes.keys, strict=True)]
+        return _stack(learners)
+
+    def empty(self, learner: Learner) -> Learner:
+        return _empty(learner)
+
+    def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
+        reached = min(until, at + self.BLOCK)
+        done = []
+        for i, (agent, key) in enumerate(zip(self.agents, self.lanes.keys, strict=True)):
+            one = jax.tree.map(lambda leaf, i=i: leaf[i], learner)
+            for step in range(at, reached):
+                one = self.step(agent, one, step_key(key, jnp.int32(step)))
+            done.append(one)
+        return _stack(done), reached
+
+    def step(self, agent: Agent, learner: Learner, key: PRNGKeyArray) -> Learner:
+        """One step as one would write it by hand."""
+        act_key, env_key, update_key = jax.random.split(key, 3)
+        action, _ = _act(agent, learner.agent_state, learner.lane.obs, act_key)
+        check_in_space("action", self.env.action_space, action)
+        env_lane, transition, end = _advance(self.env, learner.lane, action, env_key)
+        check_in_space("observation", self.env.observation_space, transition.next_obs)
+        check_finite("reward", transition.reward)
+        agent_state, metrics = _update(agent, learner.agent_state, transition, update_key)
+        return Learner(agent_state, env_lane, _count(learner.tally, transition, end, metrics))
+
+
+_act = eqx.filter_jit(lambda agent, state, obs, key: agent.act(state, obs, key))
+_advance = eqx.filter_jit(advance)
+_update = eqx.filter_jit(lambda agent, state, transition, key: agent.update(state, transition, key))
+_count = eqx.filter_jit(count)
+
+
+def check_in_space(what: str, space: Any, value: Any) -> None:
+    """Refuse a value outside its space: compiled code would clamp the index and go on."""
+    if not space.contains(jax.device_get(value)):
+        raise ConfigError(what, jax.device_get(value), f"the {what} space is {space}")
+
+
+def check_finite(what: str, value: Any) -> None:
+    """Refuse NaN and infinity."""
+    if not np.isfinite(jax.device_get(value)):
+        raise ConfigError(what, float(value), f"the environment must give a finite {what}")
+
+
+def _stack(trees: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def make_loop(kind: str, lanes: Lanes, env: Env, record: Record, devices: int | None, max_block: int) -> Loop:
+    """The loop of that name."""
+    if kind == "python":
+        return PythonLoop(lanes, env, record)
+    return CompiledLoop(lanes, env, record, devices, max_block)
+
+
+def unpad(tree: PyTree, num_lanes: int) -> PyTree:
+    """The first `num_lanes` lanes, as NumPy arrays."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf[:num_lanes]), tree)
+
+

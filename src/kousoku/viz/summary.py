@@ -1,0 +1,171 @@
+"""What a run achieved, in numbers: values, errors, scores and curves of a record, before anything is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..core.panel import Panel
+from ..core.record import RunRecord
+from ..ops.statistics import mean_interval
+
+TIE_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number for each lane, by which lanes and settings are compared."""
+
+    name: str
+    lanes: Float[np.ndarray, " N"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A recorded quantity over the steps, for each sweep point: mean and 95% interval over its lanes.
+
+    Attributes:
+        step: the step at the end of each of R stretches.
+        mean, low, high: NaN where nothing was recorded.
+        lanes: every lane by itself.
+    """
+
+    step: Float[np.ndarray, " R"]
+    mean: Float[np.ndarray, "R P"]
+    low: Float[np.ndarray, "R P"]
+    high: Float[np.ndarray, "R P"]
+    lanes: Float[np.ndarray, "R N"]
+
+
+def greedy(q: Float[np.ndarray, "... A"]) -> Bool[np.ndarray, "... A"]:
+    """Every action of maximal value; a difference below 1e-5 of the row's size counts as a tie, NaN as the lowest.
+
+    Examples:
+        >>> greedy(np.array([0.5, 1.0, 1.0, np.nan])).tolist()
+        [False, True, True, False]
+    """
+    lowest = np.where(np.isnan(q), -np.inf, np.asarray(q, np.float64))
+    best = lowest.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        size = np.abs(np.where(np.isfinite(lowest), lowest, 0.0)).max(axis=-1, keepdims=True)
+        close = lowest >= best - TIE_TOLERANCE * size
+    return (close | (lowest == best)) & ~np.isnan(q)
+
+
+def state_values(q: Float[np.ndarray, "... A"]) -> Float[np.ndarray, "..."]:
+    """max_a q(s, a), ignoring NaN; NaN where there is nothing else."""
+    best = np.where(np.isnan(q), -np.inf, q).max(axis=-1)
+    return np.where(np.isnan(q).all(axis=-1), np.nan, best)
+
+
+def mean_over_lanes(table: Float[np.ndarray, "N ..."] | np.ndarray) -> Float[np.ndarray, "..."]:
+    """The mean of the lanes' tables in float64, ignoring NaN."""
+    mean = table.mean(axis=0, dtype=np.float64)
+    holes = np.isnan(mean)
+    if holes.any():
+        mean[holes] = mean_interval(table[:, holes], axis=0).mean
+    return mean
+
+
+def exact_values(record: RunRecord) -> Float[np.ndarray, " S"] | None:
+    """v*(s), NaN where no policy goes; None if the environment does not tell its model."""
+    tables = record.tables
+    if "exact_v" in tables:
+        values = np.asarray(tables["exact_v"], np.float64)
+    elif "exact_q" in tables:
+        values = state_values(np.asarray(tables["exact_q"], np.float64))
+    else:
+        return None
+    return np.where(tables["reachable"].astype(bool), values, np.nan) if "reachable" in tables else values
+
+
+def value_errors(record: RunRecord) -> Float[np.ndarray, "N S"] | None:
+    """|max_a q(s, a) - v*(s)| of each lane over the states that some policy visits."""
+    exact = exact_values(record)
+    if exact is None or "q" not in record.tables:
+        return None
+    return np.abs(state_values(record.tables["q"]) - exact)
+
+
+def largest_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
+    """The largest value error of each lane."""
+    errors = value_errors(record)
+    if errors is None:
+        return None
+    known = ~np.isnan(errors)
+    return np.where(known.any(axis=1), np.where(known, errors, -np.inf).max(axis=1), np.nan)
+
+
+def score(record: RunRecord) -> Score:
+    """The greedy return if it was evaluated, else the return (or else the reward) of the last tenth of training."""
+    if "return" in record.evaluation:
+        return Score("greedy return", mean_interval(record.evaluation["return"], axis=1).mean)
+    episodes = record.curves.get("episodes")
+    for name, words in (("return", "return at the end of training"), ("reward", "reward per step at the end")):
+        values = record.curves.get(name)
+        if values is None or np.isnan(values).all():
+            continue
+        tail = slice(-max(1, len(values) // 10), None)
+        weights = episodes[tail] if name == "return" and episodes is not None else None
+        return Score(words, _mean_of_reports(values[tail], weights, np.array([0]))[0])
+    return Score("return", np.full(record.num_lanes, np.nan))
+
+
+def primary_curve(record: RunRecord) -> str | None:
+    """The name of the learning curve: the return, or the reward where no episode ended; None if neither is there."""
+    for name in ("return", "reward"):
+        if name in record.curves and not np.isnan(record.curves[name]).all():
+            return name
+    return None
+
+
+def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
+    """A recorded quantity, over stretches of several reports each if there are more than `limit` of them."""
+    values = np.asarray(record.curves[name], np.float64)
+    starts = np.unique(np.linspace(0, len(values), min(limit, len(values)), endpoint=False).astype(int))
+    ends = np.append(starts[1:], len(values)) - 1
+    weights = record.curves.get("episodes") if name in ("return", "length") else None
+    lanes = values if len(starts) == len(values) else _mean_of_reports(values, weights, starts)
+    points = [mean_interval(lanes[:, record.lane_point == p], axis=1) for p in range(len(record.points))]
+    mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
+    return Curve(np.asarray(record.curves["step"], np.float64)[ends], mean, low, high, lanes)
+
+
+def panels_of(record: RunRecord) -> tuple[Panel, ...]:
+    """The environment's panels; without any, one with the states in reading order."""
+    if record.panels or "q" not in record.tables:
+        return record.panels
+    _, states, actions = record.tables["q"].shape
+    columns = max(1, min(states, round(np.sqrt(states * 2.0))))
+    padded = [*range(states), *[-1] * (-states % columns)]
+    cells = tuple(tuple(padded[i : i + columns]) for i in range(0, states, columns))
+    names = tuple(str(a) for a in range(actions))
+    return (Panel("", cells, row_label="states in order of their index", action_names=names),)
+
+
+def is_bandit(record: RunRecord) -> bool:
+    """Whether there is just one state: then bars say more than a map."""
+    return "q" in record.tables and record.tables["q"].shape[1] == 1
+
+
+def point_order(record: RunRecord) -> list[int]:
+    """The sweep points, best mean score first; unknown scores last."""
+    means = [_mean(score(record).lanes[record.lane_point == p]) for p in range(len(record.points))]
+    return sorted(range(len(means)), key=lambda p: (np.isnan(means[p]), -means[p] if means[p] == means[p] else 0.0, p))
+
+
+def _mean(values: Float[np.ndarray, " n"]) -> float:
+    return float(mean_interval(values).mean)
+
+
+def _mean_of_reports(
+    values: np.ndarray, weights: np.ndarray | None, starts: np.ndarray
+) -> Float[np.ndarray, "stretches N"]:
+    """Weighted means over stretches of reports that begin at `starts`, ignoring NaN."""
+    x = np.asarray(values, np.float64)
+    w = np.where(np.isnan(x), 0.0, 1.0 if weights is None else np.asarray(weights, np.float64))
+    total = np.add.reduceat(np.where(w > 0, x, 0.0) * w, starts, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total / np.add.reduceat(w, starts, axis=0)

@@ -1,0 +1,109 @@
+"""Numbers and settings as words for people."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MINUS = "−"
+
+
+def short(x: Any, digits: int = 3) -> str:
+    """A number with `digits` significant digits, grouped in thousands; a dash for what is no number.
+
+    Examples:
+        >>> [short(x) for x in (0.98765, 1234567.0, 0.00001234, 2, None)]
+        ['0.988', '1,234,567', '1.23e-05', '2', '–']
+    """
+    if x is None or not isinstance(x, (int, float)) or math.isnan(x):
+        return "–"
+    if math.isinf(x):
+        return "∞" if x > 0 else MINUS + "∞"
+    if x == int(x):
+        text = f"{int(x):,}"
+    elif abs(x) >= 10**digits:
+        text = f"{x:,.0f}"
+    else:
+        text = f"{x:.{digits}g}"
+        if "e" not in text and "." in text:
+            text = f"{x:.{max(0, digits - 1 - math.floor(math.log10(abs(x))))}f}"
+    return text.replace("-", MINUS, 1) if x < 0 else text
+
+
+def compact(x: float) -> str:
+    """A count in thousands, millions or billions.
+
+    Examples:
+        >>> [compact(x) for x in (950, 1500, 2_000_000, 3.21e9)]
+        ['950', '1.5 k', '2 M', '3.21 G']
+    """
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(x) >= limit:
+            return f"{x / limit:.3g} {unit}"
+    return short(x)
+
+
+def duration(seconds: float) -> str:
+    """A time span.
+
+    Examples:
+        >>> [duration(x) for x in (0.0123, 0.41, 75.0, 7260.0)]
+        ['12.3 ms', '0.41 s', '1 min 15 s', '2 h 1 min']
+    """
+    if seconds < 0.1:
+        return f"{1000 * seconds:.3g} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def interval_text(low: float, high: float) -> str:
+    """[low, high], or nothing where it is not known."""
+    return "" if math.isnan(low) or math.isnan(high) else f"[{short(low)}, {short(high)}]"
+
+
+def setting(point: Mapping[str, Any]) -> str:
+    """A sweep point in words.
+
+    Examples:
+        >>> setting({"learning_rate": 0.5, "epsilon": 0.1})
+        'learning_rate 0.5, epsilon 0.1'
+    """
+    return ", ".join(f"{name} {plain(value)}" for name, value in point.items())
+
+
+def plain(value: Any) -> str:
+    """A value of a configuration as it would be read aloud: text without quotes, the rest as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def rows(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
+    """(name, value) of every entry of a nested mapping, the names joined by dots."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from rows(f"{prefix}.{key}" if prefix else str(key), inner)
+    else:
+        yield prefix, plain(value)
+
+
+def plural(count: int, word: str) -> str:
+    """A count and its noun.
+
+    Examples:
+        >>> plural(1, "agent"), plural(4096, "agent")
+        ('1 agent', '4,096 agents')
+    """
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

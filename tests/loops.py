@@ -1,0 +1,56 @@
+"""Compiled loops for tests: lanes of one agent in one environment, nothing recorded but what is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from kousoku.core.agent import Agent, TabularAgent
+from kousoku.core.env import Env
+from kousoku.core.timestep import Transition
+from kousoku.training.interaction import Learner, interact, lane_key, start, step_key
+from kousoku.training.tally import Record
+
+NOTHING = Record(returns=False)
+
+
+def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[Learner, Transition, dict[str, Any]]:
+    """One lane: the learner after `steps`, and the transition and the metrics of each step, [T, ...]. Traceable."""
+    learner = start(agent, env, step_key(key, jnp.int32(0)), NOTHING)
+
+    def body(learner: Learner, step: Any) -> tuple[Learner, tuple[Transition, dict[str, Any]]]:
+        learner, transition, _, metrics = interact(agent, env, learner, step_key(key, step))
+        return learner, (transition, metrics)
+
+    learner, (transitions, metrics) = lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))
+    return learner, transitions, metrics
+
+
+def trace(agent: Agent, env: Env, steps: int, seed: int = 0) -> tuple[Learner, Transition, dict[str, Any]]:
+    """`run` for one seed, compiled."""
+    return jax.jit(lambda key: run(agent, env, key, steps))(lane_key(jnp.int32(seed)))
+
+
+def learned_q(agent: TabularAgent, env: Env, steps: int, seeds: int = 1) -> np.ndarray:
+    """The action values after `steps` in float64, one lane for each seed: [seeds, S, A]."""
+
+    def lane(seed: Any) -> Any:
+        return agent.q_values(run(agent, env, lane_key(seed), steps)[0].agent_state)
+
+    return np.asarray(jax.jit(jax.vmap(lane))(jnp.arange(seeds, dtype=jnp.int32)), np.float64)
+
+
+def learned_q_everywhere(agent: TabularAgent, envs: list[Any], steps: int, seeds: int = 1) -> np.ndarray:
+    """`learned_q` in environments of equal shapes and structure, all in one program: [envs, seeds, S, A]."""
+    stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *envs)
+
+    def lane(env: Any, seed: Any) -> Any:
+        return agent.q_values(run(agent, env, lane_key(seed), steps)[0].agent_state)
+
+    over_seeds = jax.vmap(lane, in_axes=(None, 0))
+    q = jax.jit(jax.vmap(over_seeds, in_axes=(0, None)))(stacked, jnp.arange(seeds, dtype=jnp.int32))
+    return np.asarray(q, np.float64)
