@@ -28,6 +28,7 @@ _HOMES = {
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
     "api": ("Run", "evaluate", "load", "train"),
+    "training.devices": ("use_all_cores",),
     "core.contract": ("ContractError", "check_env"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from .envs import list_envs, make, register
     from .envs.finite import finite
     from .envs.gridworld.env import gridworld
+    from .training.devices import use_all_cores
 
 
 def __getattr__(name: str) -> Any:

@@ -143,7 +143,12 @@ class Run:
 
 
 def train(
-    agent: str | Agent, env: str | Env, *, env_options: Mapping[str, Any] | None = None, **settings: Any
+    agent: str | Agent,
+    env: str | Env,
+    *,
+    env_options: Mapping[str, Any] | None = None,
+    command: str | None = None,
+    **settings: Any,
 ) -> Run:
     """Train agents on an environment: seeds x sweep points in one compiled program.
 
@@ -151,6 +156,7 @@ def train(
         agent: an id ("q_learning"), or an agent made with its class or `make_agent`.
         env: an id ("GridWorld-v0"), or an environment.
         env_options: options of the environment, where it is given by id.
+        command: the shell command that does the same, for the report.
         settings: the fields of `kousoku.training.config.TrainConfig`: steps, seeds, sweep, record, record_every,
             loop, eval_episodes, eval_max_steps, devices, out, progress.
 
@@ -177,7 +183,7 @@ def train(
     made_env = envs.make(env, **dict(env_options or {})) if isinstance(env, str) else env
     env_config["registered"] = isinstance(env, str)
     made_agent = make_agent(agent) if isinstance(agent, str) else agent
-    trained = train_lanes(made_agent, made_env, config, _jsonable(env_config), None)
+    trained = train_lanes(made_agent, made_env, config, _jsonable(env_config), command)
     run = Run(trained.record, trained, [])
     if run.path is not None:
         viz.write_report(run.record, run.path)

@@ -37,6 +37,9 @@ class Exploration(eqx.Module):
 class EpsilonGreedy(Exploration):
     """Any action with probability epsilon, otherwise a greedy one; ties at random.
 
+    Attributes:
+        epsilon: probability in [0, 1] of exploring, a number or a schedule (for epsilon_greedy).
+
     References:
         Sutton and Barto (2nd ed.), section 2.2.
     """
@@ -61,6 +64,9 @@ class EpsilonGreedy(Exploration):
 class Softmax(Exploration):
     """Boltzmann exploration: probability proportional to exp(q / temperature).
 
+    Attributes:
+        temperature: above 0, a number or a schedule (for softmax).
+
     References:
         Sutton and Barto (2nd ed.), section 13.1 and equation 2.11.
     """
@@ -84,6 +90,9 @@ class Softmax(Exploration):
 
 class UCB(Exploration):
     """Upper confidence bound on each action's value, with the visits of the state as time.
+
+    Attributes:
+        c: how much uncertainty counts, at least 0 (for ucb).
 
     References:
         Sutton and Barto (2nd ed.), equation 2.10; Auer, Cesa-Bianchi and Fischer, Machine Learning 47 (2002).

@@ -1,0 +1,69 @@
+"""The shell: `kousoku COMMAND ...`.
+
+Exit status: 0 done; 1 something broke; 2 a mistake in what was typed (one line says which); 130 stopped by Ctrl-C and
+143 by SIGTERM, with everything so far saved.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..core.errors import ConfigError, nearest
+
+COMMANDS = {
+    "train": "train agents on an environment and write a report",
+    "sweep": "train every combination of hyper-parameters in one program",
+    "evaluate": "play greedy episodes with the agents of a run",
+    "view": "open a run's report in the browser",
+    "bench": "measure the speed on this machine",
+    "list": "show environments and agents",
+    "doctor": "show versions, devices, caches and known problems",
+}
+
+USAGE = "\n".join(
+    [
+        "usage: kousoku COMMAND ...",
+        "",
+        "Reinforcement learning compiled end to end in JAX.",
+        "",
+        "commands:",
+        *(f"  {name:<10}{what}" for name, what in COMMANDS.items()),
+        "",
+        "`kousoku COMMAND --help` shows the options of a command. Try:",
+        "  kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30",
+    ]
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(USAGE)
+        return 0 if words else 2
+    if words[0] in ("-V", "--version"):
+        print(f"kousoku {__version__}")
+        return 0
+    try:
+        if words[0] not in COMMANDS:
+            close = nearest(words[0], COMMANDS, 1)
+            raise ConfigError("command", words[0], f"did you mean {close[0]!r}?" if close else "see kousoku --help")
+        command = importlib.import_module(f".{words[0]}", __name__)
+        return command.run(words[1:])
+    except ConfigError as error:
+        print(f"kousoku: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("kousoku: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def entry() -> None:
+    """The installed script."""
+    sys.exit(main())

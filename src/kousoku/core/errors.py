@@ -13,7 +13,13 @@ from typing import Any, TypeGuard
 
 
 class ConfigError(ValueError):
-    """Something that a user wrote cannot be used; the message says what would be right."""
+    """Something that a user wrote cannot be used; the message says what would be right.
+
+    Attributes:
+        field: what it was written for.
+        given: the value; `...` if it is missing.
+        fix: what would do.
+    """
 
     def __init__(self, field: str, given: object, fix: str) -> None:
         self.field, self.given, self.fix = field, given, fix
@@ -22,7 +28,7 @@ class ConfigError(ValueError):
 
 def shorten(value: object, limit: int = 60) -> str:
     """The value as it would be typed, cut to `limit` characters."""
-    text = " ".join(repr(value).split())
+    text = "nothing" if value is ... else " ".join(repr(value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

@@ -93,8 +93,8 @@ class FiniteEnv(Env):
         tables: the outcomes.
         exact: the same as a model.
         picture: how the states lie in a picture; may be empty.
-        scene: what to draw for a concrete state. None where nobody said: then this is not `Drawable`, since a protocol's
-            method that is None counts as missing. A hashable value, equal for equal environments, as all structure is.
+        scene: what to draw for a concrete state; a hashable value, equal for equal environments, as all structure is.
+            None where nobody said: then this is not `Drawable`, as a protocol's method that is None counts as missing.
 
     Examples:
         >>> model = TabularModel(*(np.full((2, 1, 1), v) for v in (1.0, 1, 5.0, True)), np.array([1.0, 0.0]))
@@ -124,9 +124,7 @@ class FiniteEnv(Env):
         state = self.tables.draw_start(key)
         return state, started(state)
 
-    def step(
-        self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]
-    ) -> tuple[Int[Array, ""], Timestep]:
+    def step(self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]) -> tuple[Int[Array, ""], Timestep]:
         """An outcome drawn from p(. | state, action)."""
         next_state, reward, terminated = self.tables.draw_outcome(key, state, action)
         return next_state, Timestep(next_state, reward, terminated, jnp.array(False))
@@ -158,4 +156,4 @@ def finite(
         ConfigError: if the tables are no Markov decision process, or the time limit is no whole number above 0.
     """
     limit = None if time_limit is None else check_count("time_limit", time_limit)
-    return FiniteEnv(OutcomeTable.of(model), model, panels, limit, scene)
+    return FiniteEnv(tables=OutcomeTable.of(model), exact=model, picture=panels, time_limit=limit, scene=scene)

@@ -121,3 +121,14 @@ def reachable(model: TabularModel) -> Bool[np.ndarray, " S"]:
         frontier = ahead[~seen[ahead]]
         seen[frontier] = True
     return seen & ~terminal(model)
+
+
+def ends(model: TabularModel) -> Bool[np.ndarray, " S"]:
+    """States from which some policy ends the episode."""
+    possible, successor = np.asarray(model.probability) > 0, np.asarray(model.next_state)
+    found = np.any(possible & np.asarray(model.terminated), axis=(1, 2))
+    while True:
+        wider = found | np.any(possible & found[successor], axis=(1, 2))
+        if np.array_equal(wider, found):
+            return found
+        found = wider

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..agents.planning.value_iteration import value_iteration
 from ..core.model import TabularModel
+from ..ops.planning import reachable
 
-MAX_SWEEPS = 100_000
+
 
 
 def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
@@ -15,7 +16,7 @@ def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
 
     It does not where the task is undiscounted and some start leads to no end.
     """
-    plan = value_iteration(model, discount, max_sweeps=MAX_SWEEPS)
+    plan = value_iteration(model, discount)
     if not plan.converged:
         return {}
     return {"exact_q": np.asarray(plan.q), "exact_v": np.asarray(plan.v), "reachable": reachable(model)}

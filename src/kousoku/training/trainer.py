@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import time
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from .tally import Record
 
 MAX_HISTORY_BYTES = 2**31
 MAX_FRAMES = 200
+FILM_STREAM = 0x66696C6D
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,9 @@ def _finish(
     stop: StopRequest,
     started: str,
 ) -> Trained:
-    """Evaluate, collect and save."""
+    """Collect and save what was learned; then evaluate it, and save again with that."""
     states = jax.tree.map(lambda leaf: leaf[: lanes.count], run.learner.agent_state)
-    evaluation = None
-    if config.eval_episodes:
-        evaluation = evaluate_lanes(
-            lanes.structure, lanes.numbers, states, env, lanes.keys, config.eval_episodes, config.eval_max_steps
-        )
-    tables = _tables(agent, env, lanes, states, run)
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
     record = RunRecord(
         path=folder,
         config=asked,
@@ -173,18 +170,29 @@ def _finish(
         lane_seed=lanes.seed,
         lane_point=lanes.point,
         curves=run.curves.curves(),
-        tables=tables,
-        evaluation={} if evaluation is None else _evaluation_arrays(evaluation),
+        tables=_tables(agent, env, lanes, states, run),
         panels=env.panels() if isinstance(env, Finite) else (),
     )
-    best = record.best_lane
-    best_agent = lane(lanes.numbers, lanes.structure, best)
-    best_state = jax.tree.map(lambda leaf: leaf[best], states)
-    frames = greedy_scenes(best_agent, best_state, env, jax.random.fold_in(lanes.keys[best], 1), MAX_FRAMES)
-    record = RunRecord(**{**vars(record), "frames": frames})
     if folder is not None:
-        run_folder.save(folder, record, [np.asarray(leaf) for leaf in jax.tree.leaves(states)])
+        run_folder.save(folder, record, leaves)
+    if config.eval_episodes:
+        record = _evaluated(record, env, lanes, states, config)
+        if folder is not None:
+            run_folder.save(folder, record, leaves)
     return Trained(record, agent, env, lanes, states, stop.signal)
+
+
+def _evaluated(record: RunRecord, env: Env, lanes: Lanes, states: Any, config: TrainConfig) -> RunRecord:
+    """The record with greedy episodes of every lane, and the best lane's as a film."""
+    played = evaluate_lanes(
+        lanes.structure, lanes.numbers, states, env, lanes.keys, config.eval_episodes, config.eval_max_steps
+    )
+    record = dataclasses.replace(record, evaluation=_evaluation_arrays(played))
+    best = record.best_lane
+    state = jax.tree.map(lambda leaf: leaf[best], states)
+    film_key = jax.random.fold_in(lanes.keys[best], FILM_STREAM)
+    film = greedy_scenes(lane(lanes.numbers, lanes.structure, best), state, env, film_key, MAX_FRAMES)
+    return dataclasses.replace(record, frames=film)
 
 
 def _evaluation_arrays(episodes: Episodes) -> dict[str, np.ndarray]:

@@ -113,6 +113,14 @@ def score(record: RunRecord) -> Score:
     return Score("return", np.full(record.num_lanes, np.nan))
 
 
+def best_lane(record: RunRecord) -> int:
+    """The lane with the highest score; the record's own choice where every lane was evaluated."""
+    if "return" in record.evaluation and not np.isnan(record.evaluation["return"]).any():
+        return record.best_lane
+    lanes = score(record).lanes
+    return 0 if np.isnan(lanes).all() else int(np.nanargmax(lanes))
+
+
 def primary_curve(record: RunRecord) -> str | None:
     """The name of the learning curve: the return, or the reward where no episode ended; None if neither is there."""
     for name in ("return", "reward"):

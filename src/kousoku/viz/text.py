@@ -11,24 +11,22 @@ MINUS = "−"
 
 
 def short(x: Any, digits: int = 3) -> str:
-    """A number with `digits` significant digits, grouped in thousands; a dash for what is no number.
+    """A whole number in full, any other number with `digits` significant digits; a dash for what is no number.
 
     Examples:
-        >>> [short(x) for x in (0.98765, 1234567.0, 0.00001234, 2, None)]
-        ['0.988', '1,234,567', '1.23e-05', '2', '–']
+        >>> [short(x) for x in (0.98765, 1.0, 20_000, 1234567.0, 0.00001234, None)]
+        ['0.988', '1.00', '20,000', '1,234,567', '1.23e-05', '–']
     """
     if x is None or not isinstance(x, (int, float)) or math.isnan(x):
         return "–"
     if math.isinf(x):
         return "∞" if x > 0 else MINUS + "∞"
-    if x == int(x):
-        text = f"{int(x):,}"
-    elif abs(x) >= 10**digits:
+    if isinstance(x, int) or abs(x) >= 10 ** (digits - 1) or x == 0:
         text = f"{x:,.0f}"
     else:
         text = f"{x:.{digits}g}"
-        if "e" not in text and "." in text:
-            text = f"{x:.{max(0, digits - 1 - math.floor(math.log10(abs(x))))}f}"
+        if "e" not in text:
+            text = f"{x:.{digits - 1 - math.floor(math.log10(abs(float(text))))}f}"
     return text.replace("-", MINUS, 1) if x < 0 else text
 
 
@@ -42,7 +40,7 @@ def compact(x: float) -> str:
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(x) >= limit:
             return f"{x / limit:.3g} {unit}"
-    return short(x)
+    return f"{x:.3g}"
 
 
 def duration(seconds: float) -> str:
@@ -50,12 +48,12 @@ def duration(seconds: float) -> str:
 
     Examples:
         >>> [duration(x) for x in (0.0123, 0.41, 75.0, 7260.0)]
-        ['12.3 ms', '0.41 s', '1 min 15 s', '2 h 1 min']
+        ['12 ms', '0.41 s', '1 min 15 s', '2 h 1 min']
     """
     if seconds < 0.1:
-        return f"{1000 * seconds:.3g} ms"
+        return f"{1000 * seconds:.2g} ms"
     if seconds < 60:
-        return f"{seconds:.3g} s"
+        return f"{seconds:.2g} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...ops.planning import Values
-from .sweeps import MAX_SWEEPS, Sweeps, Task, is_concrete, prepare, sweep
+from .sweeps import MAX_SWEEPS, Sweeps, Task, is_concrete, known, prepare, sweep
 
 
 def policy_evaluation(
@@ -30,7 +30,8 @@ def policy_evaluation(
         max_sweeps: sweeps after which the search is given up.
 
     Returns:
-        The value of each state. NaN for a state that nothing reaches and that has no finite value.
+        The value of each state; NaN for one that no start leads to and from which no episode ends, if its costs add up
+        for ever.
 
     Raises:
         ConfigError: for bad tables or arguments; if the values do not settle, as with discount 1 and a policy that may
@@ -40,8 +41,8 @@ def policy_evaluation(
         Sutton and Barto (2nd ed.), equation 4.5 and the box of section 4.1.
 
     Examples:
-        >>> from kousoku.envs.gridworld import gridworld
-        >>> model = gridworld("S.G", step_reward=-1.0, goal_reward=0.0).model()
+        >>> import kousoku as ks
+        >>> model = ks.gridworld("S.G", step_reward=-1.0, goal_reward=0.0).model()
         >>> right = np.eye(4, dtype=np.float32)[[1, 1, 1]]
         >>> policy_evaluation(model, right, 1.0).tolist()
         [-2.0, -1.0, 0.0]
@@ -52,7 +53,7 @@ def policy_evaluation(
     if is_concrete(sweeps.settled) and not sweeps.settled:
         fix = "use a discount below 1, a policy that ends every episode, or more sweeps"
         raise ConfigError("policy_evaluation", f"values that still move after {int(sweeps.total)} sweeps", fix)
-    return jnp.where(sweeps.settled, sweeps.values.v, jnp.nan)
+    return jnp.where(sweeps.settled, known(task, sweeps).v, jnp.nan)
 
 
 def evaluate(task: Task, policy: Float[Array, "S A"], start: Values) -> Sweeps:
@@ -67,8 +68,8 @@ def check_policy(policy: Float[Array | np.ndarray, "S A"], model: TabularModel) 
         ConfigError: naming the shape, or the first state whose probabilities do not sum to 1.
     """
     shape = (model.num_states, model.num_actions)
-    if policy.shape != shape:
-        raise ConfigError("policy", f"shape {policy.shape}", f"use {shape}: one row of probabilities for each state")
+    if np.shape(policy) != shape:
+        raise ConfigError("policy", f"shape {np.shape(policy)}", f"use {shape}: one row for each state")
     if not is_concrete(policy):
         return
     rows = np.asarray(policy, np.float64)

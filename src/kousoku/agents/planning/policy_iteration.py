@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ...core.model import TabularModel
 from ...ops.planning import ROUNDING, Values, advantage, greedy
 from .policy_evaluation import evaluate
-from .sweeps import MAX_SWEEPS, Task, prepare, reward_size
+from .sweeps import MAX_SWEEPS, Sweeps, Task, prepare, reward_size
 from .value_iteration import Plan, plan_of
 
 MAX_IMPROVEMENTS = 1_000
@@ -43,8 +43,8 @@ def policy_iteration(
         (and exercise 4.4 on policies of equal value).
 
     Examples:
-        >>> from kousoku.envs.gridworld import gridworld
-        >>> plan = policy_iteration(gridworld("S.G").model(), discount=0.5)
+        >>> import kousoku as ks
+        >>> plan = policy_iteration(ks.gridworld("S.G").model(), discount=0.5)
         >>> plan.policy[0].tolist(), plan.v.tolist()
         ([0.0, 1.0, 0.0, 0.0], [0.5, 1.0, 0.0])
     """
@@ -53,10 +53,9 @@ def policy_iteration(
 
 class _Iteration(eqx.Module):
     policy: Float[Array, "S A"]
-    values: Values
+    found: Sweeps
     sweeps: Int[Array, ""]
     improvements: Int[Array, ""]
-    settled: Bool[Array, ""]
     stable: Bool[Array, ""]
 
 
@@ -64,21 +63,19 @@ class _Iteration(eqx.Module):
 def _solve(task: Task) -> Plan:
     margin = ROUNDING * reward_size(task)
 
-    def step(state: _Iteration) -> _Iteration:
-        advantages = advantage(task.model, state.values, task.discount)
+    def improve(state: _Iteration) -> _Iteration:
+        advantages = advantage(task.model, state.found.values, task.discount)
         better = jnp.max(advantages, axis=-1) - jnp.sum(state.policy * advantages, axis=-1) > margin
         policy = jnp.where(better[:, None], greedy(advantages, margin), state.policy)
-        found = evaluate(task, policy, state.values)
+        found = evaluate(task, policy, state.found.values)
         stable = ~jnp.any(better & task.matters)
-        return _Iteration(
-            policy, found.values, state.sweeps + found.total, state.improvements + 1, found.settled, stable
-        )
+        return _Iteration(policy, found, state.sweeps + found.total, state.improvements + 1, stable)
 
     def goes_on(state: _Iteration) -> Bool[Array, ""]:
-        return state.settled & ~state.stable & (state.improvements < MAX_IMPROVEMENTS)
+        return state.found.settled & ~state.stable & (state.improvements < MAX_IMPROVEMENTS)
 
-    any_action = jnp.full(task.model.probability.shape[:2], 1.0 / task.model.num_actions, jnp.float32)
-    found = evaluate(task, any_action, Values.zeros(task.matters.shape[0]))
-    first = _Iteration(any_action, found.values, found.total, jnp.int32(0), found.settled, jnp.array(False))
-    last = lax.while_loop(goes_on, step, first)
-    return plan_of(task, last.values, last.policy, last.sweeps, last.settled & last.stable)
+    states, actions = task.model.probability.shape[:2]
+    anything = jnp.full((states, actions), 1.0 / actions, jnp.float32)
+    found = evaluate(task, anything, Values.zeros(states))
+    last = lax.while_loop(goes_on, improve, _Iteration(anything, found, found.total, jnp.int32(0), jnp.array(False)))
+    return plan_of(task, last.found, last.policy, last.sweeps, last.found.settled & last.stable)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core.errors import check_count, check_number
+from ...core.errors import check_count, check_number, is_number
 from ...core.model import TabularModel, check_model
-from ...ops.planning import ROUNDING, Values, advantage, reachable
+from ...ops.planning import ROUNDING, Values, advantage, ends, reachable
 
 MAX_SWEEPS = 100_000
 
@@ -24,7 +24,8 @@ class Task(eqx.Module):
     Attributes:
         model: the tables.
         discount: gamma.
-        matters: states that some policy reaches from the start: convergence is judged by them.
+        matters: states by which convergence is judged. All of them with a discount; without one, those that can be
+            reached or can end the episode (the inside of a thick wall can do neither, and its costs add up for ever).
         tolerance: how far from the solution the values may be, in units of the largest one.
         max_sweeps: sweeps after which the search is given up.
     """
@@ -41,13 +42,13 @@ class Sweeps(eqx.Module):
 
     Attributes:
         values: after the last sweep.
-        moved: how much each value may still be from the fixed point; see `sweep`.
+        moving: which values may still be further from the fixed point than the tolerance.
         total: sweeps made.
-        settled: whether `moved` is within the tolerance in every state that matters.
+        settled: whether no value that matters is moving.
     """
 
     values: Values
-    moved: Float[Array, " S"]
+    moving: Bool[Array, " S"]
     total: Int[Array, ""]
     settled: Bool[Array, ""]
 
@@ -74,7 +75,7 @@ def prepare(
             start=jnp.asarray(model.start, jnp.float32),
         ),
         discount=jnp.asarray(discount, jnp.float32),
-        matters=jnp.asarray(reachable(model)),
+        matters=jnp.asarray(reachable(model) | ends(model) | (is_number(discount) and discount < 1)),
         tolerance=jnp.asarray(tolerance, jnp.float32),
         max_sweeps=jnp.int32(limit),
     )
@@ -93,33 +94,33 @@ def sweep(task: Task, change: Callable[[Float[Array, "S A"]], Float[Array, " S"]
     Without discounting there is no such bound, and d itself has to do: the second half of all sweeps no longer
     mattered. Values that grow for ever never pass that test.
 
-    A state that nothing reaches does not count; if it has not settled in the end, its value is NaN.
-
     References:
         Sutton and Barto (2nd ed.), sections 4.1 and 4.4. Puterman, Markov Decision Processes (1994), theorem 6.3.1.
     """
     noise = ROUNDING * reward_size(task)
 
-    def allowed(values: Values) -> Float[Array, ""]:
-        return task.tolerance * jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0) + noise
+    def once(_: Int[Array, ""], values: Values) -> Values:
+        return values.plus(change(advantage(task.model, values, task.discount)))
 
     def block(state: Sweeps) -> Sweeps:
-        length = jnp.clip(state.total, 1, jnp.maximum(task.max_sweeps - state.total, 1))
-        after = lax.fori_loop(
-            0, length, lambda _, v: v.plus(change(advantage(task.model, v, task.discount))), state.values
-        )
+        length = jnp.clip(state.total, 1, task.max_sweeps - state.total)
+        values = lax.fori_loop(0, length, once, state.values)
         shrunk = task.discount ** length.astype(jnp.float32)
-        moved = jnp.abs(after.minus(state.values)) * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), 1.0)
-        settled = ~jnp.any((moved > allowed(after)) & task.matters)
-        return Sweeps(after, moved, state.total + length, settled)
+        distance = jnp.abs(values.minus(state.values)) * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), 1.0)
+        largest = jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
+        moving = ~(distance <= task.tolerance * largest + noise)
+        return Sweeps(values, moving, state.total + length, ~jnp.any(moving & task.matters))
 
-    first = Sweeps(start, jnp.full_like(start.v, jnp.inf), jnp.int32(0), jnp.array(False))
-    last = lax.while_loop(lambda s: ~s.settled & (s.total < task.max_sweeps), block, first)
-    lost = ~task.matters & ~(last.moved <= allowed(last.values))
-    values = Values(jnp.where(lost, jnp.nan, last.values.v), last.values.rest)
-    return Sweeps(values, last.moved, last.total, last.settled)
+    first = Sweeps(start, jnp.full_like(task.matters, True), jnp.int32(0), jnp.array(False))
+    return lax.while_loop(lambda state: ~state.settled & (state.total < task.max_sweeps), block, first)
+
+
+def known(task: Task, sweeps: Sweeps) -> Values:
+    """The values, NaN for a state that does not matter and has not settled."""
+    lost = sweeps.moving & ~task.matters
+    return Values(jnp.where(lost, jnp.nan, sweeps.values.v), sweeps.values.rest)
 
 
 def is_concrete(x: Array | np.ndarray) -> bool:
     """Whether a value can be looked at now, rather than when a traced program runs."""
-    return not isinstance(x, jax.core.Tracer)
+    return not isinstance(x, Tracer)

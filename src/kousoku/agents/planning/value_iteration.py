@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ...core.model import TabularModel
-from ...ops.planning import ROUNDING, Values, advantage, expected_backup, greedy
-from .sweeps import MAX_SWEEPS, Task, prepare, reward_size, sweep
+from ...ops.planning import ROUNDING, Values, advantage, expected_backup, greedy, residual
+from .sweeps import MAX_SWEEPS, Sweeps, Task, known, prepare, reward_size, sweep
 
 
 class Plan(eqx.Module):
@@ -17,10 +17,11 @@ class Plan(eqx.Module):
 
     Attributes:
         q: value of each action.
-        v: value of each state. NaN for a state that nothing reaches and that has no finite value.
+        v: value of each state; NaN for one that no start leads to and from which no episode ends, if its costs add up
+            for ever.
         policy: pi(a | s), uniform over the best actions.
         sweeps: sweeps over all states.
-        residual: the largest abs(max_a q(s, a) - v(s)) of the states that are reachable.
+        residual: the largest abs(max_a q(s, a) - v(s)) of the states that are not NaN.
         converged: whether the values are within the tolerance; if not, they are no more than where the search was when
             it was given up (an undiscounted task that some start never ends has no values at all).
     """
@@ -54,24 +55,23 @@ def value_iteration(
         Bellman, Dynamic Programming (1957). Sutton and Barto (2nd ed.), equation 4.10 and the box of section 4.4.
 
     Examples:
-        >>> from kousoku.envs.gridworld import gridworld
-        >>> plan = value_iteration(gridworld("S.G").model(), discount=0.5)
+        >>> import kousoku as ks
+        >>> plan = value_iteration(ks.gridworld("S.G").model(), discount=0.5)
         >>> plan.v.tolist(), bool(plan.converged)
         ([0.5, 1.0, 0.0], True)
     """
     return _solve(prepare(model, discount, tolerance, max_sweeps))
 
 
-def plan_of(task: Task, values: Values, policy: Float[Array, "S A"], sweeps: Array, converged: Array) -> Plan:
+def plan_of(task: Task, found: Sweeps, policy: Float[Array, "S A"], sweeps: Array, converged: Array) -> Plan:
     """The plan that belongs to values and a policy."""
-    gap = jnp.abs(jnp.max(advantage(task.model, values, task.discount), axis=-1))
-    worst = jnp.max(gap, where=task.matters, initial=0.0)
+    values = known(task, found)
+    worst = jnp.max(jnp.abs(residual(task.model, values, task.discount)), where=task.matters, initial=0.0)
     return Plan(expected_backup(task.model, values, task.discount), values.v, policy, sweeps, worst, converged)
 
 
 @jax.jit
 def _solve(task: Task) -> Plan:
     found = sweep(task, lambda advantages: jnp.max(advantages, axis=-1), Values.zeros(task.matters.shape[0]))
-    advantages = advantage(task.model, found.values, task.discount)
-    policy = greedy(advantages, ROUNDING * reward_size(task))
-    return plan_of(task, found.values, policy, found.total, found.settled)
+    policy = greedy(advantage(task.model, found.values, task.discount), ROUNDING * reward_size(task))
+    return plan_of(task, found, policy, found.total, found.settled)

@@ -63,12 +63,12 @@ def frozen_lake(
         check_choice("map_name", map_name, MAPS)
     rows = MAPS[map_name] if custom_map is None else _parse(custom_map)
     goal, hole, frozen = (float(reward) for reward in reward_schedule)
-    model = _model(rows, float(success_rate) if is_slippery else None, {"G": goal, "H": hole, "F": frozen, "S": frozen})
+    model = _model(rows, float(success_rate) if is_slippery else None, goal, hole, frozen)
     picture = MapPicture(rows)
     return finite(model, (picture.panel(MOVES, NAMES),), time_limit, picture)
 
 
-def _model(rows: tuple[str, ...], success_rate: float | None, rewards: dict[str, float]) -> TabularModel:
+def _model(rows: tuple[str, ...], success_rate: float | None, goal: float, hole: float, frozen: float) -> TabularModel:
     """The exact model; a goal or a hole leads to itself, terminated, without reward."""
     glyph = np.array([list(row) for row in rows]).reshape(-1)
     over = np.isin(glyph, ["G", "H"])
@@ -80,7 +80,7 @@ def _model(rows: tuple[str, ...], success_rate: float | None, rewards: dict[str,
         taken, chances = turned(4), np.array([side, success_rate, side])
     next_state = target[:, taken]
     probability = np.broadcast_to(chances, next_state.shape).copy()
-    reward = np.vectorize(rewards.__getitem__, otypes=[float])(glyph)[next_state]
+    reward = np.select([glyph == "G", glyph == "H"], [goal, hole], frozen)[next_state]
     terminated = over[next_state]
     probability[over], reward[over], terminated[over] = np.eye(1, len(chances)), 0.0, True
     next_state[over] = np.flatnonzero(over).astype(np.int32)[:, None, None]

@@ -18,7 +18,7 @@ from ...core.spaces import Discrete
 from ...core.timestep import Timestep
 from ...ops import tables
 from ..finite import FiniteEnv, finite
-from .taxi_map import IN_TAXI, MOVES, PLACES, SIZE, decode, drive, taxi_panels, taxi_scene
+from .taxi_map import IN_TAXI, MOVES, PLACES, decode, drive, taxi_panels, taxi_scene
 
 PICKUP, DROPOFF = 4, 5
 NUM_ACTIONS = 6
@@ -67,9 +67,7 @@ class Taxi(Env):
         state, timestep = self.table.reset(key)
         return state, self._informed(timestep)
 
-    def step(
-        self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]
-    ) -> tuple[Int[Array, ""], Timestep]:
+    def step(self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]) -> tuple[Int[Array, ""], Timestep]:
         """Drive, pick up or drop off."""
         next_state, timestep = self.table.step(key, state, action)
         return next_state, self._informed(timestep)
@@ -120,8 +118,8 @@ def taxi(
     check_number("rainy_probability", rainy_probability, low=0, high=1)
     model = _model(float(rainy_probability) if is_rainy else None)
     table = finite(model, taxi_panels(), time_limit)
-    changes = (model.next_state != np.arange(500)[:, None, None])[..., 0]
-    return Taxi(table, changes, table.time_limit)
+    changes = np.asarray(model.next_state)[..., 0] != np.arange(500)[:, None]
+    return Taxi(table=table, action_mask=changes, time_limit=table.time_limit)
 
 
 def _model(straight: float | None) -> TabularModel:
@@ -157,7 +155,7 @@ def _outcomes(state: int, action: int, straight: float | None) -> list[Outcome]:
 
 
 def _pick_up(state: int) -> Outcome:
-    row, column, passenger, destination = decode(state)
+    row, column, passenger, _ = decode(state)
     if passenger != IN_TAXI and PLACES[passenger] == (row, column):
         return 1.0, state + (IN_TAXI - passenger) * len(PLACES), STEP_REWARD, False
     return 1.0, state, ILLEGAL_REWARD, False

@@ -1,0 +1,56 @@
+# Everything here runs from a fresh clone: each target makes the environment it needs.
+#   make demo                 train 30 agents and write a report
+#   make test                 the tests (PYTHON=python3.13 for another Python)
+#   make test-full            the heavier checks too
+#   make bench                measure the speed on this machine
+#   make lint                 style, types and layers
+
+PYTHON ?= python3
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-full bench lint format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30 --discount 0.9
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m "not full"
+
+test-full: $(VENV)/.installed-test
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/kousoku bench tabular --out benchmarks
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Kousoku needs Python 3.11 or newer; this is $(VERSION). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(INSTALL) --editable .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(INSTALL) --editable ".[test]"
+	touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(INSTALL) --editable ".[bench]"
+	touch $@
+
+clean:
+	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis

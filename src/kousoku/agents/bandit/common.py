@@ -1,0 +1,62 @@
+"""What the bandit agents share: one estimate for each arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_number
+from ..tabular.common import table_shape
+
+
+class Arms(eqx.Module):
+    """What is known of each arm.
+
+    Attributes:
+        q: estimates of the arms' mean rewards.
+        pulls: how often each arm was pulled.
+        step: pulls altogether.
+    """
+
+    q: Float[Array, " A"]
+    pulls: Int[Array, " A"]
+    step: Int[Array, ""]
+
+
+def init_arms(name: str, spec: EnvSpec, initial_value: float | Float[Array, ""]) -> Arms:
+    """Nothing pulled yet.
+
+    Raises:
+        ConfigError: if the spec is no bandit's: one observation, finitely many actions.
+    """
+    states, arms = table_shape(name, spec)
+    if states != 1:
+        fix = f"{name} is for bandits, which have one observation; use a tabular agent such as 'q_learning'"
+        raise ConfigError("observation_space", spec.observation_space, fix)
+    return Arms(jnp.full(arms, initial_value, jnp.float32), jnp.zeros(arms, jnp.int32), jnp.int32(0))
+
+
+def pull(
+    arms: Arms, arm: Int[Array, ""], reward: Float[Array, ""], step_size: float | Float[Array, ""] | None
+) -> tuple[Arms, Float[Array, ""]]:
+    """NewEstimate <- OldEstimate + StepSize [Target - OldEstimate]; also the bracket.
+
+    A step size of None is 1 / N(a): the estimate is the sample average, and the initial value is forgotten.
+
+    References:
+        Sutton and Barto (2nd ed.), equations 2.3 to 2.5.
+    """
+    error = reward - arms.q[arm]
+    pulls = arms.pulls.at[arm].add(1)
+    size = 1.0 / pulls[arm].astype(jnp.float32) if step_size is None else step_size
+    return Arms(arms.q.at[arm].add(size * error), pulls, arms.step + 1), error
+
+
+def check_step_size(value: Any) -> None:
+    """Refuse what is neither None nor in (0, 1]."""
+    if value is not None:
+        check_number("step_size", value, low=0, high=1, open_low=True)

@@ -1,0 +1,33 @@
+"""`kousoku bench NAME`: measure the speed on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.errors import ConfigError, check_choice, check_count
+from .options import Option, number, parse
+
+BENCHMARKS = ("tabular",)
+OPTIONS = (
+    Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
+    Option("out", "benchmarks", "FOLDER", "where the table is saved"),
+    Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
+    Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside"),
+)
+
+
+def run(words: Sequence[str]) -> int:
+    """Measure, print and save."""
+    given = parse("bench", "Measure the speed on this machine and save a table.", OPTIONS, words)
+    if "name" not in given:
+        raise ConfigError("benchmark", ..., f"name one of {', '.join(BENCHMARKS)}")
+    check_choice("benchmark", given["name"], BENCHMARKS)
+    repeats = check_count("--repeats", number("--repeats", str(given.get("repeats", 5))))
+    from ..bench import tabular
+    from ..training.devices import use_all_cores
+
+    use_all_cores()
+    jym = given.get("jym")
+    tabular.bench(Path(str(given.get("out", "benchmarks"))), repeats, None if jym is None else str(jym))
+    return 0

@@ -1,0 +1,163 @@
+"""Reading options: tyro finds the words and writes the help, this file turns words into values.
+
+Every value reaches us as text, so that a mistake is answered by one line that names the option, what was given and
+what would do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import docstring_parser
+import tyro
+
+from ..core.errors import ConfigError, check_keys
+from ..ops.schedules import parse_schedule
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a command.
+
+    Attributes:
+        name: as in Python; the shell writes dashes for underscores.
+        default: None where there is none to show.
+        metavar: what stands for the value in the help; "" for a switch.
+        help: one line.
+        positional: given by place instead of by name.
+    """
+
+    name: str
+    default: Any
+    metavar: str
+    help: str
+    positional: bool = False
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:
+    """The options that were given, by name, as text (switches as bool). `--help` prints the help and exits with 0.
+
+    Raises:
+        ConfigError: for an unknown option, a missing value, or one word too many.
+    """
+    flags = [option.flag for option in options if not option.positional]
+    if not {"-h", "--help"} & set(words):
+        _check_words(options, flags, words)
+    fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
+    kind = dataclasses.make_dataclass("Options", fields, kw_only=True)
+    kind.__doc__ = description
+    trouble = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(trouble):
+            read, unknown = tyro.cli(
+                kind, args=list(words), prog=f"kousoku {command}", description=description, return_unknown_args=True
+            )
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+        raise ConfigError("options", " ".join(words), " ".join(trouble.getvalue().split())) from None
+    if unknown:
+        raise ConfigError("argument", unknown[0], "it is one too many; options begin with --")
+    switched = {word.replace("--no-", "--") for word in words}
+    values = {option.name: getattr(read, option.name.replace(".", "__")) for option in options}
+    given = {option.name for option in options if option.metavar or option.flag in switched}
+    return {name: value for name, value in values.items() if name in given and value is not None}
+
+
+def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[str]) -> None:
+    switches = {option.flag for option in options if option.metavar == ""}
+    known = [*flags, *(f"--no-{switch[2:]}" for switch in switches)]
+    for i, word in enumerate(words):
+        if not word.startswith("--"):
+            continue
+        flag, equals, _ = word.partition("=")
+        check_keys("option", [flag.replace("_", "-")], known)
+        value_missing = i + 1 == len(words) or words[i + 1].startswith("--")
+        if not equals and value_missing and flag not in switches and not flag.startswith("--no-"):
+            raise ConfigError(flag, ..., "give it a value")
+
+
+def _annotation(option: Option) -> Any:
+    shown = "" if option.default is None or not option.metavar else f"(default: {option.default})"
+    name = option.name.replace("_", "-")
+    words = tyro.conf.arg(name=name, metavar=option.metavar or None, help=option.help, help_behavior_hint=shown)
+    if not option.metavar:
+        return Annotated[bool, words]
+    return Annotated[str | None, words, tyro.conf.Positional] if option.positional else Annotated[str | None, words]
+
+
+def _field(option: Option) -> Any:
+    return dataclasses.field(default=None if option.metavar else False)
+
+
+def described(documented: object) -> dict[str, str]:
+    """What a docstring says of each attribute or argument, by name, on one line."""
+    parsed = docstring_parser.parse(inspect.getdoc(documented) or "")
+    return {
+        name.strip(): " ".join(entry.description.split()).rstrip(".")
+        for entry in parsed.params
+        for name in entry.arg_name.split(",")
+        if entry.description
+    }
+
+
+def number(field: str, text: str) -> float | int:
+    """A number as people write it: 1_000_000, 1e6 (whole, so an int), 0.5.
+
+    Raises:
+        ConfigError: for anything else.
+
+    Examples:
+        >>> number("steps", "1e6"), number("steps", "1_000"), number("slip", "0.5")
+        (1000000, 1000, 0.5)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ConfigError(field, text, "use a number, such as 1_000_000, 1e6 or 0.5") from None
+    return int(value) if value.is_integer() else value
+
+
+def numbers(field: str, text: str) -> list[float | int]:
+    """Numbers with commas between them."""
+    return [number(field, part) for part in text.split(",")]
+
+
+def literal(field: str, text: str, like: Any) -> Any:
+    """Text as a value of the same kind as a default: a switch, a number, a word, or JSON.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    if isinstance(like, bool):
+        if text.lower() not in ("true", "false", "yes", "no", "1", "0"):
+            raise ConfigError(field, text, "use true or false")
+        return text.lower() in ("true", "yes", "1")
+    if isinstance(like, (int, float)):
+        return number(field, text)
+    if isinstance(like, str):
+        return text
+    if isinstance(like, (tuple, list)) and not text.startswith("["):
+        return numbers(field, text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def hyper_parameter(field: str, text: str, like: Any) -> Any:
+    """A hyper-parameter: a schedule where a number may be one, otherwise a `literal`."""
+    if ":" in text:
+        return parse_schedule(field, text)
+    return literal(field, text, like)

@@ -1,0 +1,160 @@
+"""`kousoku train AGENT ENV`: train, evaluate, report."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..agents import AGENTS
+from ..agents.exploration import EXPLORATIONS
+from ..agents.options import make_agent
+from ..core.errors import ConfigError
+from ..envs import ENVS
+from ..training.config import TrainConfig
+from .options import Option, described, hyper_parameter, literal, number, numbers, parse
+
+WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
+SETTINGS = (
+    Option("steps", TrainConfig.steps, "NUMBER", "environment steps of each agent"),
+    Option("seeds", TrainConfig.seeds, "NUMBER", "how many seeds, or which: 30, or 3,5,7"),
+    Option("record", ",".join(TrainConfig.record), "NAMES", "any of returns, td_errors, visits, q_values, info"),
+    Option("record_every", None, "NUMBER", "steps between two reports (default: about 200 reports)"),
+    Option("loop", TrainConfig.loop, "NAME", "compiled, or python: slow, checked, readable"),
+    Option("eval_episodes", TrainConfig.eval_episodes, "NUMBER", "greedy episodes of each agent after training"),
+    Option("eval_max_steps", TrainConfig.eval_max_steps, "NUMBER", "where an episode without a time limit is cut"),
+    Option("devices", None, "NUMBER", "devices to spread the agents over (default: all)"),
+    Option("out", None, "FOLDER", "the run folder (default: a new one below runs/)"),
+    Option("progress", None, "", "show a progress bar (default: on a terminal)"),
+)
+COUNTS = ("steps", "record_every", "eval_episodes", "eval_max_steps", "devices")
+
+
+def run(words: Sequence[str], sweep: bool = False) -> int:
+    """Train as the words say; with `sweep`, numbers may be lists with commas."""
+    from .. import api
+    from ..training.devices import use_all_cores
+
+    name = "sweep" if sweep else "train"
+    agent_id, env_id, rest = _ids(name, words)
+    agent_options, env_options = _agent_options(agent_id), _env_options(env_id)
+    what = WHAT if not sweep else f"{WHAT} A number may be a list, as in 0.1,0.5: every combination is trained."
+    given = parse(f"{name} {agent_id} {env_id}", what, [*SETTINGS, *agent_options, *env_options], rest)
+    settings = {option.name: given[option.name] for option in SETTINGS if option.name in given}
+    chosen = {option.name: str(given[option.name]) for option in agent_options if option.name in given}
+    defaults = {option.name: option.default for option in agent_options}
+    lists = {key: text for key, text in chosen.items() if "," in text}
+    if lists and not sweep:
+        key, text = next(iter(lists.items()))
+        raise ConfigError(f"--{key.replace('_', '-')}", text, "give one value; `kousoku sweep` takes lists")
+    hyper = {k: hyper_parameter(k, text, defaults[k]) for k, text in chosen.items() if k not in lists}
+    agent = make_agent(agent_id, **hyper)
+    use_all_cores()
+    run = api.train(
+        agent,
+        env_id,
+        env_options={o.name[4:]: _env_value(env_id, o, str(given[o.name])) for o in env_options if o.name in given},
+        command=" ".join(["kousoku", name, *map(shlex.quote, words)]),
+        sweep={key: numbers(key, text) for key, text in lists.items()},
+        **_settings(settings),
+    )
+    _tell(run)
+    return 0 if run.stopped_by is None else 128 + run.stopped_by
+
+
+def _ids(name: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
+    """(agent, environment, the other words); the two ids come first."""
+    ids = [word for word in words[:2] if not word.startswith("-")]
+    if len(ids) < 2:
+        if {"-h", "--help"} & set(words):
+            print(f"usage: kousoku {name} AGENT ENV [options]\n\n{WHAT}\n")
+            print(f"agents: {', '.join(AGENTS.ids())}\nenvironments: {', '.join(ENVS.ids())}\n")
+            print(f"`kousoku {name} q_learning GridWorld-v0 --help` shows the options of both.")
+            raise SystemExit(0)
+        missing = "agent" if not ids else "environment"
+        raise ConfigError(missing, ..., f"say which: kousoku {name} AGENT ENV; `kousoku list` shows them")
+    AGENTS.factory(ids[0])
+    ENVS.factory(ids[1])
+    return ids[0], ids[1], list(words[2:])
+
+
+def _agent_options(id: str) -> list[Option]:
+    """The agent's hyper-parameters, and those of every exploration it may use."""
+    said = described(AGENTS.factory(id))
+    options = []
+    for name, parameter in AGENTS.options(id).items():
+        if name == "exploration":
+            options += _exploration_options(type(parameter.default))
+        else:
+            options.append(Option(name, parameter.default, "VALUE", said.get(name, f"hyper-parameter of {id}")))
+    return options
+
+
+def _exploration_options(default: type) -> list[Option]:
+    own = next(name for name, kind in EXPLORATIONS.items() if kind is default)
+    choice = Option("exploration", own, "NAME", f"the behaviour policy: one of {', '.join(EXPLORATIONS)}")
+    return [choice] + [
+        Option(field, inner.default, "NUMBER", described(kind).get(field, f"of {label} exploration"))
+        for label, kind in EXPLORATIONS.items()
+        for field, inner in inspect.signature(kind).parameters.items()
+    ]
+
+
+def _env_options(id: str) -> list[Option]:
+    said = described(ENVS.factory(id))
+    return [
+        Option(f"env.{name}", _shown(parameter.default), "VALUE", said.get(name, f"option of {id}"))
+        for name, parameter in ENVS.options(id).items()
+    ]
+
+
+def _shown(default: Any) -> Any:
+    """A default as the help shows it: long ones (maps) are left out."""
+    text = str(default)
+    return None if default is inspect.Parameter.empty or len(text) > 40 or "\n" in text else default
+
+
+def _env_value(id: str, option: Option, text: str) -> Any:
+    name = option.name[4:]
+    if name == "map":
+        path = Path(text)
+        return path.read_text() if path.is_file() else text.replace("/", "\n")
+    default = ENVS.options(id)[name].default
+    return literal(f"--{option.name}", text, default)
+
+
+def _settings(given: dict[str, str | bool]) -> dict[str, Any]:
+    settings: dict[str, Any] = dict(given)
+    for name in COUNTS:
+        if name in given:
+            settings[name] = number(f"--{name.replace('_', '-')}", str(given[name]))
+    if "seeds" in given:
+        seeds = numbers("--seeds", str(given["seeds"]))
+        settings["seeds"] = seeds if "," in str(given["seeds"]) else seeds[0]
+    if "record" in given:
+        settings["record"] = [name for name in str(given["record"]).split(",") if name]
+    return settings
+
+
+def _tell(run: Any) -> None:
+    """What came out, on one screen."""
+    from ..ops.statistics import mean_interval
+    from ..training.progress import readable
+
+    facts, record = run.record.facts, run.record
+    print(f"{facts['status']}: {facts['lanes']} agents x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
+    print(f"({readable(facts['steps_per_second'])} steps/s, {readable(facts['episodes'])} episodes)")
+    if "return" in record.evaluation:
+        for i, point in enumerate(record.points):
+            returns = record.evaluation["return"][record.lane_point == i].mean(axis=1)
+            mean, low, high, count = (float(part) for part in mean_interval(returns))
+            spread = f" [{low:.4g}, {high:.4g}] over {count:.0f} agents" if count > 1 else ""
+            label = ", ".join(f"{k} = {v:g}" for k, v in point.items())
+            print(f"greedy return{' at ' + label if label else ''}: {mean:.4g}{spread}")
+    if run.path is not None:
+        print(f"report: {run.report}")
+    sys.stdout.flush()
+

@@ -1,0 +1,138 @@
+"""What a run achieved, in one plain sentence and a handful of figures, all computed from the record."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.record import RunRecord
+from ..ops.statistics import mean_interval
+from .summary import Score, best_lane, largest_errors, point_order, score
+from .text import compact, duration, interval_text, plural, setting, short
+
+
+class Figure(NamedTuple):
+    """A headline number: what it is, the number, and a few words on it."""
+
+    label: str
+    value: str
+    note: str
+
+
+def title(record: RunRecord) -> str:
+    """Agent on environment."""
+    agent, env = (record.config.get(part, {}).get("id", part) for part in ("agent", "env"))
+    return f"{agent} on {env}"
+
+
+def finished(record: RunRecord) -> bool:
+    """Whether the run came to its end."""
+    return record.facts.get("status") != "interrupted"
+
+
+def sentence(record: RunRecord) -> str:
+    """What was done, how well it went, and how near the exact values it came."""
+    return ". ".join(part for part in (_trained(record), _scored(record), _near(record)) if part) + "."
+
+
+def figures(record: RunRecord) -> list[Figure]:
+    """The headline numbers, as far as the record has them."""
+    facts = record.facts
+    found = [Figure("Agents", f"{record.num_lanes:,}", _who(record))]
+    if "steps" in facts:
+        found.append(Figure("Steps each", f"{facts['steps']:,}", _steps_note(record)))
+    if facts.get("steps_per_second"):
+        value = f"{compact(facts['steps_per_second'])} steps/s"
+        found.append(Figure("Speed", value, "" if record.num_lanes == 1 else "all agents together"))
+    if "seconds" in facts:
+        found.append(Figure("Training time", duration(facts["seconds"]), _compile_note(facts)))
+    found += _score_figure(record)
+    errors = largest_errors(record)
+    if errors is not None and not math.isnan(errors[best_lane(record)]):
+        whose = "best agent, " if record.num_lanes > 1 else ""
+        found.append(Figure("Largest value error", short(float(errors[best_lane(record)])), f"{whose}against exact values"))
+    return found
+
+
+def _trained(record: RunRecord) -> str:
+    facts, agents = record.facts, "One agent" if record.num_lanes == 1 else plural(record.num_lanes, "agent")
+    time = duration(facts["seconds"]) if "seconds" in facts else ""
+    if finished(record):
+        return f"{agents} learned in {time}" if time else f"{agents} learned"
+    asked, steps = record.config.get("steps"), facts.get("steps", 0)
+    of = f" of {asked:,}" if isinstance(asked, int) else ""
+    stopped = "was stopped" if record.num_lanes == 1 else "were stopped"
+    return f"{agents} {stopped} early, after {steps:,}{of} steps" + (f" and {time}" if time else "")
+
+
+def _scored(record: RunRecord) -> str:
+    result = score(record)
+    if np.isnan(result.lanes).all():
+        return ""
+    point = point_order(record)[0]
+    mean = _with_interval(*_of_lanes(record, result, point))
+    if record.num_lanes == 1:
+        return f"Its {result.name} is {mean}"
+    best = short(float(result.lanes[best_lane(record)]))
+    if len(record.points) > 1:
+        return f"The best setting ({setting(record.points[point])}) has a mean {result.name} of {mean}; the best agent's is {best}"
+    return f"Their mean {result.name} is {mean}; the best agent's is {best}"
+
+
+def _near(record: RunRecord) -> str:
+    errors = largest_errors(record)
+    if errors is None or math.isnan(errors[best_lane(record)]):
+        return ""
+    whose = "Its" if record.num_lanes == 1 else "The best agent's"
+    return f"{whose} state values differ from the exact ones by at most {short(float(errors[best_lane(record)]))}"
+
+
+def _of_lanes(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
+    """Mean and interval over the lanes of a sweep point; over the episodes if there is just one lane."""
+    lanes = np.flatnonzero(record.lane_point == point)
+    single = len(lanes) == 1 and "return" in record.evaluation
+    found = mean_interval(record.evaluation["return"][lanes[0]] if single else result.lanes[lanes])
+    return float(found.mean), float(found.low), float(found.high)
+
+
+def _with_interval(mean: float, low: float, high: float) -> str:
+    return f"{short(mean)} {interval_text(low, high)}".strip()
+
+
+def _score_figure(record: RunRecord) -> list[Figure]:
+    result = score(record)
+    if np.isnan(result.lanes).all():
+        return []
+    mean, low, high = _of_lanes(record, result, point_order(record)[0])
+    label = result.name[:1].upper() + result.name[1:]
+    note = "best setting" if len(record.points) > 1 else "mean"
+    if not math.isnan(low):
+        note += f", 95% interval {short(low)} to {short(high)}"
+    return [Figure(label, short(mean), note)]
+
+
+def _who(record: RunRecord) -> str:
+    seeds = len(np.unique(record.lane_seed))
+    if len(record.points) > 1:
+        return f"{plural(len(record.points), 'setting')} × {plural(seeds, 'seed')}"
+    low, high = int(record.lane_seed.min()), int(record.lane_seed.max())
+    if seeds > 1 and high - low + 1 == seeds:
+        return f"seeds {low} to {high}"
+    return f"seed {low}" if seeds == 1 else plural(seeds, "seed")
+
+
+def _steps_note(record: RunRecord) -> str:
+    if not finished(record) and isinstance(record.config.get("steps"), int):
+        return f"of {record.config['steps']:,} asked for"
+    episodes = record.facts.get("episodes")
+    return f"{plural(episodes, 'episode')} in all" if isinstance(episodes, int) and episodes else ""
+
+
+def _compile_note(facts: dict[str, Any]) -> str:
+    if "compile_seconds" in facts:
+        return f"compiling took {duration(facts['compile_seconds'])}"
+    if "first_block_seconds" in facts:
+        return f"{duration(facts['first_block_seconds'])} of it compiling and first steps"
+    return ""
