@@ -11,7 +11,7 @@ from kousoku.agents import AGENTS
 from kousoku.agents.exploration import EpsilonGreedy
 from kousoku.core.errors import ConfigError
 from kousoku.envs.gridworld.env import GridWorld, gridworld
-from kousoku.ops.schedules import Harmonic, Linear
+from kousoku.ops.schedules import Exponential
 
 AGENT_IDS = (
     "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup", "watkins_q_lambda",
@@ -34,51 +34,84 @@ def test_probes(agent_id):
         assert np.abs(learned[:, :2] - probe.q).max() < 2e-3, probe.name
 
 
+STEPS = 100_000
+RATE = Exponential(0.5, 0.01, STEPS)
+EXPLORING = 0.3
+OFF_POLICY = {
+    "q_learning": (EpsilonGreedy(1.0), {}),
+    "double_q_learning": (EpsilonGreedy(1.0), {}),
+    "tree_backup": (EpsilonGreedy(EXPLORING), {"n": 3}),
+    "watkins_q_lambda": (EpsilonGreedy(EXPLORING), {"lambda_": 0.7}),
+}
+ON_POLICY = {
+    "sarsa": ({}, 0.03),
+    "expected_sarsa": ({}, 0.03),
+    "sarsa_lambda": ({"lambda_": 0.7}, 0.03),
+    "n_step_sarsa": ({"n": 3}, 0.05),
+    "monte_carlo": ({}, 0.07),
+}
+
+
+@pytest.mark.parametrize("agent_id", OFF_POLICY)
+def test_off_policy_agents_reach_the_optimal_values(agent_id):
+    """Every pair's mean over 16 agents within 0.03 of the exact value, every single agent within 0.12.
+
+    Why not closer: values lie in [-0.5, 1], a slip spreads one step's target by about 0.2, and with a learning rate
+    that ends at 0.005 an average still holds some 400 targets: an agent's noise is about 0.2 sqrt(0.005 / 2) = 0.01 at
+    a pair, 5 times that at the noisiest of 19 x 4 pairs of 4 grids and 16 agents, a quarter of that for the mean of 16.
+    """
+    exploration, options = OFF_POLICY[agent_id]
+    agent = AGENTS.make(agent_id, learning_rate=RATE, discount=DISCOUNT, exploration=exploration, **options)
+    for error in errors_on_random_grids(agent, epsilon=0.0):
+        assert np.abs(error.mean(axis=0)).max() < 0.03
+        assert np.abs(error).max() < 0.12
+
+
+@pytest.mark.parametrize("agent_id", ON_POLICY)
+def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id):
+    """As above, with the fixed point of on-policy control at a constant epsilon; longer returns are noisier."""
+    options, tolerance = ON_POLICY[agent_id]
+    exploration = EpsilonGreedy(EXPLORING)
+    agent = AGENTS.make(agent_id, learning_rate=RATE, discount=DISCOUNT, exploration=exploration, **options)
+    for error in errors_on_random_grids(agent, epsilon=EXPLORING):
+        assert np.abs(error.mean(axis=0)).max() < tolerance
+        assert np.abs(error).max() < 4 * tolerance
+
+
+def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
+    """State values, since actions that are not greedy are updated ever more rarely: their values stay behind."""
+    exploration = EpsilonGreedy(Exponential(1.0, 0.001, STEPS))
+    agent = AGENTS.make("expected_sarsa", learning_rate=RATE, discount=DISCOUNT, exploration=exploration)
+    for error in errors_on_random_grids(agent, epsilon=0.0, of_states=True):
+        assert np.abs(error.mean(axis=0)).max() < 0.02
+        assert np.abs(error).max() < 0.12
+
+
+def errors_on_random_grids(agent, epsilon, of_states=False):
+    """For each grid, [seeds, visited states, actions] of learned minus exact values, or of their maxima over actions."""
+    grids = [random_grid(seed) for seed in range(4)]
+    learned = learned_q_everywhere(agent, with_one_structure(grids), STEPS, seeds=16)
+    for grid, q in zip(grids, learned, strict=True):
+        states = visited_states(grid.model())
+        exact = exact_q(grid.model(), DISCOUNT, epsilon)
+        yield q[:, states].max(-1) - exact[states].max(-1) if of_states else q[:, states] - exact[states]
+
+
 def random_grid(seed: int) -> GridWorld:
-    """A 5 x 5 map of four walls, a goal, a pit and 19 starts, with slip and wind, where every start leads to the goal."""
+    """A 5 x 5 map of four walls, a goal, a pit and 19 starts, with slip and wind.
+
+    Episodes are short, so that most of them are truncated; on one of the grids the wind keeps everyone from the goal.
+    """
     rng = np.random.default_rng(seed)
     while True:
         cells = rng.permutation(list("####GP" + 19 * "S")).reshape(5, 5)
         wind = rng.choice([-1, 0, 0, 0, 1], 5).tolist()
         try:
-            return gridworld(cells, slip=0.2, wind=wind, step_reward=-0.05, time_limit=10)
+            return gridworld(cells, slip=0.2, wind=wind, step_reward=-0.05, pit_reward=-0.2, time_limit=10)
         except ConfigError:
             continue
 
 
-def same_structure(grids: list[GridWorld]) -> list[GridWorld]:
+def with_one_structure(grids: list[GridWorld]) -> list[GridWorld]:
     """The grids with the first one's drawing data, which is static: they then differ in arrays only."""
     return [dataclasses.replace(grid, layouts=grids[0].layouts, rules=grids[0].rules) for grid in grids]
-
-
-EXPLORING = 0.3
-CASES = {
-    "q_learning": (0.0, EpsilonGreedy(1.0), {}),
-    "double_q_learning": (0.0, EpsilonGreedy(1.0), {}),
-    "expected_sarsa": (0.0, EpsilonGreedy(Linear(1.0, 0.0, 200_000)), {}),
-    "tree_backup": (0.0, EpsilonGreedy(EXPLORING), {"n": 3}),
-    "watkins_q_lambda": (0.0, EpsilonGreedy(EXPLORING), {"lambda_": 0.7}),
-    "sarsa": (EXPLORING, EpsilonGreedy(EXPLORING), {}),
-    "n_step_sarsa": (EXPLORING, EpsilonGreedy(EXPLORING), {"n": 3}),
-    "sarsa_lambda": (EXPLORING, EpsilonGreedy(EXPLORING), {"lambda_": 0.7}),
-    "monte_carlo": (EXPLORING, EpsilonGreedy(EXPLORING), {}),
-}
-
-import time
-import os
-SCHED=eval(os.environ["SCHED"])
-@pytest.mark.parametrize("agent_id", CASES)
-def test_random_grids(agent_id):
-    epsilon, exploration, options = CASES[agent_id]
-    steps = 200_000
-    agent = AGENTS.make(agent_id, learning_rate=SCHED, discount=DISCOUNT, exploration=exploration, **options)
-    grids = [random_grid(seed) for seed in range(6)]
-    t=time.time()
-    q = learned_q_everywhere(agent, same_structure(grids), steps, seeds=6)
-    print(agent_id, "time", time.time()-t)
-    for grid, learned in zip(grids, q, strict=True):
-        where = visited_states(grid.model())
-        exact = exact_q(grid.model(), DISCOUNT, epsilon)[where]
-        err = learned[:, where] - exact
-        verr = learned[:, where].max(-1) - exact.max(-1)
-        print(agent_id, where.sum(), "max", np.abs(err).max().round(3), "bias", np.abs(err.mean(0)).max().round(3), "V max", np.abs(verr).max().round(3), "V bias", np.abs(verr.mean(0)).max().round(3), exact.max().round(2), exact.min().round(2))

@@ -23,6 +23,9 @@ COMMANDS = {
     "doctor": "show versions, devices, caches and known problems",
 }
 
+# A module named like a builtin would hide it here once it is imported.
+MODULES = {"list": "catalogue"}
+
 USAGE = "\n".join(
     [
         "usage: kousoku COMMAND ...",
@@ -51,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[0] not in COMMANDS:
             close = nearest(words[0], COMMANDS, 1)
             raise ConfigError("command", words[0], f"did you mean {close[0]!r}?" if close else "see kousoku --help")
-        command = importlib.import_module(f".{words[0]}", __name__)
+        command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
         return command.run(words[1:])
     except ConfigError as error:
         print(f"kousoku: {error}", file=sys.stderr)

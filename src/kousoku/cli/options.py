@@ -11,6 +11,7 @@ import dataclasses
 import inspect
 import io
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -126,6 +127,8 @@ def number(field: str, text: str) -> float | int:
         value = float(text)
     except ValueError:
         raise ConfigError(field, text, "use a number, such as 1_000_000, 1e6 or 0.5") from None
+    if math.isnan(value):
+        raise ConfigError(field, text, "use a number, such as 1_000_000, 1e6 or 0.5")
     return int(value) if value.is_integer() else value
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .env import Env, Finite
 from .errors import ConfigError
-from .model import check_model
+from .model import TabularModel, check_model
 from .spaces import Box, Dict, Discrete, MultiDiscrete
 from .timestep import Timestep
 
@@ -46,13 +46,14 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
     problems: list[str] = []
     for check in (_spaces, _reset, _step, _compiled, _batched, _randomness, _model):
         try:
-            problems += list(check(env, steps, jax.random.key(seed)))
+            problems.extend(check(env, steps, jax.random.key(seed)))  # keeps what came before an exception
         except Exception as error:
-            problems.append(f"{check.__name__.strip('_')}: raised {type(error).__name__}: {str(error).splitlines()[0]}")
+            said = (str(error).splitlines() or [""])[0]
+            problems.append(f"{check.__name__.strip('_')}: raised {type(error).__name__}: {said}")
         if problems and check in (_spaces, _reset, _step):
             break
     if problems:
-        lines = "\n".join(f"  - {problem}" for problem in problems)
+        lines = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
         raise ContractError(f"{type(env).__name__} breaks the contract of an environment:\n{lines}")
 
 
@@ -70,20 +71,18 @@ def _spaces(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """The first timestep is complete, inside the space, with reward 0 and no flag set."""
-    result = env.reset(key)
-    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], Timestep):
-        yield "reset must return (state, Timestep)"
+    """The first timestep is complete, inside the space, with reward 0 and no flag set; also that of a restart."""
+    reset_key, restart_key = jax.random.split(key)
+    result = env.reset(reset_key)
+    yield from _first("reset", env, result)
+    if not _is_pair(result):
         return
-    yield from _timestep("reset", env, result[1])
-    timestep = jax.device_get(result[1])
-    if np.any(timestep.terminated) or np.any(timestep.truncated):
-        yield "reset: the first timestep must be neither terminated nor truncated"
-    if np.any(timestep.reward != 0):
-        yield f"reset: the first reward must be 0, got {timestep.reward}"
-    again = env.reset(key)
-    if not _equal(result, again):
+    if not _equal(result, env.reset(reset_key)):
         yield "reset: the same key must give the same result; take all randomness from the key"
+    restarted = env.restart(restart_key, result[0])
+    yield from _first("restart", env, restarted)
+    if _is_pair(restarted) and _shapes(restarted) != _shapes(result):
+        yield f"restart: it gives other shapes or dtypes than reset: {_shapes(result)} became {_shapes(restarted)}"
 
 
 def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
@@ -94,9 +93,14 @@ def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     for i in range(min(steps, 20)):
         act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(walk_key, i), 3)
         action = env.action_space.sample(act_key)
-        before = jax.device_get(state)
-        next_state, timestep = env.step(step_key, state, action)
+        before = jax.tree.map(np.array, jax.device_get(_plain(state)))
+        result = env.step(step_key, state, action)
+        if not _is_pair(result):
+            yield "step must return (state, Timestep)"
+            return
+        next_state, timestep = result
         yield from _timestep("step", env, timestep)
+        yield from _weak("step", (next_state, timestep))
         if _shapes(next_state) != shape:
             yield f"step: the state's structure, shapes or dtypes change: {shape} became {_shapes(next_state)}"
             return
@@ -141,44 +145,103 @@ def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 def _randomness(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """No key is used twice."""
-    reset_key, act_key, step_key = jax.random.split(key, 3)
+    reset_key, act_key, step_key, restart_key = jax.random.split(key, 4)
     with jax.debug_key_reuse(True), jax.disable_jit():
         try:
             state, _ = env.reset(reset_key)
-            env.step(step_key, state, env.action_space.sample(act_key))
+            state, _ = env.step(step_key, state, env.action_space.sample(act_key))
+            env.restart(restart_key, state)
         except jax.errors.KeyReuseError as error:
             yield f"a PRNG key is used twice; split it first ({str(error).splitlines()[0]})"
 
 
 def _model(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """The exact model, where there is one, is a model, and steps are among its outcomes."""
-    if not isinstance(env, Finite) or not isinstance(env.observation_space, Discrete):
+    if not isinstance(env, Finite):
         return
     try:
         model = env.model()
+    except ConfigError:
+        return  # an environment may say that with these arguments it has no exact model
+    try:
         check_model(model)
     except ConfigError as error:
         yield f"model: {error}"
         return
-    if model.num_states != env.observation_space.n:
-        yield f"model: it has {model.num_states} states, but observations are {env.observation_space}"
+    observations, actions = env.observation_space, env.action_space
+    if not isinstance(actions, Discrete) or model.num_actions != actions.n:
+        yield f"model: it has {model.num_actions} actions, but actions are {actions}"
+    elif isinstance(observations, Discrete) and model.num_states != observations.n:
+        yield f"model: it has {model.num_states} states, but observations are {observations}"
+    elif isinstance(observations, Discrete):
+        yield from _outcomes(env, model, steps, key)
 
 
-def _timestep(where: str, env: Env, timestep: Any) -> Iterator[str]:
-    if not isinstance(timestep, Timestep):
+def _outcomes(env: Env, model: TabularModel, steps: int, key: jax.Array) -> Iterator[str]:
+    """Starts and steps are possible in the model; not asked of an environment that changes over its lifetime."""
+    reset_key, act_key, step_key, walk_key = jax.random.split(key, 4)
+    reset, step, restart = eqx.filter_jit(env.reset), eqx.filter_jit(env.step), eqx.filter_jit(env.restart)
+    state, timestep = reset(reset_key)
+    later, _ = step(step_key, state, env.action_space.sample(act_key))
+    if not _equal((state, timestep), restart(reset_key, later)):
+        return
+    if not model.start[int(timestep.obs)] > 0:
+        yield f"model: an episode begins in {timestep.obs}, which the model's start says is impossible"
+        return
+    for i in range(steps):
+        act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(walk_key, i), 3)
+        obs, action = int(timestep.obs), int(env.action_space.sample(act_key))
+        state, timestep = step(step_key, state, jnp.int32(action))
+        if not _possible(model, obs, action, jax.device_get(timestep)):
+            outcome = f"observation {timestep.obs}, reward {timestep.reward}, terminated {timestep.terminated}"
+            yield f"model: step from {obs} with action {action} gives {outcome}, which the model says is impossible"
+            return
+        if timestep.terminated or timestep.truncated:
+            state, timestep = restart(restart_key, state)
+
+
+def _possible(model: TabularModel, obs: int, action: int, timestep: Timestep) -> bool:
+    """Whether some outcome of (obs, action) agrees; where an episode ends, what follows does not count."""
+    alike = np.isclose(np.asarray(model.reward[obs, action]), timestep.reward, rtol=1e-5, atol=1e-6)
+    alike &= np.asarray(model.terminated[obs, action]) == timestep.terminated
+    alike &= timestep.terminated | (np.asarray(model.next_state[obs, action]) == timestep.obs)
+    return bool(np.any(alike & (np.asarray(model.probability[obs, action]) > 0)))
+
+
+def _is_pair(result: Any) -> bool:
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Timestep)
+
+
+def _first(where: str, env: Env, result: Any) -> Iterator[str]:
+    if not _is_pair(result):
         yield f"{where} must return (state, Timestep)"
         return
+    yield from _timestep(where, env, result[1])
+    yield from _weak(where, result)
+    timestep = jax.device_get(result[1])
+    if np.any(timestep.terminated) or np.any(timestep.truncated):
+        yield f"{where}: the first timestep must be neither terminated nor truncated"
+    if np.any(timestep.reward != 0):
+        yield f"{where}: the first reward must be 0, got {timestep.reward}"
+
+
+def _timestep(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
     expected: tuple[tuple[str, Any], ...] = (("reward", jnp.float32), ("terminated", jnp.bool_), ("truncated", jnp.bool_))
     for name, dtype in expected:
         value = getattr(timestep, name)
-        if jnp.shape(value) != () or jnp.result_type(value) != dtype:
-            found = f"{jnp.result_type(value)}{list(jnp.shape(value))}"
+        given = getattr(value, "dtype", None) or jnp.result_type(value)
+        if jnp.shape(value) != () or given != dtype:
+            found = f"{given}{list(jnp.shape(value))}"
             yield f"{where}: {name} must be a {jnp.dtype(dtype).name} scalar, got {found}"
     if not env.observation_space.contains(jax.device_get(timestep.obs)):
         yield f"{where}: observation {timestep.obs} is outside {env.observation_space}"
-    weak = [path for path, leaf in _leaves(timestep) if getattr(jnp.asarray(leaf).aval, "weak_type", False)]
-    if weak:
-        yield f"{where}: {', '.join(weak)} has a weak type, which recompiles loops: give it a dtype"
+
+
+def _weak(where: str, result: tuple[Any, Any]) -> Iterator[str]:
+    for part, tree in zip(("state", "timestep"), result, strict=True):
+        for path, leaf in _leaves(tree):
+            if getattr(jnp.asarray(leaf).aval, "weak_type", False):
+                yield f"{where}: {part}{path} has a weak type, which recompiles loops: give it a dtype"
 
 
 def _leaves(tree: Any) -> list[tuple[str, Any]]:

@@ -52,21 +52,21 @@ def check_number(
     open_low: bool = False,
     open_high: bool = False,
 ) -> None:
-    """Refuse a number outside an interval, a NaN, or a thing that is no number.
+    """Refuse a number outside an interval, a NaN, or a thing that is neither a number nor an array.
 
     Arrays and tracers pass: their values are not known when a program is traced.
 
     Raises:
         ConfigError: naming the field, the value and the interval.
     """
-    if isinstance(value, (bool, str, bytes)) or value is None:
-        raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
-    if not is_number(value):
+    if is_number(value):
+        above = value > low if open_low or math.isinf(low) > math.isinf(high) else value >= low
+        below = value < high if open_high else value <= high
+        if above and below:
+            return
+    elif hasattr(value, "dtype") and not isinstance(value, (str, bytes)):
         return
-    too_low = value <= low if open_low else value < low
-    too_high = value >= high if open_high else value > high
-    if math.isnan(value) or too_low or too_high or (math.isinf(value) and not math.isinf(high)):
-        raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
+    raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
 
 
 def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
@@ -75,7 +75,7 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     Raises:
         ConfigError: for anything else, fractions and booleans included.
     """
-    whole = is_number(value) and math.isfinite(value) and value == int(value)
+    whole = is_number(value) and value % 1 == 0
     if not whole or value < low or (high is not None and value > high):
         upper = "" if high is None else f" and at most {high}"
         raise ConfigError(field, value, f"use a whole number of at least {low}{upper}")

@@ -53,8 +53,13 @@ def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
         ConfigError: naming the first state and action whose probabilities do not sum to 1, or the bad entry.
     """
     probability, next_state = np.asarray(model.probability, np.float64), np.asarray(model.next_state)
-    if probability.size == 0:
-        raise ConfigError("probability", probability.shape, "give at least one state, action and outcome")
+    if probability.ndim != 3 or probability.size == 0:
+        raise ConfigError("probability", probability.shape, "give at least one state, action and outcome: [S, A, K]")
+    for name in ("next_state", "reward", "terminated"):
+        if np.shape(getattr(model, name)) != probability.shape:
+            raise ConfigError(name, np.shape(getattr(model, name)), f"use the shape of probability, {probability.shape}")
+    if np.shape(model.start) != (model.num_states,):
+        raise ConfigError("start", np.shape(model.start), f"use one probability for each of {model.num_states} states")
     sums = probability.sum(axis=-1)
     bad = ~(np.abs(sums - 1.0) <= tolerance) | (probability < 0).any(axis=-1)
     if bad.any():
@@ -68,5 +73,5 @@ def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
         s, a, k = np.argwhere(~np.isfinite(np.asarray(model.reward)))[0]
         raise ConfigError(f"reward[{s}, {a}, {k}]", float(np.asarray(model.reward)[s, a, k]), "use a finite number")
     start = np.asarray(model.start, np.float64)
-    if abs(start.sum() - 1.0) > tolerance or (start < 0).any():
+    if not abs(start.sum() - 1.0) <= tolerance or (start < 0).any():
         raise ConfigError("start", float(start.sum()), "use probabilities >= 0 that sum to 1")

@@ -28,12 +28,15 @@ class Registry:
         """Name a factory; `defaults` are arguments that a caller may override.
 
         Raises:
-            ConfigError: if the id is taken, or is not made of letters, digits, dots, dashes and underscores.
+            ConfigError: if the id is taken, or is not made of letters, digits, dots, dashes and underscores; if the
+                factory cannot be called.
         """
         if not isinstance(id, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.\-]*", id):
             raise ConfigError(f"{self.kind} id", id, "use letters, digits, '.', '-' and '_', as in 'MyGrid-v0'")
         if id in self._entries:
             raise ConfigError(f"{self.kind} id", id, "it is registered already; choose another name or version")
+        if not callable(factory) and not (isinstance(factory, str) and factory.count(":") == 1):
+            raise ConfigError(f"factory of {id}", factory, "use a function or a class")
         self._entries[id] = (factory, defaults)
 
     def ids(self) -> list[str]:
@@ -42,7 +45,7 @@ class Registry:
 
     def id_of(self, factory: Factory) -> str | None:
         """The first id that names this factory; None if it has none. Nothing is imported."""
-        written = f"{factory.__module__}:{factory.__qualname__}"
+        written = f"{factory.__module__}:{getattr(factory, '__qualname__', None)}"
         return next((id for id, (target, _) in self._entries.items() if target in (factory, written)), None)
 
     def factory(self, id: str) -> Factory:
@@ -70,11 +73,16 @@ class Registry:
         """Make the thing that `id` names.
 
         Raises:
-            ConfigError: for an unknown id or option, or a bad value.
+            ConfigError: for an unknown id or option, an option that is missing, or a bad value.
         """
-        known = self.options(id)
-        check_keys(f"option of {id}", options, known)
-        return self.factory(id)(**(self._entries[id][1] | options))
+        known, given = self.options(id), self._entries[id][1] | options
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+            check_keys(f"option of {id}", options, known)
+        for name, parameter in known.items():
+            variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            if parameter.default is parameter.empty and name not in given and not variadic:
+                raise ConfigError(f"option {name!r} of {id}", ..., "give it a value, it has no default")
+        return self.factory(id)(**given)
 
     def _suggest(self, id: object) -> str:
         if not isinstance(id, str) or not id:

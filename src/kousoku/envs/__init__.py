@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..core.env import Env
 from ..core.registry import Factory, Registry
 from .gridworld.named import NAMED
+
+if TYPE_CHECKING:
+    from ..core.env import Env
+else:
+    Env = Any  # to import it would import JAX, which a list of names does not need
 
 ENVS = Registry("environment")
 

@@ -17,7 +17,7 @@ from ..core.errors import check_count
 from ..core.model import TabularModel, check_model
 from ..core.panel import Panel
 from ..core.scene import Scene
-from ..core.spaces import Discrete
+from ..core.spaces import LARGEST, Discrete
 from ..core.timestep import Timestep
 
 
@@ -44,6 +44,7 @@ class OutcomeTable(eqx.Module):
         check_model(model)
         shape = (model.num_states * model.num_actions, model.num_outcomes)
         cumulative = np.cumsum(np.asarray(model.probability, np.float64), axis=-1).reshape(shape)
+        cumulative /= cumulative[:, -1:]  # exactly 1 from the last possible outcome on, so that no other is ever drawn
         packed = 2 * np.asarray(model.next_state, np.int32) + np.asarray(model.terminated, np.int32)
         start = np.asarray(model.start, np.float64)
         starts = np.flatnonzero(start)
@@ -155,5 +156,5 @@ def finite(
     Raises:
         ConfigError: if the tables are no Markov decision process, or the time limit is no whole number above 0.
     """
-    limit = None if time_limit is None else check_count("time_limit", time_limit)
+    limit = None if time_limit is None else check_count("time_limit", time_limit, high=LARGEST)
     return FiniteEnv(tables=OutcomeTable.of(model), exact=model, picture=panels, time_limit=limit, scene=scene)

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..core.agent import Agent
 from ..core.env import Drawable, Env
@@ -78,7 +78,7 @@ def _episodes(
     numbers: PyTree,
     agent_states: PyTree,
     env_arrays: PyTree,
-    keys: PRNGKeyArray,
+    keys: Key[Any, " N"],
     episodes: int,
     max_steps: int,
 ) -> tuple[Array, Array, Array]:
@@ -93,7 +93,7 @@ def _episodes(
 
 
 def evaluate_lanes(
-    structure: Any, numbers: PyTree, agent_states: PyTree, env: Env, keys: PRNGKeyArray, episodes: int, max_steps: int
+    structure: Any, numbers: PyTree, agent_states: PyTree, env: Env, keys: Key[Any, " N"], episodes: int, max_steps: int
 ) -> Episodes:
     """`episodes` greedy episodes of each of N lanes, as NumPy [N, episodes]; keys are [N]."""
     env_arrays, env_structure = env_parts(env)

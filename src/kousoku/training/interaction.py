@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Int, Integer, PRNGKeyArray
 
 from ..core.agent import Agent
 from ..core.env import Env
@@ -48,7 +48,7 @@ def interact(agent: Agent, env: Env, learner: Learner, key: PRNGKeyArray) -> tup
     return Learner(agent_state, lane, tally), transition, end, metrics
 
 
-def lane_key(seed: Int[Array, ""]) -> PRNGKeyArray:
+def lane_key(seed: Integer[Array, ""]) -> PRNGKeyArray:
     """The key that everything random in a lane comes from."""
     return jax.random.key(seed)
 

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int, PRNGKeyArray
+from jaxtyping import Array, Int, Key
 
 from ..agents.options import with_number
 from ..core.agent import Agent
@@ -32,7 +32,7 @@ class Lanes(eqx.Module):
 
     numbers: Any
     structure: Any = eqx.field(static=True)
-    keys: PRNGKeyArray
+    keys: Key[Array, " N"]
     seed: Int[np.ndarray, " N"]
     point: Int[np.ndarray, " N"]
 

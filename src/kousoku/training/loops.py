@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jaxtyping import Int, PRNGKeyArray, PyTree
+from jaxtyping import Int, Key, PRNGKeyArray, PyTree
 
 from ..core.agent import Agent
 from ..core.env import Env
@@ -70,9 +70,7 @@ class CompiledLoop(Loop):
 
     def __init__(self, lanes: Lanes, env: Env, record: Record, devices: int | None, max_block: int) -> None:
         available = jax.devices()
-        used = len(available) if devices is None else devices
-        if not 1 <= used <= len(available):
-            raise ConfigError("devices", devices, f"use 1 to {len(available)}, the devices that JAX has here")
+        used = len(available) if devices is None else check_devices(devices, len(available))
         used = min(used, lanes.count)
         self.count = lanes.count
         padding = -lanes.count % used
@@ -110,8 +108,15 @@ class CompiledLoop(Loop):
         return _run_block.lower(self.program, self.numbers, self.env_arrays, self.keys, learner, zero, zero)
 
 
+def check_devices(given: Any, available: int) -> int:
+    """Refuse what is no number of devices that JAX has here."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= available:
+        raise ConfigError("devices", given, f"use 1 to {available}, the devices that JAX has here")
+    return given
+
+
 @partial(jax.jit, static_argnums=0)
-def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: PRNGKeyArray) -> Learner:
+def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Any, " N"]) -> Learner:
     env = eqx.combine(env_arrays, program.env)
     return jax.vmap(lambda n, k: start(eqx.combine(n, program.agent), env, k, program.record))(numbers, keys)
 
@@ -126,10 +131,10 @@ def _run_block(
     program: Program,
     numbers: PyTree,
     env_arrays: PyTree,
-    keys: PRNGKeyArray,
+    keys: Key[Any, " N"],
     learner: Learner,
-    at: Int[np.ndarray, ""],
-    steps: Int[np.ndarray, ""],
+    at: Int[Any, ""],
+    steps: Int[Any, ""],
 ) -> Learner:
     """`steps` steps (at most the program's block) from step `at` on, on every device its share of the lanes."""
     block = partial(_block, program)
@@ -149,7 +154,7 @@ def _block(
     program: Program,
     numbers: PyTree,
     env_arrays: PyTree,
-    keys: PRNGKeyArray,
+    keys: Key[Any, " N"],
     learner: Learner,
     at: Int[Any, ""],
     steps: Int[Any, ""],

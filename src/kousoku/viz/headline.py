@@ -44,8 +44,8 @@ def figures(record: RunRecord) -> list[Figure]:
     if "steps" in facts:
         found.append(Figure("Steps each", f"{facts['steps']:,}", _steps_note(record)))
     if facts.get("steps_per_second"):
-        value = f"{compact(facts['steps_per_second'])} steps/s"
-        found.append(Figure("Speed", value, "" if record.num_lanes == 1 else "all agents together"))
+        note = "" if record.num_lanes == 1 else "all agents together"
+        found.append(Figure("Steps per second", compact(facts["steps_per_second"]), note))
     if "seconds" in facts:
         found.append(Figure("Training time", duration(facts["seconds"]), _compile_note(facts)))
     found += _score_figure(record)
@@ -77,15 +77,15 @@ def _scored(record: RunRecord) -> str:
         return f"Its {result.name} is {mean}"
     best = short(float(result.lanes[best_lane(record)]))
     if len(record.points) > 1:
-        return f"The best setting ({setting(record.points[point])}) has a mean {result.name} of {mean}; the best agent's is {best}"
-    return f"Their mean {result.name} is {mean}; the best agent's is {best}"
+        return f"The best setting ({setting(record.points[point])}) has a mean {result.name} of {mean}; the best agent’s is {best}"
+    return f"Their mean {result.name} is {mean}; the best agent’s is {best}"
 
 
 def _near(record: RunRecord) -> str:
     errors = largest_errors(record)
     if errors is None or math.isnan(errors[best_lane(record)]):
         return ""
-    whose = "Its" if record.num_lanes == 1 else "The best agent's"
+    whose = "Its" if record.num_lanes == 1 else "The best agent’s"
     return f"{whose} state values differ from the exact ones by at most {short(float(errors[best_lane(record)]))}"
 
 

@@ -45,6 +45,7 @@ def payload(record: RunRecord) -> dict[str, Any]:
         "sentence": headline.sentence(record),
         "figures": [figure._asdict() for figure in headline.figures(record)],
         "bins": BINS,
+        "colored": COLORED,
         "tables": tables(record, order),
         "curves": [_curve(record, name, order) for name in _curve_names(record)],
         "sweep": _sweep(record, order),

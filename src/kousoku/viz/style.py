@@ -25,7 +25,7 @@ COLORS: dict[Scheme, dict[str, Hex]] = {
     },
     "dark": {
         "paper": "#14171d", "raised": "#1d2129", "ink": "#e9ebf0", "muted": "#a3aab8", "line": "#323844",
-        "wall": "#6b7180", "blank": "#242933", "accent": "#63c0ea", "good": "#6fd3a0", "warn": "#f0ae6c",
+        "wall": "#565c69", "blank": "#242933", "accent": "#63c0ea", "good": "#6fd3a0", "warn": "#f0ae6c",
         "focus": "#ff9a6b",
     },
 }  # fmt: skip

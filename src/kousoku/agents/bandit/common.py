@@ -12,6 +12,8 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_number
 from ..tabular.common import table_shape
 
+LARGEST = 1e30
+
 
 class Arms(eqx.Module):
     """What is known of each arm.

@@ -10,7 +10,7 @@ from ...core.errors import check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
-from .common import Arms, check_step_size, init_arms, pull
+from .common import LARGEST, Arms, check_step_size, init_arms, pull
 
 
 class BanditEpsilonGreedy(TabularAgent):
@@ -37,7 +37,7 @@ class BanditEpsilonGreedy(TabularAgent):
     def __check_init__(self) -> None:
         check_schedule("epsilon", self.epsilon, low=0, high=1)
         check_step_size(self.step_size)
-        check_number("initial_value", self.initial_value)
+        check_number("initial_value", self.initial_value, low=-LARGEST, high=LARGEST)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Arms:
         return init_arms("bandit_epsilon_greedy", spec, self.initial_value)

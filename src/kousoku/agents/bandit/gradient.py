@@ -50,7 +50,7 @@ class BanditGradient(TabularAgent):
     baseline: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
-        check_number("step_size", self.step_size, low=0, open_low=True)
+        check_number("step_size", self.step_size, low=0, open_low=True, open_high=True)
         if not isinstance(self.baseline, bool):
             raise ConfigError("baseline", self.baseline, "use True or False")
 

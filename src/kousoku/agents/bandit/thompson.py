@@ -12,7 +12,7 @@ from ...core.env import EnvSpec
 from ...core.errors import check_choice, check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
-from .common import Arms, init_arms, pull
+from .common import LARGEST, Arms, init_arms, pull
 
 MODELS = ("normal", "bernoulli")
 
@@ -49,9 +49,9 @@ class BanditThompson(TabularAgent):
 
     def __check_init__(self) -> None:
         check_choice("model", self.model, MODELS)
-        check_number("reward_std", self.reward_std, low=0, open_low=True)
-        check_number("prior_mean", self.prior_mean)
-        check_number("prior_std", self.prior_std, low=0, open_low=True)
+        check_number("reward_std", self.reward_std, low=0, high=LARGEST, open_low=True)
+        check_number("prior_mean", self.prior_mean, low=-LARGEST, high=LARGEST)
+        check_number("prior_std", self.prior_std, low=0, high=LARGEST, open_low=True)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Arms:
         return init_arms("bandit_thompson", spec, self.prior_mean if self.model == "normal" else 0.5)

@@ -31,7 +31,7 @@ class BanditUCB(TabularAgent):
     step_size: float | Float[Array, ""] | None = None
 
     def __check_init__(self) -> None:
-        check_number("c", self.c, low=0)
+        check_number("c", self.c, low=0, open_high=True)
         check_step_size(self.step_size)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Arms:

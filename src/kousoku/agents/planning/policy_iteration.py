@@ -27,7 +27,7 @@ def policy_iteration(
 
     The first policy takes every action with equal probability, so that it ends the episode wherever any policy does.
     A state's row changes only where an action is better by more than rounding: policies of equal value are not
-    exchanged for each other for ever.
+    exchanged for each other for ever. The plan's policy is the last one, spread over all actions that are as good.
 
     Args:
         model: the exact tables.
@@ -78,4 +78,4 @@ def _solve(task: Task) -> Plan:
     anything = jnp.full((states, actions), 1.0 / actions, jnp.float32)
     found = evaluate(task, anything, Values.zeros(states))
     last = lax.while_loop(goes_on, improve, _Iteration(anything, found, found.total, jnp.int32(0), jnp.array(False)))
-    return plan_of(task, last.found, last.policy, last.sweeps, last.found.settled & last.stable)
+    return plan_of(task, last.found, last.sweeps, last.found.settled & last.stable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -53,9 +54,7 @@ class Sweeps(eqx.Module):
     settled: Bool[Array, ""]
 
 
-def prepare(
-    model: TabularModel, discount: float | Float[Array, ""], tolerance: float | Float[Array, ""], max_sweeps: int
-) -> Task:
+def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any) -> Task:
     """Check the arguments that all planners have. The model has to be concrete, not traced.
 
     Raises:

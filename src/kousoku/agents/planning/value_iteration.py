@@ -63,9 +63,10 @@ def value_iteration(
     return _solve(prepare(model, discount, tolerance, max_sweeps))
 
 
-def plan_of(task: Task, found: Sweeps, policy: Float[Array, "S A"], sweeps: Array, converged: Array) -> Plan:
-    """The plan that belongs to values and a policy."""
+def plan_of(task: Task, found: Sweeps, sweeps: Int[Array, ""], converged: Bool[Array, ""]) -> Plan:
+    """The plan that belongs to the values that were found."""
     values = known(task, found)
+    policy = greedy(advantage(task.model, values, task.discount), ROUNDING * reward_size(task))
     worst = jnp.max(jnp.abs(residual(task.model, values, task.discount)), where=task.matters, initial=0.0)
     return Plan(expected_backup(task.model, values, task.discount), values.v, policy, sweeps, worst, converged)
 
@@ -73,5 +74,4 @@ def plan_of(task: Task, found: Sweeps, policy: Float[Array, "S A"], sweeps: Arra
 @jax.jit
 def _solve(task: Task) -> Plan:
     found = sweep(task, lambda advantages: jnp.max(advantages, axis=-1), Values.zeros(task.matters.shape[0]))
-    policy = greedy(advantage(task.model, found.values, task.discount), ROUNDING * reward_size(task))
-    return plan_of(task, found, policy, found.total, found.settled)
+    return plan_of(task, found, found.total, found.settled)

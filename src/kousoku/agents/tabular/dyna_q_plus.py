@@ -77,7 +77,7 @@ class DynaQPlus(TabularAgent):
 
     def __check_init__(self) -> None:
         check_tabular(self.learning_rate, self.discount, self.initial_value)
-        check_number("kappa", self.kappa, low=0)
+        check_number("kappa", self.kappa, low=0, open_high=True)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> DynaPlusState:
         table = init_table("dyna_q_plus", spec, self.initial_value, self.exploration)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -71,7 +69,7 @@ class MonteCarlo(TabularAgent):
     discount: float | Float[Array, ""] = 0.99
     exploration: Exploration = EpsilonGreedy()
     initial_value: float | Float[Array, ""] = 0.0
-    visit: Literal["first", "every"] = eqx.field(static=True, default="first")
+    visit: str = eqx.field(static=True, default="first")
 
     def __check_init__(self) -> None:
         check_tabular(1.0 if self.learning_rate is None else self.learning_rate, self.discount, self.initial_value)

@@ -72,7 +72,7 @@ class PrioritizedSweeping(TabularAgent):
 
     def __check_init__(self) -> None:
         check_tabular(self.learning_rate, self.discount, self.initial_value)
-        check_number("threshold", self.threshold, low=0)
+        check_number("threshold", self.threshold, low=0, open_high=True)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> SweepingState:
         table = init_table("prioritized_sweeping", spec, self.initial_value, self.exploration)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -61,7 +59,7 @@ class WatkinsQLambda(TabularAgent):
     exploration: Exploration = EpsilonGreedy()
     initial_value: float | Float[Array, ""] = 0.0
     lambda_: float | Float[Array, ""] = 0.9
-    trace: Literal["accumulating", "replacing"] = eqx.field(static=True, default="accumulating")
+    trace: str = eqx.field(static=True, default="accumulating")
 
     def __check_init__(self) -> None:
         check_tabular(self.learning_rate, self.discount, self.initial_value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from .layout import CLIFF, GOAL, PIT, START, WALL, Layout
 
@@ -42,21 +43,21 @@ def action_moves(num_moves: int, stay: bool) -> tuple[tuple[int, int], ...]:
 
 
 def travel(layout: Layout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int) -> tuple[int, int]:
-    """Where a move ends: one step of the move and the wind together, then the rest of the wind, cell by cell.
+    """Where a move ends: move and wind add up, and the sum is walked cell by cell, the diagonal step first.
 
-    Each step is clipped to the grid coordinate by coordinate, as in Sutton and Barto's windy grid. A step into a wall
-    is tried again without the wind, and does not happen if that leads into a wall too.
+    Each step is clipped to the grid coordinate by coordinate, as in Sutton and Barto's windy grid. If a wall stands in
+    the way of the first step, then the move comes first, unless a wall is there too, and all of the wind after it. The
+    wind blows up to a wall and no further.
     """
     d_row, d_column = move[0] - wind, move[1]
-    first = (int(np.sign(d_row)), d_column)
-    target = _clip(layout, cell, first)
+    onward, left = int(np.sign(d_row)), abs(d_row) - 1
+    target = _clip(layout, cell, (onward, d_column))
     if wall[target]:
-        target = _clip(layout, cell, move)
-    if wall[target]:
-        return cell
-    for _ in range(abs(d_row) - 1):
-        beyond = _clip(layout, target, (first[0], 0))
-        if wall[beyond]:
+        moved = _clip(layout, cell, move)
+        target, onward, left = cell if wall[moved] else moved, -int(np.sign(wind)), abs(wind)
+    for _ in range(left):
+        beyond = _clip(layout, target, (onward, 0))
+        if wall[beyond] or beyond == target:
             break
         target = beyond
     return target
@@ -88,6 +89,29 @@ def build_model(layout: Layout, rules: Rules) -> TabularModel:
         next_state[cell], reward[cell], terminated[cell] = cell, 0.0, True
     start = layout.where(START).reshape(-1).astype(float)
     return TabularModel(probability, next_state, reward, terminated, start / start.sum())
+
+
+def check_ways(field: str, layout: Layout, model: TabularModel) -> None:
+    """Refuse a map with a start from which no moves lead to a goal, slip, wind and teleports included.
+
+    Raises:
+        ConfigError: naming the start.
+    """
+    goal = layout.where(GOAL).reshape(-1)
+    goes_on = np.asarray(model.probability > 0) & (goal[model.next_state] | ~np.asarray(model.terminated))
+    before: dict[int, set[int]] = {}
+    for here, there in zip(np.nonzero(goes_on)[0].tolist(), np.asarray(model.next_state)[goes_on].tolist(), strict=True):
+        before.setdefault(there, set()).add(here)
+    frontier = np.flatnonzero(goal).tolist()
+    found = set(frontier)
+    while frontier:
+        fresh = before.get(frontier.pop(), set()) - found
+        found |= fresh
+        frontier.extend(fresh)
+    for row, column in layout.cells(START):
+        if row * layout.width + column not in found:
+            given = f"no way from the start at {(row, column)} to a goal"
+            raise ConfigError(field, given, "open a way that meets no pit, or pass continuing=True")
 
 
 def _move_tables(layout: Layout, rules: Rules) -> tuple[Int[np.ndarray, "S A"], Float[np.ndarray, "S A"], np.ndarray]:

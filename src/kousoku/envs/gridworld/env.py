@@ -12,17 +12,19 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...core.env import Env
-from ...core.errors import ConfigError, check_choice, check_count, check_number
+from ...core.errors import ConfigError, check_choice, check_count, check_flag, check_number
 from ...core.model import TabularModel
 from ...core.panel import Panel
 from ...core.scene import Scene
-from ...core.spaces import Discrete, Space
+from ...core.spaces import LARGEST, Discrete, Space
 from ...core.timestep import Timestep
 from ..finite import OutcomeTable
 from .draw import grid_panel, grid_scene
-from .dynamics import Rules, action_moves, build_model
-from .layout import Layout, Map, WALL, check_layout, check_wind, parse_layout
+from .dynamics import Rules, action_moves, build_model, check_ways
+from .layout import CLIFF, WALL, Layout, Map, check_layout, check_wind, parse_layout
 from .observe import OBSERVATIONS, channels, observation_space, observe
+
+LARGEST_REWARD = 1e30
 
 
 class GridState(eqx.Module):
@@ -146,12 +148,14 @@ def gridworld(
             goes on); or one map for each phase where `change_at` is given.
         change_at: steps of a lane's life, increasing, at which the next map takes over.
         moves: 4, or 8 with the diagonals (corners may be cut).
-        stay: whether there is an action that does not move.
-        slip: probability that a move goes to one of the two sides instead, each with slip / 2.
-        wind: for each column, cells that a move is blown upwards (negative: downwards).
+        stay: whether there is an action that does not move; the wind blows it all the same.
+        slip: probability that a move goes at a right angle instead, to each side with slip / 2. Staying never slips.
+        wind: for each column, cells that a move from there is blown upwards (negative: downwards). Move and wind add
+            up, the grid's edge holds both, and only the cell where they end counts as entered. A wall stops the wind;
+            where one stands in the way of the two together, the move comes first and the wind after it.
         step_reward: reward of every step; a cost is negative.
         goal_reward, pit_reward, cliff_reward: added when such a cell is entered.
-        bump_reward: added when a move leaves the agent where it was.
+        bump_reward: added when a move leaves the agent where it was: not when it stays, nor over a cliff.
         teleports: {(row, column): ((row, column), reward)}: every action from the first cell leads to the second one
             and gives just this reward.
         continuing: allow a map without a goal.
@@ -172,16 +176,18 @@ def gridworld(
     check_choice("observation", observation, OBSERVATIONS)
     if moves not in (4, 8):
         raise ConfigError("moves", moves, "use 4 or 8")
-    radius = check_count("window_radius", window_radius, low=0, high=64) if observation == "window" else 0
+    for name, flag in (("stay", stay), ("continuing", continuing)):
+        check_flag(name, flag)
+    radius = check_count("window_radius", window_radius, low=0, high=64) * (observation == "window")
     layouts = _parse_layouts(map, change_at)
     rewards = dict(
         step_reward=step_reward, goal_reward=goal_reward, pit_reward=pit_reward, cliff_reward=cliff_reward,
         bump_reward=bump_reward,
     )  # fmt: skip
     for name, value in rewards.items():
-        check_number(name, value)
+        check_number(name, value, low=-LARGEST_REWARD, high=LARGEST_REWARD)
     check_number("slip", slip, low=0, high=1)
-    limit = None if time_limit is None else check_count("time_limit", time_limit)
+    limit = None if time_limit is None else check_count("time_limit", time_limit, high=LARGEST)
     rules = Rules(
         moves=action_moves(moves, stay),
         wind=check_wind("wind", wind, layouts[0].width),
@@ -189,10 +195,13 @@ def gridworld(
         teleports=_check_teleports(teleports or {}, layouts),
         **{name: float(value) for name, value in rewards.items()},
     )
-    for phase, layout in enumerate(layouts):
-        name = "map" if len(layouts) == 1 else f"map[{phase}]"
-        check_layout(name, layout, continuing=continuing, moves=np.array(rules.moves))
+    names = ["map"] if len(layouts) == 1 else [f"map[{phase}]" for phase in range(len(layouts))]
+    for name, layout in zip(names, layouts, strict=True):
+        check_layout(name, layout, continuing=continuing)
     models = tuple(build_model(layout, rules) for layout in layouts)
+    if not continuing:
+        for name, layout, model in zip(names, layouts, models, strict=True):
+            check_ways(name, layout, model)
     return GridWorld(
         tables=OutcomeTable.of(_stack(models)),
         exact=models,
@@ -207,12 +216,17 @@ def gridworld(
 
 
 def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[Layout, ...]:
+    several = isinstance(map, (Sequence, np.ndarray)) and not isinstance(map, str)
+    if isinstance(change_at, str) or not hasattr(change_at, "__len__"):
+        raise ConfigError("change_at", change_at, "give a list of steps, such as (1000,)")
     if not len(change_at):
+        if several and any(isinstance(row, str) and "\n" in row for row in map):
+            raise ConfigError("change_at", change_at, f"say when each of the {len(map)} maps begins, or give one map")
         return (parse_layout("map", map),)
     for i, step in enumerate(change_at):
-        check_count(f"change_at[{i}]", step, low=1 if i == 0 else int(change_at[i - 1]) + 1)
-    if isinstance(map, str) or len(map) != len(change_at) + 1:
-        given = 1 if isinstance(map, str) else len(map)
+        check_count(f"change_at[{i}]", step, low=1 if i == 0 else int(change_at[i - 1]) + 1, high=LARGEST)
+    if not several or len(map) != len(change_at) + 1:
+        given = len(map) if several else 1
         raise ConfigError("map", f"{given} maps", f"give {len(change_at) + 1}: one more than change_at has steps")
     layouts = tuple(parse_layout(f"map[{phase}]", grid) for phase, grid in enumerate(map))
     for phase, layout in enumerate(layouts):
@@ -227,16 +241,25 @@ def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[Layout, ...]:
 def _check_teleports(
     teleports: Mapping[tuple[int, int], tuple[tuple[int, int], float]], layouts: tuple[Layout, ...]
 ) -> tuple[tuple[tuple[int, int], tuple[int, int], float], ...]:
+    if not isinstance(teleports, Mapping):
+        raise ConfigError("teleports", teleports, "use a dict {(row, column): ((row, column), reward)}")
     checked = []
-    height, width = layouts[0].height, layouts[0].width
-    for here, (there, reward) in teleports.items():
-        for cell in (here, there):
-            inside = len(cell) == 2 and 0 <= cell[0] < height and 0 <= cell[1] < width
-            if not inside or any(layout.rows[cell[0]][cell[1]] == WALL for layout in layouts):
-                raise ConfigError("teleports", cell, f"use a (row, column) inside {height} x {width} that is no wall")
-        check_number(f"teleports[{here}] reward", reward)
-        checked.append((tuple(here), tuple(there), float(reward)))
+    for here, gateway in teleports.items():
+        if not isinstance(gateway, Sequence) or len(gateway) != 2:
+            raise ConfigError(f"teleports[{here}]", gateway, "use ((row, column), reward)")
+        there, reward = gateway
+        check_number(f"teleports[{here}] reward", reward, low=-LARGEST_REWARD, high=LARGEST_REWARD)
+        checked.append((_open_cell(here, layouts), _open_cell(there, layouts), float(reward)))
     return tuple(checked)
+
+
+def _open_cell(cell: Any, layouts: tuple[Layout, ...]) -> tuple[int, int]:
+    height, width = layouts[0].height, layouts[0].width
+    whole = isinstance(cell, Sequence) and len(cell) == 2 and all(isinstance(i, (int, np.integer)) for i in cell)
+    inside = whole and 0 <= cell[0] < height and 0 <= cell[1] < width
+    if not inside or any(layout.rows[cell[0]][cell[1]] in (WALL, CLIFF) for layout in layouts):
+        raise ConfigError("teleports", cell, f"use a (row, column) inside {height} x {width} that is no wall or cliff")
+    return int(cell[0]), int(cell[1])
 
 
 def _stack(models: tuple[TabularModel, ...]) -> TabularModel:

@@ -31,13 +31,13 @@ def maze_map(height: int = 21, width: int = 21, seed: int = 0, loops: float = 0.
         #....G#
         #######
     """
+    height, width = check_count("height", height, low=3), check_count("width", width, low=3)
     for name, size in (("height", height), ("width", width)):
-        check_count(name, size, low=3)
         if size % 2 == 0:
             raise ConfigError(name, size, f"use an odd number, such as {size + 1}")
     if height * width > MAX_CELLS:
         raise ConfigError("height x width", f"{height} x {width}", f"use at most {MAX_CELLS} cells")
-    check_count("seed", seed, low=0)
+    seed = check_count("seed", seed, low=0)
     check_number("loops", loops, low=0, high=1)
     if height == width == 3:
         raise ConfigError("height x width", "3 x 3", "leave room for a start and a goal: make one of them at least 5")

@@ -86,12 +86,13 @@ class Blackjack(Env):
 
     def step(self, key: PRNGKeyArray, state: BlackjackState, action: Int[Array, ""]) -> tuple[BlackjackState, Timestep]:
         """Take a card, or let the dealer play."""
-        card_word, dealer_word = jax.random.bits(key, (2,), jnp.uint32)
+        # Either the player's card or the dealer's play counts, so one word does for both.
+        word = jax.random.bits(key, (), jnp.uint32)
         hits = action == HIT
-        player_sum, usable_ace = take_card(state.player_sum, state.usable_ace, card_of(card_word))
+        player_sum, usable_ace = take_card(state.player_sum, state.usable_ace, card_of(word))
         bust = player_sum > 21
         bounds = tables.row(jnp.asarray(self.dealer), state.shown)
-        result = jnp.sum((unit_interval(dealer_word) >= bounds).astype(jnp.int32))
+        result = jnp.sum((unit_interval(word) >= bounds).astype(jnp.int32))
         next_state = BlackjackState(
             player_sum=jnp.where(hits, player_sum, state.player_sum),
             usable_ace=jnp.where(hits, usable_ace, state.usable_ace),
@@ -216,7 +217,7 @@ def table_scene(state: BlackjackState) -> Scene:
         player += ", bust"
     felt: tuple[Shape, ...] = (Rect(0.0, 0.0, 6.0, 4.0, "#2f6b4f", radius=0.2),)
     words = (
-        Text(3.0, 1.2, f"dealer shows {'an ace' if shown == 1 else shown}{ending}", 0.45, "#f4f1ea"),
-        Text(3.0, 2.8, player, 0.45, "#f4f1ea"),
+        Text(3.0, 1.2, f"dealer shows {'an ace' if shown == 1 else shown}{ending}", 0.36, "#f4f1ea"),
+        Text(3.0, 2.8, player, 0.36, "#f4f1ea"),
     )
     return Scene(6.0, 4.0, felt, words)

@@ -86,7 +86,7 @@ def _background() -> tuple[Shape, ...]:
             shapes.append(Rect(c + 0.02, r + 0.02, 0.96, 0.96, color, radius=0.08))
     shapes += [Line(c + 1.0, r + 0.0, c + 1.0, r + 1.0, 0.08, WALL_COLOR) for r, c in sorted(EAST_WALLS)]
     for (r, c), letter in zip(PLACES, LETTERS, strict=True):
-        shapes.append(Text(c + 0.15, r + 0.2, letter, 0.28, WALL_COLOR))
+        shapes.append(Text(c + 0.24, r + 0.27, letter, 0.26, WALL_COLOR))
     return tuple(shapes)
 
 

@@ -1,0 +1,64 @@
+"""Matplotlib figures in the project's style: object-oriented, without pyplot and without global state."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure, SubFigure
+
+from .style import COLORS, SCALES
+
+INK, MUTED, LINE, PAPER = (COLORS["light"][name] for name in ("ink", "muted", "line", "paper"))
+TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 12.0, 10.0, 9.0
+
+
+class Picture(Figure):
+    """A figure that shows itself in a notebook, whether or not pyplot was ever imported."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
+
+
+def new_figure(width: float, height: float) -> Picture:
+    """A figure of this size in inches that nothing else knows of."""
+    figure = Picture(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that axes belong to."""
+    figure = ax.get_figure(root=True)
+    assert isinstance(figure, Figure) and not isinstance(figure, SubFigure)
+    return figure
+
+
+def colormap(name: str) -> LinearSegmentedColormap:
+    """One of the palette's scales."""
+    return LinearSegmentedColormap.from_list(name, list(SCALES[name]["light"]))
+
+
+def dress(ax: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> None:
+    """Quiet axes: no box, a light grid behind, labels that can be read from the back of a room."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(LINE)
+    ax.tick_params(colors=MUTED, labelsize=TICK_SIZE, length=0)
+    ax.grid(axis="y", color=LINE, linewidth=0.8)
+    ax.set_axisbelow(True)
+    heading(ax, title)
+    ax.set_xlabel(xlabel, color=MUTED, fontsize=LABEL_SIZE)
+    ax.set_ylabel(ylabel, color=MUTED, fontsize=LABEL_SIZE)
+
+
+def heading(ax: Axes, text: str, **options: Any) -> None:
+    """A title at the left edge; a dollar sign is a dollar sign."""
+    style = {"loc": "left", "fontsize": TITLE_SIZE, "color": INK, "pad": 10.0} | options
+    ax.set_title(text, parse_math=False, **style)

@@ -1,0 +1,85 @@
+"""Learning curves: the mean over agents and its 95% interval, for each sweep point."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from ..core.errors import ConfigError
+from ..core.record import RunRecord
+from .canvas import MUTED, TICK_SIZE, dress, figure_of, new_figure
+from .headline import title
+from .style import SERIES
+from .summary import Curve, curve, point_order, primary_curve
+from .text import setting
+
+MAX_LANES = 50
+COLORS = SERIES["light"]
+
+
+def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
+    """The return of the episodes that ended over the steps; the reward per step where no episode ended.
+
+    Lines are means over the agents of each sweep point, bands 95% intervals, thin lines single agents.
+
+    Args:
+        record: the run.
+        ax: where to draw; None for a new figure.
+
+    Raises:
+        ConfigError: if neither was recorded.
+    """
+    name = primary_curve(record)
+    if name is None:
+        raise ConfigError("plot_returns", title(record), "no return was recorded; train with record=['returns']")
+    place = ax if ax is not None else new_figure(8.6, 4.6).add_subplot()
+    data, order = curve(record, name), point_order(record)
+    for rank, point in reversed(list(enumerate(order))):
+        _draw(place, record, data, rank, point)
+    what = "return of the episodes that ended" if name == "return" else "reward per step"
+    several = record.num_lanes > len(record.points)
+    note = " (mean and 95% interval)" if several else ""
+    dress(place, title=f"{title(record)}\n{what}{note}", xlabel="steps of each agent", ylabel=what)
+    place.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    place.set_xlim(0, float(data.step[-1]))
+    low, high, _ = robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None))
+    place.set_ylim(low, high)
+    if len(record.points) > 1:
+        handles, labels = place.get_legend_handles_labels()
+        place.legend(handles[::-1], labels[::-1], frameon=False, fontsize=TICK_SIZE, labelcolor=MUTED, loc="best")
+    return figure_of(place)
+
+
+def robust_limits(values: np.ndarray) -> tuple[float, float, bool]:
+    """Limits of an axis that shows all values, but for the few that would flatten all others.
+
+    Examples:
+        >>> robust_limits(np.array([*np.linspace(0.0, 1.0, 99), -1000.0]))[2]
+        True
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return 0.0, 1.0, False
+    low, high = float(known.min()), float(known.max())
+    inner_low, inner_high = (float(x) for x in np.quantile(known, (0.04, 0.96)))
+    spread = inner_high - inner_low
+    bottom = inner_low - 0.1 * spread if spread > 0 and inner_low - low > 1.5 * spread else low
+    top = inner_high + 0.1 * spread if spread > 0 and high - inner_high > 1.5 * spread else high
+    pad = 0.05 * (top - bottom) or max(0.5, 0.1 * abs(top))
+    return bottom - pad, top + pad, bottom > low or top < high
+
+
+def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> None:
+    """One sweep point; those after the eighth are grey."""
+    known = rank < len(COLORS)
+    color, dashes = (COLORS[rank], "-" if rank < 4 else "--") if known else (MUTED, "-")
+    if 1 < record.num_lanes <= MAX_LANES:
+        lanes = data.lanes[:, record.lane_point == point]
+        ax.plot(data.step, lanes, color=color, linewidth=0.7, alpha=0.18)
+    if known:
+        ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.2, linewidth=0)
+    label = setting(record.points[point]) if known else None
+    width = 2.2 if known else 0.9
+    ax.plot(data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label)

@@ -1,0 +1,152 @@
+"""One panel of states in Matplotlib: coloured cells, walls, labels, greedy arrows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize, to_hex
+
+from ..core.panel import Panel
+from .canvas import INK, MUTED, colormap, heading
+from .style import COLORS, ink_on
+
+LARGE = 20
+NUMBERS_UP_TO = 12
+
+
+@dataclass(frozen=True)
+class Heat:
+    """What fills the cells of panels.
+
+    Attributes:
+        scale: the palette's name.
+        values: one for each state; NaN where there is nothing to show.
+        norm: from values to [0, 1].
+        caption: beside the colour bar.
+        greedy: the greedy actions, or None to draw no arrows.
+    """
+
+    scale: str
+    values: Float[np.ndarray, " S"]
+    norm: Normalize
+    caption: str
+    greedy: Bool[np.ndarray, "S A"] | None = None
+
+
+def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone: bool) -> None:
+    """Draw a panel; a cell is about `cell_points` points wide, which decides what is written into it."""
+    states = np.array(panel.states)
+    rows, columns = states.shape
+    values = np.where(states < 0, np.nan, heat.values[states])
+    palette = colormap(heat.scale)
+    low, high = float(heat.norm.vmin or 0.0), float(heat.norm.vmax or 0.0)
+    shade = palette(np.ma.filled(heat.norm(np.clip(np.where(np.isnan(values), low, values), low, high)), 0.0))
+    shade[np.isnan(values)] = _rgba("blank")
+    shade[states < 0] = _rgba("wall")
+    ax.imshow(shade, interpolation="nearest", aspect="equal")
+    numbers = alone and heat.greedy is not None and columns <= NUMBERS_UP_TO and cell_points >= 30
+    _write_cells(ax, panel, heat, values, shade, cell_points, numbers)
+    _ticks(ax, panel, rows, columns, cell_points)
+    if max(rows, columns) <= LARGE:
+        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1.2)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if panel.title:
+        heading(ax, panel.title, fontsize=11 if alone else 7.5, color=MUTED, pad=4.0)
+
+
+def arrow_lines(
+    x: float, y: float, direction: tuple[float, float], alone: bool, reach: float
+) -> list[list[tuple[float, float]]]:
+    """An arrow in a cell as two strokes, shaft and head; centred if it is the only one, else pointing outwards."""
+    unit = np.array(direction) / max(float(np.hypot(*direction)), 1e-9)
+    across = np.array([-unit[1], unit[0]])
+    here = np.array([x, y])
+    tail, tip = (-0.75 * reach, 0.75 * reach) if alone else (0.2 * reach, reach)
+    head = 0.42 * reach
+    strokes = [
+        [here + tail * unit, here + tip * unit],
+        [here + (tip - head) * unit + head * across, here + tip * unit, here + (tip - head) * unit - head * across],
+    ]
+    return [[(float(p[0]), float(p[1])) for p in stroke] for stroke in strokes]
+
+
+def _rgba(name: str) -> tuple[float, float, float, float]:
+    color = COLORS["light"][name]
+    return (*(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)), 1.0)
+
+
+def _write_cells(
+    ax: Axes, panel: Panel, heat: Heat, values: np.ndarray, shade: np.ndarray, cell_points: float, numbers: bool
+) -> None:
+    """Labels, greedy arrows or action names, and values where there is room."""
+    labels = {(r, c): text for r, c, text in panel.labels}
+    large = max(values.shape) > LARGE
+    lines: list[list[tuple[float, float]]] = []
+    inks: list[str] = []
+    for r, c in np.ndindex(*values.shape):
+        label, empty = labels.get((r, c)), bool(np.isnan(values[r, c]))
+        ink = INK if empty else ink_on(to_hex(shade[r, c]))
+        if label is not None:
+            _label(ax, r, c, label, ink, cell_points, centred=large or empty or heat.greedy is None)
+        if empty or panel.states[r][c] < 0 or heat.greedy is None or (large and label is not None):
+            continue
+        strokes = _greedy(ax, panel, heat.greedy[panel.states[r][c]], r, c, ink, cell_points, numbers)
+        lines += strokes
+        inks += [ink] * len(strokes)
+        if numbers:
+            text = f"{values[r, c]:.2f}" if abs(values[r, c]) < 10 else f"{values[r, c]:.0f}"
+            _text(ax, c, r + 0.32, text, ink, min(8.5, cell_points * 0.2))
+    width = float(np.clip(cell_points / 26, 0.5, 1.5))
+    ax.add_collection(LineCollection(lines, colors=inks, linewidths=width, capstyle="round"), autolim=False)
+
+
+def _greedy(
+    ax: Axes, panel: Panel, mask: np.ndarray, r: int, c: int, ink: str, cell_points: float, numbers: bool
+) -> list[list[tuple[float, float]]]:
+    """The strokes of a cell's arrows; actions without an arrow are written by name."""
+    arrows = panel.action_arrows or (None,) * len(mask)
+    chosen = np.flatnonzero(mask)
+    moves = [arrow for a in chosen if (arrow := arrows[a]) is not None]
+    names = [panel.action_names[a] for a in chosen if arrows[a] is None and a < len(panel.action_names)]
+    y = r - (0.13 if numbers else 0.0)
+    if names and len(chosen) == len(mask) > 1:
+        _text(ax, c, y, "·", ink, cell_points * 0.4)
+        return []
+    if names:
+        text = "/".join(names)
+        size = min(cell_points * (0.2 if moves else 0.3), 1.45 * cell_points / len(text))
+        _text(ax, c, y + (0.3 if moves else 0.0), text, ink, size)
+        y -= 0.13
+    reach = (0.26 if numbers else 0.32) * (0.75 if names else 1.0)
+    return [stroke for move in moves for stroke in arrow_lines(c, y, move, len(moves) == 1, reach)]
+
+
+def _label(ax: Axes, r: int, c: int, text: str, ink: str, cell_points: float, *, centred: bool) -> None:
+    size = min(1.45 * cell_points / max(len(text), 1), cell_points * (0.42 if centred else 0.26))
+    if centred:
+        _text(ax, c, r, text, ink, max(size, 5.0), weight="bold")
+    else:
+        _text(ax, c - 0.4, r - 0.3, text, ink, max(size, 4.0), weight="bold", align="left")
+
+
+def _text(
+    ax: Axes, x: float, y: float, text: str, ink: str, size: float, *, weight: str = "normal", align: str = "center"
+) -> None:
+    ax.text(x, y, text, color=ink, fontsize=size, weight=weight, ha=align, va="center", parse_math=False, clip_on=True)
+
+
+def _ticks(ax: Axes, panel: Panel, rows: int, columns: int, cell_points: float) -> None:
+    """The panel's own names of rows and columns, and nothing where it has none."""
+    ax.tick_params(which="both", length=0, colors=MUTED, labelsize=float(np.clip(cell_points * 0.35, 5, 9)))
+    ax.set_xticks(range(columns) if panel.column_ticks else [], panel.column_ticks)
+    ax.set_yticks(range(rows) if panel.row_ticks else [], panel.row_ticks)
+    size = float(np.clip(cell_points * 0.45, 6, 10))
+    ax.set_xlabel(panel.column_label, color=MUTED, fontsize=size)
+    ax.set_ylabel(panel.row_label, color=MUTED, fontsize=size)

@@ -1,0 +1,194 @@
+"""Tables over states as pictures: values with greedy arrows, visits, errors; bars where there is just one state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, SymLogNorm
+from matplotlib.figure import Figure
+
+from ..core.errors import ConfigError, check_count
+from ..core.panel import Panel
+from ..core.record import RunRecord
+from .canvas import INK, LABEL_SIZE, MUTED, TICK_SIZE, colormap, dress, figure_of, heading, new_figure
+from .headline import title
+from .heat import Heat, draw_panel
+from .style import SERIES
+from .summary import exact_values, greedy, is_bandit, mean_over_lanes, panels_of, point_order, state_values
+from .text import setting
+
+POINTS_PER_INCH = 72
+
+
+def plot_values(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
+    """Heat map of max_a Q(s, a) with every greedy action; bars of the action values where there is just one state.
+
+    Args:
+        record: a run of an agent with a table.
+        lane: which agent; None for the mean over all of them (over the best setting's, after a sweep).
+        ax: where to draw; None for a new figure.
+
+    Raises:
+        ConfigError: for a run without a table, or a lane that there is not.
+    """
+    lanes, who = _lanes(record, lane)
+    q = mean_over_lanes(_table(record, "q")[lanes])
+    if is_bandit(record):
+        return _bars(q[0], record, f"action values, {who}", "value", ax, exact=record.tables.get("exact_q"))
+    values = np.where(_live(record), state_values(q), np.nan)
+    heat = Heat("value", values, _norm(values, record), "max Q", greedy(q))
+    return _maps(record, heat, f"learned values, {who}", ax)
+
+
+def plot_visits(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
+    """Heat map of how often each state was visited, in logarithmic colours; arguments as for `plot_values`.
+
+    Raises:
+        ConfigError: if visits were not recorded.
+    """
+    lanes, who = _lanes(record, lane)
+    visits = _table(record, "visits")[lanes].mean(axis=0)
+    if is_bandit(record):
+        return _bars(visits[0], record, f"how often each action was chosen, {who}", "times", ax)
+    counts = np.where(_live(record), visits.sum(axis=-1), np.nan)
+    norm = SymLogNorm(1.0, vmin=0.0, vmax=max(1.0, _top(counts, record)))
+    return _maps(record, Heat("visits", counts, norm, "visits (logarithmic)"), f"visits of each state, {who}", ax)
+
+
+def plot_error(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
+    """Heat map of |max_a Q(s, a) - v*(s)|; arguments as for `plot_values`.
+
+    Raises:
+        ConfigError: if the environment's exact values are not known.
+    """
+    lanes, who = _lanes(record, lane)
+    exact = exact_values(record)
+    if exact is None:
+        raise ConfigError("plot_error", title(record), "the environment has to tell its exact model")
+    errors = np.abs(state_values(mean_over_lanes(_table(record, "q")[lanes])) - exact)
+    norm = Normalize(0.0, max(_top(errors, record), 1e-12))
+    return _maps(record, Heat("error", errors, norm, "|max Q - v*|"), f"error against the exact values, {who}", ax)
+
+
+def _lanes(record: RunRecord, lane: int | None) -> tuple[np.ndarray, str]:
+    """Which lanes to average, and how to say it."""
+    if lane is not None:
+        index = check_count("lane", lane, low=0, high=record.num_lanes - 1)
+        return np.array([index]), f"agent {index} (seed {record.lane_seed[index]})"
+    if record.num_lanes == 1:
+        return np.array([0]), f"seed {record.lane_seed[0]}"
+    if len(record.points) > 1:
+        point = point_order(record)[0]
+        lanes = np.flatnonzero(record.lane_point == point)
+        return lanes, f"mean of {len(lanes)} agents with {setting(record.points[point])}"
+    return np.arange(record.num_lanes), f"mean of {record.num_lanes:,} agents"
+
+
+def _table(record: RunRecord, name: str) -> np.ndarray:
+    if name not in record.tables:
+        fix = "this agent has no table of action values" if name == "q" else f"train with record=[..., {name!r}]"
+        raise ConfigError(name, "nothing recorded", fix)
+    return record.tables[name]
+
+
+def _live(record: RunRecord) -> np.ndarray:
+    """States in which an action is taken."""
+    states = record.tables["q"].shape[1]
+    return np.asarray(record.tables.get("reachable", np.ones(states, bool)), bool)
+
+
+def _shown(values: np.ndarray, record: RunRecord) -> np.ndarray:
+    """The finite values that some cell shows."""
+    states = np.unique([s for panel in panels_of(record) for row in panel.states for s in row if s >= 0])
+    return values[states][np.isfinite(values[states])]
+
+
+def _top(values: np.ndarray, record: RunRecord) -> float:
+    shown = _shown(values, record)
+    return float(shown.max()) if shown.size else 1.0
+
+
+def _norm(values: np.ndarray, record: RunRecord) -> Normalize:
+    shown = _shown(values, record)
+    low, high = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 1.0)
+    return Normalize(low, high if high > low else low + 1e-9)
+
+
+def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
+    """All panels and one colour bar."""
+    panels = panels_of(record)
+    across = _across(panels)
+    width, height, cell = _sizes(panels, across)
+    figure = new_figure(width, height) if ax is None else figure_of(ax)
+    if len(panels) == 1:
+        places: Sequence[Any] = [ax or figure.add_subplot()]
+        heading(places[0], f"{title(record)}\n{what}", pad=12.0)
+        draw_panel(places[0], panels[0], heat, cell_points=cell, alone=True)
+    else:
+        places = _grid(figure, ax, len(panels), across)
+        if ax is None:
+            figure.suptitle(f"{title(record)}: {what}", x=0.01, ha="left", fontsize=12, color=INK, parse_math=False)
+        for place, panel in zip(places, panels, strict=True):
+            draw_panel(place, panel, heat, cell_points=cell, alone=len(panels) < 3)
+    bar = figure.colorbar(ScalarMappable(heat.norm, colormap(heat.scale)), ax=ax or list(places), shrink=0.8, pad=0.02)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
+    bar.ax.tick_params(colors=MUTED, labelsize=TICK_SIZE, length=0)
+    bar.set_label(heat.caption, color=MUTED, fontsize=LABEL_SIZE, parse_math=False)
+    if isinstance(heat.norm, SymLogNorm):
+        ticks = [t for t in (0, *(10**k for k in range(12))) if t <= (heat.norm.vmax or 1)]
+        bar.set_ticks(ticks, labels=[f"{t:,}" for t in ticks])
+        bar.minorticks_off()
+    return figure
+
+
+def _grid(figure: Figure, ax: Axes | None, count: int, across: int) -> list[Axes]:
+    """Axes for several panels: a grid of a new figure, or insets of given axes."""
+    down = math.ceil(count / across)
+    if ax is None:
+        grid = figure.subplots(down, across, squeeze=False).ravel()
+        for unused in grid[count:]:
+            unused.remove()
+        return list(grid[:count])
+    ax.set_axis_off()
+    size = (0.92 / across, 0.88 / down)
+    places = [((i % across) / across, 1 - (i // across + 1) / down) for i in range(count)]
+    return [ax.inset_axes((x, y, *size)) for x, y in places]
+
+
+def _across(panels: Sequence[Panel]) -> int:
+    return len(panels) if len(panels) <= 2 else min(len(panels), math.ceil(math.sqrt(len(panels) * 1.6)))
+
+
+def _sizes(panels: Sequence[Panel], across: int) -> tuple[float, float, float]:
+    """Width and height of the figure in inches, and the points that one cell gets."""
+    rows = max(len(panel.states) for panel in panels)
+    columns = max(len(panel.states[0]) for panel in panels)
+    inches = 7.2 if len(panels) == 1 else 4.2 if len(panels) == 2 else 1.55
+    cell = min(0.85, inches / max(rows, columns))
+    down = math.ceil(len(panels) / across)
+    width = across * (columns * cell + 0.35) + 1.2
+    return max(width, 4.8), down * (rows * cell + 0.4) + 0.8, cell * POINTS_PER_INCH
+
+
+def _bars(
+    values: np.ndarray, record: RunRecord, what: str, unit: str, ax: Axes | None, exact: np.ndarray | None = None
+) -> Figure:
+    """One bar for each action, the greedy ones darker, the exact values as marks."""
+    place = ax if ax is not None else new_figure(8.0, 4.2).add_subplot()
+    best = greedy(np.asarray(values, np.float64))
+    positions, color = np.arange(len(values)), SERIES["light"][0]
+    for mask, alpha, label in ((best, 1.0, "greedy"), (~best, 0.45, "other actions")):
+        place.bar(positions[mask], values[mask], width=0.7, color=color, alpha=alpha, label=label)
+    if exact is not None:
+        place.hlines(exact[0], positions - 0.42, positions + 0.42, color=INK, linewidth=1.8, label="exact")
+        place.legend(frameon=False, fontsize=TICK_SIZE, ncols=3, loc="upper right", bbox_to_anchor=(1, 1.1))
+    dress(place, title=f"{title(record)}\n{what}", xlabel="action", ylabel=unit)
+    place.axhline(0.0, color=MUTED, linewidth=0.8)
+    if len(values) <= 30:
+        place.set_xticks(positions)
+    return figure_of(place)

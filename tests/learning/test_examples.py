@@ -1,0 +1,48 @@
+"""The examples run, and find what they say they find."""
+
+import importlib.util
+import pathlib
+
+import numpy as np
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+
+
+def load(name: str):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_article():
+    module = load("article")
+    assert module.look_at_the_environment() == 94
+    assert np.abs(module.look_at_the_policy() - 0.25).max() < 0.02
+    found = module.main(steps=30_000, python_steps=50, out="article")
+    assert found["length"] < 20
+    assert 0.99 < found["largest value"] <= 1.0, "the article's own code reaches 1.756: it bootstraps from the reset"
+    assert pathlib.Path("article-thirty/report.html").is_file()
+
+
+def test_dyna_q_plus_finds_the_shortcut_and_dyna_q_does_not():
+    module = load("dyna_shortcut")
+    rewards = module.main(steps=6000, seeds=20, out=".")
+    assert module.late_rate(rewards["Dyna-Q+"]) > module.late_rate(rewards["Dyna-Q"]) + 0.01
+    assert rewards["Dyna-Q+"][-1] > rewards["Dyna-Q"][-1]
+    assert pathlib.Path("dyna_shortcut.png").is_file()
+
+
+def test_testbed_orders_as_figure_2_2():
+    results = load("testbed").main(steps=500, bandits=300, out=".")
+    optimal = {name: share[-100:].mean() for name, (_, share) in results.items()}
+    assert optimal["greedy"] < 0.5 < optimal["epsilon = 0.1"]
+    assert optimal["epsilon = 0.01"] < optimal["epsilon = 0.1"]
+    assert optimal["UCB, c = 2"] > optimal["greedy"] + 0.2
+
+
+def test_sarsa_is_safe_and_q_learning_optimal():
+    found = load("cliff_walking").main(steps=20_000, seeds=30, out=".")
+    assert found["Q-learning"]["greedy"] == -13
+    assert -20 <= found["SARSA"]["greedy"] <= -15
+    assert found["SARSA"]["online"] > found["Q-learning"]["online"] + 10

@@ -1,0 +1,164 @@
+"""A user's mistake: one line that names the field, what was given and what would do; nothing written."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import kousoku as ks
+from kousoku.cli import main
+
+CONFIG = [
+    ({"steps": 0}, "steps: got 0; use a whole number of at least 1"),
+    ({"seeds": 0}, "seeds: got 0"),
+    ({"seeds": -1}, "seeds: got -1"),
+    ({"seeds": [1, -1]}, r"seeds\[1\]: got -1"),
+    ({"seeds": [3, 3]}, "seeds: got 3; use every seed once"),
+    ({"seeds": [2**32]}, r"seeds\[0\]: got 4294967296"),
+    ({"seeds": []}, "give at least one seed"),
+    ({"seeds": 2**40}, "seeds x sweep: got '1099511627776 lanes'; they need about .* GiB .*; use at most"),
+    ({"record": ["return"]}, r"record\[0\]: got 'return'; did you mean 'returns'"),
+    ({"record_every": 0}, "record_every: got 0"),
+    ({"record": ["q_values"], "record_every": 1, "seeds": 1000}, "record: got 'q_values'; the tables need"),
+    ({"loop": "fast"}, "loop: got 'fast'; use one of 'compiled', 'python'"),
+    ({"loop": "Compiled"}, "did you mean 'compiled'"),
+    ({"eval_episodes": -1}, "eval_episodes: got -1"),
+    ({"devices": 0}, "devices: got 0; use 1 to 2"),
+    ({"devices": 64}, "devices: got 64; use 1 to 2"),
+    ({"step": 5}, "train setting: got 'step'; did you mean 'steps'"),
+    ({"sweep": {"learning_rat": [0.1]}}, "sweep: got 'learning_rat'; did you mean 'learning_rate'"),
+    ({"sweep": {"learning_rate": []}}, "give a list of numbers"),
+    ({"sweep": {"learning_rate": [0.1, -1.0]}}, "learning_rate: got -1.0; use a number in"),
+    ({"sweep": {"epsilon": [2.0]}}, "epsilon: got 2.0; use a number in"),
+    ({"sweep": {"exploration": [1.0]}}, "sweep: got 'exploration'; it is structure"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), CONFIG, ids=[str(settings)[:40] for settings, _ in CONFIG])
+def test_settings_that_cannot_work(settings, message):
+    with pytest.raises(ks.ConfigError, match=message) as caught:
+        ks.train("q_learning", "GridWorld-v0", **{"steps": 10_000, **settings})
+    assert "\n" not in str(caught.value)
+    assert not pathlib.Path("runs").exists(), "nothing may be written"
+
+
+WRONG_TYPES = """
+import kousoku as ks
+cases = [
+    (dict(steps=1.5), "steps: got 1.5"), (dict(steps=float("nan")), "steps: got nan"), (dict(steps="9"), "steps: got"),
+    (dict(steps=True), "steps: got True"), (dict(seeds="3"), "seeds: got '3'"), (dict(seeds=[1.5]), "seeds[0]: got 1.5"),
+    (dict(sweep={"learning_rate": 0.1}), "give a list of numbers"),
+    (dict(sweep={"learning_rate": ["0.1"]}), "sweep['learning_rate']: got '0.1'"),
+    (dict(record=[3]), "record[0]: got 3"), (dict(loop=None), "loop: got None"), (dict(record_every=2.5), "got 2.5"),
+    (dict(devices="all"), "devices: got 'all'"),
+]
+for settings, message in cases:
+    try:
+        ks.train("q_learning", "GridWorld-v0", **settings)
+    except ks.ConfigError as error:
+        assert message in str(error) and "\\n" not in str(error), (settings, str(error))
+    else:
+        raise AssertionError(settings)
+for agent, env in ((3, "GridWorld-v0"), ("q_learning", None), ("q_learning", ks.make("GridWorld-v0").model())):
+    try:
+        ks.train(agent, env)
+    except ks.ConfigError as error:
+        assert "give an id or a kousoku." in str(error), str(error)
+    else:
+        raise AssertionError((agent, env))
+for options, message in ((dict(learning_rate="fast"), "learning_rate: got 'fast'"), (dict(discount=None), "discount: got")):
+    try:
+        ks.make_agent("q_learning", **options)
+    except ks.ConfigError as error:
+        assert message in str(error), str(error)
+    else:
+        raise AssertionError(options)
+"""
+
+
+def test_values_of_the_wrong_type(tmp_path):
+    """In a process of its own: here the type checker of the tests would speak first."""
+    command = [sys.executable, "-c", WRONG_TYPES]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+OPTIONS = [
+    ({"learning_rate": -1.0}, "learning_rate: got -1.0"),
+    ({"learning_rate": 0.0}, "learning_rate: got 0.0"),
+    ({"learning_rate": float("nan")}, "learning_rate: got nan"),
+    ({"learning_rate": 1.5}, "learning_rate: got 1.5"),
+    ({"learning_rate": "linear:1:2"}, "learning_rate: got 'linear:1:2'; use a number or one of linear"),
+    ({"learning_rate": "linear:1:-2:100"}, "learning_rate.end: got -2.0"),
+    ({"discount": 1.5}, "discount: got 1.5; use a number in"),
+    ({"epsilon": 2.0}, "epsilon: got 2.0"),
+    ({"temperature": 0.0}, "option of EpsilonGreedy: got 'temperature'"),
+    ({"exploration": "softmax", "temperature": 0.0}, "temperature: got 0.0; use a number above 0"),
+    ({"exploration": "sotfmax"}, "exploration: got 'sotfmax'; did you mean 'softmax'"),
+    ({"learningrate": 0.1}, "option of EpsilonGreedy: got 'learningrate'"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS, ids=[str(options) for options, _ in OPTIONS])
+def test_hyper_parameters_that_cannot_work(options, message):
+    with pytest.raises(ks.ConfigError, match=message) as caught:
+        ks.make_agent("q_learning", **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [("", "agent id: got ''"), ("qlearning", "did you mean q_learning"), ("os.system", "no such name")],
+)
+def test_unknown_agents(agent, message):
+    with pytest.raises(ks.ConfigError, match=message):
+        ks.train(agent, "GridWorld-v0", steps=10)
+
+
+def test_an_agent_of_tables_refuses_other_observations():
+    with pytest.raises(ks.ConfigError, match="q_learning keeps a table, so it needs Discrete"):
+        ks.train("q_learning", "GridWorld-v0", env_options={"observation": "coordinates"}, steps=10)
+
+
+SHELL = [
+    ([], "usage"),
+    (["trian"], "command: got 'trian'; did you mean 'train'?"),
+    (["train"], "agent: got nothing; say which"),
+    (["train", "q_learning"], "environment: got nothing; say which"),
+    (["train", "q_learning", "gridworld-v0"], "did you mean GridWorld-v0"),
+    (["train", "q_learning", "FrozenLake-v0"], "the versions that exist are FrozenLake-v1"),
+    (["train", "q_learning", "GridWorld-v0", "--learnin-rate", "1"], "did you mean '--learning-rate'?"),
+    (["train", "q_learning", "GridWorld-v0", "--learning-rate"], "--learning-rate: got nothing; give it a value"),
+    (["train", "q_learning", "GridWorld-v0", "--steps", "many"], "--steps: got 'many'; use a number"),
+    (["train", "q_learning", "GridWorld-v0", "--steps", "-5"], "steps: got -5"),
+    (["train", "q_learning", "GridWorld-v0", "--steps", "nan"], "--steps: got 'nan'"),
+    (["train", "q_learning", "GridWorld-v0", "--epsilon", "0.1,0.2"], "`kousoku sweep` takes lists"),
+    (["train", "q_learning", "GridWorld-v0", "more"], "argument: got 'more'; it is one too many"),
+    (["train", "q_learning", "CustomGrid-v0"], "option 'map' of CustomGrid-v0: got nothing; give it a value"),
+    (["train", "q_learning", "CustomGrid-v0", "--env.map", "S..#/..G"], "map row 1: got '..G'; every row needs 4"),
+    (["train", "q_learning", "CustomGrid-v0", "--env.map", "S.#G"], "no way from the start at (0, 0) to a goal"),
+    (["train", "q_learning", "GridWorld-v0", "--env.slip", "7"], "slip: got 7; use a number in [0, 1]"),
+    (["train", "q_learning", "GridWorld-v0", "--env.slipp", "7"], "did you mean '--env.slip'?"),
+    (["train", "q_learning", "GridWorld-v0", "--record", "everything"], "record[0]: got 'everything'"),
+    (["evaluate"], "run: got nothing"),
+    (["evaluate", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made"),
+    (["view"], "there is no run below runs/"),
+    (["bench"], "benchmark: got nothing"),
+    (["bench", "tablar"], "benchmark: got 'tablar'; did you mean 'tabular'?"),
+    (["list", "agent"], "list: got 'agent'; did you mean 'agents'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), SHELL, ids=[" ".join(words) for words, _ in SHELL])
+def test_mistakes_in_the_shell(words, message, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    if not words:
+        assert "usage: kousoku COMMAND" in printed.out
+        return
+    assert message in printed.err
+    assert printed.err.startswith("kousoku: ")
+    assert len(printed.err.strip().splitlines()) == 1
+    assert not pathlib.Path("runs").exists(), "nothing may be written"

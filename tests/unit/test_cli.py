@@ -1,0 +1,88 @@
+"""The shell, doing what it should."""
+
+import json
+import pathlib
+
+import pytest
+
+import kousoku as ks
+from kousoku.cli import COMMANDS, main
+from kousoku.cli.options import literal, number, numbers
+
+TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
+
+
+def test_train_then_evaluate_then_view(capsys):
+    assert main([*TRAIN, "--epsilon", "linear:1:0.05:1_000", "--env.slip", "0.1"]) == 0
+    printed = capsys.readouterr()
+    assert "finished: 3 agents x 2000 steps" in printed.out
+    assert "report: run/report.html" in printed.out
+    assert printed.err == "", "quiet where there is no terminal"
+    run = ks.load("run")
+    assert run.record.config["command"].startswith("kousoku train q_learning GridWorld-v0 --steps 2e3")
+    assert run.record.config["agent"]["exploration"]["epsilon"]["type"] == "Linear"
+    assert run.record.config["env"]["options"] == {"slip": 0.1}
+    assert main(["evaluate", "run", "--episodes", "7"]) == 0
+    assert "3 agents x 7 greedy episodes" in capsys.readouterr().out
+    pathlib.Path("run/report.html").unlink()
+    assert main(["view", "run", "--no-open"]) == 0
+    assert pathlib.Path("run/report.html").is_file()
+
+
+def test_the_shell_and_python_train_the_same(capsys):
+    assert main([*TRAIN, "--learning-rate", "0.5", "--initial-value", "1"]) == 0
+    run = ks.train(ks.make_agent("q_learning", learning_rate=0.5, initial_value=1), "GridWorld-v0", steps=2000, seeds=3, out="")
+    assert (ks.load("run").q_values == run.q_values).all()
+
+
+def test_sweep(capsys):
+    words = ["sweep", *TRAIN[1:], "--learning-rate", "0.1,0.5", "--epsilon", "0.1,0.2,0.3"]
+    assert main(words) == 0
+    assert "greedy return at learning_rate = 0.5, epsilon = 0.3" in capsys.readouterr().out
+    assert len(ks.load("run").record.points) == 6
+
+
+def test_list_and_doctor(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(id in printed for id in (*ks.list_envs(), *ks.list_agents()))
+    assert main(["doctor"]) == 0
+    assert "compiler: works" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "usage: kousoku " in capsys.readouterr().out
+
+
+def test_help_of_an_agent_and_an_environment_explains_both(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "q_learning", "WindyGridWorld-v0", "--help"])
+    printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "alpha in (0, 1]" in printed
+    assert "cells that a move is blown upwards" in printed
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kousoku {ks.__version__}\n"
+
+
+def test_values_as_people_write_them():
+    assert number("steps", "1_000_000") == number("steps", "1e6") == 1_000_000
+    assert isinstance(number("steps", "1e6"), int)
+    assert numbers("seeds", "3,5") == [3, 5]
+    assert literal("x", "yes", False) is True
+    assert literal("x", "[[1, 2]]", None) == [[1, 2]]
+    with pytest.raises(ks.ConfigError, match="use true or false"):
+        literal("x", "maybe", True)
+
+
+def test_metrics_are_json_lines(capsys):
+    assert main(TRAIN) == 0
+    lines = [json.loads(line) for line in pathlib.Path("run/metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["step"] == 2000
+    assert all(line["steps_per_second"] > 0 for line in lines)

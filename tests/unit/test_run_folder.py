@@ -1,0 +1,143 @@
+"""Run folders: what is written can be read, what is damaged is refused, nothing is overwritten."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.training import run_folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """One small run, made once."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    agent = ks.make_agent("q_learning", epsilon="linear:1.0:0.1:500")
+    return ks.train(agent, "CliffWalking-v1", steps=1000, seeds=3, sweep={"discount": [0.9, 0.99]}, out=str(folder))
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """A copy of it that a test may damage."""
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for file in trained.path.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    return folder
+
+
+def test_a_run_comes_back_as_it_was(trained):
+    again = ks.load(trained.path)
+    for group in ("curves", "tables", "evaluation"):
+        mine, its = getattr(trained.record, group), getattr(again.record, group)
+        assert mine.keys() == its.keys()
+        for name in mine:
+            np.testing.assert_array_equal(mine[name], its[name])
+    assert again.record.config == json.loads(json.dumps(trained.record.config))
+    assert again.record.points == trained.record.points
+    assert again.record.panels == trained.record.panels
+    assert again.record.frames == trained.record.frames
+    np.testing.assert_array_equal(again.record.lane_point, trained.record.lane_point)
+
+
+def test_a_loaded_run_evaluates_as_the_one_in_memory(trained):
+    mine, its = trained.evaluate(episodes=5, seed=3), ks.load(trained.path).evaluate(episodes=5, seed=3)
+    np.testing.assert_array_equal(mine.returns, its.returns)
+    np.testing.assert_array_equal(mine.lengths, its.lengths)
+
+
+def test_the_folder_holds_what_it_should(trained):
+    names = {file.name for file in trained.path.iterdir()}
+    assert {"config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json", "report.html"} <= names
+    facts = json.loads((trained.path / "run.json").read_text())
+    assert facts["status"] == "finished"
+    assert facts["versions"]["jax"]
+    lines = [json.loads(line) for line in (trained.path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == list(trained.curves["step"])
+    assert len(lines[0]["points"]) == 2
+
+
+def test_a_second_run_in_the_same_folder_is_refused_and_the_first_one_kept(trained):
+    before = {file.name: file.read_bytes() for file in trained.path.iterdir()}
+    with pytest.raises(ks.ConfigError, match="it holds a run already; name another folder"):
+        ks.train("q_learning", "GridWorld-v0", steps=100, out=str(trained.path))
+    assert {file.name: file.read_bytes() for file in trained.path.iterdir()} == before
+
+
+def test_two_runs_at_the_same_moment_have_two_folders():
+    assert len({run_folder.make_folder(None, "a-b") for _ in range(3)}) == 3
+
+
+@pytest.mark.parametrize("name", ["run.json", "tables.npz", "picture.json"])
+def test_a_missing_file_is_named(copy, name):
+    (copy / name).unlink()
+    with pytest.raises(ks.ConfigError, match=f"{name} is missing: the run did not come to its end"):
+        ks.load(copy)
+
+
+@pytest.mark.parametrize("name", ["config.json", "run.json", "tables.npz", "picture.json"])
+def test_half_a_file_is_refused(copy, name):
+    data = (copy / name).read_bytes()
+    (copy / name).write_bytes(data[: len(data) // 2])
+    with pytest.raises(ks.ConfigError, match="damaged file"):
+        ks.load(copy)
+
+
+def test_a_flipped_bit_in_the_tables_is_refused(copy):
+    data = bytearray((copy / "tables.npz").read_bytes())
+    data[len(data) // 2] ^= 0x10
+    (copy / "tables.npz").write_bytes(bytes(data))
+    with pytest.raises(ks.ConfigError, match="damaged file"):
+        ks.load(copy)
+
+
+def test_a_pickle_in_disguise_is_refused(copy):
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("the pickle was executed",))
+
+    np.savez(copy / "tables.npz", **{"lane_seed": np.array([Bomb()], object)})
+    with pytest.raises(ks.ConfigError, match="damaged file"):
+        ks.load(copy)
+    (copy / "tables.npz").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ks.ConfigError, match="damaged file"):
+        ks.load(copy)
+
+
+def test_a_newer_format_is_refused_naming_both(copy):
+    facts = json.loads((copy / "run.json").read_text())
+    (copy / "run.json").write_text(json.dumps({**facts, "format": 99}))
+    with pytest.raises(ks.ConfigError, match="got 99; this version reads format 1"):
+        ks.load(copy)
+
+
+def test_states_of_another_environment_are_refused_saying_both(copy):
+    config = json.loads((copy / "config.json").read_text())
+    config["env"] = {"id": "GridWorld-v0", "options": {}, "registered": True}
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ks.ConfigError, match=r"agent state: got .*48, 4.*needs .*96, 4"):
+        ks.load(copy).evaluate(episodes=1)
+
+
+@pytest.mark.parametrize("id", ["os.system", "kousoku.envs:make", "../../etc/passwd"])
+def test_no_import_is_taken_from_a_configuration(copy, id):
+    config = json.loads((copy / "config.json").read_text())
+    config["agent"]["id"] = id
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ks.ConfigError, match="agent id"):
+        ks.load(copy).evaluate(episodes=1)
+
+
+def test_an_environment_made_in_python_cannot_be_rebuilt_and_says_so(tmp_path):
+    run = ks.train("q_learning", ks.gridworld("S.G"), steps=100, out=str(tmp_path / "mine"))
+    assert run.evaluate(episodes=2).returns.shape == (1, 2)
+    with pytest.raises(ks.ConfigError, match="has no id"):
+        ks.load(run.path).evaluate(episodes=2)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ks.ConfigError, match="name a folder that can be written"):
+        ks.train("q_learning", "GridWorld-v0", steps=100, out=str(tmp_path / "file" / "run"))

@@ -1,0 +1,207 @@
+"""Spaces: samples are elements, uniform, functions of the key; nothing else is an element."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from kousoku import Box, ConfigError, Dict, Discrete, MultiDiscrete
+
+SHAPES = [(), (3,), (2, 2)]
+BOUNDS = st.one_of(st.floats(width=32, allow_nan=False), st.sampled_from([-math.inf, math.inf, 0.0, 0.1]))
+keys = st.integers(0, 2**31 - 1).map(jax.random.key)
+few = settings(max_examples=30, deadline=None)
+
+
+def is_element(space, key) -> bool:
+    """A sample is an element, has the shape and dtype that the space says, and comes again for the same key."""
+    sample = space.sample(key)
+    assert sample.shape == space.shape
+    assert sample.dtype == space.dtype
+    assert np.array_equal(sample, space.sample(key))
+    return space.contains(jax.device_get(sample)) and space.contains(sample)
+
+
+@few
+@given(st.integers(1, 2**31 - 1), keys)
+def test_samples_of_discrete_are_elements(n, key):
+    assert is_element(Discrete(n), key)
+
+
+@few
+@given(st.lists(st.integers(1, 2**31 - 1), min_size=3, max_size=3), keys)
+def test_samples_of_multi_discrete_are_elements(nvec, key):
+    assert is_element(MultiDiscrete(nvec), key)
+
+
+@few
+@given(BOUNDS, BOUNDS, st.sampled_from(SHAPES), keys)
+def test_samples_of_a_float_box_are_elements_for_any_bounds(a, b, shape, key):
+    low, high = min(a, b), max(a, b)
+    if low == math.inf or high == -math.inf:
+        with pytest.raises(ConfigError, match=r"^Box: got"):
+            Box(low, high, shape)
+        return
+    assert is_element(Box(low, high, shape), key)
+
+
+@few
+@given(st.sampled_from(["int8", "uint8", "int16", "uint16", "int32"]), st.data(), keys)
+def test_samples_of_an_integer_box_are_elements(dtype, data, key):
+    limits = np.iinfo(dtype)
+    whole = st.integers(int(limits.min), min(int(limits.max), 2**31 - 2))
+    low, high = sorted([data.draw(whole), data.draw(whole)])
+    assert is_element(Box(low, high, (2,), dtype), key)
+
+
+def test_samples_of_a_float16_box_are_elements():
+    space = Box(-60000.0, 60000.0, (50,), "float16")
+    assert all(is_element(space, jax.random.key(seed)) for seed in range(5))
+
+
+def test_box_reaches_both_ends_of_a_range_of_whole_numbers():
+    samples = Box(-1, 2, (4000,), "int8").sample(jax.random.key(0))
+    assert stats.chisquare(np.bincount(np.asarray(samples) + 1, minlength=4)).pvalue > 1e-4
+
+
+def test_box_is_uniform_exponential_or_normal():
+    key = jax.random.key(3)
+    for box, law in [
+        (Box(-2.0, 6.0, (2000,)), stats.uniform(-2.0, 8.0)),
+        (Box(-2.0, math.inf, (2000,)), stats.expon(-2.0)),
+        (Box(-math.inf, math.inf, (2000,)), stats.norm()),
+    ]:
+        assert stats.kstest(np.asarray(box.sample(key)), law.cdf).pvalue > 1e-4
+    mirrored = -np.asarray(Box(-math.inf, 2.0, (2000,)).sample(key))
+    assert stats.kstest(mirrored, stats.expon(-2.0).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_discrete_is_uniform(n):
+    samples = jax.vmap(Discrete(n).sample)(jax.random.split(jax.random.key(n), 20_000))
+    assert stats.chisquare(np.bincount(np.asarray(samples), minlength=n)).pvalue > 1e-4
+
+
+def test_multi_discrete_is_uniform_and_its_components_are_independent():
+    samples = np.asarray(jax.vmap(MultiDiscrete((3, 4)).sample)(jax.random.split(jax.random.key(0), 20_000)))
+    assert stats.chisquare(np.bincount(samples[:, 0] * 4 + samples[:, 1], minlength=12)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("space", "value"),
+    [
+        (Discrete(4), -1),
+        (Discrete(4), 4),
+        (Discrete(4), 1.0),
+        (Discrete(4), True),
+        (Discrete(4), [1]),
+        (Discrete(4), "1"),
+        (Discrete(4), None),
+        (Discrete(4), math.nan),
+        (Discrete(4), 2**70),
+        (Discrete(4), [[1], [1, 2]]),
+        (MultiDiscrete((2, 3)), [0, 3]),
+        (MultiDiscrete((2, 3)), [-1, 0]),
+        (MultiDiscrete((2, 3)), [0.0, 0.0]),
+        (MultiDiscrete((2, 3)), [0]),
+        (MultiDiscrete((2, 3)), [[0, 0]]),
+        (MultiDiscrete((2, 3)), [[0], 1]),
+        (Box(-1.0, 1.0, (2,)), [0.0, 1.1]),
+        (Box(-1.0, 1.0, (2,)), [0.0, math.nan]),
+        (Box(-math.inf, math.inf), math.nan),
+        (Box(-1.0, 1.0, (2,)), 0.0),
+        (Box(-1.0, 1.0, (2,)), ["a", "b"]),
+        (Box(-1.0, 1.0, (2,)), [True, False]),
+        (Box(-1.0, 1.0, (2,)), [0.0, 1.0 + 1.0j]),
+        (Box(-1.0, 1.0, (2,)), [[0.0], 0.0]),
+        (Box(0, 9, (), "int32"), 1.5),
+        (Box(0, 9, (), "uint8"), 10),
+        (Dict({"a": Discrete(2)}), {"a": 2}),
+        (Dict({"a": Discrete(2)}), {}),
+        (Dict({"a": Discrete(2)}), {"a": 0, "b": 0}),
+        (Dict({"a": Discrete(2)}), 0),
+    ],
+)
+def test_what_is_no_element(space, value):
+    assert space.contains(value) is False
+
+
+@pytest.mark.parametrize(
+    ("space", "value"),
+    [
+        (Discrete(4), 3),
+        (Discrete(4), np.uint8(0)),
+        (MultiDiscrete((2, 3)), (1, 2)),
+        (Box(-1.0, 1.0, (2,)), [-1, 1]),
+        (Box(-1.0, 1.0), np.float64(0.3)),
+        (Box(-math.inf, math.inf), math.inf),
+        (Box(0, 9, (), "uint8"), 9),
+        (Dict({"a": Discrete(2), "b": Box(0.0, 1.0)}), {"b": 0.5, "a": 1}),
+    ],
+)
+def test_what_is_an_element(space, value):
+    assert space.contains(value) is True
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: Discrete(0), "Discrete.n"),
+        (lambda: Discrete(-3), "Discrete.n"),
+        (lambda: Discrete(2.5), "Discrete.n"),
+        (lambda: Discrete(True), "Discrete.n"),
+        (lambda: Discrete(2**31), "Discrete.n"),
+        (lambda: MultiDiscrete((2, 0)), "MultiDiscrete.nvec[1]"),
+        (lambda: MultiDiscrete((2.5, 2)), "MultiDiscrete.nvec[0]"),
+        (lambda: Box(1.0, 0.0), "Box"),
+        (lambda: Box(math.nan, 0.0), "Box"),
+        (lambda: Box(0.0, 1e39), "Box"),
+        (lambda: Box(0.0, 1.0, (-1,)), "Box.shape[0]"),
+        (lambda: Box(0.0, 1.0, (), "bool"), "Box.dtype"),
+        (lambda: Box(0.0, 1.0, (), "bfloat16"), "Box.dtype"),
+        (lambda: Box(0, math.inf, (), "int32"), "Box"),
+        (lambda: Box(0.5, 2, (), "int32"), "Box"),
+        (lambda: Box(0, 256, (), "uint8"), "Box"),
+        (lambda: Box(-1, 2, (), "uint8"), "Box"),
+        (lambda: Box(0, 2**31 - 1, (), "int32"), "Box"),
+    ],
+)
+def test_what_is_no_space_is_refused_in_one_line(make, field):
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert caught.value.field == field
+    assert "\n" not in str(caught.value)
+
+
+def test_samples_of_a_dict_use_one_key_each_and_do_not_depend_on_the_order_of_its_names():
+    one, other = Dict({"b": Discrete(1000), "a": Discrete(1000)}), Dict({"a": Discrete(1000), "b": Discrete(1000)})
+    draws = [(one.sample(key), other.sample(key)) for key in jax.random.split(jax.random.key(0), 20)]
+    for left, right in draws:
+        assert one.contains(left)
+        assert int(left["a"]) == int(right["a"])
+        assert int(left["b"]) == int(right["b"])
+    assert any(int(left["a"]) != int(left["b"]) for left, _ in draws)
+    assert Dict({}).sample(jax.random.key(0)) == {}
+
+
+def test_a_space_samples_the_same_compiled_and_under_vmap():
+    space = Dict({"z": Box(-1.0, 1.0, (2,)), "a": MultiDiscrete((4, 9)), "k": Discrete(7)})
+    keys = jax.random.split(jax.random.key(0), 5)
+    batch = jax.jit(jax.vmap(space.sample))(keys)
+    for i in range(5):
+        alone = space.sample(keys[i])
+        assert all(np.array_equal(batch[name][i], alone[name]) for name in alone)
+
+
+def test_spaces_compare_by_value_and_survive_flattening():
+    assert Discrete(3) == Discrete(3)
+    assert Discrete(3) != Discrete(4)
+    assert Box(0, 1) == Box(0.0, 1.0)
+    space = Dict({"b": Discrete(2), "a": Box(0.0, 1.0)})
+    again = jax.tree.map(lambda leaf: leaf, space)
+    assert jnp.array_equal(again.sample(jax.random.key(0))["a"], space.sample(jax.random.key(0))["a"])

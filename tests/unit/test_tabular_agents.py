@@ -1,0 +1,366 @@
+"""Tabular agents: one update of each worked out by hand, and the traps of CORRECTNESS that they must avoid."""
+
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from loops import learned_q, run, trace
+from probes import chain
+from scipy import stats
+
+from kousoku.agents import AGENTS
+from kousoku.agents.exploration import UCB, EpsilonGreedy, Softmax
+from kousoku.agents.tabular.common import NOT_CHOSEN, Table
+from kousoku.agents.tabular.double_q_learning import DoubleQLearning, DoubleTable
+from kousoku.core.env import EnvSpec
+from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import Box, Discrete
+from kousoku.core.timestep import Transition
+from kousoku.envs.finite import finite
+from kousoku.ops.schedules import Linear
+from kousoku.training.interaction import interact, start
+from kousoku.training.rollout import Lane, advance
+from kousoku.training.tally import Record
+
+AGENT_IDS = (
+    "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup", "watkins_q_lambda",
+    "sarsa_lambda", "monte_carlo",
+)  # fmt: skip
+ON_POLICY = ("sarsa", "n_step_sarsa", "sarsa_lambda")
+ALL_STARTS_EQUAL = np.array([[1, 0], [0, 1]])
+SPEC = EnvSpec(Discrete(3), Discrete(2))
+
+# Three states, two actions, alpha = gamma = 1/2: every number below is exact in binary. Greedy: 1 in state 0, 1 in 1.
+Q = jnp.array([[0.0, 1.0], [2.0, 4.0], [8.0, 8.0]])
+HALF = {"learning_rate": 0.5, "discount": 0.5}
+
+
+def move(s, a, r, s2, terminated=False, truncated=False):
+    return Transition(
+        jnp.int32(s), jnp.int32(a), jnp.float32(r), jnp.array(terminated), jnp.array(truncated), jnp.int32(s2)
+    )
+
+
+def with_q(agent, q=Q):
+    """A fresh state with these values."""
+    state = agent.init(SPEC, jax.random.key(0))
+    if isinstance(state, Table):
+        return dataclasses.replace(state, q=q)
+    return dataclasses.replace(state, table=dataclasses.replace(state.table, q=q))
+
+
+@eqx.filter_jit
+def update(agent, state, batch, key):
+    return agent.update(state, batch, key)
+
+
+@eqx.filter_jit
+def act_64(agent, state, obs, **options):
+    """The actions that 64 keys lead to."""
+    return jax.vmap(lambda key: agent.act(state, obs, key, **options)[0])(jax.random.split(jax.random.key(7), 64))
+
+
+def learn(agent, state, *moves, seed=0):
+    """The state after the moves, and the last TD error."""
+    metrics = {}
+    for i, batch in enumerate(moves):
+        state, metrics = update(agent, state, batch, jax.random.key(seed + i))
+    return state, float(metrics["td_error"])
+
+
+def changed(agent, state, before=Q):
+    """{pair: value} where the values differ from `before`."""
+    q, before = np.asarray(agent.q_values(state)), np.asarray(before)
+    return {(int(s), int(a)): float(q[s, a]) for s, a in np.argwhere(q != before)}
+
+
+def test_q_learning_by_hand():
+    agent = AGENTS.make("q_learning", **HALF)
+    state, error = learn(agent, with_q(agent), move(0, 1, 1.0, 1))  # 1 + 4/2 - 1 = 2
+    assert (error, changed(agent, state)) == (2.0, {(0, 1): 2.0})
+
+
+def test_expected_sarsa_by_hand():
+    agent = AGENTS.make("expected_sarsa", **HALF, exploration=EpsilonGreedy(0.5))
+    state, error = learn(agent, with_q(agent), move(0, 1, 1.0, 1))  # v = 2/4 + 4 * 3/4 = 3.5; 1 + 3.5/2 - 1 = 1.75
+    assert (error, changed(agent, state)) == (1.75, {(0, 1): 1.875})
+
+
+def test_double_q_learning_by_hand():
+    agent = AGENTS.make("double_q_learning", **HALF)
+    q2 = jnp.array([[3.0, 3.0], [6.0, 5.0], [0.0, 0.0]])
+    before = DoubleTable(Q, q2, None, jnp.int32(0))
+    seen = set()
+    for seed in range(20):
+        state, error = learn(agent, before, move(0, 1, 1.0, 1), seed=seed)
+        heads = bool((state.q1 != Q).any())
+        seen.add(heads)
+        # Heads: argmax Q1(1) = 1, worth Q2(1, 1) = 5: 1 + 5/2 - 1 = 2.5. Tails: argmax Q2(1) = 0, Q1(1, 0) = 2: -1.
+        assert error == (2.5 if heads else -1.0)
+        assert float(state.q1[0, 1]) == (2.25 if heads else 1.0)
+        assert float(state.q2[0, 1]) == (3.0 if heads else 2.5)
+        assert int((state.q1 != Q).sum() + (state.q2 != q2).sum()) == 1
+    assert seen == {True, False}
+    np.testing.assert_array_equal(agent.q_values(before), (Q + q2) / 2)
+
+
+def test_sarsa_by_hand():
+    agent = AGENTS.make("sarsa", **HALF, exploration=EpsilonGreedy(1.0))
+    seen = {}
+    for seed in range(20):
+        state, error = learn(agent, with_q(agent), move(0, 1, 1.0, 1), seed=seed)
+        seen[int(state.next_action)] = (error, changed(agent, state))
+    # A' = 0: 1 + 2/2 - 1 = 1. A' = 1: 1 + 4/2 - 1 = 2.
+    assert seen == {0: (1.0, {(0, 1): 1.5}), 1: (2.0, {(0, 1): 2.0})}
+
+
+def test_n_step_sarsa_by_hand():
+    agent = AGENTS.make("n_step_sarsa", **HALF, exploration=EpsilonGreedy(0.0), n=2)
+    first, error = learn(agent, with_q(agent), move(0, 1, 1.0, 1))
+    assert (error, changed(agent, first)) == (0.0, {})
+    second, error = learn(agent, first, move(1, 0, 2.0, 0))  # A' = 1: G = 1 + 2/2 + 1/4 = 2.25, error 1.25
+    assert (error, changed(agent, second)) == (1.25, {(0, 1): 1.625})
+    # The end: G(0, 0) = 4, error 4; G(1, 0) = 2 + 4/2 = 4, error 2; mean 3.
+    last, error = learn(agent, second, move(0, 0, 4.0, 2, terminated=True))
+    assert (error, changed(agent, last)) == (3.0, {(0, 1): 1.625, (1, 0): 3.0, (0, 0): 2.0})
+    # Cut instead: 8 more for state 2: G(0, 0) = 4 + 8/2 = 8, error 8; G(1, 0) = 2 + 8/2 = 6, error 4; mean 6.
+    last, error = learn(agent, second, move(0, 0, 4.0, 2, truncated=True))
+    assert (error, changed(agent, last)) == (6.0, {(0, 1): 1.625, (1, 0): 4.0, (0, 0): 4.0})
+    assert int(last.window.held) == 0
+
+
+def test_tree_backup_by_hand():
+    agent = AGENTS.make("tree_backup", **HALF, n=2)
+    first, _ = learn(agent, with_q(agent), move(0, 1, 1.0, 1))
+    # Action 0 in state 1 is not greedy: the tree is cut there, G = 1 + 4/2 = 3, error 2.
+    state, error = learn(agent, first, move(1, 0, 2.0, 0))
+    assert (error, changed(agent, state)) == (2.0, {(0, 1): 2.0})
+    # Action 1 is: G(1, 1) = 2 + 1/2 = 2.5, G = 1 + 2.5/2 = 2.25, error 1.25.
+    state, error = learn(agent, first, move(1, 1, 2.0, 0))
+    assert (error, changed(agent, state)) == (1.25, {(0, 1): 1.625})
+
+
+@pytest.mark.parametrize(("trace", "own"), [("accumulating", 1.25), ("replacing", 1.0)])
+def test_watkins_q_lambda_by_hand(trace, own):
+    agent = AGENTS.make("watkins_q_lambda", **HALF, lambda_=0.5, trace=trace)
+    before = dataclasses.replace(with_q(agent), traces=jnp.array([[1.0, 1.0], [0.0, 0.0], [2.0, 0.0]]))
+    # Greedy: old traces fade by 1/4. Error 1 + 4/2 - 1 = 2, so alpha * error = 1.
+    state, error = learn(agent, before, move(0, 1, 1.0, 1))
+    assert (error, changed(agent, state)) == (2.0, {(0, 0): 0.25, (0, 1): 1.0 + own, (2, 0): 8.5})
+    # Not greedy: old traces are cut. Error 1 + 4/2 - 0 = 3.
+    state, error = learn(agent, before, move(0, 0, 1.0, 1))
+    assert (error, changed(agent, state)) == (3.0, {(0, 0): 1.5})
+    for end in ("terminated", "truncated"):
+        state, _ = learn(agent, before, move(0, 1, 1.0, 1, **{end: True}))
+        assert not state.traces.any()
+
+
+@pytest.mark.parametrize(("trace", "own"), [("accumulating", 1.25), ("replacing", 1.0)])
+def test_sarsa_lambda_by_hand(trace, own):
+    agent = AGENTS.make("sarsa_lambda", **HALF, lambda_=0.5, trace=trace, exploration=EpsilonGreedy(0.0))
+    before = dataclasses.replace(with_q(agent), traces=jnp.array([[1.0, 1.0], [0.0, 0.0], [2.0, 0.0]]))
+    state, error = learn(agent, before, move(0, 1, 1.0, 1))  # A' = 1: as above, alpha * error = 1
+    assert (error, changed(agent, state)) == (2.0, {(0, 0): 0.25, (0, 1): 1.0 + own, (2, 0): 8.5})
+    for end in ("terminated", "truncated"):
+        state, _ = learn(agent, before, move(0, 1, 1.0, 1, **{end: True}))
+        assert not state.traces.any()
+
+
+def test_monte_carlo_by_hand():
+    agent = AGENTS.make("monte_carlo", discount=0.5, exploration=EpsilonGreedy(0.0))
+    begun = dataclasses.replace(with_q(agent), learned=Q)
+    begun, error = learn(agent, begun, move(0, 1, 1.0, 1))  # one-step error 1 + 4/2 - 1
+    assert (error, changed(agent, begun)) == (2.0, {})
+    state, _ = learn(agent, begun, move(1, 0, 3.0, 2, terminated=True))  # G(1, 0) = 3, G(0, 1) = 1 + 3/2
+    assert changed(agent, state) == {(1, 0): 3.0, (0, 1): 2.5}
+    again, _ = learn(agent, state, move(0, 1, 0.5, 2, terminated=True))  # the mean of 2.5 and 0.5
+    assert changed(agent, again) == {(1, 0): 3.0, (0, 1): 1.5}
+    state, _ = learn(agent, begun, move(1, 0, 3.0, 2, truncated=True))  # 8/2 more: G(1, 0) = 7, G(0, 1) = 4.5
+    assert changed(agent, state) == {(1, 0): 7.0, (0, 1): 4.5}
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+def test_nothing_is_added_after_a_terminal_step(agent_id):
+    """Q(s, a) is the reward of the step that ends, though the state that it leads to seems to be worth 100."""
+    agent = AGENTS.make(agent_id, learning_rate=1.0, initial_value=100.0, exploration=EpsilonGreedy(1.0))
+    for end in (1, 0):  # a state of its own, and the very state that the next episode begins in
+        env = chain(np.full((1, 2), end), np.array([[5.0, -5.0]]), ends=end)
+        q = learned_q(agent, env, steps=100)
+        np.testing.assert_array_equal(q[0, 0], [5.0, -5.0])
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+@pytest.mark.parametrize("time_limit", [1, 5, 50])
+def test_a_truncated_step_bootstraps(agent_id, time_limit):
+    """Reward 1 for ever is worth 1 / (1 - 0.9) = 10, however often the clock ends the episode."""
+    agent = AGENTS.make(agent_id, learning_rate=0.5, discount=0.9, exploration=EpsilonGreedy(0.5))
+    env = chain(np.zeros((1, 2), int), np.ones((1, 2)), time_limit=time_limit)
+    np.testing.assert_allclose(learned_q(agent, env, steps=6000)[0, 0], 10.0, atol=0.01)
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+def test_where_the_next_episode_begins_changes_no_target(agent_id):
+    agent = AGENTS.make(agent_id, initial_value=3.0)
+    model = chain(np.array([[2, 2], [2, 2]]), np.ones((2, 2))).exact
+    learnt = []
+    for start_state in (0, 1):
+        env = finite(dataclasses.replace(model, start=np.eye(3)[start_state]), time_limit=1)
+        state = agent.init(env.spec, jax.random.key(0))
+        lane = Lane(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
+        lane, transition, end = advance(env, lane, jnp.int32(1), jax.random.key(1))
+        assert bool(end.ended)
+        assert int(lane.obs) == start_state
+        learnt.append(agent.update(state, transition, jax.random.key(2)))
+    assert eqx.tree_equal(*learnt)
+
+
+@pytest.mark.parametrize(
+    ("agent_id", "exploration"),
+    [*((id, EpsilonGreedy(0.5)) for id in AGENT_IDS), ("sarsa", Softmax(0.5)), ("sarsa", UCB(1.0))],
+)
+def test_no_key_is_used_twice(agent_id, exploration):
+    agent = AGENTS.make(agent_id, exploration=exploration)
+    env = chain(ALL_STARTS_EQUAL, np.ones((2, 2)), time_limit=2)
+    with jax.debug_key_reuse(True), jax.disable_jit():
+        learner = start(agent, env, jax.random.key(0), Record())
+        for i in range(3):
+            learner = interact(agent, env, learner, jax.random.key(i + 1))[0]
+
+
+def test_the_key_checker_would_see_it():
+    with jax.debug_key_reuse(True), jax.disable_jit():
+        key = jax.random.key(0)
+        jax.random.bits(key)
+        with pytest.raises(jax.errors.KeyReuseError):
+            jax.random.bits(key)
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+@pytest.mark.parametrize("exploration", [EpsilonGreedy(Linear(1.0, 0.0, 10)), UCB()])
+def test_the_state_keeps_its_structure_and_is_compiled_once(agent_id, exploration):
+    """Ten updates, one compilation; no dtype and no shape changes, and no type is weak."""
+    agent = AGENTS.make(agent_id, exploration=exploration)
+    env = chain(ALL_STARTS_EQUAL, np.ones((2, 2)))
+    compilations = []
+
+    @jax.jit
+    def step(learner, key):
+        compilations.append(1)
+        return interact(agent, env, learner, key)[0]
+
+    learner = start(agent, env, jax.random.key(0), Record())
+    first, after = jax.eval_shape(lambda: learner.agent_state), jax.eval_shape(step, learner, jax.random.key(0))
+    assert jax.tree.structure(first) == jax.tree.structure(after.agent_state)
+    for leaf, leaf_after in zip(jax.tree.leaves(first), jax.tree.leaves(after.agent_state), strict=True):
+        assert (leaf.shape, leaf.dtype) == (leaf_after.shape, leaf_after.dtype)
+        assert not leaf.weak_type
+        assert not leaf_after.weak_type
+    compilations.clear()
+    for i in range(10):
+        learner = step(learner, jax.random.key(i))
+    assert len(compilations) <= 1
+    assert np.isfinite(agent.q_values(learner.agent_state)).all()
+    if exploration.counts_visits:
+        state = learner.agent_state
+        assert int((state if hasattr(state, "visits") else state.table).visits.sum()) == 10
+
+
+@pytest.mark.parametrize("agent_id", ON_POLICY)
+def test_the_action_that_was_learnt_is_taken(agent_id):
+    agent, obs, seen = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0)), jnp.int32(1), set()
+    for seed in range(10):
+        state, _ = learn(agent, with_q(agent), move(0, 1, 1.0, 1), seed=seed)
+        seen.add(int(state.next_action))
+        assert set(act_64(agent, state, obs).tolist()) == {int(state.next_action)}
+        assert set(act_64(agent, state, obs, greedy=True).tolist()) == {1}
+    assert seen == {0, 1}
+    for end in ("terminated", "truncated"):
+        state, _ = learn(agent, with_q(agent), move(0, 1, 1.0, 1, **{end: True}))
+        assert int(state.next_action) == NOT_CHOSEN
+        assert set(act_64(agent, state, obs).tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+def test_greedy_actions_explore_nothing(agent_id):
+    agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0))
+    state = DoubleTable(Q, Q, None, jnp.int32(0)) if isinstance(agent, DoubleQLearning) else with_q(agent)
+    assert set(act_64(agent, state, jnp.int32(1), greedy=True).tolist()) == {1}
+    assert set(act_64(agent, state, jnp.int32(1)).tolist()) == {0, 1}
+
+
+def test_the_coin_of_double_q_learning_is_fair():
+    """And independent of the word that breaks the ties of the argmax."""
+    agent = AGENTS.make("double_q_learning", learning_rate=1.0, discount=1.0)
+    q1, q2 = jnp.array([[0.0, 0.0], [0.0, 0.0], [9.0, 9.0]]), jnp.array([[0.0, 0.0], [0.0, 0.0], [9.0, 9.0]])
+    # Both tables tie in state 2, and the reward is 1: whichever is updated becomes 10 at (0, 0).
+    before = DoubleTable(q1, q2, None, jnp.int32(0))
+    after = jax.vmap(lambda key: agent.update(before, move(0, 0, 1.0, 2), key)[0])(
+        jax.random.split(jax.random.key(0), 100_000)
+    )
+    heads = int((after.q1[:, 0, 0] == 10.0).sum())
+    assert heads + int((after.q2[:, 0, 0] == 10.0).sum()) == 100_000
+    assert stats.chisquare([heads, 100_000 - heads]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("special", "plain", "options"),
+    [
+        ("n_step_sarsa", "sarsa", {"n": 1}),
+        ("sarsa_lambda", "sarsa", {"lambda_": 0.0}),
+        ("tree_backup", "q_learning", {"n": 1}),
+        ("watkins_q_lambda", "q_learning", {"lambda_": 0.0}),
+    ],
+)
+def test_special_cases_are_the_plain_agents(special, plain, options):
+    env = chain(np.array([[1, 2, 0], [2, 0, 3], [0, 1, 3]]), np.arange(9.0).reshape(3, 3), time_limit=7)
+    learners = [trace(AGENTS.make(id, **kw), env, 300)[0] for id, kw in ((special, options), (plain, {}))]
+    q = [AGENTS.make(id).q_values(learner.agent_state) for id, learner in zip((special, plain), learners, strict=True)]
+    np.testing.assert_allclose(q[0], q[1], rtol=1e-6)
+    assert float(jnp.abs(q[0]).max()) > 1.0
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+def test_schedules_are_read_at_the_step_count(agent_id):
+    """A learning rate that falls to 2^-20 after one step leaves the values as they are."""
+    options = {"exploration": EpsilonGreedy(Linear(1.0, 0.0, 3)), "learning_rate": Linear(1.0, 2.0**-20, 1)}
+    agent = AGENTS.make(agent_id, **options)
+    learner, transitions, _ = jax.jit(lambda key: run(agent, ONE_STEP, key, 50))(jax.random.key(3))
+    q = np.asarray(agent.q_values(learner.agent_state))[0]
+    first = int(transitions.action[0])
+    scale = 0.5 if agent_id == "double_q_learning" else 1.0
+    assert q[first] == pytest.approx(scale * 1.0, abs=1e-3)
+    assert q[1 - first] == pytest.approx(0.0, abs=1e-3)
+    assert set(transitions.action[4:].tolist()) == {first}  # epsilon is 0 by then
+
+
+ONE_STEP = chain(np.full((1, 2), 1), np.ones((1, 2)))
+NAN = math.nan
+BAD = [
+    *((id, {"learning_rate": value}) for id in AGENT_IDS for value in (-1.0, 0.0, 1.5, NAN)),
+    *((id, {"discount": value}) for id in AGENT_IDS for value in (-0.1, 1.5, NAN)),
+    *((id, {"initial_value": NAN}) for id in AGENT_IDS),
+    *((id, {"n": value}) for id in ("n_step_sarsa", "tree_backup") for value in (0, -1, 1.5, NAN, 10**9)),
+    *((id, {"lambda_": value}) for id in ("sarsa_lambda", "watkins_q_lambda") for value in (-0.1, 1.1, NAN)),
+    *((id, {"trace": "dutch"}) for id in ("sarsa_lambda", "watkins_q_lambda")),
+    ("monte_carlo", {"visit": "last"}),
+]
+
+
+@pytest.mark.parametrize(("agent_id", "options"), BAD)
+def test_bad_numbers_are_refused(agent_id, options):
+    with pytest.raises(ConfigError, match=rf"^{next(iter(options))}"):
+        AGENTS.make(agent_id, **options)
+
+
+@pytest.mark.parametrize("agent_id", AGENT_IDS)
+def test_a_table_needs_discrete_spaces(agent_id):
+    agent = AGENTS.make(agent_id)
+    for spec in (EnvSpec(Box(0, 1, (2,)), Discrete(2)), EnvSpec(Discrete(2), Box(0, 1))):
+        with pytest.raises(ConfigError, match=agent_id):
+            agent.init(spec, jax.random.key(0))
+    with pytest.raises(ConfigError, match="observation_space"):
+        agent.init(EnvSpec(Discrete(2**30), Discrete(4)), jax.random.key(0))

@@ -1,0 +1,187 @@
+"""The training loops: one meaning, same bits, nothing lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import kousoku as ks
+from kousoku.agents.tabular.q_learning import QLearning
+from kousoku.training import loops
+from kousoku.training.interaction import lane_key, step_key
+
+QUIET = {"out": "", "eval_episodes": 0}
+
+
+def q(agent="q_learning", env="GridWorld-v0", **settings):
+    return ks.train(agent, env, **{**QUIET, "steps": 2000, **settings}).q_values
+
+
+def test_same_seed_same_bits_whatever_the_chunk_size():
+    whole = q(seeds=3)
+    for every in (1000, 333, 17):
+        np.testing.assert_array_equal(q(seeds=3, record_every=every), whole)
+
+
+def test_agent_i_of_thirty_is_agent_i_alone():
+    many = q(seeds=30)
+    for seed in (0, 7, 29):
+        np.testing.assert_array_equal(q(seeds=[seed])[0], many[seed])
+
+
+@pytest.mark.parametrize("agent", ["sarsa", "watkins_q_lambda", "monte_carlo", "dyna_q"])
+def test_other_agents_too_are_the_same_alone_and_among_others(agent):
+    np.testing.assert_array_equal(q(agent, seeds=[5], steps=1000)[0], q(agent, seeds=6, steps=1000)[5])
+
+
+def test_the_sharded_result_is_the_unsharded_one():
+    assert jax.device_count() == 2
+    for seeds in (2, 5):
+        np.testing.assert_array_equal(q(seeds=seeds, devices=2), q(seeds=seeds, devices=1))
+
+
+def test_the_python_loop_means_the_same():
+    slow = q(seeds=2, steps=300, loop="python", env="WindyGridWorld-v0")
+    np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
+
+
+def test_a_sweep_point_is_the_run_with_that_value():
+    swept = ks.train(
+        QLearning(), "GridWorld-v0", steps=1000, seeds=2, sweep={"learning_rate": [0.1, 0.5], "epsilon": [0.1, 0.3]},
+        **QUIET,
+    )  # fmt: skip
+    assert swept.record.points[3] == {"learning_rate": 0.5, "epsilon": 0.3}
+    alone = q(ks.make_agent("q_learning", learning_rate=0.5, epsilon=0.3), steps=1000, seeds=2)
+    np.testing.assert_array_equal(swept.q_values[6:], alone)
+
+
+def test_keys_of_a_thousand_seeds_and_of_their_steps_are_distinct():
+    keys = jax.vmap(lane_key)(jnp.arange(1000, dtype=jnp.uint32))
+    assert len(np.unique(jax.random.key_data(keys), axis=0)) == 1000
+    steps = jax.vmap(lambda key: step_key(key, jnp.int32(1)))(keys)
+    assert len(np.unique(jax.random.key_data(steps), axis=0)) == 1000
+
+
+def test_ten_reports_compile_one_program():
+    before = loops._run_block._cache_size()
+    q(seeds=3, steps=1000, record_every=100, env="FourRooms-v0")
+    assert loops._run_block._cache_size() == before + 1
+    q(ks.make_agent("q_learning", learning_rate=0.3), seeds=3, steps=1000, record_every=100, env="FourRooms-v0")
+    assert loops._run_block._cache_size() == before + 1, "another learning rate must not compile again"
+
+
+def test_optax_schedules_may_stand_where_numbers_do():
+    schedule = optax.linear_schedule(1.0, 0.1, 500)
+    ours = ks.make_agent("q_learning", learning_rate="linear:1.0:0.1:500")
+    np.testing.assert_allclose(q(QLearning(learning_rate=schedule)), q(ours), rtol=1e-6)
+
+
+def test_what_is_recorded_is_chosen():
+    run = ks.train("q_learning", "GridWorld-v0", steps=1000, seeds=2, record=["q_values"], record_every=250, **QUIET)
+    assert run.record.tables["q_history"].shape == (4, 2, 96, 4)
+    np.testing.assert_array_equal(run.record.tables["q_history"][-1], run.q_values)
+    assert set(run.curves) == {"step", "episodes"}
+    assert "visits" not in run.record.tables
+    run = ks.train("q_learning", "GridWorld-v0", steps=1000, seeds=2, **QUIET)
+    assert run.record.tables["visits"].sum() == 2000
+    assert set(run.curves) == {"step", "episodes", "return", "length", "reward", "td_error"}
+
+
+def test_info_of_a_bandit_is_recorded():
+    run = ks.train("bandit_ucb", "Bandit-v0", steps=200, seeds=4, record=["info"], record_every=1, **QUIET)
+    optimal = run.curves["info.optimal"]
+    assert optimal.shape == (200, 4)
+    assert set(np.unique(optimal)) <= {0.0, 1.0}
+
+
+def test_curves_are_the_means_of_the_episodes_that_ended():
+    run = ks.train("q_learning", "CliffGridWorld-v0", steps=3000, seeds=1, record_every=3000, **QUIET)
+    curves = run.curves
+    assert curves["length"][0, 0] <= 3000 / curves["episodes"][0, 0]
+    assert curves["return"][0, 0] <= -curves["length"][0, 0]
+
+
+def test_learned_values_approach_the_exact_ones():
+    run = ks.train(ks.make_agent("q_learning", discount=0.9, epsilon=0.3), "GridWorld-v0", steps=100_000, seeds=4)
+    error = np.abs(run.q_values.max(-1) - run.record.tables["exact_v"])[:, run.record.tables["reachable"]]
+    path = [run.record.tables["exact_v"][cell] for cell in (1, 12)]
+    assert path == [1.0, 1.0]
+    assert error.min(axis=1).max() < 1e-3
+    assert np.median(error) < 0.05
+    greedy = run.evaluate(episodes=5)
+    assert greedy.lengths.max() == 18, "the shortest way from (7, 11) to (0, 0)"
+
+
+def test_evaluation_changes_nothing_and_counts_each_episode_once():
+    run = ks.train("q_learning", "FrozenLake-v1", steps=2000, seeds=3, out="", eval_episodes=0)
+    before = run.q_values.copy()
+    first, again, other = (run.evaluate(episodes=50, seed=seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(run.q_values, before)
+    np.testing.assert_array_equal(first.returns, again.returns)
+    assert first.returns.shape == (3, 50)
+    assert (first.lengths != other.lengths).any()
+
+
+def test_evaluation_is_not_biased_to_short_episodes():
+    """Two kinds of episode: 1 step with return 0, 50 steps with return 1. Their mean is 1/2, not 1/51."""
+    length = 51
+    model = ks.TabularModel(
+        probability=np.ones((length + 1, 1, 1)),
+        next_state=np.minimum(np.arange(length + 1) + 1, length)[:, None, None],
+        reward=(np.arange(length + 1) == length - 1).astype(float)[:, None, None],
+        terminated=((np.arange(length + 1) >= length - 1) | (np.arange(length + 1) == 0))[:, None, None],
+        start=0.5 * (np.eye(length + 1)[0] + np.eye(length + 1)[1]),
+    )
+    run = ks.train("q_learning", ks.finite(model), steps=1, out="", eval_episodes=0)
+    result = run.evaluate(episodes=4000)
+    assert abs(result.returns.mean() - 0.5) < 3 * 0.5 / np.sqrt(4000)
+
+
+def test_the_python_loop_refuses_an_action_outside_its_space():
+    env = ks.make("GridWorld-v0")
+    with pytest.raises(ks.ConfigError, match=r"action: got .*7.*; the action space is Discrete"):
+        loops.check_in_space("action", env.action_space, jnp.int32(7))
+    with pytest.raises(ks.ConfigError, match="reward"):
+        loops.check_finite("reward", jnp.float32(np.nan))
+
+
+INTERRUPTED = """
+    import os, signal, sys, threading, time
+    import kousoku as ks
+    from kousoku.training import trainer
+    number = signal.Signals(int(sys.argv[1]))
+    advance, calls = trainer._advance, []
+    def counted(*args):
+        advance(*args)
+        calls.append(1)
+        if len(calls) == 5:
+            os.kill(os.getpid(), number)
+    trainer._advance = counted
+    from kousoku.cli import main
+    sys.exit(main(["train", "q_learning", "GridWorld-v0", "--steps", "1e6", "--record-every", "100", "--out", "run"]))
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_cleanly_with_everything_saved(tmp_path, number, status):
+    script = textwrap.dedent(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(int(number))], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        check=False, env={**os.environ, "XLA_FLAGS": ""},
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    run = ks.load(tmp_path / "run")
+    assert run.interrupted
+    assert run.record.facts["steps"] == 500
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [100, 200, 300, 400, 500]
+    assert run.report.is_file()
+    np.testing.assert_array_equal(run.q_values, q(seeds=1, steps=500))
