@@ -2,7 +2,8 @@
 # # The 10-armed testbed
 #
 # Sutton and Barto (2nd ed.), figure 2.2, with the methods of figures 2.3 to 2.5 beside it: 2000 bandits with ten arms,
-# each met by a greedy agent, two epsilon-greedy ones, an optimistic one, UCB, the gradient bandit and Thompson sampling.
+# each met by a greedy agent, two epsilon-greedy ones, an optimistic one, UCB, the gradient bandit and Thompson
+# sampling.
 
 # %%
 from __future__ import annotations

@@ -16,6 +16,9 @@ from kousoku.training.interaction import Learner, interact, lane_key, start, ste
 from kousoku.training.tally import Record
 
 NOTHING = Record(returns=False)
+QUICK = {"xla_backend_optimization_level": 0}
+"""Compiler options for short runs, in which compiling is what takes the time."""
+LONG_RUN = 1_000_000
 
 
 def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[Learner, Transition, dict[str, Any]]:
@@ -32,25 +35,22 @@ def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[Learner, Transiti
 
 def trace(agent: Agent, env: Env, steps: int, seed: int = 0) -> tuple[Learner, Transition, dict[str, Any]]:
     """`run` for one seed, compiled."""
-    return jax.jit(lambda key: run(agent, env, key, steps))(lane_key(jnp.int32(seed)))
+    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=QUICK)(lane_key(jnp.int32(seed)))
 
 
 def learned_q(agent: TabularAgent, env: Env, steps: int, seeds: int = 1) -> np.ndarray:
     """The action values after `steps` in float64, one lane for each seed: [seeds, S, A]."""
-
-    def lane(seed: Any) -> Any:
-        return agent.q_values(run(agent, env, lane_key(seed), steps)[0].agent_state)
-
-    return np.asarray(jax.jit(jax.vmap(lane))(jnp.arange(seeds, dtype=jnp.int32)), np.float64)
+    return learned_q_everywhere(agent, [env], steps, seeds)[0]
 
 
 def learned_q_everywhere(agent: TabularAgent, envs: list[Any], steps: int, seeds: int = 1) -> np.ndarray:
     """`learned_q` in environments of equal shapes and structure, all in one program: [envs, seeds, S, A]."""
-    stacked = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *envs)
+    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *envs)
 
     def lane(env: Any, seed: Any) -> Any:
         return agent.q_values(run(agent, env, lane_key(seed), steps)[0].agent_state)
 
     over_seeds = jax.vmap(lane, in_axes=(None, 0))
-    q = jax.jit(jax.vmap(over_seeds, in_axes=(0, None)))(stacked, jnp.arange(seeds, dtype=jnp.int32))
-    return np.asarray(q, np.float64)
+    options = None if steps * seeds * len(envs) >= LONG_RUN else QUICK
+    everywhere = jax.jit(jax.vmap(over_seeds, in_axes=(0, None)), compiler_options=options)
+    return np.asarray(everywhere(stacked, jnp.arange(seeds, dtype=jnp.int32)), np.float64)

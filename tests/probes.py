@@ -31,8 +31,8 @@ class Probe:
     q: np.ndarray
 
 
-def probes(discount: float, time_limit: int = 5) -> list[Probe]:
-    """The five probes; `time_limit` matters to the last one only."""
+def probes(discount: float, time_limit: int) -> list[Probe]:
+    """The five probes, all with this time limit."""
     one, endless = np.ones((2, 2)), 1.0 / (1.0 - discount)
     gain = {
         "one step": one,

@@ -36,20 +36,35 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
-    from .agents import list_agents, register_agent
-    from .agents.options import make_agent
-    from .api import Run, evaluate, load, train
-    from .core.contract import ContractError, check_env
-    from .core.agent import Agent, TabularAgent
-    from .core.env import Drawable, Env, EnvSpec, Finite
-    from .core.errors import ConfigError
-    from .core.model import TabularModel
-    from .core.spaces import Box, Dict, Discrete, MultiDiscrete
-    from .core.timestep import Timestep, Transition
-    from .envs import list_envs, make, register
-    from .envs.finite import finite
-    from .envs.gridworld.env import gridworld
-    from .training.devices import use_all_cores
+    from .agents import list_agents as list_agents
+    from .agents import register_agent as register_agent
+    from .agents.options import make_agent as make_agent
+    from .api import Run as Run
+    from .api import evaluate as evaluate
+    from .api import load as load
+    from .api import train as train
+    from .core.agent import Agent as Agent
+    from .core.agent import TabularAgent as TabularAgent
+    from .core.contract import ContractError as ContractError
+    from .core.contract import check_env as check_env
+    from .core.env import Drawable as Drawable
+    from .core.env import Env as Env
+    from .core.env import EnvSpec as EnvSpec
+    from .core.env import Finite as Finite
+    from .core.errors import ConfigError as ConfigError
+    from .core.model import TabularModel as TabularModel
+    from .core.spaces import Box as Box
+    from .core.spaces import Dict as Dict
+    from .core.spaces import Discrete as Discrete
+    from .core.spaces import MultiDiscrete as MultiDiscrete
+    from .core.timestep import Timestep as Timestep
+    from .core.timestep import Transition as Transition
+    from .envs import list_envs as list_envs
+    from .envs import make as make
+    from .envs import register as register
+    from .envs.finite import finite as finite
+    from .envs.gridworld.env import gridworld as gridworld
+    from .training.devices import use_all_cores as use_all_cores
 
 
 def __getattr__(name: str) -> Any:

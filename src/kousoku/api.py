@@ -245,5 +245,3 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_jsonable(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
-
-

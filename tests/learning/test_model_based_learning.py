@@ -12,7 +12,6 @@ from probes import chain, exact_q, probes, visited_states
 
 from kousoku.agents import AGENTS
 from kousoku.agents.exploration import EpsilonGreedy
-from kousoku.agents.planning import value_iteration
 from kousoku.agents.tabular.dyna_q import DynaQ
 from kousoku.agents.tabular.dyna_q_plus import DynaQPlus
 from kousoku.agents.tabular.prioritized_sweeping import PrioritizedSweeping
@@ -80,28 +79,64 @@ def test_exact_values_on_random_grids_with_wind(agent_id):
     assert worst_errors(make(agent_id, 1.0), grids, steps=4000).max() < 1e-3
 
 
-@pytest.mark.parametrize("kind", [DynaQ, DynaQPlus])
-def test_values_on_random_grids_with_slip_and_wind(kind):
-    """With four outcomes a pair, as many as slip and wind make. The tolerance is what 40 000 steps leave of chance."""
-    grids = [random_grid(seed, slip=0.3) for seed in range(6)]
-    options = {"kappa": 0.0} if kind is DynaQPlus else {}
-    agent = kind(
-        planning_steps=5, learning_rate=Harmonic(0.5, 2000), discount=DISCOUNT, exploration=EpsilonGreedy(1.0),
-        outcomes=4, **options,
-    )  # fmt: skip
-    assert worst_errors(agent, grids, steps=40_000).max() < 0.04
+def test_values_on_random_grids_with_slip_and_wind():
+    """With an outcome for each place that slip leads to, planning agrees with chance; with the last one, it cannot.
+
+    The tolerance is what 100 000 steps leave to chance: four times as many steps, half the error.
+    """
+    grids = [random_grid(seed, slip=0.3) for seed in range(3)]
+    agent = DynaQ(
+        planning_steps=5,
+        learning_rate=Harmonic(1.0, 200),
+        discount=DISCOUNT,
+        exploration=EpsilonGreedy(1.0),
+        outcomes=4,
+    )
+    assert worst_errors(agent, grids, steps=100_000).max() < 0.08
     last_only = dataclasses.replace(agent, outcomes=1)
-    assert worst_errors(last_only, grids, steps=40_000).max() > 0.1
+    assert worst_errors(last_only, grids, steps=25_000).min() > 0.1
 
 
-MAZE = ["..........G", "..##.......", "..##.......", "S.##.......", "...........", "...........", "..........."]
 DYNA_MAZE = [".......#G", "..#....#.", "S.#....#.", "..#......", ".....#...", "........."]
 
 
+def until_known(agent, env: GridWorld, steps: int, seeds: int) -> np.ndarray:
+    """(real steps, planning backups) until the start's value is 80 % of the exact one; mean over seeds."""
+
+    def trace(key):
+        def body(learner, step):
+            learner, _, _, metrics = interact(agent, env, learner, step_key(key, step))
+            backups = metrics.get("backups", jnp.int32(agent.planning_steps))
+            return learner, (jnp.max(learner.agent_state.table.q[origin]), backups)
+
+        learner = start(agent, env, step_key(key, jnp.int32(0)), Record(returns=False))
+        return lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))[1]
+
+    origin = int(np.argmax(env.model().start))
+    exact = exact_q(env.model(), float(agent.discount))[origin].max()
+    keys = jax.vmap(lane_key)(jnp.arange(seeds, dtype=jnp.int32))
+    value, backups = (np.asarray(x) for x in jax.jit(jax.vmap(trace))(keys))
+    known = value >= 0.8 * exact
+    assert known.any(axis=1).all(), "not all seeds got there"
+    first = known.argmax(axis=1)
+    return np.array([np.mean(first + 1), np.mean([row[: n + 1].sum() for row, n in zip(backups, first, strict=True)])])
+
+
+def test_planning_spares_real_steps_and_priorities_spare_backups():
+    """The Dyna maze: figure 8.2's finding, and that of example 8.4."""
+    env = gridworld(DYNA_MAZE)
+    options = {"discount": 0.95, "exploration": EpsilonGreedy(0.5)}
+    without, _ = until_known(DynaQ(planning_steps=0, learning_rate=0.5, **options), env, 20_000, seeds=10)
+    dyna, dyna_backups = until_known(DynaQ(planning_steps=10, learning_rate=0.5, **options), env, 5_000, seeds=10)
+    _, sweeping_backups = until_known(PrioritizedSweeping(planning_steps=10, **options), env, 5_000, seeds=10)
+    assert 3 * dyna < without
+    assert 5 * sweeping_backups < dyna_backups
+
+
 def greedy_steps(q: np.ndarray, env: GridWorld, limit: int = 60) -> int:
-    """Steps of the greedy path from the start to the goal; `limit` if it does not arrive."""
+    """Steps of the greedy path from the start to the goal, on the last map; `limit` if it does not arrive."""
     model = env.model()
-    s = int(np.argmax(np.asarray(model.start)))
+    s = int(np.argmax(model.start))
     for step in range(1, limit):
         a = int(np.argmax(q[s]))
         if model.terminated[s, a, 0]:
@@ -110,53 +145,14 @@ def greedy_steps(q: np.ndarray, env: GridWorld, limit: int = 60) -> int:
     return limit
 
 
-def until_optimal(agent, env: GridWorld, steps: int, seed: int) -> tuple[int, int]:
-    """(real steps, planning backups) until the greedy path is the shortest one."""
-
-    @jax.jit
-    def trace(key):
-        def body(learner, step):
-            learner, _, _, metrics = interact(agent, env, learner, step_key(key, step))
-            return learner, (learner.agent_state.table.q, metrics)
-
-        learner = start(agent, env, step_key(key, jnp.int32(0)), Record(returns=False))
-        return lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))[1]
-
-    q, metrics = trace(lane_key(jnp.int32(seed)))
-    q = np.asarray(q)
-    shortest = greedy_steps(np.asarray(value_iteration(env.model(), 0.95).q), env)
-    changed = np.flatnonzero(np.any(q[1:] != q[:-1], axis=(1, 2))) + 1
-    first = next(int(t) for t in changed if greedy_steps(q[t], env) == shortest)
-    planned = np.asarray(metrics["backups"])[: first + 1].sum() if "backups" in metrics else agent.planning_steps * first
-    return first, int(planned)
-
-
-def test_planning_spares_real_steps_and_priorities_spare_backups():
-    """The Dyna maze (figure 8.2 and example 8.4): steps and backups until the shortest path is known."""
-    env = gridworld(DYNA_MAZE)
-    common = {"discount": 0.95, "exploration": EpsilonGreedy(0.1)}
-    seeds = range(4)
-    agents = {
-        "without": DynaQ(planning_steps=0, learning_rate=0.5, **common),
-        "dyna": DynaQ(planning_steps=10, learning_rate=0.5, **common),
-        "sweeping": PrioritizedSweeping(planning_steps=10, learning_rate=1.0, **common),
-    }
-    found = {name: np.mean([until_optimal(agent, env, 12_000, s) for s in seeds], axis=0) for name, agent in agents.items()}
-    print(found)
-    assert 3 * found["dyna"][0] < found["without"][0]
-    assert 3 * found["sweeping"][1] < found["dyna"][1]
-
-
 def test_curiosity_finds_a_shortcut():
-    """A small figure 8.5: after 1500 steps a short way opens; Dyna-Q+ takes it, Dyna-Q does not."""
-    closed = ["......G", ".......", "######.", ".......", "S......"]
-    opened = ["......G", ".......", "#.####.", ".......", "S......"]
-    opened = ["G......", ".......", "######.", ".......", "S......"], ["G......", ".......", ".#####.", ".......", "S......"]
-    env = gridworld(list(opened), change_at=[1500])
-    common = {"planning_steps": 10, "learning_rate": 1.0, "discount": 0.95, "exploration": EpsilonGreedy(0.1)}
-    steps, short, long = 5000, 4, 16
-    lengths = {}
-    for name, agent in {"plain": DynaQ(**common), "curious": DynaQPlus(kappa=2e-3, **common)}.items():
-        q = learned_q(agent, env, steps, seeds=8)
-        lengths[name] = [greedy_steps(values, env) for values in q]
-    print(lengths)
+    """A small figure 8.5: after 1000 steps a way of 7 steps opens beside the one of 13 that is known."""
+    before = ["......G", ".......", ".######", ".......", "...S..."]
+    after = ["......G", ".......", ".#####.", ".......", "...S..."]
+    env = gridworld([before, after], change_at=[1000])
+    options = {"planning_steps": 10, "learning_rate": 1.0, "discount": 0.95, "exploration": EpsilonGreedy(0.1)}
+    plain = [greedy_steps(q, env) for q in learned_q(DynaQ(**options), env, 4000, seeds=20)]
+    curious = [greedy_steps(q, env) for q in learned_q(DynaQPlus(kappa=1e-3, **options), env, 4000, seeds=20)]
+    assert set(plain) == {7, 13}
+    assert plain.count(7) <= 8
+    assert curious.count(7) >= 19

@@ -72,6 +72,8 @@ def plain(transition: Transition) -> tuple:
 
 # The learned model
 
+note = jax.jit(remember)
+
 
 def test_index_below_is_the_upper_half_of_the_product():
     rng = np.random.default_rng(0)
@@ -85,7 +87,7 @@ def test_index_below_is_the_upper_half_of_the_product():
 def test_one_outcome_is_overwritten():
     memory = empty_memory("a", SPEC)
     for transition in (seen(2, 1, 1.0, 3), seen(2, 1, 5.0, 4, terminated=True)):
-        memory = remember(memory, transition, jnp.uint32(0))
+        memory = note(memory, transition, jnp.uint32(0))
     outcome = recall(memory, jnp.int32(2), jnp.int32(1), jnp.uint32(2**31))
     assert (float(outcome.reward), bool(outcome.terminated), int(outcome.next_state)) == (5.0, True, 4)
 
@@ -95,7 +97,7 @@ def test_outcomes_are_told_apart_and_counted():
     memory = empty_memory("a", SPEC, 4)
     four = [seen(2, 1, 1.0, 3), seen(2, 1, 1.0, 3, terminated=True), seen(2, 1, 2.0, 3), seen(2, 1, 1.0, 4)]
     for transition in [*four, four[0], four[0], seen(2, 1, 2.0, 3, truncated=True)]:
-        memory = remember(memory, transition, jnp.uint32(1 << 30))
+        memory = note(memory, transition, jnp.uint32(1 << 30))
     assert Counter(memory.count[2 * 3 + 1].tolist()) == Counter([3, 2, 1, 1])
     assert int(memory.count.sum()) == 7
     drawn = jax.vmap(lambda word: recall(memory, jnp.int32(2), jnp.int32(1), word))(
@@ -110,7 +112,7 @@ def test_outcomes_are_told_apart_and_counted():
 def test_the_rarest_outcome_makes_room():
     memory = empty_memory("a", SPEC, 2)
     for transition in [seen(0, 0, 1.0, 1)] * 3 + [seen(0, 0, 2.0, 2), seen(0, 0, 3.0, 3)]:
-        memory = remember(memory, transition, jnp.uint32(0))
+        memory = note(memory, transition, jnp.uint32(0))
     kept = {(float(r), int(p) >> 1, int(n)) for r, p, n in zip(*(x[0] for x in parts(memory)), strict=True)}
     assert kept == {(1.0, 1, 3), (3.0, 3, 1)}
 
@@ -120,7 +122,7 @@ def test_outcomes_of_equal_count_are_all_replaced_now_and_then():
     memory = empty_memory("a", SPEC, 4)
     words = jax.random.bits(KEY, (60,), jnp.uint32)
     for i in range(60):
-        memory = remember(memory, seen(0, 0, i, 1), words[i])
+        memory = note(memory, seen(0, 0, i, 1), words[i])
     assert float(memory.reward[0].min()) > 4
 
 
@@ -131,7 +133,7 @@ def parts(memory):
 def test_visited_states_are_listed_once_in_order():
     memory = empty_memory("a", SPEC)
     for s, a in [(3, 0), (1, 2), (3, 1), (3, 0), (0, 0), (1, 0)]:
-        memory = remember(memory, seen(s, a, 0.0, 4), jnp.uint32(0))
+        memory = note(memory, seen(s, a, 0.0, 4), jnp.uint32(0))
     assert memory.visited[: int(memory.num_visited)].tolist() == [3, 1, 0]
     assert taken(memory, jnp.int32(3)).tolist() == [True, True, False]
     assert taken(memory, jnp.int32(4)).tolist() == [False, False, False]
@@ -144,7 +146,7 @@ def test_visited_states_are_listed_once_in_order():
 def test_all_states_may_be_visited():
     memory = empty_memory("a", SPEC)
     for s in (4, 3, 2, 1, 0, 4, 0):
-        memory = remember(memory, seen(s, 0, 0.0, 0), jnp.uint32(0))
+        memory = note(memory, seen(s, 0, 0.0, 0), jnp.uint32(0))
     assert memory.visited.tolist() == [4, 3, 2, 1, 0]
     assert int(memory.num_visited) == 5
 

@@ -98,7 +98,7 @@ def test_a_pickle_in_disguise_is_refused(copy):
         def __reduce__(self):
             return (pytest.fail, ("the pickle was executed",))
 
-    np.savez(copy / "tables.npz", **{"lane_seed": np.array([Bomb()], object)})
+    np.savez(copy / "tables.npz", lane_seed=np.array([Bomb()], object))
     with pytest.raises(ks.ConfigError, match="damaged file"):
         ks.load(copy)
     (copy / "tables.npz").write_bytes(pickle.dumps(Bomb()))

@@ -11,7 +11,7 @@ def test_hand_numbers():
     # mean 2, s = 1, t(2) = 4.302653, half width 4.302653 / sqrt(3)
     result = mean_interval(np.array([1.0, 2.0, 3.0]))
     assert result.mean == 2.0
-    assert result.count == 3
+    assert result.n == 3
     assert result.high - result.mean == pytest.approx(4.302653 / np.sqrt(3), abs=1e-6)
     assert result.mean - result.low == pytest.approx(result.high - result.mean)
 
@@ -24,7 +24,7 @@ def test_agrees_with_scipy_where_values_are_missing():
     for i, row in enumerate(x.astype(np.float64)):
         known = row[~np.isnan(row)]
         low, high = stats.t.interval(0.95, len(known) - 1, loc=known.mean(), scale=stats.sem(known))
-        assert result.count[i] == len(known)
+        assert result.n[i] == len(known)
         np.testing.assert_allclose([result.mean[i], result.low[i], result.high[i]], [known.mean(), low, high], rtol=1e-9)
 
 
@@ -42,7 +42,7 @@ def test_nothing_and_a_single_value():
     assert result.mean[1] == 5.0
     assert np.isnan(result.low).all()
     assert np.isnan(result.high).all()
-    assert result.count.tolist() == [0, 1]
+    assert result.n.tolist() == [0, 1]
 
 
 def test_infinite_and_whole_numbers():

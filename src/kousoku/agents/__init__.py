@@ -22,7 +22,9 @@ AGENTS.register("dyna_q", f"{_TABULAR}.dyna_q:DynaQ")
 AGENTS.register("dyna_q_plus", f"{_TABULAR}.dyna_q_plus:DynaQPlus")
 AGENTS.register("prioritized_sweeping", f"{_TABULAR}.prioritized_sweeping:PrioritizedSweeping")
 AGENTS.register("bandit_epsilon_greedy", f"{_BANDIT}.epsilon_greedy:BanditEpsilonGreedy")
-AGENTS.register("bandit_optimistic", f"{_BANDIT}.epsilon_greedy:BanditEpsilonGreedy", epsilon=0.0, initial_value=5.0, step_size=0.1)
+AGENTS.register(
+    "bandit_optimistic", f"{_BANDIT}.epsilon_greedy:BanditEpsilonGreedy", epsilon=0.0, initial_value=5.0, step_size=0.1
+)
 AGENTS.register("bandit_ucb", f"{_BANDIT}.ucb:BanditUCB")
 AGENTS.register("bandit_gradient", f"{_BANDIT}.gradient:BanditGradient")
 AGENTS.register("bandit_thompson", f"{_BANDIT}.thompson:BanditThompson")

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.errors import check_number
@@ -44,7 +43,7 @@ class EpsilonGreedy(Exploration):
         Sutton and Barto (2nd ed.), section 2.2.
     """
 
-    counts_visits: ClassVar[bool] = False
+    counts_visits: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     epsilon: ScalarOrSchedule = 0.1
 
     def __check_init__(self) -> None:
@@ -71,7 +70,7 @@ class Softmax(Exploration):
         Sutton and Barto (2nd ed.), section 13.1 and equation 2.11.
     """
 
-    counts_visits: ClassVar[bool] = False
+    counts_visits: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
     temperature: ScalarOrSchedule = 1.0
 
     def __check_init__(self) -> None:
@@ -98,7 +97,7 @@ class UCB(Exploration):
         Sutton and Barto (2nd ed.), equation 2.10; Auer, Cesa-Bianchi and Fischer, Machine Learning 47 (2002).
     """
 
-    counts_visits: ClassVar[bool] = True
+    counts_visits: ClassVar[bool] = True  # pyright: ignore[reportIncompatibleVariableOverride]
     c: float | Float[Array, ""] = 2.0
 
     def __check_init__(self) -> None:

@@ -112,7 +112,7 @@ def _parsed(name: str, value: Any) -> Any:
 def _exploration(choice: Any, options: dict[str, Any]) -> Exploration:
     if isinstance(choice, str):
         check_choice("exploration", choice, EXPLORATIONS)
-        choice = EXPLORATIONS[choice]()
+        choice = EXPLORATIONS[choice]()  # pyright: ignore[reportCallIssue]
     known = [field.name for field in _fields(choice)]
     check_keys(f"option of {type(choice).__name__}", options, known)
     return dataclasses.replace(choice, **options) if options else choice

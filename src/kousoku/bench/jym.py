@@ -6,6 +6,7 @@ The package of that name on PyPI is empty, so a folder with its source is named 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import sys
 import warnings
@@ -32,7 +33,7 @@ def rollout(folder: str, steps: int, agents: int) -> Callable[[], Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import jym  # pyright: ignore[reportMissingImports]
+            jym = importlib.import_module("jym")
     except ImportError as error:
         raise ConfigError("--jym", folder, f"install what it needs ({error})") from error
     finally:

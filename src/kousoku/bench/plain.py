@@ -14,10 +14,8 @@ def q_learning(height: int, width: int, steps: int, seed: int) -> np.ndarray:
     for _ in range(steps):
         state = row * width + column
         values = q[state]
-        if rng.random() < 0.1:
-            action = int(rng.integers(4))
-        else:
-            action = int(rng.choice(np.flatnonzero(values == values.max())))
+        choices = np.arange(4) if rng.random() < 0.1 else np.flatnonzero(values == values.max())
+        action = int(choices[rng.integers(len(choices))])
         row = min(max(row + moves[action][0], 0), height - 1)
         column = min(max(column + moves[action][1], 0), width - 1)
         goal = row == 0 and column == 0

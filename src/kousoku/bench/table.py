@@ -59,7 +59,15 @@ def markdown(title: str, rows: list[Row], base: Row, machine: str) -> str:
         ratio = ""
         if row.steps_per_second is not None and base.steps_per_second:
             ratio = f"{row.steps_per_second / base.steps_per_second:,.3g}"
-        cells = [row.name, str(row.agents), speed, ratio, _number(row.compile_seconds), _number(row.memory_mib), row.note]
+        cells = [
+            row.name,
+            str(row.agents),
+            speed,
+            ratio,
+            _number(row.compile_seconds),
+            _number(row.memory_mib),
+            row.note,
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -52,7 +52,9 @@ def readable_row(steps: int = 300) -> Row:
     began = time.perf_counter()
     while at < steps:
         learner, at = loop.run(learner, at, steps)
-    return Row('loop="python"', 1, (steps - 10) / (time.perf_counter() - began), note="for debugging: every value checked")
+    return Row(
+        'loop="python"', 1, (steps - 10) / (time.perf_counter() - began), note="for debugging: every value checked"
+    )
 
 
 def compiled_row(agents: int, repeats: int) -> Row:
@@ -87,7 +89,7 @@ def jym_rows(folder: str | None, steps: int = 100_000) -> list[Row]:
     for agents in (1, 30):
         run = jym.rollout(folder, steps, agents)
         seconds = median_seconds(run, 3)
-        rows.append(Row("jym", agents, steps * agents / seconds, note="as its notebooks call it: compiles at each call"))
+        rows.append(
+            Row("jym", agents, steps * agents / seconds, note="as its notebooks call it: compiles at each call")
+        )
     return rows
-
-

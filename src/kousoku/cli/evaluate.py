@@ -23,7 +23,9 @@ def run(words: Sequence[str]) -> int:
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku evaluate RUN")
-    counts = {name: int(number(f"--{name}", str(given[name]))) for name in ("episodes", "seed", "max_steps") if name in given}
+    counts = {
+        name: int(number(f"--{name}", str(given[name]))) for name in ("episodes", "seed", "max_steps") if name in given
+    }
     result = api.load(str(given["run"])).evaluate(**counts)
     print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")
     for what, values in (("return", result.returns), ("length", result.lengths)):

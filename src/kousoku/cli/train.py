@@ -157,4 +157,3 @@ def _tell(run: Any) -> None:
     if run.path is not None:
         print(f"report: {run.report}")
     sys.stdout.flush()
-

@@ -133,7 +133,7 @@ def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """A lane gives the same alone as among others."""
     keys = jax.random.split(key, 3)
-    states, timesteps = jax.vmap(env.reset)(keys)
+    states, _ = jax.vmap(env.reset)(keys)
     actions = jax.vmap(env.action_space.sample)(keys)
     batch = jax.vmap(env.step)(keys, states, actions)
     for i in range(3):
@@ -226,7 +226,11 @@ def _first(where: str, env: Env, result: Any) -> Iterator[str]:
 
 
 def _timestep(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
-    expected: tuple[tuple[str, Any], ...] = (("reward", jnp.float32), ("terminated", jnp.bool_), ("truncated", jnp.bool_))
+    expected: tuple[tuple[str, Any], ...] = (
+        ("reward", jnp.float32),
+        ("terminated", jnp.bool_),
+        ("truncated", jnp.bool_),
+    )
     for name, dtype in expected:
         value = getattr(timestep, name)
         given = getattr(value, "dtype", None) or jnp.result_type(value)
@@ -268,7 +272,7 @@ def _plain(tree: Any) -> Any:
     """Keys as the words that they are made of."""
 
     def words(leaf: Any) -> Any:
-        typed = hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        typed = hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
         return jax.random.key_data(leaf) if typed else leaf
 
     return jax.tree.map(words, tree)

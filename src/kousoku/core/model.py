@@ -57,7 +57,9 @@ def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
         raise ConfigError("probability", probability.shape, "give at least one state, action and outcome: [S, A, K]")
     for name in ("next_state", "reward", "terminated"):
         if np.shape(getattr(model, name)) != probability.shape:
-            raise ConfigError(name, np.shape(getattr(model, name)), f"use the shape of probability, {probability.shape}")
+            raise ConfigError(
+                name, np.shape(getattr(model, name)), f"use the shape of probability, {probability.shape}"
+            )
     if np.shape(model.start) != (model.num_states,):
         raise ConfigError("start", np.shape(model.start), f"use one probability for each of {model.num_states} states")
     sums = probability.sum(axis=-1)

@@ -18,7 +18,6 @@ from jaxtyping import Array, PRNGKeyArray
 
 from .errors import ConfigError, check_count
 
-
 LARGEST = 2**31 - 1
 
 

@@ -52,7 +52,7 @@ class Linear(Schedule):
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         import optax
 
-        return optax.linear_schedule(self.start, self.end, self.steps)(count)
+        return jnp.asarray(optax.linear_schedule(self.start, self.end, self.steps)(count), jnp.float32)
 
 
 class Exponential(Schedule):

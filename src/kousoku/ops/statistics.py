@@ -14,7 +14,7 @@ class MeanInterval(NamedTuple):
     mean: Float[np.ndarray, "..."]
     low: Float[np.ndarray, "..."]
     high: Float[np.ndarray, "..."]
-    count: Int[np.ndarray, "..."]
+    n: Int[np.ndarray, "..."]
 
 
 def mean_interval(values: Shaped[np.ndarray, "..."], axis: int = -1, confidence: float = 0.95) -> MeanInterval:

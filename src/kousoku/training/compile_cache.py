@@ -31,8 +31,9 @@ def enable() -> Path | None:
     """Switch the cache on, unless the user has set one of their own or switched it off; returns the folder."""
     import jax
 
-    if jax.config.jax_compilation_cache_dir:
-        return Path(jax.config.jax_compilation_cache_dir)
+    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if chosen:
+        return Path(chosen)
     folder = cache_folder()
     if folder is None:
         return None

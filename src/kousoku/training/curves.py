@@ -23,9 +23,9 @@ class CurveWriter:
     def add(self, step: int, since: int, tally: Tally) -> dict[str, np.ndarray]:
         """Read a tally (NumPy, [N]) of the steps since the last report; returns the row by name."""
         steps = step - since
-        row = {"episodes": np.asarray(tally.episodes)}
+        row: dict[str, Any] = {"episodes": np.asarray(tally.episodes)}
         with np.errstate(invalid="ignore", divide="ignore"):
-            if tally.return_sum is not None:
+            if tally.return_sum is not None and tally.length_sum is not None and tally.reward_sum is not None:
                 row["return"] = tally.return_sum / row["episodes"]
                 row["length"] = tally.length_sum / row["episodes"]
                 row["reward"] = tally.reward_sum / steps
@@ -63,6 +63,6 @@ def mean_ignoring_nan(values: np.ndarray) -> float | None:
 
 
 def _scalars(info_sum: Any) -> list[tuple[str, np.ndarray]]:
-    """(name, [N]) of every leaf in an info struct."""
-    leaves = jax.tree_util.tree_flatten_with_path(info_sum)[0]
+    """(name, [N]) of every scalar in an info struct; an array in it, such as a mask of actions, is no curve."""
+    leaves = [(path, leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(info_sum)[0] if np.ndim(leaf) == 1]
     return [(jax.tree_util.keystr(path).strip(".").replace("'", ""), np.asarray(leaf)) for path, leaf in leaves]

@@ -9,10 +9,8 @@ from ..core.model import TabularModel
 from ..ops.planning import reachable
 
 
-
-
 def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
-    """"exact_q" [S, A], "exact_v" [S] and "reachable" [S]; nothing if value iteration does not converge.
+    """ "exact_q" [S, A], "exact_v" [S] and "reachable" [S]; nothing if value iteration does not converge.
 
     It does not where the task is undiscounted and some start leads to no end.
     """

@@ -18,7 +18,9 @@ Jaxpr = Any
 Flat = Sequence[Any]
 
 
-def split_by_key(body: Callable[..., Any], fixed: Any, carry: Any, key: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def split_by_key(
+    body: Callable[..., Any], fixed: Any, carry: Any, key: Any
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Split `body(fixed, carry, key) -> out` into `draw(fixed, key) -> noise` and `rest(fixed, carry, noise) -> out`.
 
     `rest(fixed, carry, draw(fixed, key))` computes what `body(fixed, carry, key)` computes, operation by operation.
@@ -35,7 +37,9 @@ def split_by_key(body: Callable[..., Any], fixed: Any, carry: Any, key: Any) -> 
     noise_vars = _crossing(early, late, key_vars, jaxpr.outvars)
 
     def draw(fixed: Any, key: Any) -> list[Any]:
-        env = dict(zip([*fixed_vars, *key_vars], [*consts, *jax.tree.leaves(fixed), *jax.tree.leaves(key)], strict=True))
+        env = dict(
+            zip([*fixed_vars, *key_vars], [*consts, *jax.tree.leaves(fixed), *jax.tree.leaves(key)], strict=True)
+        )
         return _run(early, env, noise_vars)
 
     def rest(fixed: Any, carry: Any, noise: list[Any]) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Int, Integer, PRNGKeyArray
 
 from ..core.agent import Agent
@@ -38,7 +37,9 @@ def start(agent: Agent, env: Env, key: PRNGKeyArray, record: Record) -> Learner:
     return Learner(agent_state, lane, empty_tally(agent, env, agent_state, lane, record))
 
 
-def interact(agent: Agent, env: Env, learner: Learner, key: PRNGKeyArray) -> tuple[Learner, Transition, EpisodeEnd, dict]:
+def interact(
+    agent: Agent, env: Env, learner: Learner, key: PRNGKeyArray
+) -> tuple[Learner, Transition, EpisodeEnd, dict]:
     """Act, step, learn. Three keys, one for each, all of this step alone."""
     act_key, env_key, update_key = jax.random.split(key, 3)
     action, _ = agent.act(learner.agent_state, learner.lane.obs, act_key)

@@ -85,7 +85,7 @@ def check_memory(agent: Agent, env: Env, num_lanes: int, record: Record) -> None
 
 
 def _bytes(leaf: Any) -> int:
-    itemsize = 8 if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
+    itemsize = 8 if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
     return int(np.prod(leaf.shape)) * itemsize
 
 
@@ -111,4 +111,3 @@ def lane(numbers: Any, structure: Any, i: int) -> Agent:
 def first(tree: Any) -> Any:
     """The first lane of a tree of [N, ...] arrays."""
     return jax.tree.map(lambda leaf: leaf[0], tree)
-

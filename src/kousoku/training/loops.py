@@ -256,5 +256,3 @@ def make_loop(kind: str, lanes: Lanes, env: Env, record: Record, devices: int | 
 def unpad(tree: PyTree, num_lanes: int) -> PyTree:
     """The first `num_lanes` lanes, as NumPy arrays."""
     return jax.tree.map(lambda leaf: np.asarray(leaf[:num_lanes]), tree)
-
-

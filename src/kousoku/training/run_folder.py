@@ -1,10 +1,10 @@
 """A run on disk: written so that nothing half-written is ever read, read so that nothing in it is executed.
 
-    config.json    what was asked for
-    run.json       what happened: status, versions, device, speed, lanes, sweep points
-    metrics.jsonl  one line for each report, written as it is made
-    tables.npz     curves, tables, evaluation and the agents' states, as plain arrays
-    picture.json   how states lie in a picture, and the best lane's episode
+config.json    what was asked for
+run.json       what happened: status, versions, device, speed, lanes, sweep points
+metrics.jsonl  one line for each report, written as it is made
+tables.npz     curves, tables, evaluation and the agents' states, as plain arrays
+picture.json   how states lie in a picture, and the best lane's episode
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
 def _read_arrays(folder: Path) -> dict[str, np.ndarray]:
     path = folder / TABLES
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise ConfigError("run", str(folder), f"{TABLES} is missing: the run did not come to its end") from None

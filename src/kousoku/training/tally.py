@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core.agent import Agent, TabularAgent
+from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import check_choice
 from ..core.spaces import Discrete
@@ -56,7 +56,7 @@ class Tally(eqx.Module):
         reward_sum: over all steps since the last report.
         td_error_sum: of absolute TD errors.
         visits: since the beginning.
-        info_sum: of each scalar in the environment's info.
+        info_sum: of each number in the environment's info.
     """
 
     episodes: Int[Array, ""]
@@ -71,13 +71,10 @@ class Tally(eqx.Module):
 def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Record) -> Tally:
     """Zeros for what is recorded."""
     zero = jnp.float32(0.0)
-    spec = env.spec
-    discrete = isinstance(spec.observation_space, Discrete) and isinstance(spec.action_space, Discrete)
-    visits = (
-        jnp.zeros((spec.observation_space.n, spec.action_space.n), jnp.int32) if record.visits and discrete else None
-    )
+    shape = pairs(env)
+    visits = jnp.zeros(shape, jnp.int32) if record.visits and shape else None
     learns_td = record.td_errors and "td_error" in _metric_names(agent, env, agent_state, lane)
-    info = jax.tree.map(lambda _: zero, _info_shape(env, lane)) if record.info else None
+    info = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), _info_shape(env, lane)) if record.info else None
     return Tally(
         episodes=jnp.int32(0),
         return_sum=zero if record.returns else None,
@@ -93,7 +90,7 @@ def count(tally: Tally, transition: Transition, end: EpisodeEnd, metrics: dict[s
     """The tally after one more step."""
     ended = end.ended
 
-    def plus(total: Array | None, value: Array) -> Array | None:
+    def plus(total: Any, value: Any) -> Any:
         return None if total is None else total + value
 
     info = tally.info_sum
@@ -104,7 +101,7 @@ def count(tally: Tally, transition: Transition, end: EpisodeEnd, metrics: dict[s
         return_sum=plus(tally.return_sum, jnp.where(ended, end.episode_return, 0.0)),
         length_sum=plus(tally.length_sum, jnp.where(ended, end.length, 0)),
         reward_sum=plus(tally.reward_sum, transition.reward),
-        td_error_sum=plus(tally.td_error_sum, jnp.abs(metrics.get("td_error", jnp.float32(0.0)))),
+        td_error_sum=plus(tally.td_error_sum, jnp.abs(metrics["td_error"]) if "td_error" in metrics else 0.0),
         visits=None
         if tally.visits is None
         else tables.add(tally.visits, transition.obs, transition.action, jnp.int32(1)),
@@ -116,6 +113,12 @@ def emptied(tally: Tally) -> Tally:
     """Zeros again, but for what counts since the beginning."""
     zeros = jax.tree.map(jnp.zeros_like, tally)
     return eqx.tree_at(lambda t: t.visits, zeros, tally.visits, is_leaf=lambda x: x is None)
+
+
+def pairs(env: Env) -> tuple[int, int] | None:
+    """(states, actions) where both are Discrete, so that a table over them makes sense."""
+    states, actions = env.observation_space, env.action_space
+    return (states.n, actions.n) if isinstance(states, Discrete) and isinstance(actions, Discrete) else None
 
 
 def _metric_names(agent: Agent, env: Env, agent_state: Any, lane: Lane) -> set[str]:

@@ -30,7 +30,7 @@ from .interrupt import StopRequest, stop_on_signals
 from .lanes import Lanes, check_memory, lane, make_lanes, num_lanes
 from .loops import Loop, make_loop, unpad
 from .progress import Progress
-from .tally import Record
+from .tally import Record, pairs
 
 MAX_HISTORY_BYTES = 2**31
 MAX_FRAMES = 200
@@ -96,8 +96,7 @@ def train(agent: Agent, env: Env, config: TrainConfig, env_config: dict[str, Any
         run_folder.write_json(folder / run_folder.CONFIG, asked)
     with stop_on_signals() as stop:
         run = _learn(loop, lanes, config, record, folder, stop)
-        trained = _finish(agent, env, config, lanes, run, asked, folder, stop, started)
-    return trained
+        return _finish(agent, env, config, lanes, run, asked, folder, stop, started)
 
 
 def _learn(
@@ -135,7 +134,9 @@ def _advance(loop: Loop, run: _Progress, until: int) -> None:
         run.first_block_seconds = spent
 
 
-def _report(loop: Loop, run: _Progress, lanes: Lanes, config: TrainConfig, record: Record, since: int) -> dict[str, Any]:
+def _report(
+    loop: Loop, run: _Progress, lanes: Lanes, config: TrainConfig, record: Record, since: int
+) -> dict[str, Any]:
     """Read and empty the tally; returns the line for the metrics file."""
     tally = unpad(run.learner.tally, lanes.count)
     row = run.curves.add(run.step, since, tally)
@@ -212,8 +213,17 @@ def _tables(agent: Agent, env: Env, lanes: Lanes, states: Any, run: _Progress) -
     if isinstance(env, Finite) and discounts is not None:
         shared = np.unique(np.asarray(lanes.numbers.discount))
         if len(shared) == 1:
-            tables |= exact_tables(env.model(), float(shared[0]))
+            tables |= _exact(env, float(shared[0]))
     return tables
+
+
+def _exact(env: Finite, discount: float) -> dict[str, np.ndarray]:
+    """The exact values; none where the environment says that with its arguments it has no exact model."""
+    try:
+        model = env.model()
+    except ConfigError:
+        return {}
+    return exact_tables(model, discount)
 
 
 def _q_values(lanes: Lanes, states: Any) -> jax.Array:
@@ -263,10 +273,10 @@ def _name(asked: dict[str, Any]) -> str:
 
 
 def _check_history(config: TrainConfig, record: Record, env: Env, count: int) -> None:
-    if not record.q_values:
+    shape = pairs(env)
+    if not record.q_values or shape is None:
         return
-    pairs = env.spec.observation_space.n * env.spec.action_space.n
-    need = len(config.report_steps()) * count * pairs * 4
+    need = len(config.report_steps()) * count * shape[0] * shape[1] * 4
     if need > MAX_HISTORY_BYTES:
         fix = f"the tables need {need / 2**30:.3g} GiB; raise record_every or train fewer lanes"
         raise ConfigError("record", "q_values", fix)

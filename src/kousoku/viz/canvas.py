@@ -28,6 +28,7 @@ class Picture(Figure):
 def new_figure(width: float, height: float) -> Picture:
     """A figure of this size in inches that nothing else knows of."""
     figure = Picture(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.14)  # pyright: ignore[reportOptionalMemberAccess]
     FigureCanvasAgg(figure)
     return figure
 

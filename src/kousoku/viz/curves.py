@@ -20,7 +20,9 @@ COLORS = SERIES["light"]
 
 
 def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
-    """The return of the episodes that ended over the steps; the reward per step where no episode ended.
+    """The return of the episodes that ended over the steps.
+
+    Where every return is the same, the length of the episodes instead; where no episode ended, the reward per step.
 
     Lines are means over the agents of each sweep point, bands 95% intervals, thin lines single agents.
 
@@ -38,10 +40,10 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     data, order = curve(record, name), point_order(record)
     for rank, point in reversed(list(enumerate(order))):
         _draw(place, record, data, rank, point)
-    what = "return of the episodes that ended" if name == "return" else "reward per step"
+    what = {"return": "return of the episodes that ended", "reward": "reward per step", "length": "steps per episode"}[name]
     several = record.num_lanes > len(record.points)
     note = " (mean and 95% interval)" if several else ""
-    dress(place, title=f"{title(record)}\n{what}{note}", xlabel="steps of each agent", ylabel=what)
+    dress(place, title=f"{title(record)}\n{what}{note}", xlabel="steps of each agent")
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
     place.set_xlim(0, float(data.step[-1]))
     low, high, _ = robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.record import RunRecord
 from ..ops.statistics import mean_interval
-from .summary import Score, best_lane, largest_errors, point_order, score
+from .summary import Score, best_lane, largest_errors, point_order, score, typical_errors
 from .text import compact, duration, interval_text, plural, setting, short
 
 
@@ -49,11 +49,7 @@ def figures(record: RunRecord) -> list[Figure]:
     if "seconds" in facts:
         found.append(Figure("Training time", duration(facts["seconds"]), _compile_note(facts)))
     found += _score_figure(record)
-    errors = largest_errors(record)
-    if errors is not None and not math.isnan(errors[best_lane(record)]):
-        whose = "best agent, " if record.num_lanes > 1 else ""
-        found.append(Figure("Largest value error", short(float(errors[best_lane(record)])), f"{whose}against exact values"))
-    return found
+    return found + _error_figure(record)
 
 
 def _trained(record: RunRecord) -> str:
@@ -72,7 +68,7 @@ def _scored(record: RunRecord) -> str:
     if np.isnan(result.lanes).all():
         return ""
     point = point_order(record)[0]
-    mean = _with_interval(*_of_lanes(record, result, point))
+    mean = _with_interval(*_of_lanes(record, result, point)) + (f" over the {result.when}" if result.when else "")
     if record.num_lanes == 1:
         return f"Its {result.name} is {mean}"
     best = short(float(result.lanes[best_lane(record)]))
@@ -82,11 +78,31 @@ def _scored(record: RunRecord) -> str:
 
 
 def _near(record: RunRecord) -> str:
-    errors = largest_errors(record)
-    if errors is None or math.isnan(errors[best_lane(record)]):
+    mean, largest = _errors(record)
+    if math.isnan(mean):
         return ""
     whose = "Its" if record.num_lanes == 1 else "The best agent’s"
-    return f"{whose} state values differ from the exact ones by at most {short(float(errors[best_lane(record)]))}"
+    over = "over its steps" if "visits" in record.tables else "over the states"
+    return f"{whose} state values are off by {short(mean)} on average {over}, and by {short(largest)} in the worst state"
+
+
+def _errors(record: RunRecord) -> tuple[float, float]:
+    """Typical and largest value error of the best lane; NaN where the exact values are not known."""
+    typical, largest = typical_errors(record), largest_errors(record)
+    if typical is None or largest is None:
+        return math.nan, math.nan
+    lane = best_lane(record)
+    return float(typical[lane]), float(largest[lane])
+
+
+def _error_figure(record: RunRecord) -> list[Figure]:
+    mean, largest = _errors(record)
+    if math.isnan(mean):
+        return []
+    weighted = ", weighted by visits" if "visits" in record.tables else ""
+    whose = "" if record.num_lanes == 1 else "best agent"
+    note = f"{whose}{weighted}".removeprefix(", ")
+    return [Figure("Value error", short(mean), f"{note}; largest {short(largest)}".removeprefix("; "))]
 
 
 def _of_lanes(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
@@ -107,7 +123,8 @@ def _score_figure(record: RunRecord) -> list[Figure]:
         return []
     mean, low, high = _of_lanes(record, result, point_order(record)[0])
     label = result.name[:1].upper() + result.name[1:]
-    note = "best setting" if len(record.points) > 1 else "mean"
+    note = result.when + ", " if result.when else ""
+    note += "best setting" if len(record.points) > 1 else "mean"
     if not math.isnan(low):
         note += f", 95% interval {short(low)} to {short(high)}"
     return [Figure(label, short(mean), note)]

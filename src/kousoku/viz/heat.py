@@ -13,9 +13,11 @@ from matplotlib.colors import Normalize, to_hex
 from ..core.panel import Panel
 from .canvas import INK, MUTED, colormap, heading
 from .style import COLORS, ink_on
+from .text import fixed
 
 LARGE = 20
 NUMBERS_UP_TO = 12
+LONGEST_LABEL = 12
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone:
     values = np.where(states < 0, np.nan, heat.values[states])
     palette = colormap(heat.scale)
     low, high = float(heat.norm.vmin or 0.0), float(heat.norm.vmax or 0.0)
-    shade = palette(np.ma.filled(heat.norm(np.clip(np.where(np.isnan(values), low, values), low, high)), 0.0))
+    inside = np.clip(np.where(np.isnan(values), low, values), low, high)  # an infinite value has an end's colour
+    shade = palette(np.ma.filled(heat.norm(inside), 0.0))
     shade[np.isnan(values)] = _rgba("blank")
-    shade[states < 0] = _rgba("wall")
     ax.imshow(shade, interpolation="nearest", aspect="equal")
-    numbers = alone and heat.greedy is not None and columns <= NUMBERS_UP_TO and cell_points >= 30
+    walls = np.array(_rgba("wall")) * (states < 0)[..., None]
+    ax.imshow(walls, interpolation="nearest", aspect="equal", zorder=2.6)  # above the lines between cells
+    numbers = alone and heat.greedy is not None and columns <= NUMBERS_UP_TO and cell_points >= 36
     _write_cells(ax, panel, heat, values, shade, cell_points, numbers)
     _ticks(ax, panel, rows, columns, cell_points)
     if max(rows, columns) <= LARGE:
@@ -88,6 +92,7 @@ def _write_cells(
     """Labels, greedy arrows or action names, and values where there is room."""
     labels = {(r, c): text for r, c, text in panel.labels}
     large = max(values.shape) > LARGE
+    size = max(abs(heat.norm.vmin or 0.0), abs(heat.norm.vmax or 0.0))
     lines: list[list[tuple[float, float]]] = []
     inks: list[str] = []
     for r, c in np.ndindex(*values.shape):
@@ -101,8 +106,7 @@ def _write_cells(
         lines += strokes
         inks += [ink] * len(strokes)
         if numbers:
-            text = f"{values[r, c]:.2f}" if abs(values[r, c]) < 10 else f"{values[r, c]:.0f}"
-            _text(ax, c, r + 0.32, text, ink, min(8.5, cell_points * 0.2))
+            _text(ax, c, r + 0.32, fixed(float(values[r, c]), size), ink, min(8.5, cell_points * 0.2))
     width = float(np.clip(cell_points / 26, 0.5, 1.5))
     ax.add_collection(LineCollection(lines, colors=inks, linewidths=width, capstyle="round"), autolim=False)
 
@@ -129,6 +133,7 @@ def _greedy(
 
 
 def _label(ax: Axes, r: int, c: int, text: str, ink: str, cell_points: float, *, centred: bool) -> None:
+    text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
     size = min(1.45 * cell_points / max(len(text), 1), cell_points * (0.42 if centred else 0.26))
     if centred:
         _text(ax, c, r, text, ink, max(size, 5.0), weight="bold")

@@ -14,6 +14,7 @@ from . import headline
 from .style import BINS, SERIES
 from .summary import (
     best_lane, curve, greedy, is_bandit, largest_errors, mean_over_lanes, panels_of, point_order, primary_curve, score,
+    with_error_curve,
 )  # fmt: skip
 from .svg import safe_color
 from .text import rows, setting
@@ -33,12 +34,13 @@ CURVES = {
     "reward": ("Reward", "reward per step"),
     "length": ("Episode length", "steps per episode"),
     "td_error": ("TD error", "mean absolute TD error"),
+    "value_error": ("Value error", "mean distance from the exact values over all states"),
 }
 
 
 def payload(record: RunRecord) -> dict[str, Any]:
     """Everything that the page shows."""
-    order = point_order(record)
+    record, order = with_error_curve(record), point_order(record)
     return {
         "title": headline.title(record),
         "finished": headline.finished(record),
@@ -161,10 +163,10 @@ def _panel(panel: Any) -> dict[str, Any]:
 
 
 def _curve_names(record: RunRecord) -> list[str]:
-    """The learning curve first, then what else was recorded; the reward only where it takes the return's place."""
+    """The curve that shows the learning first, then what else was recorded; the reward only in the return's place."""
     first = primary_curve(record)
-    others = [n for n in record.curves if n in ("length", "td_error") or n.startswith("info.")]
-    useful = [n for n in others if record.curves[n].ndim == 2 and not np.isnan(record.curves[n].astype(float)).all()]
+    others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
+    useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
     return ([first] if first else []) + useful
 
 

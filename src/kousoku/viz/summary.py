@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -16,9 +16,10 @@ TIE_TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Score:
-    """One number for each lane, by which lanes and settings are compared."""
+    """One number for each lane, by which lanes and settings are compared; `when` says at what time, if it is not plain."""
 
     name: str
+    when: str
     lanes: Float[np.ndarray, " N"]
 
 
@@ -98,19 +99,32 @@ def largest_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
     return np.where(known.any(axis=1), np.where(known, errors, -np.inf).max(axis=1), np.nan)
 
 
+def typical_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
+    """The mean value error of each lane: weighted by its visits where they were recorded, else over the states."""
+    errors = value_errors(record)
+    if errors is None:
+        return None
+    weights = ~np.isnan(errors) * 1.0
+    if "visits" in record.tables:
+        weights = weights * record.tables["visits"].sum(axis=-1)
+    total = weights.sum(axis=1)
+    weighted = np.where(weights > 0, errors, 0.0) * weights
+    return np.where(total > 0, weighted.sum(axis=1) / np.maximum(total, 1e-300), np.nan)
+
+
 def score(record: RunRecord) -> Score:
     """The greedy return if it was evaluated, else the return (or else the reward) of the last tenth of training."""
     if "return" in record.evaluation:
-        return Score("greedy return", mean_interval(record.evaluation["return"], axis=1).mean)
+        return Score("greedy return", "", mean_interval(record.evaluation["return"], axis=1).mean)
     episodes = record.curves.get("episodes")
-    for name, words in (("return", "return at the end of training"), ("reward", "reward per step at the end")):
+    for name, words in (("return", "return"), ("reward", "reward per step")):
         values = record.curves.get(name)
-        if values is None or np.isnan(values).all():
+        if values is None or not _has_values(values):
             continue
         tail = slice(-max(1, len(values) // 10), None)
         weights = episodes[tail] if name == "return" and episodes is not None else None
-        return Score(words, _mean_of_reports(values[tail], weights, np.array([0]))[0])
-    return Score("return", np.full(record.num_lanes, np.nan))
+        return Score(words, "last tenth of training", _mean_of_reports(values[tail], weights, np.array([0]))[0])
+    return Score("return", "", np.full(record.num_lanes, np.nan))
 
 
 def best_lane(record: RunRecord) -> int:
@@ -122,11 +136,25 @@ def best_lane(record: RunRecord) -> int:
 
 
 def primary_curve(record: RunRecord) -> str | None:
-    """The name of the learning curve: the return, or the reward where no episode ended; None if neither is there."""
-    for name in ("return", "reward"):
-        if name in record.curves and not np.isnan(record.curves[name]).all():
-            return name
-    return None
+    """The name of the curve that shows the learning; None if there is none.
+
+    The return; the episodes' length where every return is the same (a goal and no cost of steps); the reward where no
+    episode ended.
+    """
+    there = [name for name in ("return", "length", "reward") if _has_values(record.curves.get(name))]
+    if there[:2] == ["return", "length"] and _is_flat(record.curves["return"]):
+        return "length"
+    return next((name for name in there if name != "length"), None)
+
+
+def with_error_curve(record: RunRecord) -> RunRecord:
+    """The record with the curve "value_error" [R, N], the mean of |max_a q - v*|, if the tables' history is there."""
+    exact, history = exact_values(record), record.tables.get("q_history")
+    if exact is None or history is None or not np.isfinite(exact).any():
+        return record
+    live = np.isfinite(exact)
+    errors = [np.abs(state_values(q[:, live]) - exact[live]).mean(axis=1) for q in history]
+    return replace(record, curves=record.curves | {"value_error": np.stack(errors)})
 
 
 def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
@@ -162,6 +190,15 @@ def point_order(record: RunRecord) -> list[int]:
     """The sweep points, best mean score first; unknown scores last."""
     means = [_mean(score(record).lanes[record.lane_point == p]) for p in range(len(record.points))]
     return sorted(range(len(means)), key=lambda p: (np.isnan(means[p]), -means[p] if means[p] == means[p] else 0.0, p))
+
+
+def _has_values(values: np.ndarray | None) -> bool:
+    return values is not None and not np.isnan(np.asarray(values, np.float64)).all()
+
+
+def _is_flat(values: np.ndarray) -> bool:
+    known = values[~np.isnan(values)]
+    return bool(np.ptp(known) <= 1e-6 * max(1.0, float(np.abs(known).max())))
 
 
 def _mean(values: Float[np.ndarray, " n"]) -> float:

@@ -30,6 +30,20 @@ def short(x: Any, digits: int = 3) -> str:
     return text.replace("-", MINUS, 1) if x < 0 else text
 
 
+def fixed(x: float, size: float, digits: int = 3) -> str:
+    """A number with as many decimals as numbers of this size need.
+
+    Examples:
+        >>> fixed(0.000143, 0.9), fixed(-9.87, 13.0)
+        ('0.000', '−9.9')
+    """
+    if not math.isfinite(x):
+        return short(x)
+    decimals = max(0, digits - 1 - math.floor(math.log10(size or 1.0)))
+    text = f"{abs(x):.{decimals}f}"
+    return MINUS + text if x < 0 and float(text) != 0 else text
+
+
 def compact(x: float) -> str:
     """A count in thousands, millions or billions.
 
@@ -76,15 +90,24 @@ def setting(point: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value of a configuration as it would be read aloud: text without quotes, the rest as JSON."""
+    """A value of a configuration as it would be read aloud: text without quotes, lists with commas.
+
+    Examples:
+        >>> [plain(x) for x in (None, True, 20_000, 0.1, {}, ["returns", "visits"])]
+        ['none', 'yes', '20,000', '0.1', 'none', 'returns, visits']
+    """
     if isinstance(value, str):
         return value
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if value is None:
-        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if value is None or value in ({}, [], ()):
+        return "none"
+    if isinstance(value, (list, tuple)) and all(isinstance(item, (str, int, float)) for item in value):
+        return ("\n" if any("\n" in str(item) for item in value) else ", ").join(plain(item) for item in value)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize, SymLogNorm
+from matplotlib.colors import FuncNorm, Normalize
 from matplotlib.figure import Figure
 
 from ..core.errors import ConfigError, check_count
@@ -56,7 +56,9 @@ def plot_visits(record: RunRecord, lane: int | None = None, ax: Axes | None = No
     if is_bandit(record):
         return _bars(visits[0], record, f"how often each action was chosen, {who}", "times", ax)
     counts = np.where(_live(record), visits.sum(axis=-1), np.nan)
-    norm = SymLogNorm(1.0, vmin=0.0, vmax=max(1.0, _top(counts, record)))
+    shown = _shown(counts, record)
+    low, high = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 1.0)
+    norm = FuncNorm((np.log1p, np.expm1), vmin=low, vmax=max(high, low + 1.0))
     return _maps(record, Heat("visits", counts, norm, "visits (logarithmic)"), f"visits of each state, {who}", ax)
 
 
@@ -139,11 +141,19 @@ def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     bar.ax.tick_params(colors=MUTED, labelsize=TICK_SIZE, length=0)
     bar.set_label(heat.caption, color=MUTED, fontsize=LABEL_SIZE, parse_math=False)
-    if isinstance(heat.norm, SymLogNorm):
-        ticks = [t for t in (0, *(10**k for k in range(12))) if t <= (heat.norm.vmax or 1)]
-        bar.set_ticks(ticks, labels=[f"{t:,}" for t in ticks])
+    if isinstance(heat.norm, FuncNorm):
+        ticks = _log_ticks(heat.norm.vmin or 0.0, heat.norm.vmax or 1.0)
+        bar.set_ticks(ticks, labels=[f"{t:,.0f}" for t in ticks])
         bar.minorticks_off()
     return figure
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten in [low, high], with their doubles and fivefolds where there are few."""
+    decades = [10.0**k for k in range(16)]
+    coarse = [t for t in (0.0, *decades) if low <= t <= high]
+    fine = [t for t in (0.0, *(m * d for d in decades for m in (1, 2, 5))) if low <= t <= high]
+    return coarse if len(coarse) > 2 else fine
 
 
 def _grid(figure: Figure, ax: Axes | None, count: int, across: int) -> list[Axes]:
@@ -161,7 +171,11 @@ def _grid(figure: Figure, ax: Axes | None, count: int, across: int) -> list[Axes
 
 
 def _across(panels: Sequence[Panel]) -> int:
-    return len(panels) if len(panels) <= 2 else min(len(panels), math.ceil(math.sqrt(len(panels) * 1.6)))
+    """How many panels stand side by side: a shape wider than high with few empty places."""
+    count, root = len(panels), math.sqrt(len(panels))
+    if count <= 2:
+        return count
+    return min(range(math.ceil(root), math.ceil(1.5 * root) + 1), key=lambda across: (-count % across, across))
 
 
 def _sizes(panels: Sequence[Panel], across: int) -> tuple[float, float, float]:

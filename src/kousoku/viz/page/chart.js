@@ -141,6 +141,8 @@ function curveSection(curves) {
   const agents = first.series.length > 1 ? "the agents of each setting" : "all agents";
   const alone = first.series.every((s) => (s.low ?? []).every((v) => !known(v)));
   const lead = alone ? "" : `Lines are means over ${agents}, bands their 95% intervals (Student's t)${many ? ", thin lines single agents" : ""}. Point at a curve to read it.`;
+  const flat = others.find((curve) => curve.title === "Return" && first.title === "Episode length");
+  const why = flat ? ` Every episode returned ${short(flat.series[0].mean.find(known))}, so what shows the learning is how short the episodes get.` : "";
   const small = others.map((curve, i) => el("div", { class: "half" }, el("h3", {}, curve.title), makeChart(curve, `other${i}`, 240)));
-  return sectionOf("curves", "Learning curves", lead, el("h3", {}, first.title), makeChart(first, "first", 380), small.length ? el("div", { class: "halves" }, small) : null);
+  return sectionOf("curves", "Learning curves", lead + why, el("h3", {}, first.title), makeChart(first, "first", 380), small.length ? el("div", { class: "halves" }, small) : null);
 }

@@ -51,6 +51,13 @@ function compact(x) {
   return (x < 0 ? MINUS : "") + String(Number(Math.abs(x).toPrecision(6)));
 }
 
+// With as many decimals as numbers of this size need.
+function fixed(x, size, digits = 3) {
+  const decimals = Math.min(8, Math.max(0, digits - 1 - Math.floor(Math.log10(size || 1))));
+  const text = Math.abs(x).toFixed(decimals);
+  return (x < 0 && Number(text) !== 0 ? MINUS : "") + text;
+}
+
 // Round numbers that cover [low, high] in about `count` steps.
 function ticks(low, high, count) {
   const raw = (high - low) / Math.max(1, count);

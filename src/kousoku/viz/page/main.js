@@ -47,8 +47,8 @@ function commandBlock(command) {
 
 function configSection(data) {
   const groups = data.config.map((group) => el("div", { class: "group" }, el("h3", {}, group.title), el("table", {}, el("tbody", {}, group.rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value.includes("\n") ? el("pre", {}, value) : value)))))));
-  const lead = data.command ? "This command repeats the run." : "How the run was made.";
-  return sectionOf("config", "How to repeat this run", lead, commandBlock(data.command), el("div", { class: "groups" }, groups));
+  const lead = data.command ? "This command repeats the run." : "";
+  return sectionOf("config", data.command ? "How to repeat this run" : "How this run was made", lead, commandBlock(data.command), el("div", { class: "groups" }, groups));
 }
 
 function learnedSections(data) {

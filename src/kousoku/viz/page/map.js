@@ -28,6 +28,12 @@ function arrowPath(cx, cy, [dx, dy], alone, reach) {
   return `M${point(tail, 0)}L${point(tip, 0)}M${point(tip - head, -head)}L${point(tip, 0)}L${point(tip - head, head)}`;
 }
 
+const LONGEST_LABEL = 12;
+
+function clipped(text) {
+  return text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1)}\u2026` : text;
+}
+
 function fitted(text, base) {
   return Math.min(base, (CELL * 0.88) / (0.58 * Math.max(1, text.length)));
 }
@@ -54,6 +60,7 @@ function panelScale(size, room, largestCell) {
 function drawCells(panel, size, data, layer) {
   const cells = new Map(), arrows = new Map(), texts = [];
   const small = size.columns <= LARGE && size.rows <= LARGE;
+  const largest = Math.max(...layer.domain.map(Math.abs));
   const gap = small ? 1 : 0, radius = small ? 3 : 0;
   const labelled = new Map(panel.labels.map(([r, c, text]) => [`${r} ${c}`, text]));
   const add = (map, key, path) => map.set(key, (map.get(key) ?? "") + path);
@@ -71,8 +78,8 @@ function drawCells(panel, size, data, layer) {
     const ink = `${layer.scale}${bin}i`;
     add(cells, `${layer.scale}${bin}`, cellPath(x, y, gap, radius));
     if (label !== undefined) texts.push(cellLabel(x, y, label, ink, !layer.greedy && !layer.numbers, small));
-    if (layer.greedy && (small || label === undefined)) drawGreedy(x, y, layer, state, data, ink, arrows, texts);
-    if (layer.numbers) texts.push(svg("text", { class: `${ink} on number`, x: x + CELL / 2, y: y + CELL - 8.5, "font-size": 8.6 }, short(value)));
+    if (layer.greedy && (small || label === undefined)) drawGreedy(x, y + (label === undefined ? 0 : 2), layer, state, data, ink, arrows, texts);
+    if (layer.numbers) texts.push(svg("text", { class: `${ink} on number`, x: x + CELL / 2, y: y + CELL - 8.5, "font-size": 8.6 }, fixed(value, largest)));
     return undefined;
   }));
   const group = svg("g", { class: small ? null : "crisp" });
@@ -82,7 +89,8 @@ function drawCells(panel, size, data, layer) {
   return group;
 }
 
-function cellLabel(x, y, text, ink, centred, small) {
+function cellLabel(x, y, long, ink, centred, small) {
+  const text = clipped(long);
   const size = fitted(text, small ? (centred ? 17 : 11) : 34);
   if (centred || !small) {
     return svg("text", { class: `${ink} on label`, x: x + CELL / 2, y: y + CELL / 2, "font-size": size }, text);
@@ -105,7 +113,7 @@ function drawGreedy(x, y, layer, state, data, ink, arrows, texts) {
   for (const a of moves) path += arrowPath(cx, cy - (named.length ? 5 : 0), data.arrows[a], moves.length === 1, reach);
   if (path) arrows.set(ink, (arrows.get(ink) ?? "") + path);
   if (named.length) {
-    const text = named.join("/");
+    const text = clipped(named.join("/"));
     const lower = moves.length ? 12 : 0;
     texts.push(svg("text", { class: `${ink} on name`, x: cx, y: cy + lower, "font-size": fitted(text, moves.length ? 9 : 12) }, text));
   }
@@ -166,7 +174,7 @@ function makePanel(panel, data, options) {
     place,
     mark: (on) => cursor.classList.toggle("shown", on),
     draw(layer) {
-      const numbers = layer.numbers && size.columns <= 14 && scale * CELL >= 40;
+      const numbers = layer.numbers && options.numbers && size.columns <= 14 && scale * CELL >= 40;
       const fresh = drawCells(panel, size, data, { ...layer, numbers });
       content.replaceWith(fresh);
       content = fresh;
@@ -194,7 +202,7 @@ function colorBar(layer, caption) {
   const apart = inner.filter((x) => ends.every((end) => Math.abs(share(x) - share(end)) > 0.13));
   for (const x of [...apart.filter((_, i) => i % Math.ceil(apart.length / 6) === 0), ...ends]) {
     const at = 20 + share(x) * width;
-    root.append(svg("line", { class: "tick", x1: at, x2: at, y1: height, y2: height + 4 }), svg("text", { class: "ticklabel", x: at, y: height + 16 }, layer.log ? compact(Math.round(x)) : short(x, 2)));
+    root.append(svg("line", { class: "tick", x1: at, x2: at, y1: height, y2: height + 4 }), svg("text", { class: "ticklabel", x: at, y: height + 16 }, layer.log ? compact(Math.round(x)) : fixed(x, high - low, 2)));
   }
   return el("div", { class: "legend" }, root, el("span", {}, caption));
 }

@@ -24,10 +24,11 @@ function trail(frames) {
 
 function playerSection(player) {
   if (!player) return null;
-  const last = player.frames.length - 1, scale = 460 / Math.max(player.width, player.height);
+  const last = player.frames.length - 1, longer = Math.max(player.width, player.height);
+  const scale = Math.min(64, Math.min(700, Math.max(460, 14 * longer)) / longer);
   const back = svg("g", {}), front = svg("g", {}), path = trail(player.frames);
   const way = path.length ? svg("polyline", { class: "trail", points: path.map((p) => p.join(",")).join(" ") }) : null;
-  const root = svg("svg", { class: "scene", viewBox: `0 0 ${player.width} ${player.height}`, width: Math.round(player.width * Math.min(scale, 64)), height: Math.round(player.height * Math.min(scale, 64)), role: "img", "aria-label": "the episode as a picture" }, back, way, front);
+  const root = svg("svg", { class: "scene", viewBox: `0 0 ${player.width} ${player.height}`, width: Math.round(player.width * scale), height: Math.round(player.height * scale), role: "img", "aria-label": "the episode as a picture" }, back, way, front);
   const scrub = el("input", { type: "range", min: 0, max: last, value: 0, id: "scrub", "aria-label": "step of the episode" });
   const label = el("output", { for: "scrub" }), play = el("button", { type: "button", class: "primary" });
   const state = { at: 0, drawn: -1, timer: null };

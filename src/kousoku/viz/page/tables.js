@@ -119,7 +119,7 @@ function firstCell(data) {
 // A group of panels that show the same kind of value, with its colour bar.
 function makeMaps(data, options) {
   const many = data.panels.length > 2;
-  const maps = data.panels.map((panel, index) => makePanel(panel, data, { room: many ? options.tile : options.room / Math.min(2, data.panels.length), cell: options.cell, onCell: (r, c) => options.onCell(index, r, c) }));
+  const maps = data.panels.map((panel, index) => makePanel(panel, data, { room: many ? options.tile : options.room / Math.min(2, data.panels.length), cell: options.cell, numbers: !many, onCell: (r, c) => options.onCell(index, r, c) }));
   const legend = el("div", {});
   const grid = el("div", { class: `panels${many ? ` many ${options.size}` : ""}` }, maps.map((map) => map.node));
   return {
@@ -161,7 +161,8 @@ function mapSections(data, bins) {
   const controls = el("div", { class: "controls" },
     data.agents.length > 1 ? agentSelect(data, (i) => { look.agent = data.agents[i]; redraw(); }) : null,
     kinds.length > 1 ? segments("layer", "What the colours show", kinds.map((kind) => [kind, LAYERS[kind].name]), look.kind, (kind) => { look.kind = kind; redraw(); }) : null);
-  const lead = "Colour is the value of each state; arrows are the greedy actions, all of them where several tie. Point at a cell, or focus the map and use the arrow keys, to read its numbers.";
+  const signs = data.arrows.some(known) ? "arrows" : "words";
+  const lead = `Colour is the value of each state; ${signs} are the greedy actions, all of them where several tie. Point at a cell, or focus the map and use the arrow keys, to read its numbers.`;
   const first = sectionOf("learned", "What was learned", lead, controls, el("div", { class: "split" }, main.node, el("aside", {}, readout)));
   const second = sideMaps(data, bins, look, redraws, marks, onCell);
   redraw();
@@ -190,12 +191,12 @@ function sideMaps(data, bins, look, redraws, marks, onCell) {
 
 function visitSummary(visits) {
   const never = visits.filter((n) => n === 0).length;
-  return `the most visited state ${whole(extent(visits)?.[1])} times; ${never === 0 ? "every state was visited" : `${never} of ${visits.length} states never`}.`;
+  return `the most visited state ${whole(extent(visits)?.[1])} times; ${never === 0 ? "every state was visited" : `${whole(never)} of ${whole(visits.length)} states never`}.`;
 }
 
 function errorSummary(values) {
   const there = finite(values);
   if (!there.length) return "no values to compare.";
   const mean = there.reduce((sum, x) => sum + x, 0) / there.length;
-  return `at most ${short(extent(there)[1])}, on average ${short(mean)} over ${there.length} states.`;
+  return `at most ${short(extent(there)[1])}, on average ${short(mean)} over ${whole(there.length)} states.`;
 }

@@ -1,0 +1,122 @@
+"""Messages for wrong input: one line that names the field, the value and what would do."""
+
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from kousoku.core.errors import (
+    ConfigError,
+    check_all,
+    check_choice,
+    check_count,
+    check_flag,
+    check_keys,
+    check_number,
+    nearest,
+    shorten,
+)
+
+
+def refusal(check, *arguments, **options) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check("field", *arguments, **options)
+    message = str(caught.value)
+    assert message.startswith("field")
+    assert "\n" not in message
+    assert len(message) < 200
+    return message
+
+
+def test_a_message_names_field_value_and_fix():
+    error = ConfigError("slip", 1.5, "use a number in [0, 1]")
+    assert str(error) == "slip: got 1.5; use a number in [0, 1]"
+    assert (error.field, error.given, error.fix) == ("slip", 1.5, "use a number in [0, 1]")
+    assert isinstance(error, ValueError)
+
+
+def test_a_long_value_of_many_lines_is_cut_to_one_short_line():
+    assert str(ConfigError("map", np.zeros((50, 50)), "fix")).count("\n") == 0
+    assert len(shorten("x" * 1000)) == 60
+    assert shorten("x" * 1000).endswith("...")
+    assert shorten("short") == "'short'"
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.25), np.int64(1), Fraction(1, 3), jnp.float32(7.0), np.ones(3)])
+def test_numbers_inside_an_interval_and_arrays_pass(value):
+    check_number("field", value, low=0, high=1)
+
+
+def test_tracers_pass():
+    jax.jit(lambda x: [check_number("field", x, low=0, high=1), x][1])(2.0)
+
+
+@pytest.mark.parametrize(
+    "value", [-1e-9, 1.0001, math.nan, math.inf, -math.inf, True, None, "0.5", b"1", [0.5], 10**400, 1j, print]
+)
+def test_what_is_no_number_in_an_interval_is_refused(value):
+    assert refusal(check_number, value, low=0, high=1).endswith("use a number in [0, 1]")
+
+
+def test_open_ends_and_infinite_ends():
+    assert "in (0, 1)" in refusal(check_number, 0, low=0, high=1, open_low=True, open_high=True)
+    assert "in (0, 1)" in refusal(check_number, 1, low=0, high=1, open_low=True, open_high=True)
+    assert "above 0" in refusal(check_number, 0, low=0, open_low=True)
+    assert "of at least 2" in refusal(check_number, 1, low=2)
+    assert "in (-inf, 3]" in refusal(check_number, 4, high=3)
+    assert "in (-inf, 3]" in refusal(check_number, -math.inf, high=3)
+    assert "not NaN" in refusal(check_number, math.nan)
+    for value in (math.inf, -math.inf, 10**400):
+        check_number("field", value)
+    check_number("field", math.inf, low=0)
+
+
+@pytest.mark.parametrize(("value", "count"), [(1, 1), (5.0, 5), (np.int32(7), 7), (Fraction(4, 2), 2)])
+def test_whole_numbers_become_ints(value, count):
+    given = check_count("field", value)
+    assert given == count
+    assert type(given) is int
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, math.inf, -math.inf, True, None, "3", [3]])
+def test_what_is_no_count_is_refused(value):
+    assert refusal(check_count, value).endswith("use a whole number of at least 1")
+
+
+def test_a_count_has_an_upper_end_if_asked():
+    assert check_count("field", 10**400) == 10**400
+    assert refusal(check_count, 10**400, low=0, high=9).endswith("use a whole number of at least 0 and at most 9")
+
+
+@pytest.mark.parametrize("value", [0, 1, "no", "", None, np.bool_(True)])
+def test_a_flag_is_a_bool(value):
+    assert check_flag("field", False) is False
+    assert refusal(check_flag, value).endswith("use True or False")
+
+
+def test_a_choice_is_suggested():
+    check_choice("field", "index", ["index", "window"])
+    assert "did you mean 'window'? use one of 'index', 'window'" in refusal(check_choice, "Windoww", ["index", "window"])
+    assert "; use one of 'index', 'window'" in refusal(check_choice, "zzz", ["index", "window"])
+    assert "; use one of 'index', 'window'" in refusal(check_choice, None, ["index", "window"])
+
+
+def test_the_first_unknown_key_is_named():
+    check_keys("field", ["slip"], ["slip", "wind"])
+    assert refusal(check_keys, ["slip", "winds", "x"], ["slip", "wind"]) == "field: got 'winds'; did you mean 'wind'?"
+    assert refusal(check_keys, ["zzz"], ["slip", "wind"]) == "field: got 'zzz'; known: slip, wind"
+    assert refusal(check_keys, ["zzz"], []) == "field: got 'zzz'; known: none"
+
+
+def test_the_position_in_a_list_is_named():
+    assert refusal(check_all, [1, 2, -1], check_count).startswith("field[2]: got -1; ")
+
+
+def test_nearest_names_come_best_first_whatever_their_case():
+    known = ["CliffWalking-v1", "CliffGridWorld-v0", "GridWorld-v0"]
+    assert nearest("gridworld-V0", known)[0] == "GridWorld-v0"
+    assert nearest("cliffwalking", known)[0] == "CliffWalking-v1"
+    assert nearest("?", known) == []
