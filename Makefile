@@ -17,10 +17,10 @@ demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30 --discount 0.9
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "not full"
+	$(BIN)/python -m pytest -n auto -m "not full"
 
 test-full: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/kousoku bench tabular --out benchmarks

@@ -1,9 +1,11 @@
-"""What every test runs under: two CPU devices, strict dtypes and ranks, nothing of the user's touched."""
+"""What every test and doctest runs under: two CPU devices, strict dtypes and ranks, nothing of the user's touched."""
 
 import os
+from pathlib import Path
 
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
 os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("KOUSOKU_COMPILATION_CACHE", str(Path(__file__).parent / ".pytest_cache" / "xla"))
 
 import jax
 import pytest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from kousoku.core.model import TabularModel
@@ -73,11 +74,11 @@ def scenes(env: GridWorld, q: np.ndarray, limit: int = 200) -> tuple[Any, ...]:
     model = env.model()
     s, frames = int(np.flatnonzero(model.start)[0]), []
     for _ in range(limit):
-        frames.append(env.scene(GridState(np.int32(s))))
+        frames.append(env.scene(GridState(jnp.int32(s))))
         a = int(q[s].argmax())
         s, ended = int(model.next_state[s, a, 0]), bool(model.terminated[s, a, 0])
         if ended:
-            frames.append(env.scene(GridState(np.int32(s))))
+            frames.append(env.scene(GridState(jnp.int32(s))))
             break
     return tuple(frames)
 
@@ -105,7 +106,9 @@ def make(
     q = (exact["exact_q"] * (1 - noise * rng.random((total, 1, 1))) + wrong / quality[:, None, None]).astype(np.float32)
     q[:, ~exact["reachable"]] = 0.0
     near = np.abs(exact["exact_v"]) ** 2 * exact["reachable"]
-    visits = rng.poisson(steps * (near / near.sum())[:, None] * (0.1 + rng.dirichlet(np.ones(q.shape[2]), q.shape[1])), q.shape)
+    visits = rng.poisson(
+        steps * (near / near.sum())[:, None] * (0.1 + rng.dirichlet(np.ones(q.shape[2]), q.shape[1])), q.shape
+    )
     episodes = 20
     returns = np.clip(quality[:, None] + 0.05 * rng.standard_normal((total, episodes)), -1, 1).round(2)
     frames = scenes(env, exact["exact_q"]) if isinstance(env, GridWorld) else ()
@@ -126,7 +129,7 @@ def make(
             "seconds": 0.4123, "compile_seconds": 1.31, "steps_per_second": total * steps / 0.4123,
             "started": "2026-11-21T09:14:00+00:00",
             "versions": {"python": "3.11.7", "kousoku": "0.1.0", "jax": "0.10.2", "numpy": "2.4.6"},
-            "device": {"platform": "cpu", "kind": "cpu", "count": 2, "cores": 2, "machine": "x86_64", "system": "Linux"},
+            "device": {"platform": "cpu", "kind": "cpu", "count": 2, "cores": 2, "machine": "x86_64"},
         },
         points=points,
         lane_seed=np.tile(np.arange(lanes), len(points)),

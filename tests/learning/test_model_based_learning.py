@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 from loops import learned_q, learned_q_everywhere
-from probes import chain, exact_q, probes, visited_states
+from probes import exact_q, probes, visited_states
 
 from kousoku.agents import AGENTS
 from kousoku.agents.exploration import EpsilonGreedy
@@ -36,19 +36,12 @@ def make(agent_id: str, exploration: float):
 
 @pytest.mark.parametrize("agent_id", AGENTS_WITH_A_MODEL)
 def test_probes(agent_id):
-    tests = probes(DISCOUNT)
-    q = learned_q_everywhere(make(agent_id, 0.5), [probe.env for probe in tests], steps=1000, seeds=3)
-    for probe, learned in zip(tests, q, strict=True):
-        assert np.abs(learned[:, :2] - probe.q).max() < 1e-4, probe.name
-
-
-@pytest.mark.parametrize("agent_id", AGENTS_WITH_A_MODEL)
-def test_time_limits_do_not_lower_the_values(agent_id):
-    """Reward 1 for ever is worth 1 / (1 - 0.9) = 10, however early the clock ends the episode."""
+    """The last of them gives reward 1 for ever: worth 1 / (1 - 0.9) = 10, however early the clock ends the episode."""
     for limit in (1, 5, 50):
-        env = chain(np.zeros((1, 1), int), np.ones((1, 1)), time_limit=limit)
-        q = learned_q(make(agent_id, 0.0), env, steps=1000)
-        assert abs(q[0, 0, 0] - 10.0) < 1e-3, limit
+        tests = probes(DISCOUNT, limit)
+        q = learned_q_everywhere(make(agent_id, 0.5), [probe.env for probe in tests], steps=1000, seeds=2)
+        for probe, learned in zip(tests, q, strict=True):
+            assert np.abs(learned[:, :2] - probe.q).max() < 1e-3, (limit, probe.name)
 
 
 def random_grid(seed: int, **options) -> GridWorld:
@@ -75,8 +68,8 @@ def worst_errors(agent, grids: list[GridWorld], steps: int, seeds: int = 2) -> n
 @pytest.mark.parametrize("agent_id", AGENTS_WITH_A_MODEL)
 def test_exact_values_on_random_grids_with_wind(agent_id):
     """Nothing is random but the start and the exploration: every action value is exact, to 1e-3."""
-    grids = [random_grid(seed) for seed in range(6)]
-    assert worst_errors(make(agent_id, 1.0), grids, steps=4000).max() < 1e-3
+    grids = [random_grid(seed) for seed in range(5)]
+    assert worst_errors(make(agent_id, 1.0), grids, steps=3000).max() < 1e-3
 
 
 def test_values_on_random_grids_with_slip_and_wind():
@@ -126,9 +119,9 @@ def test_planning_spares_real_steps_and_priorities_spare_backups():
     """The Dyna maze: figure 8.2's finding, and that of example 8.4."""
     env = gridworld(DYNA_MAZE)
     options = {"discount": 0.95, "exploration": EpsilonGreedy(0.5)}
-    without, _ = until_known(DynaQ(planning_steps=0, learning_rate=0.5, **options), env, 20_000, seeds=10)
-    dyna, dyna_backups = until_known(DynaQ(planning_steps=10, learning_rate=0.5, **options), env, 5_000, seeds=10)
-    _, sweeping_backups = until_known(PrioritizedSweeping(planning_steps=10, **options), env, 5_000, seeds=10)
+    without, _ = until_known(DynaQ(planning_steps=0, learning_rate=0.5, **options), env, 15_000, seeds=5)
+    dyna, dyna_backups = until_known(DynaQ(planning_steps=10, learning_rate=0.5, **options), env, 4_000, seeds=5)
+    _, sweeping_backups = until_known(PrioritizedSweeping(planning_steps=10, **options), env, 4_000, seeds=5)
     assert 3 * dyna < without
     assert 5 * sweeping_backups < dyna_backups
 
@@ -151,8 +144,8 @@ def test_curiosity_finds_a_shortcut():
     after = ["......G", ".......", ".#####.", ".......", "...S..."]
     env = gridworld([before, after], change_at=[1000])
     options = {"planning_steps": 10, "learning_rate": 1.0, "discount": 0.95, "exploration": EpsilonGreedy(0.1)}
-    plain = [greedy_steps(q, env) for q in learned_q(DynaQ(**options), env, 4000, seeds=20)]
-    curious = [greedy_steps(q, env) for q in learned_q(DynaQPlus(kappa=1e-3, **options), env, 4000, seeds=20)]
+    plain = [greedy_steps(q, env) for q in learned_q(DynaQ(**options), env, 3500, seeds=16)]
+    curious = [greedy_steps(q, env) for q in learned_q(DynaQPlus(kappa=1e-3, **options), env, 3500, seeds=16)]
     assert set(plain) == {7, 13}
-    assert plain.count(7) <= 8
-    assert curious.count(7) >= 19
+    assert plain.count(7) <= 6
+    assert curious.count(7) >= 15

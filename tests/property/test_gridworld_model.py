@@ -119,12 +119,16 @@ def of_model(model: ks.TabularModel, s: int, a: int) -> dict[tuple[int, float, b
     found: dict[tuple[int, float, bool], float] = defaultdict(float)
     for k in range(model.num_outcomes):
         if model.probability[s, a, k] > 0:
-            outcome = int(model.next_state[s, a, k]), round(float(model.reward[s, a, k]), 6), bool(model.terminated[s, a, k])
+            outcome = (
+                int(model.next_state[s, a, k]),
+                round(float(model.reward[s, a, k]), 6),
+                bool(model.terminated[s, a, k]),
+            )
             found[outcome] += float(model.probability[s, a, k])
     return dict(found)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(grids())
 def test_the_model_is_what_the_documentation_says(drawn):
     rows, options = drawn
@@ -142,7 +146,7 @@ def test_the_model_is_what_the_documentation_says(drawn):
     assert np.flatnonzero(model.start).tolist() == ["".join(rows).index("S")]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(grids(size=(4, 4), slip=0.0), st.integers(0, 2**31 - 1))
 def test_without_slip_every_step_is_the_model_s(drawn, seed):
     rows, options = drawn

@@ -98,7 +98,7 @@ def test_epsilon_greedy_frequencies():
 
 
 def test_ucb_by_hand():
-    """Arms never pulled first; then 4 + 2 sqrt(ln 6 / 3) = 5.546 against 4.5 + 2 sqrt(ln 6 / 2) and 1 + 2 sqrt(ln 6)."""
+    """Arms never pulled first; then 4 + 2 sqrt(ln 6 / 3), 4.5 + 2 sqrt(ln 6 / 2) or 1 + 2 sqrt(ln 6)."""
     agent = BanditUCB(c=2.0)
     assert_drawn_from(frequencies(agent, after(agent, [(0, 50.0)]))[1:], [0.5, 0.5])
     state = after(agent, [*PULLS, (1, 5.0), (2, 1.0)])

@@ -45,7 +45,9 @@ def test_a_long_value_of_many_lines_is_cut_to_one_short_line():
     assert shorten("short") == "'short'"
 
 
-@pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.25), np.int64(1), Fraction(1, 3), jnp.float32(7.0), np.ones(3)])
+@pytest.mark.parametrize(
+    "value", [0, 1, 0.5, np.float32(0.25), np.int64(1), Fraction(1, 3), jnp.float32(7.0), np.ones(3)]
+)
 def test_numbers_inside_an_interval_and_arrays_pass(value):
     check_number("field", value, low=0, high=1)
 
@@ -99,7 +101,9 @@ def test_a_flag_is_a_bool(value):
 
 def test_a_choice_is_suggested():
     check_choice("field", "index", ["index", "window"])
-    assert "did you mean 'window'? use one of 'index', 'window'" in refusal(check_choice, "Windoww", ["index", "window"])
+    assert "did you mean 'window'? use one of 'index', 'window'" in refusal(
+        check_choice, "Windoww", ["index", "window"]
+    )
     assert "; use one of 'index', 'window'" in refusal(check_choice, "zzz", ["index", "window"])
     assert "; use one of 'index', 'window'" in refusal(check_choice, None, ["index", "window"])
 

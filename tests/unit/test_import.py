@@ -9,7 +9,9 @@ HEAVY = ("jax", "jaxlib", "equinox", "optax", "matplotlib", "numpy", "scipy", "r
 
 
 def test_importing_kousoku_imports_none_of_its_dependencies():
-    script = "import json, sys, kousoku; dir(kousoku); print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    script = (
+        "import json, sys, kousoku; dir(kousoku); print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    )
     loaded = in_a_new_process(script)
     assert "kousoku" in loaded
     assert not set(HEAVY) & set(loaded)

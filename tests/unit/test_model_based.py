@@ -307,10 +307,9 @@ def test_prioritized_sweeping_by_hand():
 # All three
 
 
-@pytest.mark.parametrize("exploration", [EpsilonGreedy(0.5), UCB(1.0)])
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
-def test_keys_are_used_once(agent_id, exploration):
-    agent = AGENTS.make(agent_id, exploration=exploration, planning_steps=2)
+def test_keys_are_used_once(agent_id):
+    agent = AGENTS.make(agent_id, planning_steps=2)
     with jax.debug_key_reuse(True), jax.disable_jit():
         state = agent.init(SPEC, jax.random.key(0))
         for i, transition in enumerate(random_transitions(3)):

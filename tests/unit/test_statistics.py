@@ -25,7 +25,9 @@ def test_agrees_with_scipy_where_values_are_missing():
         known = row[~np.isnan(row)]
         low, high = stats.t.interval(0.95, len(known) - 1, loc=known.mean(), scale=stats.sem(known))
         assert result.n[i] == len(known)
-        np.testing.assert_allclose([result.mean[i], result.low[i], result.high[i]], [known.mean(), low, high], rtol=1e-9)
+        np.testing.assert_allclose(
+            [result.mean[i], result.low[i], result.high[i]], [known.mean(), low, high], rtol=1e-9
+        )
 
 
 def test_other_confidence_and_axis():

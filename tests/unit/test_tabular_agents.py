@@ -320,15 +320,23 @@ def after_300_steps(agent):
 
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
-def test_schedules_are_read_at_the_step_count(agent_id):
-    """A learning rate that falls from 1 to nearly 0 after one step: the first step is learnt, the second is not."""
-    agent = AGENTS.make(agent_id, learning_rate=Linear(1.0, 2.0**-20, 1), exploration=EpsilonGreedy(Linear(1.0, 0.0, 2)))
-    state = agent.init(SPEC, jax.random.key(0))
-    assert set(act_64(agent, state, jnp.int32(0)).tolist()) == {0, 1}
-    state, _ = learn(agent, state, move(0, 1, 4.0, 2, terminated=True), move(1, 1, 4.0, 2, terminated=True))
+def test_the_learning_rate_is_read_at_the_step_count(agent_id):
+    """It falls from 1 to nearly 0 after one step: the first step is learnt, the second is not."""
+    agent = AGENTS.make(agent_id, learning_rate=Linear(1.0, 2.0**-20, 1))
+    first, second = move(0, 1, 4.0, 2, terminated=True), move(1, 1, 4.0, 2, terminated=True)
+    state, _ = learn(agent, agent.init(SPEC, jax.random.key(0)), first, second)
     scale = 0.5 if agent_id == "double_q_learning" else 1.0
     np.testing.assert_allclose(agent.q_values(state), [[0.0, 4.0 * scale], [0.0, 0.0], [0.0, 0.0]], atol=1e-5)
-    assert set(act_64(agent, state, jnp.int32(0)).tolist()) == {1}  # epsilon is 0 by then
+
+
+@pytest.mark.parametrize("agent_id", ["q_learning", "double_q_learning", "sarsa"])
+def test_epsilon_is_read_at_the_step_count(agent_id):
+    agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(Linear(1.0, 0.0, 2)))
+    state = agent.init(SPEC, jax.random.key(0))
+    state, _ = learn(agent, state, move(0, 1, 4.0, 2, terminated=True))
+    assert set(act_64(agent, state, jnp.int32(0)).tolist()) == {0, 1}
+    state, _ = learn(agent, state, move(0, 1, 4.0, 2, terminated=True))
+    assert set(act_64(agent, state, jnp.int32(0)).tolist()) == {1}
 
 
 NAN = math.nan

@@ -23,13 +23,13 @@ from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import ConfigError
 from .hoist import split_by_key
-from .interaction import Learner, interact, start, step_key
+from .interaction import Learner, interact, purposes, start, step_key
 from .lanes import Lanes, first, lane
 from .rollout import advance
 from .tally import Record, count, emptied
 
-BLOCK_STEPS = 16384
-BLOCK_LANE_STEPS = 1 << 18
+BLOCK_LANE_STEPS = 1 << 21
+BATCH_LANE_STEPS = 1 << 17
 
 
 class Loop:
@@ -50,12 +50,21 @@ class Loop:
 
 @dataclass(frozen=True)
 class Program:
-    """The static half of a compiled loop: equal programs share their compiled code."""
+    """The static half of a compiled loop: equal programs share their compiled code.
+
+    Attributes:
+        agent, env: without their numbers and arrays.
+        record: what is recorded.
+        block: steps of one call, at most.
+        batch: steps that random numbers are drawn for at once: few enough for them to stay in the processor's cache.
+        mesh: the devices that share the lanes; None for one.
+    """
 
     agent: Any
     env: Any
     record: Record
     block: int
+    batch: int
     mesh: Mesh | None
 
 
@@ -83,8 +92,9 @@ class CompiledLoop(Loop):
         if mesh is not None:
             self.numbers, self.keys = jax.device_put((self.numbers, self.keys), NamedSharding(mesh, P("lanes")))
             self.env_arrays = jax.device_put(self.env_arrays, NamedSharding(mesh, P()))
-        block = max(1, min(BLOCK_STEPS, BLOCK_LANE_STEPS * used // self.keys.shape[0], max_block))
-        self.program = Program(lanes.structure, env_structure, record, block, mesh)
+        block = max(1, min(BLOCK_LANE_STEPS * used // self.keys.shape[0], max_block))
+        batch = max(1, min(block, BATCH_LANE_STEPS * used // self.keys.shape[0]))
+        self.program = Program(lanes.structure, env_structure, record, block, batch, mesh)
 
     def start(self) -> Learner:
         return self._spread(_start(self.program, self.numbers, self.env_arrays, self.keys))
@@ -165,18 +175,22 @@ def _block(
         return interact(eqx.combine(fixed[0], program.agent), eqx.combine(fixed[1], program.env), learner, key)[0]
 
     draw, rest = split_by_key(body, (first(numbers), env_arrays), first(learner), keys[0])
-    times = at + jnp.arange(program.block, dtype=jnp.int32)
 
-    def draw_lane(numbers: PyTree, key: PRNGKeyArray) -> list[Any]:
+    def draw_lane(numbers: PyTree, key: PRNGKeyArray, times: Int[Any, " T"]) -> list[Any]:
         return jax.vmap(lambda step: draw((numbers, env_arrays), step_key(key, step)))(times)
 
-    noise = jax.vmap(draw_lane, out_axes=1)(numbers, keys)
+    def run_batch(batch: Int[Any, ""], learner: Learner) -> Learner:
+        begin = batch * program.batch
+        times = at + begin + jnp.arange(program.batch, dtype=jnp.int32)
+        noise = jax.vmap(draw_lane, in_axes=(0, 0, None), out_axes=1)(numbers, keys, times)
 
-    def step_all(i: Int[Any, ""], learner: Learner) -> Learner:
-        now = [part[i] for part in noise]
-        return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, learner, now)
+        def step_all(i: Int[Any, ""], learner: Learner) -> Learner:
+            now = [part[i] for part in noise]
+            return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, learner, now)
 
-    return jax.lax.fori_loop(0, steps, step_all, learner)
+        return jax.lax.fori_loop(0, jnp.minimum(program.batch, steps - begin), step_all, learner)
+
+    return jax.lax.fori_loop(0, (steps + program.batch - 1) // program.batch, run_batch, learner)
 
 
 class PythonLoop(Loop):
@@ -214,7 +228,7 @@ class PythonLoop(Loop):
 
     def step(self, agent: Agent, learner: Learner, key: PRNGKeyArray) -> Learner:
         """One step as one would write it by hand."""
-        act_key, env_key, update_key = jax.random.split(key, 3)
+        act_key, env_key, update_key = purposes(key)
         action, _ = _act(agent, learner.agent_state, learner.lane.obs, act_key)
         check_in_space("action", self.env.action_space, action)
         env_lane, transition, end = _advance(self.env, learner.lane, action, env_key)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int, UInt8
 
 from ..core.errors import ConfigError, check_number
 from ..core.record import RunRecord
@@ -15,7 +17,7 @@ from . import headline
 from .svg import document, group, safe_color
 
 MAX_FRAMES = 1000
-GIF_COLORS = 64
+GIF_COLORS = 128
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,39 @@ def _write_gif(target: Path, scenes: tuple[Scene, ...], seconds: float, size: in
     from PIL import Image
 
     painter = _Painter(scenes[0], size)
-    pictures = [Image.fromarray(painter.draw(scene)) for scene in scenes]
-    palette = max(pictures, key=lambda picture: len(picture.getcolors(1 << 20) or ())).quantize(GIF_COLORS)
-    frames = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    pictures = [painter.draw(scene) for scene in scenes]
+    palette = _commonest_colors(pictures)
+    frames = []
+    for picture in pictures:
+        frame = Image.fromarray(_nearest(picture, palette))
+        frame.putpalette(palette.reshape(-1).tolist())
+        frames.append(frame)
     milliseconds = max(20, round(1000 * seconds))
     frames[0].save(target, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0, optimize=False)
+
+
+def _commonest_colors(pictures: list[np.ndarray]) -> UInt8[np.ndarray, "colors 3"]:
+    """The colours that cover most: flat areas keep theirs exactly, blurred edges share."""
+    counts: Counter[int] = Counter()
+    for picture in pictures:
+        colors, areas = np.unique(_packed(picture), return_counts=True)
+        counts.update(dict(zip(colors.tolist(), areas.tolist(), strict=True)))
+    chosen = np.array([color for color, _ in counts.most_common(GIF_COLORS)])
+    return np.stack([chosen >> 16, chosen >> 8 & 255, chosen & 255], axis=1).astype(np.uint8)
+
+
+def _nearest(picture: UInt8[np.ndarray, "H W 3"], palette: UInt8[np.ndarray, "colors 3"]) -> UInt8[np.ndarray, "H W"]:
+    """The index of the nearest colour, worked out once for each colour of the picture."""
+    colors, where = np.unique(_packed(picture), return_inverse=True)
+    channels = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], axis=1)
+    distance = ((channels[:, None] - palette[None].astype(np.int64)) ** 2).sum(axis=-1)
+    return distance.argmin(axis=1).astype(np.uint8)[where].reshape(picture.shape[:2])
+
+
+def _packed(picture: UInt8[np.ndarray, "H W 3"]) -> Int[np.ndarray, "H W"]:
+    """Red, green and blue in one number."""
+    red, green, blue = np.moveaxis(picture.astype(np.int64), -1, 0)
+    return red << 16 | green << 8 | blue
 
 
 class _Painter:
@@ -128,8 +158,8 @@ class _Painter:
         self.background: tuple[Shape, ...] | None = None
         self.saved: Any = None
 
-    def draw(self, scene: Scene) -> np.ndarray:
-        """[height, width, 3] bytes."""
+    def draw(self, scene: Scene) -> UInt8[np.ndarray, "H W 3"]:
+        """The scene in red, green and blue."""
         if scene.background != self.background:
             artists = [self.ax.add_artist(self._artist(shape)) for shape in scene.background]
             self.canvas.draw()

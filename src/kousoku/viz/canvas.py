@@ -8,7 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from .style import COLORS, SCALES
 
@@ -27,8 +28,8 @@ class Picture(Figure):
 
 def new_figure(width: float, height: float) -> Picture:
     """A figure of this size in inches that nothing else knows of."""
-    figure = Picture(figsize=(width, height), layout="constrained", facecolor=PAPER)
-    figure.get_layout_engine().set(w_pad=0.14, h_pad=0.14)  # pyright: ignore[reportOptionalMemberAccess]
+    layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.14)
+    figure = Picture(figsize=(width, height), layout=layout, facecolor=PAPER)
     FigureCanvasAgg(figure)
     return figure
 
@@ -36,7 +37,7 @@ def new_figure(width: float, height: float) -> Picture:
 def figure_of(ax: Axes) -> Figure:
     """The figure that axes belong to."""
     figure = ax.get_figure(root=True)
-    assert isinstance(figure, Figure) and not isinstance(figure, SubFigure)
+    assert isinstance(figure, Figure)
     return figure
 
 

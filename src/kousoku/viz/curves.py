@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, NullLocator, StrMethodFormatter
 
 from ..core.errors import ConfigError
 from ..core.record import RunRecord
 from .canvas import MUTED, TICK_SIZE, dress, figure_of, new_figure
 from .headline import title
 from .style import SERIES
-from .summary import Curve, curve, point_order, primary_curve
+from .summary import Curve, curve, point_order, primary_curve, wants_log_axis
 from .text import setting
 
 MAX_LANES = 50
@@ -40,37 +40,49 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     data, order = curve(record, name), point_order(record)
     for rank, point in reversed(list(enumerate(order))):
         _draw(place, record, data, rank, point)
-    what = {"return": "return of the episodes that ended", "reward": "reward per step", "length": "steps per episode"}[name]
+    what = {"return": "return of the episodes that ended", "reward": "reward per step", "length": "steps per episode"}[
+        name
+    ]
     several = record.num_lanes > len(record.points)
     note = " (mean and 95% interval)" if several else ""
     dress(place, title=f"{title(record)}\n{what}{note}", xlabel="steps of each agent")
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
     place.set_xlim(0, float(data.step[-1]))
-    low, high, _ = robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None))
-    place.set_ylim(low, high)
+    if wants_log_axis(name, data.lanes):
+        place.set_yscale("log")
+        place.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        place.yaxis.set_minor_locator(NullLocator())
+        place.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        place.set_ylim(0.8 * float(np.nanmin(data.lanes)), 1.1 * float(np.nanmax(data.mean)))
+    else:
+        place.set_ylim(*robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None)))
     if len(record.points) > 1:
         handles, labels = place.get_legend_handles_labels()
-        place.legend(handles[::-1], labels[::-1], frameon=False, fontsize=TICK_SIZE, labelcolor=MUTED, loc="best")
+        legend = place.legend(
+            handles[::-1], labels[::-1], frameon=False, fontsize=TICK_SIZE, labelcolor=MUTED, loc="best"
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
     return figure_of(place)
 
 
-def robust_limits(values: np.ndarray) -> tuple[float, float, bool]:
+def robust_limits(values: np.ndarray) -> tuple[float, float]:
     """Limits of an axis that shows all values, but for the few that would flatten all others.
 
     Examples:
-        >>> robust_limits(np.array([*np.linspace(0.0, 1.0, 99), -1000.0]))[2]
+        >>> robust_limits(np.array([*np.linspace(0.0, 1.0, 99), -1000.0]))[0] > -1.0
         True
     """
     known = values[np.isfinite(values)]
     if not known.size:
-        return 0.0, 1.0, False
+        return 0.0, 1.0
     low, high = float(known.min()), float(known.max())
     inner_low, inner_high = (float(x) for x in np.quantile(known, (0.04, 0.96)))
     spread = inner_high - inner_low
     bottom = inner_low - 0.1 * spread if spread > 0 and inner_low - low > 1.5 * spread else low
     top = inner_high + 0.1 * spread if spread > 0 and high - inner_high > 1.5 * spread else high
     pad = 0.05 * (top - bottom) or max(0.5, 0.1 * abs(top))
-    return bottom - pad, top + pad, bottom > low or top < high
+    return bottom - pad, top + pad
 
 
 def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> None:

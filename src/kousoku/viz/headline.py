@@ -10,7 +10,7 @@ import numpy as np
 from ..core.record import RunRecord
 from ..ops.statistics import mean_interval
 from .summary import Score, best_lane, largest_errors, point_order, score, typical_errors
-from .text import compact, duration, interval_text, plural, setting, short
+from .text import compact, duration, interval_text, plural, setting, short, well_formed
 
 
 class Figure(NamedTuple):
@@ -24,7 +24,7 @@ class Figure(NamedTuple):
 def title(record: RunRecord) -> str:
     """Agent on environment."""
     agent, env = (record.config.get(part, {}).get("id", part) for part in ("agent", "env"))
-    return f"{agent} on {env}"
+    return well_formed(f"{agent} on {env}")
 
 
 def finished(record: RunRecord) -> bool:
@@ -73,7 +73,8 @@ def _scored(record: RunRecord) -> str:
         return f"Its {result.name} is {mean}"
     best = short(float(result.lanes[best_lane(record)]))
     if len(record.points) > 1:
-        return f"The best setting ({setting(record.points[point])}) has a mean {result.name} of {mean}; the best agent’s is {best}"
+        words = setting(record.points[point])
+        return f"The best setting ({words}) has a mean {result.name} of {mean}; the best agent’s is {best}"
     return f"Their mean {result.name} is {mean}; the best agent’s is {best}"
 
 
@@ -83,7 +84,9 @@ def _near(record: RunRecord) -> str:
         return ""
     whose = "Its" if record.num_lanes == 1 else "The best agent’s"
     over = "over its steps" if "visits" in record.tables else "over the states"
-    return f"{whose} state values are off by {short(mean)} on average {over}, and by {short(largest)} in the worst state"
+    return (
+        f"{whose} state values are off by {short(mean)} on average {over}, and by {short(largest)} in the worst state"
+    )
 
 
 def _errors(record: RunRecord) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -12,7 +13,7 @@ from matplotlib.colors import Normalize, to_hex
 
 from ..core.panel import Panel
 from .canvas import INK, MUTED, colormap, heading
-from .style import COLORS, ink_on
+from .style import COLORS, ink_on, to_rgb
 from .text import fixed
 
 LARGE = 20
@@ -56,9 +57,7 @@ def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone:
     _write_cells(ax, panel, heat, values, shade, cell_points, numbers)
     _ticks(ax, panel, rows, columns, cell_points)
     if max(rows, columns) <= LARGE:
-        ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
-        ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="white", linewidth=1.2)
+        _grid_lines(ax, rows, columns)
     for spine in ax.spines.values():
         spine.set_visible(False)
     if panel.title:
@@ -81,9 +80,17 @@ def arrow_lines(
     return [[(float(p[0]), float(p[1])) for p in stroke] for stroke in strokes]
 
 
+def _grid_lines(ax: Axes, rows: int, columns: int) -> None:
+    """White lines between the cells."""
+    across = [[(-0.5, r - 0.5), (columns - 0.5, r - 0.5)] for r in range(1, rows)]
+    down = [[(c - 0.5, -0.5), (c - 0.5, rows - 0.5)] for c in range(1, columns)]
+    lines = LineCollection([*across, *down], colors="white", linewidths=1.2, zorder=2.5)
+    lines.set_in_layout(False)
+    ax.add_collection(lines, autolim=False)
+
+
 def _rgba(name: str) -> tuple[float, float, float, float]:
-    color = COLORS["light"][name]
-    return (*(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)), 1.0)
+    return (*to_rgb(COLORS["light"][name]), 1.0)
 
 
 def _write_cells(
@@ -97,7 +104,7 @@ def _write_cells(
     inks: list[str] = []
     for r, c in np.ndindex(*values.shape):
         label, empty = labels.get((r, c)), bool(np.isnan(values[r, c]))
-        ink = INK if empty else ink_on(to_hex(shade[r, c]))
+        ink = INK if empty else ink_on(to_hex(tuple(shade[r, c])))
         if label is not None:
             _label(ax, r, c, label, ink, cell_points, centred=large or empty or heat.greedy is None)
         if empty or panel.states[r][c] < 0 or heat.greedy is None or (large and label is not None):
@@ -108,7 +115,9 @@ def _write_cells(
         if numbers:
             _text(ax, c, r + 0.32, fixed(float(values[r, c]), size), ink, min(8.5, cell_points * 0.2))
     width = float(np.clip(cell_points / 26, 0.5, 1.5))
-    ax.add_collection(LineCollection(lines, colors=inks, linewidths=width, capstyle="round"), autolim=False)
+    arrows = LineCollection(lines, colors=inks, linewidths=width, capstyle="round", zorder=4)
+    arrows.set_in_layout(False)  # what lies inside the axes needs no room: measuring it would take most of the time
+    ax.add_collection(arrows, autolim=False)
 
 
 def _greedy(
@@ -144,14 +153,20 @@ def _label(ax: Axes, r: int, c: int, text: str, ink: str, cell_points: float, *,
 def _text(
     ax: Axes, x: float, y: float, text: str, ink: str, size: float, *, weight: str = "normal", align: str = "center"
 ) -> None:
-    ax.text(x, y, text, color=ink, fontsize=size, weight=weight, ha=align, va="center", parse_math=False, clip_on=True)
+    style: dict[str, Any] = {"color": ink, "fontsize": size, "weight": weight, "ha": align, "va": "center"}
+    ax.text(x, y, text, parse_math=False, clip_on=True, zorder=4, **style).set_in_layout(False)
 
 
 def _ticks(ax: Axes, panel: Panel, rows: int, columns: int, cell_points: float) -> None:
     """The panel's own names of rows and columns, and nothing where it has none."""
-    ax.tick_params(which="both", length=0, colors=MUTED, labelsize=float(np.clip(cell_points * 0.35, 5, 9)))
+    if not (panel.column_ticks or panel.row_ticks or panel.column_label or panel.row_label):
+        ax.set_axis_off()
+        return
+    ax.tick_params(length=0, colors=MUTED, labelsize=float(np.clip(cell_points * 0.35, 5, 9)))
     ax.set_xticks(range(columns) if panel.column_ticks else [], panel.column_ticks)
     ax.set_yticks(range(rows) if panel.row_ticks else [], panel.row_ticks)
     size = float(np.clip(cell_points * 0.45, 6, 10))
-    ax.set_xlabel(panel.column_label, color=MUTED, fontsize=size)
-    ax.set_ylabel(panel.row_label, color=MUTED, fontsize=size)
+    ax.set_xlabel(panel.column_label, color=MUTED, fontsize=size, parse_math=False)
+    ax.set_ylabel(panel.row_label, color=MUTED, fontsize=size, parse_math=False)
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        label.set_parse_math(False)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
 from ..core.record import RunRecord
-from ..core.scene import Circle, Line, Rect, Scene, Shape, Text
+from ..core.scene import Circle, Line, Rect, Shape, Text
 from ..ops.statistics import mean_interval
 from . import headline
+from .encode import numbers
 from .style import BINS, SERIES
-from .summary import (
-    best_lane, curve, greedy, is_bandit, largest_errors, mean_over_lanes, panels_of, point_order, primary_curve, score,
-    with_error_curve,
-)  # fmt: skip
+from .summary import curve, largest_errors, point_order, primary_curve, score, wants_log_axis, with_error_curve
 from .svg import safe_color
+from .tables import lane_name, tables
 from .text import rows, setting
 
-DIGITS = 5
 MAX_LANES = 50
-MAX_NUMBERS = 300_000
-MAX_BANDIT_ACTIONS = 200
 MAX_FRAMES = 500
 MAX_SHAPES = 60_000
 MAX_SWEEP_ROWS = 200
@@ -58,110 +53,6 @@ def payload(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def to_json(data: Any) -> str:
-    """JSON that can stand inside a <script> element: no character of it can end the element or begin another.
-
-    Examples:
-        >>> to_json({"x": "</script>&", "y": float("nan")})
-        '{"x":"\\\\u003c/script\\\\u003e\\\\u0026","y":null}'
-    """
-    text = json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def numbers(array: Any) -> list[Any]:
-    """An array, flattened and rounded to 5 significant digits; None for NaN and infinities.
-
-    Examples:
-        >>> numbers(np.array([[0.1234567, 2.0], [np.nan, -np.inf]]))
-        [0.12346, 2, None, None]
-    """
-    x = np.asarray(array, np.float64).reshape(-1)
-    finite = np.isfinite(x)
-    return [_rounded(v) if ok else None for v, ok in zip(x.tolist(), finite.tolist(), strict=True)]
-
-
-def tables(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """The tables of action values: means, the best and the worst agent, and others evenly spread, as far as they fit."""
-    if "q" not in record.tables:
-        return None
-    q = record.tables["q"]
-    _, states, actions = q.shape
-    room = MAX_NUMBERS // (states * (actions + 2))
-    bandit = is_bandit(record)
-    if room < 2 or (bandit and actions > MAX_BANDIT_ACTIONS):
-        return {"tooLarge": f"{states:,} states with {actions:,} actions are too many for this page."}
-    panels = panels_of(record)
-    named = [panel.action_names for panel in panels if len(panel.action_names) == actions]
-    arrows = [panel.action_arrows for panel in panels if len(panel.action_arrows) == actions]
-    exact = record.tables.get("exact_q")
-    return {
-        "bandit": bandit,
-        "states": states,
-        "actions": list(named[0]) if named and not bandit else [f"arm {a}" if bandit else str(a) for a in range(actions)],
-        "arrows": [None if arrow is None else list(arrow) for arrow in (arrows[0] if arrows else [None] * actions)],
-        "panels": [] if bandit else [_panel(panel) for panel in panels],
-        "reachable": record.tables["reachable"].astype(int).tolist() if "reachable" in record.tables else None,
-        "exact": None if exact is None else {"q": numbers(exact), "greedy": _masks(exact)},
-        "agents": [_agent(record, name, lanes) for name, lanes in _chosen(record, order, min(room - 1, MAX_LANES))],
-        "visited": "visits" in record.tables,
-    }
-
-
-def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, np.ndarray]]:
-    """(name, lanes whose mean it is): the first one is shown first."""
-    count, best = record.num_lanes, best_lane(record)
-    everybody = np.arange(count)
-    if count == 1:
-        return [("the agent", everybody)]
-    chosen: list[tuple[str, np.ndarray]] = []
-    if len(record.points) > 1:
-        for rank, point in enumerate(order[: max(1, room - 4)]):
-            prefix = "best setting: " if rank == 0 else "mean of "
-            chosen.append((prefix + setting(record.points[point]), np.flatnonzero(record.lane_point == point)))
-    chosen += [(f"mean of all {count:,} agents", everybody), (f"best agent ({_lane_name(record, best)})", np.array([best]))]
-    lanes = score(record).lanes
-    if not np.isnan(lanes).all():
-        worst = int(np.nanargmin(lanes))
-        chosen.append((f"weakest agent ({_lane_name(record, worst)})", np.array([worst])))
-    spread = np.unique(np.linspace(0, count - 1, max(0, min(count, room - len(chosen)))).astype(int))
-    chosen += [(_lane_name(record, int(lane)), np.array([lane])) for lane in spread]
-    return chosen[: max(room, 1)]
-
-
-def _lane_name(record: RunRecord, lane: int) -> str:
-    point = record.points[record.lane_point[lane]]
-    return f"seed {record.lane_seed[lane]}" + (f", {setting(point)}" if len(record.points) > 1 else "")
-
-
-def _agent(record: RunRecord, name: str, lanes: np.ndarray) -> dict[str, Any]:
-    q = mean_over_lanes(record.tables["q"][lanes])
-    visits = record.tables["visits"][lanes].mean(axis=0) if "visits" in record.tables else None
-    if visits is not None and not is_bandit(record):
-        visits = visits.sum(axis=-1)
-    return {"name": name, "q": numbers(q), "greedy": _masks(q), "visits": None if visits is None else numbers(visits)}
-
-
-def _masks(q: np.ndarray) -> list[int]:
-    """For each state the greedy actions as bits; action 0 is bit 0. Actions beyond the 52nd have no bit."""
-    mask = greedy(q)[:, :52]
-    return (mask @ (2.0 ** np.arange(mask.shape[1]))).astype(np.int64).tolist()
-
-
-def _panel(panel: Any) -> dict[str, Any]:
-    return {
-        "title": panel.title,
-        "states": [list(row) for row in panel.states],
-        "labels": [list(label) for label in panel.labels],
-        "rowLabel": panel.row_label,
-        "columnLabel": panel.column_label,
-        "rowTicks": list(panel.row_ticks),
-        "columnTicks": list(panel.column_ticks),
-    }
-
-
 def _curve_names(record: RunRecord) -> list[str]:
     """The curve that shows the learning first, then what else was recorded; the reward only in the return's place."""
     first = primary_curve(record)
@@ -187,7 +78,9 @@ def _curve(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     ranks = {point: rank for rank, point in enumerate(order)}
     faint = range(record.num_lanes) if 1 < record.num_lanes <= MAX_LANES else ()
     lanes = [{"color": _color(ranks[int(record.lane_point[n])]), "values": numbers(data.lanes[:, n])} for n in faint]
-    return {"title": title, "unit": unit, "step": numbers(data.step), "series": series, "lanes": lanes}
+    log = wants_log_axis(name, data.lanes)
+    unit += " (logarithmic)" if log else ""
+    return {"title": title, "unit": unit, "log": log, "step": numbers(data.step), "series": series, "lanes": lanes}
 
 
 def _series_name(record: RunRecord) -> str:
@@ -239,7 +132,7 @@ def _player(record: RunRecord) -> dict[str, Any] | None:
     first = record.frames[0]
     known = "return" in record.evaluation or record.num_lanes == 1
     return {
-        "who": ("best agent, " if known and record.num_lanes > 1 else "") + _lane_name(record, record.best_lane),
+        "who": ("best agent, " if known and record.num_lanes > 1 else "") + lane_name(record, record.best_lane),
         "best": known,
         "width": first.width,
         "height": first.height,
@@ -272,22 +165,6 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
         ("Versions", record.facts.get("versions", {})),
         ("Device", record.facts.get("device", {})),
     ]
-    return [{"title": name, "rows": [list(row) for row in rows("", group) if row[0]]} for name, group in groups if group]
-
-
-def _rounded(value: float) -> float | int:
-    rounded = float(f"{value:.{DIGITS}g}")
-    return int(rounded) if rounded.is_integer() else rounded
-
-
-def _plain(value: Any) -> Any:
-    """Only what JSON knows: NumPy's numbers become Python's, NaN and infinities None, anything unknown its text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+    return [
+        {"title": name, "rows": [list(row) for row in rows("", group) if row[0]]} for name, group in groups if group
+    ]

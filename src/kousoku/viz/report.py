@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from ..core.record import RunRecord
 from . import headline, style
 from .curves import plot_returns
-from .payload import payload, to_json
+from .encode import to_json
+from .payload import payload
 from .summary import exact_values, is_bandit, primary_curve
 from .values import plot_error, plot_values, plot_visits
 
@@ -37,7 +38,7 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
     for name, plot in _pictures(record).items():
         plot(record).savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH)
     target = folder / "report.html"
-    target.write_text(report_html(record), encoding="utf-8")
+    target.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
     return target
 
 
@@ -57,7 +58,7 @@ def report_html(record: RunRecord) -> str:
 
 
 def policy(css: str, script: str) -> str:
-    """The content security policy that allows this one style sheet and this one script, and pictures within the file."""
+    """The content security policy that allows this one style sheet, this one script, and pictures in the file."""
     return (
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -78,7 +79,7 @@ def _pictures(record: RunRecord) -> dict[str, Callable[[RunRecord], Figure]]:
 
 
 def _asset(name: str) -> str:
-    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+    return files("kousoku.viz").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -16,7 +16,12 @@ TIE_TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Score:
-    """One number for each lane, by which lanes and settings are compared; `when` says at what time, if it is not plain."""
+    """One number for each lane, by which lanes and settings are compared.
+
+    Attributes:
+        name: what it is.
+        when: at what time of the training; empty for after it.
+    """
 
     name: str
     when: str
@@ -145,6 +150,12 @@ def primary_curve(record: RunRecord) -> str | None:
     if there[:2] == ["return", "length"] and _is_flat(record.curves["return"]):
         return "length"
     return next((name for name in there if name != "length"), None)
+
+
+def wants_log_axis(name: str, lanes: np.ndarray) -> bool:
+    """Whether a curve is drawn on a logarithmic axis: lengths of episodes that shrink by more than a factor of 20."""
+    known = lanes[np.isfinite(lanes)]
+    return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
 
 
 def with_error_curve(record: RunRecord) -> RunRecord:

@@ -86,7 +86,12 @@ def setting(point: Mapping[str, Any]) -> str:
         >>> setting({"learning_rate": 0.5, "epsilon": 0.1})
         'learning_rate 0.5, epsilon 0.1'
     """
-    return ", ".join(f"{name} {plain(value)}" for name, value in point.items())
+    return well_formed(", ".join(f"{name} {plain(value)}" for name, value in point.items()))
+
+
+def well_formed(text: str) -> str:
+    """The text with a question mark for every half of a surrogate pair, which no file and no font can take."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def plain(value: Any) -> str:

@@ -105,7 +105,7 @@ class GridWorld(Env):
     def _changes(self) -> bool:
         return len(self.layouts) > 1
 
-    def _phase(self, clock: Int[Array, ""] | None) -> Int[Array, ""] | None:
+    def _phase(self, clock: Int[Array | np.ndarray, ""] | None) -> Int[Array, ""] | None:
         if clock is None:
             return None
         return jnp.sum((clock >= jnp.asarray(self.change_at)).astype(jnp.int32))

@@ -36,12 +36,25 @@ function seriesClass(color) {
 
 function chartDomain(curve) {
   const shown = curve.series.filter((s) => s.color >= 0);
+  const means = extent(curve.series.flatMap((s) => s.mean));
+  if (curve.log) {
+    const lowest = extent(curve.lanes.flatMap((lane) => lane.values).concat(means ?? [1]))[0];
+    return [lowest, means?.[1] ?? 10, false];
+  }
   return robustExtent([...curve.series.flatMap((s) => s.mean), ...shown.flatMap((s) => [...(s.low ?? []), ...(s.high ?? [])]), ...curve.lanes.flatMap((lane) => lane.values)]);
 }
 
-function drawAxes(root, width, height, x, y, xs, domain) {
+// From values to pixels, upside down; a band that reaches below a logarithmic axis ends at its foot.
+function yScale(domain, height, log) {
+  const squash = log ? (v) => Math.log(Math.max(v, domain[0] / 2)) : (v) => v;
+  const [low, high] = domain.map(squash);
+  const pad = (high - low) * 0.04 || 0.5;
+  return (v) => CHART.top + ((high + pad - squash(v)) / (high - low + 2 * pad)) * (height - CHART.top - CHART.bottom);
+}
+
+function drawAxes(root, width, height, x, y, xs, domain, log) {
   const plotWidth = width - CHART.left - CHART.right;
-  for (const t of ticks(domain[0], domain[1], Math.max(3, Math.round(height / 55)))) {
+  for (const t of log ? logTicks(domain[0], domain[1]) : ticks(domain[0], domain[1], Math.max(3, Math.round(height / 55)))) {
     root.append(svg("line", { class: "grid", x1: CHART.left, x2: width - CHART.right, y1: y(t), y2: y(t) }), svg("text", { class: "ytick", x: CHART.left - 9, y: y(t) }, compact(t)));
   }
   const base = height - CHART.bottom;
@@ -53,12 +66,10 @@ function drawAxes(root, width, height, x, y, xs, domain) {
 
 function drawChart(curve, id, width, height) {
   const xs = curve.step, domain = chartDomain(curve), last = xs[xs.length - 1];
-  const pad = (domain[1] - domain[0]) * 0.04;
-  const [low, high] = [domain[0] - pad, domain[1] + pad];
   const x = (v) => CHART.left + (v / last) * (width - CHART.left - CHART.right);
-  const y = (v) => CHART.top + ((high - v) / (high - low)) * (height - CHART.top - CHART.bottom);
+  const y = yScale(domain, height, curve.log);
   const root = svg("svg", { class: `chart${curve.series.length > 1 ? " crowded" : ""}`, viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "application", "aria-label": `${curve.title} over steps; arrow keys move along the curve` });
-  drawAxes(root, width, height, x, y, xs, [low, high]);
+  drawAxes(root, width, height, x, y, xs, domain, curve.log);
   const clip = svg("clipPath", { id: `clip-${id}` }, svg("rect", { x: CHART.left, y: CHART.top - 4, width: width - CHART.left - CHART.right + 2, height: height - CHART.top - CHART.bottom + 5 }));
   const plot = svg("g", { "clip-path": `url(#clip-${id})` });
   for (const lane of curve.lanes) plot.append(svg("path", { class: `${seriesClass(lane.color)} lane`, d: linePath(xs, lane.values, x, y) }));

@@ -113,14 +113,15 @@ function segments(name, legend, choices, chosen, onChange) {
   return field;
 }
 
-// Call `draw(width)` now and whenever the node's width changes.
+// Call `draw(width)` whenever the node has a new width; in a frame of its own, since drawing changes the layout.
 function responsive(node, draw) {
   let last = 0;
-  new ResizeObserver(() => {
+  const look = () => {
     const width = Math.round(node.clientWidth);
     if (width > 0 && width !== last) {
       last = width;
       draw(width);
     }
-  }).observe(node);
+  };
+  new ResizeObserver(() => requestAnimationFrame(look)).observe(node);
 }

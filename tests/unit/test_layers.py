@@ -1,0 +1,40 @@
+"""Imports point down only; the code is formatted; no file or function grows out of hand."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+
+def run(*words: str) -> None:
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_imports_point_down_only():
+    run(str(pathlib.Path(sys.executable).parent / "lint-imports"))
+
+
+def test_style():
+    run(sys.executable, "-m", "ruff", "check", ".")
+    run(sys.executable, "-m", "ruff", "format", "--check", ".")
+
+
+@pytest.mark.full
+def test_types():
+    run(sys.executable, "-m", "pyright", "--pythonpath", sys.executable)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=[str(path.relative_to(ROOT / "src")) for path in SOURCES])
+def test_files_and_functions_stay_small(path):
+    text = path.read_text()
+    assert text.count("\n") <= 500
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            documentation = ast.get_docstring(node, clean=False) or ""
+            assert node.end_lineno - node.lineno - documentation.count("\n") <= 80, node.name

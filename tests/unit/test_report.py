@@ -1,0 +1,217 @@
+"""The report's file: complete, self-contained, safe against what a user may have typed, and small."""
+
+import base64
+import hashlib
+import json
+import re
+from html import escape
+
+import numpy as np
+import pytest
+import records
+
+from kousoku.core.scene import Scene, Text
+from kousoku.viz import report, style, tables, write_report
+from kousoku.viz.encode import numbers, to_json
+from kousoku.viz.payload import MAX_FRAMES, payload
+
+MEGABYTE = 1 << 20
+
+
+def data_of(page: str) -> dict:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(text)
+
+
+def without_text(page: str) -> str:
+    """The page's code, without what a user may have written: the title and the data."""
+    text = page.split('id="data">', 1)[1].split("</script>", 1)[0]
+    return re.sub(r"<title>[^<]*</title>", "", page.replace(text, ""))
+
+
+@pytest.fixture(scope="module", params=["grid", "bandit", "taxi", "hostile", "deep"])
+def page(request) -> str:
+    return report.report_html(records.ALL[request.param]())
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("name", "pictures"),
+        [
+            ("grid", {"values", "returns", "visits", "error"}),
+            ("bandit", {"values", "returns", "visits"}),
+            ("bare", {"values"}),
+            ("deep", {"returns"}),
+        ],
+    )
+    def test_pictures_as_far_as_there_is_data(self, name, pictures, tmp_path):
+        path = write_report(records.ALL[name](), tmp_path / "new" / "folder")
+        assert path == tmp_path / "new" / "folder" / "report.html"
+        assert {p.stem for p in path.parent.glob("*.png")} == pictures
+        assert all(p.read_bytes().startswith(b"\x89PNG") for p in path.parent.glob("*.png"))
+        assert {p.suffix for p in path.parent.iterdir()} == {".png", ".html"}
+
+    def test_can_be_written_again(self, tmp_path):
+        first = write_report(records.single(), str(tmp_path)).read_bytes()
+        assert write_report(records.single(), tmp_path).read_bytes() == first
+
+
+class TestSelfContained:
+    def test_no_address_but_the_names_of_svg(self, page):
+        code = without_text(page)
+        assert set(re.findall(r"\w+://[^\"'\s]*", code)) == {"http://www.w3.org/2000/svg"}
+        assert not re.search(
+            r"@import|<link|<iframe|<object|<embed|\bsrc\s*=|\bhref\s*=|\bfetch\(|XMLHttp|import\(", code
+        )
+        assert set(re.findall(r"url\([^)]*\)", code)) == {"url(#clip-${id})"}
+
+    def test_nothing_inline_that_the_policy_would_refuse(self, page):
+        code = without_text(page)
+        assert not re.search(r"<[^>]*\sstyle=|<[^>]*\son\w+=", code)
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|new Function|DOMParser", code
+        )
+
+    def test_policy_names_exactly_the_style_and_the_script_of_the_page(self, page):
+        (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+        (css,), (script,) = (re.findall(f"<{tag}>(.*?)</{tag}>", page, re.S) for tag in ("style", "script"))
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)]
+        rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["style-src"] == f"'sha256-{digests[0]}'"
+        assert rules["script-src"] == f"'sha256-{digests[1]}'"
+        assert rules["img-src"] == "data:"
+        assert "unsafe" not in policy
+
+    def test_no_placeholder_is_left(self, page):
+        assert "{{" not in without_text(page)
+
+    def test_there_is_no_line_that_ends_the_script_early(self, page):
+        assert page.count("</script>") == 2
+        assert page.count("<script") == 2
+
+
+class TestEscaping:
+    def test_json_cannot_leave_its_element(self):
+        text = to_json({"a": "</script><!--&\u2028\u2029", records.HOSTILE[0]: records.HOSTILE})
+        assert not set(text) & set("<>&\u2028\u2029")
+        assert json.loads(text) == {"a": "</script><!--&\u2028\u2029", records.HOSTILE[0]: list(records.HOSTILE)}
+
+    def test_what_json_does_not_know(self):
+        value = {"nan": np.float32("nan"), "inf": [float("inf"), np.int64(3)], 5: (True, None), "path": {1, 1}}
+        assert json.loads(to_json(value)) == {"nan": None, "inf": [None, 3], "5": [True, None], "path": "{1}"}
+
+    def test_numbers_have_five_digits(self):
+        found = numbers(np.array([1.0, 1 / 3, 123456.7, -2.5e-9, np.nan, np.inf, 0.0]))
+        assert found == [1, 0.33333, 123460, -2.5e-9, None, None, 0]
+        assert to_json(found) == "[1,0.33333,123460,-2.5e-09,null,null,0]"
+
+    def test_hostile_names_stay_text(self):
+        page = report.report_html(records.hostile())
+        assert f"<title>{escape(records.HOSTILE[2])} on {escape(records.HOSTILE[0])}</title>" in page
+        for text in records.HOSTILE:
+            assert text not in page
+        data = data_of(page)
+        assert data["tables"]["panels"][0]["title"] == records.HOSTILE[0]
+        assert [0, 1, records.HOSTILE[2]] in data["tables"]["panels"][0]["labels"]
+        assert records.HOSTILE[0] in data["sweep"]["names"]
+
+    def test_text_that_is_no_unicode(self, tmp_path):
+        record = records.single()
+        config = record.config | {"env": {"id": "half a pair \ud800"}, "command": "x \udfff"}
+        page = write_report(records.replaced(record, config=config), tmp_path).read_text(encoding="utf-8")
+        assert data_of(page)["command"] == "x \udfff"
+
+    def test_nan_and_infinity_survive(self):
+        data = data_of(report.report_html(records.interrupted()))
+        assert data["finished"] is False
+        agents = {agent["name"]: agent for agent in data["tables"]["agents"]}
+        assert agents["seed 2"]["q"] == [None] * 256
+        assert agents["seed 1"]["q"][20:24] == [None, None, None, 0]
+        assert data["curves"][0]["title"] == "Reward"
+
+
+class TestContent:
+    def test_greedy_bits_hold_every_tie(self):
+        record = records.single()
+        q = record.tables["q"].copy()
+        q[0, 4] = [1.0, 1.0, 0.0, 1.0]
+        q[0, 8] = 0.0
+        agent = payload(records.replaced(record, tables=record.tables | {"q": q}))["tables"]["agents"][0]
+        assert agent["greedy"][4] == 0b1011
+        assert agent["greedy"][8] == 0b1111
+
+    def test_mean_of_the_agents_comes_first(self):
+        record = records.grid()
+        first, second, *_ = payload(record)["tables"]["agents"]
+        assert first["name"] == "mean of all 30 agents"
+        np.testing.assert_allclose(first["q"], record.tables["q"].mean(axis=0).reshape(-1), rtol=1e-4)
+        np.testing.assert_allclose(first["visits"], record.tables["visits"].sum(-1).mean(axis=0), rtol=1e-4)
+        assert second["name"] == f"best agent (seed {record.best_lane})"
+        np.testing.assert_allclose(second["q"], record.tables["q"][record.best_lane].reshape(-1), rtol=1e-4)
+
+    def test_a_sweep_shows_every_setting_best_first(self):
+        record = records.sweep()
+        data = payload(record)
+        scores = [row["score"][0] for row in data["sweep"]["rows"]]
+        assert scores == sorted(scores, reverse=True)
+        assert data["sweep"]["names"] == ["learning_rate", "epsilon"]
+        assert len(data["sweep"]["rows"]) == len(data["curves"][0]["series"]) == 6
+        names = [agent["name"] for agent in data["tables"]["agents"]]
+        assert names[0] == "best setting: learning_rate 0.5, epsilon 0.3"
+        assert names[1:6] == ["mean of " + series["name"] for series in data["curves"][0]["series"]][1:]
+
+    def test_more_settings_than_colours_are_grey(self):
+        points = tuple({"epsilon": i / 100} for i in range(60))
+        series = payload(records.make(records.grid_env(), lanes=2, points=points))["curves"][0]["series"]
+        assert [s["color"] for s in series] == [*range(len(style.SERIES["light"])), *[-1] * 40]
+
+    def test_frames_share_their_background(self):
+        record = records.grid()
+        player = payload(record)["player"]
+        assert len(player["backgrounds"]) == 1
+        assert len(player["frames"]) == len(record.frames)
+        assert player["frames"][0]["shapes"] == [["c", "#e4572e", 7.5, 7.5, 0.3]]
+
+    def test_a_long_episode_is_cut(self):
+        scenes = tuple(Scene(1.0, 1.0, (), (Text(0.5, 0.5, str(i), 0.5, "black"),)) for i in range(MAX_FRAMES + 7))
+        player = payload(records.replaced(records.single(), frames=scenes))["player"]
+        assert (len(player["frames"]), player["left"]) == (MAX_FRAMES, 7)
+
+    def test_the_command_is_given_as_it_is(self):
+        record = records.grid()
+        assert payload(record)["command"] == record.config["command"]
+
+    def test_configuration_is_flat_and_complete(self):
+        groups = {group["title"]: dict(group["rows"]) for group in payload(records.grid())["config"]}
+        assert groups["Agent"]["exploration.epsilon"] == "0.1"
+        assert groups["Run"]["steps"] == "20,000"
+        assert groups["Versions"]["jax"] == "0.10.2"
+        assert list(groups) == ["Agent", "Environment", "Run", "Versions", "Device"]
+
+
+class TestSize:
+    def test_of_4096_agents(self):
+        record = records.make(records.grid_env(), lanes=4096, reports=1000)
+        page = report.report_html(record)
+        data = data_of(page)
+        assert len(page.encode()) < 2 * MEGABYTE
+        assert len(data["tables"]["agents"]) == tables.MAX_AGENTS
+        names = [agent["name"] for agent in data["tables"]["agents"]]
+        worst = int(np.argmin(record.evaluation["return"].mean(axis=1)))
+        assert names[1:3] == [f"best agent (seed {record.best_lane})", f"weakest agent (seed {worst})"]
+        assert {"seed 0", "seed 4095"} <= set(names)
+        assert data["curves"][0]["lanes"] == []
+
+    def test_of_a_large_maze(self):
+        assert len(report.report_html(records.large_maze(lanes=60)).encode()) < 4 * MEGABYTE
+
+    def test_of_many_settings(self):
+        points = tuple({"learning_rate": 0.01 * i} for i in range(512))
+        assert len(report.report_html(records.make(records.grid_env(), lanes=2, points=points)).encode()) < 3 * MEGABYTE
+
+    def test_a_table_that_is_too_large_is_said_to_be(self):
+        record = records.single()
+        q = np.zeros((1, 70_000, 4), np.float32)
+        record = records.replaced(record, tables={"q": q}, panels=())
+        assert "70,000 states with 4 actions" in payload(record)["tables"]["tooLarge"]

@@ -1,0 +1,92 @@
+"""Schedules: against optax and by hand, written as text, and refused where they make no sense."""
+
+import math
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from kousoku.core.errors import ConfigError
+from kousoku.ops.schedules import Exponential, Harmonic, Linear, check_schedule, parse_schedule, value_at
+
+COUNTS = [0, 1, 7, 50, 99, 100, 101, 1000, 2**24 + 1]
+
+
+def at(schedule, counts=tuple(COUNTS)):
+    return np.array([float(schedule(jnp.int32(n))) for n in counts])
+
+
+def test_linear_is_optax():
+    np.testing.assert_allclose(at(Linear(1.0, 0.2, 100)), at(optax.linear_schedule(1.0, 0.2, 100)), rtol=1e-6)
+    np.testing.assert_allclose(at(Linear(1.0, 0.2, 100), (0, 50, 100, 500)), [1.0, 0.6, 0.2, 0.2], rtol=1e-6)
+
+
+def test_exponential_is_optax():
+    ours, theirs = Exponential(0.5, 0.1, 100, end=0.01), optax.exponential_decay(0.5, 100, 0.1, end_value=0.01)
+    np.testing.assert_allclose(at(ours), at(theirs), rtol=1e-5)
+    np.testing.assert_allclose(at(Exponential(0.5, 0.01, 100), (0, 50, 100)), [0.5, 0.05, 0.005], rtol=1e-5)
+
+
+def test_harmonic_by_hand():
+    np.testing.assert_allclose(at(Harmonic(0.5, 10), (0, 10, 30)), [0.5, 0.25, 0.125], rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.5, jnp.float32(0.5), Linear(0.5, 0.1, 9), optax.constant_schedule(0.5), lambda n: 0.5])
+def test_a_value_is_a_strong_float32(value):
+    number = value_at(value, jnp.int32(0))
+    assert number.shape == ()
+    assert number.dtype == jnp.float32
+    assert not number.weak_type
+    assert float(number) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("0.25", 0.25),
+        ("1e-3", 1e-3),
+        ("linear:1.0:0.05:10_000", Linear(1.0, 0.05, 10_000)),
+        ("linear:1:0:1e4", Linear(1.0, 0.0, 10_000)),
+        ("exponential:0.5:0.1:100", Exponential(0.5, 0.1, 100)),
+        ("harmonic:1:50", Harmonic(1.0, 50)),
+    ],
+)
+def test_text_is_parsed(text, meant):
+    parsed = parse_schedule("learning_rate", text)
+    assert type(parsed) is type(meant)
+    if callable(meant):
+        np.testing.assert_array_equal(at(parsed), at(meant))
+    else:
+        assert parsed == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "fast", "cosine:1:0:10", "linear", "linear:1:0", "linear:1:0:10:4", "linear:a:0:10", "linear:1:0:0",
+        "linear:1:0:-5", "linear:1:0:1.5", "linear:1:0:inf", "linear:1:0:nan", "linear:nan:0:10", "harmonic:-1:10",
+        "harmonic:1:1e400", "exponential:1:2:10", "exponential:1:0:10", "exponential:1:0.5:10:0.01",
+    ],
+)  # fmt: skip
+def test_bad_text_is_refused(text):
+    with pytest.raises(ConfigError):
+        parse_schedule("learning_rate", text)
+
+
+@pytest.mark.parametrize(
+    "value", [-1.0, 0.0, 1.5, math.nan, math.inf, "0.1", None, True, Linear(1.0, 0.0, 5), Linear(2.0, 0.5, 5),
+              Exponential(2.0, 0.5, 5), Exponential(0.5, 0.5, 5, end=2.0), Harmonic(3.0, 5)],
+)  # fmt: skip
+def test_values_outside_the_interval_are_refused(value):
+    with pytest.raises(ConfigError, match="^learning_rate"):
+        check_schedule("learning_rate", value, low=0, high=1, open_low=True)
+
+
+@pytest.mark.parametrize("value", [0.1, 1, 1.0, Linear(1.0, 0.1, 5), Exponential(0.5, 0.1, 5), Harmonic(1.0, 5)])
+def test_good_values_pass(value):
+    check_schedule("learning_rate", value, low=0, high=1, open_low=True)
+
+
+def test_an_array_passes_since_its_value_may_be_unknown():
+    check_schedule("learning_rate", jnp.float32(7.0), low=0, high=1)
