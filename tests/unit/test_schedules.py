@@ -32,7 +32,9 @@ def test_harmonic_by_hand():
     np.testing.assert_allclose(at(Harmonic(0.5, 10), (0, 10, 30)), [0.5, 0.25, 0.125], rtol=1e-6)
 
 
-@pytest.mark.parametrize("value", [0.5, jnp.float32(0.5), Linear(0.5, 0.1, 9), optax.constant_schedule(0.5), lambda n: 0.5])
+@pytest.mark.parametrize(
+    "value", [0.5, jnp.float32(0.5), Linear(0.5, 0.1, 9), optax.constant_schedule(0.5), lambda n: 0.5]
+)
 def test_a_value_is_a_strong_float32(value):
     number = value_at(value, jnp.int32(0))
     assert number.shape == ()

@@ -70,7 +70,7 @@ def softmax(key: PRNGKeyArray, q: ActionValues, temperature: Float[Array, ""] | 
     References:
         Sutton and Barto (2nd ed.), equation 2.11.
     """
-    return jax.random.categorical(key, q / temperature).astype(jnp.int32)
+    return jax.random.categorical(key, softmax_logits(q, temperature)).astype(jnp.int32)
 
 
 def upper_confidence_values(q: ActionValues, counts: Int[Array, " A"], c: Float[Array, ""] | float) -> ActionValues:
@@ -111,4 +111,9 @@ def epsilon_greedy_probabilities(q: ActionValues, epsilon: Float[Array, ""] | fl
 
 def softmax_probabilities(q: ActionValues, temperature: Float[Array, ""] | float) -> Float[Array, " A"]:
     """pi(a) = exp(q(a)/T) / sum_b exp(q(b)/T), finite for any finite q."""
-    return jax.nn.softmax(q / temperature)
+    return jax.nn.softmax(softmax_logits(q, temperature))
+
+
+def softmax_logits(q: ActionValues, temperature: Float[Array, ""] | float) -> ActionValues:
+    """(q(a) - max_b q(b)) / T: the same policy as q / T, but neither overflow nor rounding at the best action."""
+    return (q - jnp.max(q)) / temperature

@@ -6,6 +6,7 @@ values, so that they can be written in a configuration file and typed in a shell
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -93,6 +94,11 @@ class Harmonic(Schedule):
 
 
 SCHEDULES: dict[str, type[Schedule]] = {"linear": Linear, "exponential": Exponential, "harmonic": Harmonic}
+FORMS = {
+    "linear": "linear:START:END:STEPS",
+    "exponential": "exponential:START:RATE:STEPS",
+    "harmonic": "harmonic:START:STEPS",
+}
 
 
 def parse_schedule(field: str, text: str) -> float | Schedule:
@@ -102,23 +108,26 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
         ConfigError: for anything else.
     """
     name, *parts = text.split(":")
-    usage = "use a number or one of linear:START:END:STEPS, exponential:START:RATE:STEPS, harmonic:START:STEPS"
     try:
+        numbers = [float(part) for part in parts]
         if not parts:
             return float(name)
-        return SCHEDULES[name](*(float(p) if i < len(parts) - 1 else int(float(p)) for i, p in enumerate(parts)))
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError(field, text, usage) from None
+    except ValueError:
+        numbers = []
+    if name not in FORMS or len(numbers) != FORMS[name].count(":"):
+        raise ConfigError(field, text, f"use a number or one of {', '.join(FORMS.values())}")
+    *values, steps = numbers
+    return SCHEDULES[name](*values, check_count(f"{field}: steps", steps))
 
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:
-    """`check_number` for a number; a schedule is checked at its first count and as far as it is known."""
+    """`check_number` for a number; a schedule of this module is checked at its ends, any other function is not."""
     if isinstance(value, Linear):
         check_number(f"{field}.start", value.start, **bounds)
         check_number(f"{field}.end", value.end, **bounds)
     elif isinstance(value, (Exponential, Harmonic)):
         check_number(f"{field}.start", value.start, **bounds)
+        if isinstance(value, Exponential):
+            check_number(f"{field}.end", value.end, high=bounds.get("high", math.inf))
     elif not callable(value):
         check_number(field, value, **bounds)
