@@ -74,7 +74,8 @@ def chain(target: np.ndarray, reward: np.ndarray, time_limit: int | None = None,
 def exact_q(model: TabularModel, discount: float, epsilon: float = 0.0) -> np.ndarray:
     """Q of the best policy that explores with probability epsilon, in float64, by iterating to a standstill.
 
-    q(s, a) = sum_k p_k [r_k + gamma (1 - terminated_k) v(s_k)],  v(s) = (1 - epsilon) max_a q(s, a) + epsilon mean_a q(s, a)
+    q(s, a) = sum_k p_k [r_k + gamma (1 - terminated_k) v(s_k)],
+    v(s) = (1 - epsilon) max_a q(s, a) + epsilon mean_a q(s, a)
     """
     p, r = np.asarray(model.probability, np.float64), np.asarray(model.reward, np.float64)
     goes_on = discount * (1.0 - np.asarray(model.terminated, np.float64))

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh import in_a_new_process
 
 import kousoku as ks
 from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete, Timestep
-from fresh import in_a_new_process
 from kousoku.core import contract
 from kousoku.core.env import Finite
 
@@ -164,7 +164,7 @@ def test_a_reward_that_is_nan_later_on_is_found():
 
 @pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5"])
 def test_a_time_limit_is_none_or_a_count(limit):
-    with pytest.raises(ContractError, match="time_limit is .*: use None or a whole number of at least 1"):
+    with pytest.raises(ContractError, match=r"time_limit is .*: use None or a whole number of at least 1"):
         ks.check_env(Corridor(time_limit=limit))
     ks.check_env(Corridor(time_limit=5), steps=10)
 

@@ -1,6 +1,6 @@
 """The 10-armed testbed: what Sutton and Barto's chapter 2 finds, on the same bandits for each curve."""
 
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -15,20 +15,25 @@ from kousoku.agents.bandit.ucb import BanditUCB
 from kousoku.envs.bandits.bandit import bandit
 from kousoku.training.interaction import lane_key
 
-LANES, STEPS = 150, 1000
 
-
-def curves(agent, env, steps: int = STEPS, lanes: int = LANES) -> dict[str, np.ndarray]:
-    """Rewards, share of optimal actions and regret, [T], each a mean over the lanes; "late" has one entry a lane."""
+@partial(jax.jit, static_argnames=("lanes", "steps"))
+def traces(agent, env, lanes: int, steps: int):
+    """Rewards, optimal actions and regrets, [N, T]; one program for all agents and bandits of one structure."""
 
     def lane(seed):
         _, transitions, _ = run(agent, env, lane_key(seed), steps)
         return transitions.reward, transitions.info.optimal, transitions.info.regret
 
-    reward, optimal, regret = jax.jit(jax.vmap(lane))(jnp.arange(lanes, dtype=jnp.int32))
-    late = np.asarray(optimal[:, -steps // 5 :]).mean(axis=1)
-    means = {"reward": reward, "optimal": optimal, "regret": regret}
-    return {"late": late, **{name: np.asarray(x).mean(axis=0) for name, x in means.items()}}
+    return jax.vmap(lane)(jnp.arange(lanes, dtype=jnp.int32))
+
+
+def curves(agent, env, lanes: int = 400, steps: int = 1000) -> dict[str, np.ndarray]:
+    """Reward, share of optimal actions and regret, [T], means over the lanes; "late" is the share of optimal actions
+    among the last fifth, of each lane.
+    """
+    reward, optimal, regret = (np.asarray(x) for x in traces(agent, env, lanes, steps))
+    late = optimal[:, -steps // 5 :].mean(axis=1)
+    return {"reward": reward.mean(axis=0), "optimal": optimal.mean(axis=0), "regret": regret.mean(axis=0), "late": late}
 
 
 def assert_higher(a: np.ndarray, b: np.ndarray) -> None:
@@ -48,14 +53,14 @@ def test_figure_2_2_epsilon_greedy():
     greedy, careful = (curves(BanditEpsilonGreedy(epsilon=epsilon), bandit()) for epsilon in (0.0, 0.01))
     assert_higher(plain()["late"], careful["late"])
     assert_higher(careful["late"], greedy["late"])
-    assert plain()["late"].mean() == pytest.approx(0.78, abs=0.06)
-    assert greedy["late"].mean() == pytest.approx(0.36, abs=0.06)
+    assert plain()["late"].mean() == pytest.approx(0.78, abs=0.05)
+    assert greedy["late"].mean() == pytest.approx(0.36, abs=0.05)
 
 
 def test_figure_2_3_optimistic_initial_values():
     """Worse at first, because it explores more; better in the end, because it stops."""
-    optimistic = curves(BanditEpsilonGreedy(epsilon=0.0, initial_value=5.0, step_size=0.1), bandit(), lanes=400)
-    realistic = curves(BanditEpsilonGreedy(epsilon=0.1, step_size=0.1), bandit(), lanes=400)
+    optimistic = curves(BanditEpsilonGreedy(epsilon=0.0, initial_value=5.0, step_size=0.1), bandit())
+    realistic = curves(BanditEpsilonGreedy(epsilon=0.1, step_size=0.1), bandit())
     assert_higher(optimistic["late"], realistic["late"])
     assert realistic["reward"][2:10].mean() > optimistic["reward"][2:10].mean() + 0.2
 
@@ -86,13 +91,15 @@ def test_exercise_2_5_drifting_arms():
     assert_higher(constant["late"], averages["late"])
 
 
-@pytest.mark.parametrize("model", ["normal", "bernoulli"])
-def test_thompson_sampling_regrets_least(model):
-    """Less regret than epsilon-greedy and than UCB, and ever less of it."""
-    env = bandit(reward=model)
-    c = 2.0 if model == "normal" else 1.0
-    agents = (BanditThompson(model=model), BanditUCB(c=c), BanditEpsilonGreedy())
-    thompson, ucb, greedy = (curves(agent, env, steps=400, lanes=100) for agent in agents)
-    totals = [found["regret"].sum() for found in (thompson, ucb, greedy)]
-    assert totals[0] < 0.9 * min(totals[1:])
+def test_thompson_sampling_regrets_less_than_epsilon_greedy_and_ucb():
+    thompson, ucb = curves(BanditThompson(), bandit()), curves(BanditUCB(c=2.0), bandit())
+    assert thompson["regret"].sum() < 0.7 * min(ucb["regret"].sum(), plain()["regret"].sum())
+    assert thompson["regret"][-100:].mean() < 0.1 * thompson["regret"][:20].mean()
+
+
+def test_thompson_sampling_of_bernoulli_arms():
+    env = bandit(reward="bernoulli")
+    thompson = curves(BanditThompson(model="bernoulli"), env, lanes=100, steps=500)
+    greedy = curves(BanditEpsilonGreedy(), env, lanes=100, steps=500)
+    assert thompson["regret"].sum() < 0.7 * greedy["regret"].sum()
     assert thompson["regret"][-100:].mean() < 0.2 * thompson["regret"][:20].mean()

@@ -144,8 +144,8 @@ def test_curiosity_finds_a_shortcut():
     after = ["......G", ".......", ".#####.", ".......", "...S..."]
     env = gridworld([before, after], change_at=[1000])
     options = {"planning_steps": 10, "learning_rate": 1.0, "discount": 0.95, "exploration": EpsilonGreedy(0.1)}
-    plain = [greedy_steps(q, env) for q in learned_q(DynaQ(**options), env, 3500, seeds=16)]
-    curious = [greedy_steps(q, env) for q in learned_q(DynaQPlus(kappa=1e-3, **options), env, 3500, seeds=16)]
+    plain = [greedy_steps(q, env) for q in learned_q(DynaQ(**options), env, 4000, seeds=16)]
+    curious = [greedy_steps(q, env) for q in learned_q(DynaQPlus(kappa=1e-3, **options), env, 4000, seeds=16)]
     assert set(plain) == {7, 13}
     assert plain.count(7) <= 6
     assert curious.count(7) >= 15

@@ -21,15 +21,17 @@ DISCOUNT = 0.9
 
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
-@pytest.mark.parametrize("time_limit", [1, 5, 50])
+@pytest.mark.parametrize("time_limit", [1, 5, pytest.param(50, marks=pytest.mark.full)])
 def test_probes(agent_id, time_limit):
     """Nothing in the probes is random but the start, and no choice matters later: every agent's values settle exactly.
 
-    However soon the clock ends the episodes: what follows a truncated step is worth what it is worth. The slowest probe
+    All values begin at 3, the terminal state's too, where they stay: nothing of them may come back. However soon the clock ends the episodes: what follows a truncated step is worth what it is worth. The slowest probe
     is the time limit's own, reward 1 for ever: an error shrinks by 1 - 0.3 (1 - 0.9) at an update, so 10 falls below
     1e-3 in some 300 updates of each of the 4 pairs.
     """
-    agent = AGENTS.make(agent_id, learning_rate=0.3, discount=DISCOUNT, exploration=EpsilonGreedy(0.5))
+    agent = AGENTS.make(
+        agent_id, learning_rate=0.3, discount=DISCOUNT, exploration=EpsilonGreedy(0.5), initial_value=3.0
+    )
     tests = probes(DISCOUNT, time_limit)
     q = learned_q_everywhere(agent, [probe.env for probe in tests], steps=4000, seeds=5)
     for probe, learned in zip(tests, q, strict=True):
@@ -60,7 +62,7 @@ def test_off_policy_agents_reach_the_optimal_values(agent_id):
 
     Why not closer: values lie in [-0.5, 1], a slip spreads one step's target by about 0.2, and with a learning rate
     that ends at 0.005 an average still holds some 400 targets: an agent's noise is about 0.2 sqrt(0.005 / 2) = 0.01 at
-    a pair, 5 times that at the noisiest of 19 x 4 pairs of 3 grids and 16 agents, a quarter of that for the mean of 16.
+    a pair, 5 times that at the noisiest of 19 x 4 pairs of 2 grids and 16 agents, a quarter of that for the mean of 16.
     """
     exploration, options = OFF_POLICY[agent_id]
     agent = AGENTS.make(agent_id, learning_rate=RATE, discount=DISCOUNT, exploration=exploration, **options)
@@ -100,8 +102,8 @@ def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
 
 
 def errors_on_random_grids(agent, epsilon, of_states=False):
-    """For each grid, [seeds, visited states, actions] of learned minus exact values, or of their maxima over actions."""
-    grids = [random_grid(seed) for seed in range(3)]
+    """For each grid, [seeds, visited states, actions] of learned minus exact values, or of their best actions' values."""
+    grids = [random_grid(seed) for seed in range(2)]
     learned = learned_q_everywhere(agent, with_one_structure(grids), STEPS, seeds=16)
     for grid, q in zip(grids, learned, strict=True):
         states = visited_states(grid.model())

@@ -32,6 +32,9 @@ def counts(actions, n):
     return np.bincount(np.asarray(actions), minlength=n)
 
 
+draw_softmax = jax.jit(jax.vmap(ops.softmax, in_axes=(0, None, None)))
+
+
 def independent(x, y):
     """The p-value of the chi-square test that two draws know nothing of each other."""
     table = np.zeros((int(np.max(x)) + 1, int(np.max(y)) + 1))
@@ -46,7 +49,7 @@ def test_uniform_index_is_the_floor_of_the_exact_product(word, n):
 
 @given(st.integers(2, 2**16 - 1), st.data())
 def test_no_index_has_two_words_more_than_another(n, data):
-    """Index k holds the words from ceil(k 2^32 / n) to before ceil((k + 1) 2^32 / n): 2^32 / n of them, give or take 1."""
+    """Index k holds the words from ceil(k 2^32 / n) to before ceil((k + 1) 2^32 / n): 2^32 / n, give or take one."""
     k = data.draw(st.integers(1, n - 1))
     first = -(-k * 2**32 // n)
     index = jax.vmap(ops.uniform_index, in_axes=(0, None))(jnp.array([first - 1, first], jnp.uint32), n)
@@ -65,7 +68,7 @@ def test_pick_hits_the_mask(mask, word):
     assert mask[int(ops.pick(jnp.array(mask), jnp.uint32(word)))]
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 7])
+@pytest.mark.parametrize("n", [3, 4])
 def test_ties_are_broken_evenly(n):
     """A zero table favours no action: greedy, epsilon-greedy at any epsilon, and UCB at the start."""
     zero = jnp.zeros(n)
@@ -141,7 +144,7 @@ def test_softmax_is_finite_for_finite_values(q, temperature):
     pi = np.asarray(ops.softmax_probabilities(q, temperature), np.float64)
     assert np.isfinite(pi).all()
     assert pi.sum() == pytest.approx(1.0, abs=1e-6)
-    actions = jax.jit(jax.vmap(lambda key: ops.softmax(key, q, temperature)))(keys(4, 2000))
+    actions = draw_softmax(keys(4, 2000), q, temperature)
     np.testing.assert_allclose(counts(actions, 2) / 2000, pi, atol=0.05)
 
 

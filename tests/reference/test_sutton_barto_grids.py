@@ -1,7 +1,7 @@
 """The named grids against the numbers that the literature gives for them.
 
 References:
-    Sutton and Barto, Reinforcement Learning (2nd ed.): examples 3.5, 3.8, 6.5, 6.6, 8.1, exercise 6.9, figures 8.4, 8.5.
+    Sutton and Barto (2nd ed.): examples 3.5, 3.8, 6.5, 6.6, 8.1, exercise 6.9, figures 8.4, 8.5.
     Sutton, Precup and Singh, Between MDPs and semi-MDPs, Artificial Intelligence 112 (1999), section 3.
 """
 

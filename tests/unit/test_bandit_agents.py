@@ -1,6 +1,7 @@
 """Bandit agents, pull by pull, against numbers worked out by hand."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -38,17 +39,26 @@ def pulled(arm: int, reward: float) -> Transition:
     return Transition(zero, jnp.int32(arm), jnp.float32(reward), no, no, zero)
 
 
+@jax.jit
+def update(agent, state, transition):
+    """One program for all agents of one structure."""
+    return agent.update(state, transition, KEY)
+
+
+@partial(jax.jit, static_argnames="greedy")
+def act(agent, state, keys, greedy):
+    return jax.vmap(lambda key: agent.act(state, jnp.int32(0), key, greedy=greedy)[0])(keys)
+
+
 def after(agent, pulls):
     state = agent.init(SPEC, KEY)
-    update = jax.jit(agent.update)
     for arm, reward in pulls:
-        state, _ = update(state, pulled(arm, reward), KEY)
+        state, _ = update(agent, state, pulled(arm, reward))
     return state
 
 
-def actions(agent, state, count=4000, **options):
-    keys = jax.random.split(KEY, count)
-    return np.asarray(jax.jit(jax.vmap(lambda key: agent.act(state, jnp.int32(0), key, **options)[0]))(keys))
+def actions(agent, state, greedy=False):
+    return np.asarray(act(agent, state, jax.random.split(KEY, 4000), greedy))
 
 
 def frequencies(agent, state, **options):
@@ -198,14 +208,14 @@ def test_one_program_for_all_updates(agent):
     compilations = []
 
     @jax.jit
-    def update(agent, state, transition, key):
+    def counted(agent, state, transition, key):
         compilations.append(1)
         return agent.update(state, transition, key)
 
     state = agent.init(SPEC, KEY)
     before = jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), state)
     for i in range(10):
-        state, metrics = update(agent, state, pulled(i % 3, 0.1 * i), jax.random.key(i))
+        state, metrics = counted(agent, state, pulled(i % 3, 0.1 * i), jax.random.key(i))
     assert len(compilations) == 1
     assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), state) == before
     assert not any(leaf.weak_type for leaf in jax.tree.leaves((state, metrics)))

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from fresh import refusals
 
 import kousoku as ks
-from fresh import refusals
 
 OK = "S.G"
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from fresh import refusals
 
 import kousoku as ks
-from fresh import refusals
 from kousoku.envs.gridworld.maze import maze_map
 
 SIZES = [(3, 5), (5, 3), (7, 7), (5, 21), (21, 21), (41, 31)]

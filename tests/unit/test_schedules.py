@@ -81,7 +81,7 @@ def test_bad_text_is_refused(text):
               Exponential(2.0, 0.5, 5), Exponential(0.5, 0.5, 5, end=2.0), Harmonic(3.0, 5)],
 )  # fmt: skip
 def test_values_outside_the_interval_are_refused(value):
-    with pytest.raises(ConfigError, match="^learning_rate"):
+    with pytest.raises(ConfigError, match=r"^learning_rate"):
         check_schedule("learning_rate", value, low=0, high=1, open_low=True)
 
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from loops import QUICK, learned_q, learned_q_everywhere
+from loops import learned_q
 from probes import chain
 from scipy import stats
 
@@ -186,12 +186,13 @@ def test_monte_carlo_by_hand():
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_nothing_is_added_after_a_terminal_step(agent_id):
-    """Q(s, a) is the reward of the step that ends, though the state that it leads to seems to be worth 100."""
-    agent = AGENTS.make(agent_id, learning_rate=1.0, initial_value=100.0, exploration=EpsilonGreedy(1.0))
-    ends = (1, 0)  # a state of its own, and the very state that the next episode begins in
-    envs = [chain(np.full((1, 2), end), np.array([[5.0, -5.0]]), ends=end) for end in ends]
-    for q in learned_q_everywhere(agent, envs, steps=100):
-        np.testing.assert_array_equal(q[0, 0], [5.0, -5.0])
+    """Q(s, a) is the reward of the step that ends, though the state it leads to (another or itself) seems worth 100."""
+    agent = AGENTS.make(agent_id, learning_rate=1.0, initial_value=100.0)
+    state = agent.init(SPEC, jax.random.key(0))
+    for seed in range(12):  # double Q-learning has two tables to fill
+        both = move(0, 0, 5.0, 2, terminated=True), move(0, 1, -5.0, 0, terminated=True, truncated=seed % 2 == 1)
+        state, _ = learn(agent, state, *both, seed=2 * seed)
+    np.testing.assert_array_equal(agent.q_values(state), [[5.0, -5.0], [100.0, 100.0], [100.0, 100.0]])
 
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
@@ -248,18 +249,18 @@ def test_the_state_keeps_its_structure(agent_id, exploration):
 def test_ten_updates_are_compiled_once_and_count_ten_visits(agent_id):
     agent, traced = AGENTS.make(agent_id, exploration=UCB()), []
 
-    def step(learner, key):
+    @jax.jit
+    def step(state, batch, key):
         traced.append(1)
-        return interact(agent, LOOP, learner, key)[0]
+        return agent.update(state, batch, key)[0]
 
-    learner = jax.jit(lambda key: start(agent, LOOP, key, Record()), compiler_options=QUICK)(jax.random.key(0))
-    compiled = jax.jit(step, compiler_options=QUICK)
+    state = agent.init(SPEC, jax.random.key(0))
     for i in range(10):
-        learner = compiled(learner, jax.random.key(i))
+        state = step(state, move(i % 3, i % 2, 1.0, (i + 1) % 3, truncated=i == 5), jax.random.key(i))
     assert len(traced) == 1
-    assert np.isfinite(agent.q_values(learner.agent_state)).all()
-    state = learner.agent_state
-    assert int((state if hasattr(state, "visits") else state.table).visits.sum()) == 10
+    assert np.isfinite(agent.q_values(state)).all()
+    visits = np.asarray((state if hasattr(state, "visits") else state.table).visits)
+    np.testing.assert_array_equal(visits, [[2, 2], [1, 2], [2, 1]])
 
 
 @pytest.mark.parametrize("agent_id", ON_POLICY)

@@ -88,6 +88,12 @@ def follow(episodes, after_step):
     return np.stack(values)
 
 
+def updated(steps, n):
+    """tau, the time whose estimate is updated now: t - n + 1 if there is one, and at the end all that are left."""
+    last = len(steps) - 1
+    return range(max(0, last - n + 1), last + 1 if steps[-1].ended else max(0, last - n + 2))
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_n_step_sarsa_is_the_box_of_section_7_2(n):
     episodes, values = live(NStepSARSA(ALPHA, GAMMA, EpsilonGreedy(EPSILON), n=n))
@@ -95,11 +101,10 @@ def test_n_step_sarsa_is_the_box_of_section_7_2(n):
     def after_step(q, steps):
         last = steps[-1]
         bootstrap = 0.0 if last.terminated else q[last.s2, last.b]
-        for tau in range(len(steps) if last.ended else len(steps) - n + 1):
-            if 0 <= tau and tau >= len(steps) - n:
-                ahead = steps[tau:]
-                g = sum(GAMMA**i * step.r for i, step in enumerate(ahead)) + GAMMA ** len(ahead) * bootstrap
-                q[steps[tau].s, steps[tau].a] += ALPHA * (g - q[steps[tau].s, steps[tau].a])
+        for tau in updated(steps, n):
+            ahead = steps[tau:]
+            g = sum(GAMMA**i * step.r for i, step in enumerate(ahead)) + GAMMA ** len(ahead) * bootstrap
+            q[steps[tau].s, steps[tau].a] += ALPHA * (g - q[steps[tau].s, steps[tau].a])
 
     assert_same(follow(episodes, after_step), values)
 
@@ -121,10 +126,9 @@ def test_tree_backup_is_equation_7_16(n):
 
     def after_step(q, steps):
         before = q.copy()
-        for tau in range(len(steps) if steps[-1].ended else len(steps) - n + 1):
-            if 0 <= tau and tau >= len(steps) - n:
-                target = g(before, steps[tau:])
-                q[steps[tau].s, steps[tau].a] += ALPHA * (target - q[steps[tau].s, steps[tau].a])
+        for tau in updated(steps, n):
+            target = g(before, steps[tau:])
+            q[steps[tau].s, steps[tau].a] += ALPHA * (target - q[steps[tau].s, steps[tau].a])
 
     assert_same(follow(episodes, after_step), values)
 

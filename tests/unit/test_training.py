@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -151,6 +152,36 @@ def test_the_python_loop_refuses_an_action_outside_its_space():
         loops.check_in_space("action", env.action_space, jnp.int32(7))
     with pytest.raises(ks.ConfigError, match="reward"):
         loops.check_finite("reward", jnp.float32(np.nan))
+
+
+def test_a_reward_that_is_no_number_stops_the_run_and_says_where():
+    """An environment whose second lane pays NaN from its twelfth step on."""
+
+    class Broken(ks.Env):
+        time_limit: int | None = eqx.field(static=True, default=None)
+
+        @property
+        def observation_space(self):
+            return ks.Discrete(100)
+
+        @property
+        def action_space(self):
+            return ks.Discrete(2)
+
+        def reset(self, key):
+            start = jax.random.randint(key, (), 0, 50, jnp.int32)
+            return start, ks.Timestep(start, jnp.float32(0), jnp.array(False), jnp.array(False))
+
+        def step(self, key, state, action):
+            state = jnp.minimum(state + 1, 99)
+            reward = jnp.where(state == 99, jnp.nan, 1.0).astype(jnp.float32)
+            return state, ks.Timestep(state, reward, jnp.array(False), jnp.array(False))
+
+    run = ks.train("q_learning", Broken(), steps=1000, seeds=2, record_every=10, eval_episodes=0, out="run")
+    assert run.record.facts["status"] == "diverged"
+    assert run.record.facts["trouble"].startswith("the reward became nan between steps ")
+    assert 50 <= run.record.facts["steps"] <= 100
+    assert ks.load("run").record.facts["trouble"] == run.record.facts["trouble"]
 
 
 INTERRUPTED = """

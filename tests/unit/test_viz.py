@@ -340,3 +340,8 @@ class TestPlots:
         )
         path = [p for p in sys.path if p.endswith("tests")]
         subprocess.run([sys.executable, "-W", "error", "-c", f"import sys; sys.path += {path!r}; {code}"], check=True)
+
+    def test_cells_too_small_for_arrows_have_none(self):
+        record = records.replaced(records.bare(), tables={"q": np.random.default_rng(0).normal(size=(1, 40_000, 4))})
+        figure = drawn(viz.plot_values(record))
+        assert all(not c.get_segments() for c in figure.axes[0].collections if isinstance(c, LineCollection))

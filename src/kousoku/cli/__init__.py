@@ -65,6 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        print(f"kousoku: {error}", file=sys.stderr)
+        return 1
 
 
 def entry() -> None:

@@ -62,6 +62,9 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
         **_settings(settings),
     )
     _tell(run)
+    if run.record.facts["trouble"]:
+        print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
+        return 1
     return 0 if run.stopped_by is None else 128 + run.stopped_by
 
 

@@ -190,7 +190,7 @@ def _outcomes(env: Env, model: TabularModel, steps: int, key: jax.Array) -> Iter
         return
     for i in range(steps):
         act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(walk_key, i), 3)
-        obs, action = int(timestep.obs), int(env.action_space.sample(act_key))
+        obs, action = int(timestep.obs), int(Discrete(model.num_actions).sample(act_key))
         state, timestep = step(step_key, state, jnp.int32(action))
         if not _possible(model, obs, action, jax.device_get(timestep)):
             outcome = f"observation {timestep.obs}, reward {timestep.reward}, terminated {timestep.terminated}"

@@ -21,7 +21,8 @@ class RunRecord:
         path: the run folder; None for a run that was not saved.
         config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
             "record", "record_every", "loop", "eval_episodes"}.
-        facts: what happened, as JSON: {"status": "finished" | "interrupted", "steps" (done, each lane), "seconds",
+        facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged", "trouble"
+            (what became NaN, where; or None), "steps" (done, each lane), "seconds",
             "compile_seconds", "steps_per_second" (all lanes), "started" (ISO time), "versions": {name: version},
             "device": {...}, "episodes" (all lanes)}.
         points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.

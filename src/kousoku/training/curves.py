@@ -57,8 +57,8 @@ def line(row: dict[str, np.ndarray], lane_point: np.ndarray, points: tuple[dict[
 
 
 def mean_ignoring_nan(values: np.ndarray) -> float | None:
-    """The mean of the numbers among the values; None if there are none (JSON has no NaN)."""
-    known = values[~np.isnan(values)]
+    """The mean of the finite numbers among the values; None if there are none (JSON has no NaN)."""
+    known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else None
 
 

@@ -30,7 +30,7 @@ from .interrupt import StopRequest, stop_on_signals
 from .lanes import Lanes, check_memory, lane, make_lanes, num_lanes
 from .loops import Loop, make_loop, unpad
 from .progress import Progress
-from .tally import Record, pairs
+from .tally import Record, Tally, pairs
 
 MAX_HISTORY_BYTES = 2**31
 MAX_FRAMES = 200
@@ -68,6 +68,7 @@ class _Progress:
     episodes: int = 0
     seconds: float = 0.0
     first_block_seconds: float = 0.0
+    trouble: str | None = None
 
 
 def train(agent: Agent, env: Env, config: TrainConfig, env_config: dict[str, Any], command: str | None) -> Trained:
@@ -118,7 +119,7 @@ def _learn(
                 bar.update(run.step, run.seconds, run.episodes, row.get("return_mean") or float("nan"))
                 if metrics is not None:
                     metrics.write(json.dumps(row, allow_nan=False) + "\n")
-            if stop:
+            if stop or run.trouble:
                 break
     return run
 
@@ -141,12 +142,25 @@ def _report(
     tally = unpad(run.learner.tally, lanes.count)
     row = run.curves.add(run.step, since, tally)
     run.episodes += int(row["episodes"].sum())
+    run.trouble = _trouble(tally, lanes, since, run.step)
     if record.q_values:
         run.history.append(np.asarray(_q_values(lanes, run.learner.agent_state)))
     run.learner = loop.empty(run.learner)
     speed = run.step * lanes.count / run.seconds
     timing = {"seconds": round(run.seconds, 6), "steps_per_second": round(speed, 1)}
     return {"step": run.step, **timing, **line(row, lanes.point, config.points)}
+
+
+def _trouble(tally: Tally, lanes: Lanes, since: int, step: int) -> str | None:
+    """What became NaN or infinite since the last report, and in which lane; None if nothing did."""
+    for name in ("reward_sum", "td_error_sum"):
+        total = getattr(tally, name)
+        bad = np.flatnonzero(~np.isfinite(total)) if total is not None else np.array([], int)
+        if bad.size:
+            what = name.removesuffix("_sum").replace("td_error", "TD error")
+            lane = f"seed {lanes.seed[bad[0]]}, sweep point {lanes.point[bad[0]]}"
+            return f"the {what} became {total[bad[0]]} between steps {since + 1} and {step} ({lane})"
+    return None
 
 
 def _finish(
@@ -238,7 +252,8 @@ def _q_values(lanes: Lanes, states: Any) -> jax.Array:
 
 def _facts(run: _Progress, lanes: Lanes, stop: StopRequest, started: str) -> dict[str, Any]:
     return {
-        "status": "interrupted" if stop else "finished",
+        "status": "diverged" if run.trouble else "interrupted" if stop else "finished",
+        "trouble": run.trouble,
         "steps": run.step,
         "lanes": lanes.count,
         "episodes": run.episodes,

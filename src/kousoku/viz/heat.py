@@ -19,6 +19,7 @@ from .text import fixed
 LARGE = 20
 NUMBERS_UP_TO = 12
 LONGEST_LABEL = 12
+SMALLEST_ARROW = 5.0
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,15 @@ def _write_cells(
     labels = {(r, c): text for r, c, text in panel.labels}
     large = max(values.shape) > LARGE
     size = max(abs(heat.norm.vmin or 0.0), abs(heat.norm.vmax or 0.0))
+    legible = heat.greedy is not None and cell_points >= SMALLEST_ARROW
     lines: list[list[tuple[float, float]]] = []
     inks: list[str] = []
-    for r, c in np.ndindex(*values.shape):
+    for r, c in np.ndindex(*values.shape) if legible else labels:
         label, empty = labels.get((r, c)), bool(np.isnan(values[r, c]))
         ink = INK if empty else ink_on(to_hex(tuple(shade[r, c])))
         if label is not None:
-            _label(ax, r, c, label, ink, cell_points, centred=large or empty or heat.greedy is None)
-        if empty or panel.states[r][c] < 0 or heat.greedy is None or (large and label is not None):
+            _label(ax, r, c, label, ink, cell_points, centred=large or empty or not legible)
+        if empty or heat.greedy is None or not legible or (large and label is not None):
             continue
         strokes = _greedy(ax, panel, heat.greedy[panel.states[r][c]], r, c, ink, cell_points, numbers)
         lines += strokes

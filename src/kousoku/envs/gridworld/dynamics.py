@@ -42,7 +42,9 @@ def action_moves(num_moves: int, stay: bool) -> tuple[tuple[int, int], ...]:
     return FOUR_MOVES + (DIAGONAL_MOVES if num_moves == 8 else ()) + ((STAY,) if stay else ())
 
 
-def travel(layout: Layout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int) -> tuple[int, int]:
+def travel(
+    layout: Layout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int
+) -> tuple[int, int]:
     """Where a move ends: move and wind add up, and the sum is walked cell by cell, the diagonal step first.
 
     Each step is clipped to the grid coordinate by coordinate, as in Sutton and Barto's windy grid. If a wall stands in
@@ -100,7 +102,8 @@ def check_ways(field: str, layout: Layout, model: TabularModel) -> None:
     goal = layout.where(GOAL).reshape(-1)
     goes_on = np.asarray(model.probability > 0) & (goal[model.next_state] | ~np.asarray(model.terminated))
     before: dict[int, set[int]] = {}
-    for here, there in zip(np.nonzero(goes_on)[0].tolist(), np.asarray(model.next_state)[goes_on].tolist(), strict=True):
+    origin, target = np.nonzero(goes_on)[0].tolist(), np.asarray(model.next_state)[goes_on].tolist()
+    for here, there in zip(origin, target, strict=True):
         before.setdefault(there, set()).add(here)
     frontier = np.flatnonzero(goal).tolist()
     found = set(frontier)

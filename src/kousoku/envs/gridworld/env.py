@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -167,6 +166,7 @@ def gridworld(
         ConfigError: for a map or a number that makes no sense, naming it.
 
     Examples:
+        >>> import jax
         >>> env = gridworld("S.G", step_reward=-1.0)
         >>> state, timestep = env.reset(jax.random.key(0))
         >>> state, timestep = env.step(jax.random.key(1), state, jnp.int32(1))
@@ -180,10 +180,13 @@ def gridworld(
         check_flag(name, flag)
     radius = check_count("window_radius", window_radius, low=0, high=64) * (observation == "window")
     layouts = _parse_layouts(map, change_at)
-    rewards = dict(
-        step_reward=step_reward, goal_reward=goal_reward, pit_reward=pit_reward, cliff_reward=cliff_reward,
-        bump_reward=bump_reward,
-    )  # fmt: skip
+    rewards = {
+        "step_reward": step_reward,
+        "goal_reward": goal_reward,
+        "pit_reward": pit_reward,
+        "cliff_reward": cliff_reward,
+        "bump_reward": bump_reward,
+    }
     for name, value in rewards.items():
         check_number(name, value, low=-LARGEST_REWARD, high=LARGEST_REWARD)
     check_number("slip", slip, low=0, high=1)
@@ -267,7 +270,7 @@ def _stack(models: tuple[TabularModel, ...]) -> TabularModel:
 
     `next_state` stays a cell of the grid, since the phase of the next step is the clock's to say.
     """
-    rows = [np.concatenate([np.asarray(part) for part in parts]) for parts in zip(*(_parts(m) for m in models), strict=True)]
+    rows = [np.concatenate([np.asarray(p) for p in parts]) for parts in zip(*(_parts(m) for m in models), strict=True)]
     start = np.concatenate([np.asarray(models[0].start)] + [np.zeros_like(models[0].start)] * (len(models) - 1))
     return TabularModel(rows[0], rows[1], rows[2], rows[3], start)
 

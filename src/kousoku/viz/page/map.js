@@ -1,6 +1,7 @@
 // A panel of states as an SVG: coloured cells, walls, labels, greedy arrows and a cursor.
 const CELL = 40;
 const LARGE = 20;
+const SMALLEST_ARROW = 5;
 
 // What fills the cells: {scale, values, greedy, numbers, domain, log}.
 function binOf(layer, value) {
@@ -175,7 +176,7 @@ function makePanel(panel, data, options) {
     mark: (on) => cursor.classList.toggle("shown", on),
     draw(layer) {
       const numbers = layer.numbers && options.numbers && size.columns <= 14 && scale * CELL >= 40;
-      const fresh = drawCells(panel, size, data, { ...layer, numbers });
+      const fresh = drawCells(panel, size, data, { ...layer, numbers, greedy: scale * CELL >= SMALLEST_ARROW ? layer.greedy : null });
       content.replaceWith(fresh);
       content = fresh;
     },

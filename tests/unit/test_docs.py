@@ -1,0 +1,242 @@
+"""The documentation says what the code does: pages, tables of hyper-parameters, links, and the commands of the README."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kousoku.api
+import kousoku.bench.tabular
+from kousoku.agents import AGENTS, planning
+from kousoku.agents.exploration import EXPLORATIONS, Exploration
+from kousoku.cli import main
+from kousoku.core.errors import ConfigError
+from kousoku.ops.schedules import SCHEDULES, Linear, parse_schedule
+from kousoku.training.config import TrainConfig
+
+ROOT = Path(__file__).parents[2]
+AGENT_PAGES = ROOT / "docs" / "agents"
+PLANNERS = ("policy_evaluation", "policy_iteration", "value_iteration")
+FRONT_PAGES = [ROOT / name for name in ("README.md", "README.ja.md", "CONTRIBUTING.md")]
+PAGES = FRONT_PAGES + sorted((ROOT / "docs").rglob("*.md"))
+SECTIONS = (
+    "What it is", "When to use it", "Equations", "In Kousoku", "Hyper-parameters", "Metrics", "Pitfalls", "References",
+)  # fmt: skip
+INTERVAL = re.compile(r"`([\[(])([^\s,]+), ([^\s,\])]+)([\])])`")
+COUNTS = re.compile(r"`(\d+)\.\.(\d+|∞)`")
+WORDS = re.compile(r"`(\"\w+\"|True|False|None)`")
+
+named = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def section(page: Path, title: str) -> str:
+    """What stands below a heading, up to the next one of its level."""
+    parts = re.split(r"^## (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))[title]
+
+
+def table(text: str) -> list[list[str]]:
+    """The cells of the first table's rows, without its heading."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+
+
+def code_blocks(page: Path, language: str) -> list[str]:
+    """The code between ```language and ```."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def documented(agent_id: str) -> dict[str, list[str]]:
+    """{name: [default, range, meaning]} of an agent's page."""
+    return {name.strip("`"): rest for name, *rest in table(section(AGENT_PAGES / f"{agent_id}.md", "Hyper-parameters"))}
+
+
+def accepts(make: Any, name: str, value: Any) -> bool:
+    """Whether a constructor takes a value."""
+    try:
+        make(**{name: value})
+    except ConfigError:
+        return False
+    return True
+
+
+def check_interval(make: Any, name: str, opening: str, low: str, high: str, closing: str) -> None:
+    for bracket, end, beyond in ((opening, float(low), -1.0), (closing, float(high.replace("∞", "inf")), 1.0)):
+        if math.isinf(end):
+            assert accepts(make, name, beyond * 1e6)
+            continue
+        assert accepts(make, name, end) == (bracket in "[]"), f"{name}: is {end} allowed?"
+        assert not accepts(make, name, end + beyond * max(1.0, abs(end))), f"{name}: beyond {end} should be refused"
+
+
+def check_range(make: Any, name: str, said: str) -> None:
+    """The range in a table is the range that the constructor enforces."""
+    for opening, low, high, closing in INTERVAL.findall(said):
+        check_interval(make, name, opening, low.replace("∞", "inf"), high, closing)
+    for low, high in COUNTS.findall(said):
+        assert accepts(make, name, int(low))
+        assert not accepts(make, name, int(low) - 1)
+        assert not accepts(make, name, int(low) + 0.5)
+        if high != "∞":
+            assert accepts(make, name, int(high))
+            assert not accepts(make, name, int(high) + 1)
+    words = [ast.literal_eval(word) for word in WORDS.findall(said)]
+    assert all(accepts(make, name, word) for word in words)
+    assert not accepts(make, name, "nonsense")
+    assert accepts(make, name, None) == (None in words)
+
+
+@pytest.mark.parametrize("agent_id", AGENTS.ids())
+class TestAgentPages:
+    def test_the_page_has_every_section_and_an_example(self, agent_id):
+        text = (AGENT_PAGES / f"{agent_id}.md").read_text(encoding="utf-8")
+        headings = [heading for heading in re.findall(r"^## (.*)$", text, re.MULTILINE) if heading in SECTIONS]
+        assert headings == list(SECTIONS)
+        assert ">>> " in section(AGENT_PAGES / f"{agent_id}.md", "In Kousoku")
+
+    def test_the_index_names_it(self, agent_id):
+        assert f"| `{agent_id}` | [" in (AGENT_PAGES / "README.md").read_text(encoding="utf-8")
+        assert f"]({agent_id}.md) |" in (AGENT_PAGES / "README.md").read_text(encoding="utf-8")
+
+    def test_the_table_has_the_agents_options_and_defaults(self, agent_id):
+        options, said = AGENTS.options(agent_id), documented(agent_id)
+        assert list(said) == list(options)
+        for name, parameter in options.items():
+            default, cell = parameter.default, said[name][0].strip("`")
+            if isinstance(default, Exploration):
+                assert cell == f"{type(default).__name__}()"
+                assert default == type(default)()
+            else:
+                value = ast.literal_eval(cell)
+                assert (value, type(value)) == (default, type(default)), name
+
+    def test_ranges_schedules_and_structure_are_as_said(self, agent_id):
+        def make(**options):
+            return AGENTS.make(agent_id, **options)
+
+        fields = {field.name: field for field in make().__dataclass_fields__.values()}
+        for name, (_, bounds, meaning) in documented(agent_id).items():
+            if name == "exploration":
+                continue
+            check_range(make, name, bounds)
+            assert fields[name].metadata.get("static", False) == ("(structure)" in meaning), name
+            assert accepts(make, name, Linear(0.5, 0.25, 10)) == ("schedule" in meaning), name
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_the_planners_tables_are_their_signatures(name):
+    parameters = inspect.signature(getattr(planning, name)).parameters
+    said = {cells[0].strip("`"): cells[1].strip("`") for cells in table(section(AGENT_PAGES / f"{name}.md", "Arguments"))}
+    assert list(said) == list(parameters)
+    for argument, parameter in parameters.items():
+        if parameter.default is parameter.empty:
+            assert said[argument] == "required"
+        else:
+            assert float(said[argument]) == parameter.default
+    assert f"]({name}.md) |" in (AGENT_PAGES / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_explorations():
+    rows = table(section(AGENT_PAGES / "exploration-and-schedules.md", "Exploration"))
+    assert [row[0].strip("`") for row in rows] == list(EXPLORATIONS)
+    for name, option, default, bounds, _ in rows:
+        kind, field = EXPLORATIONS[name.strip("`")], option.strip("`")
+        assert list(inspect.signature(kind).parameters) == [field]
+        assert getattr(kind(), field) == float(default.strip("`"))
+        check_range(kind, field, bounds)
+
+
+def test_the_table_of_schedules():
+    rows = table(section(AGENT_PAGES / "exploration-and-schedules.md", "Schedules"))
+    assert [row[0].strip("`").split(":")[0] for row in rows] == list(SCHEDULES)
+    for text, call, _ in rows:
+        name, *places = text.strip("`").split(":")
+        kind = SCHEDULES[name]
+        arguments = [part.partition("=")[0] for part in re.findall(r"[(,] ?([a-z]+(?:=[\d.]+)?)", call)]
+        assert arguments == list(inspect.signature(kind).parameters)
+        assert call.startswith(f"`{kind.__name__}(")
+        assert [place.lower() for place in places] == arguments[: len(places)]
+        assert isinstance(parse_schedule("x", ":".join([name, *["0.5"] * (len(places) - 1), "10"])), kind)
+
+
+@named
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith(("http://", "https://")):
+            continue
+        address, _, anchor = link.partition("#")
+        target = (page.parent / address).resolve() if address else page
+        assert target.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings], link
+
+
+def test_the_python_in_the_readme_runs(tmp_path):
+    code = "\n".join(code_blocks(ROOT / "README.md", "python"))
+    for steps, fewer in (("steps=100_000", "steps=2_000"), ("steps=50_000", "steps=200")):
+        assert steps in code
+        code = code.replace(steps, fewer)
+    environment = os.environ | {"JAX_PLATFORMS": "cpu", "MPLBACKEND": "agg"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "30 agents x 2000 steps, finished" in done.stdout
+    for name in ("values.png", "returns.png", "path.gif"):
+        assert (tmp_path / name).stat().st_size > 1000
+
+
+def test_the_japanese_readme_has_the_same_code():
+    def without_comments(page: Path) -> list[list[str]]:
+        blocks = [block for language in ("sh", "python") for block in code_blocks(page, language)]
+        return [[line.partition("#")[0].rstrip() for line in block.splitlines()] for block in blocks]
+
+    assert without_comments(ROOT / "README.ja.md") == without_comments(ROOT / "README.md")
+
+
+class _Reached(Exception):
+    """A command was understood and is about to begin its work."""
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of every shell line of a page that has a command of ours."""
+    lines = [line for block in code_blocks(page, "sh") for line in block.splitlines()]
+    split = [shlex.split(line, comments=True) for line in lines]
+    return [words for words in split if words and Path(words[0]).name in ("kousoku", "make")]
+
+
+@named
+def test_shell_commands_are_real(page, monkeypatch, capsys):
+    reached = []
+
+    def stop(*args, **settings):
+        reached.append(settings)
+        raise _Reached
+
+    monkeypatch.setattr(kousoku.api, "train", stop)
+    monkeypatch.setattr(kousoku.api, "load", stop)
+    monkeypatch.setattr(kousoku.bench.tabular, "bench", stop)
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for words in commands(page):
+        if words[0] == "make":
+            assert [word for word in words[1:] if "=" not in word and word not in targets] == []
+        elif words[1:] == ["view"]:
+            assert main(["view"]) == 2
+            assert "there is no run below runs/" in capsys.readouterr().err
+        elif words[1] in ("list", "doctor"):
+            assert main(words[1:]) == 0
+        else:
+            with pytest.raises(_Reached):
+                print(main(words[1:]), capsys.readouterr().err)
+            settings = reached.pop()
+            TrainConfig(**{name: settings[name] for name in TrainConfig.__dataclass_fields__ if name in settings})
