@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-import kousoku.api
-import kousoku.bench.tabular
 from kousoku.agents import AGENTS, planning
 from kousoku.agents.exploration import EXPLORATIONS, Exploration
 from kousoku.cli import main
@@ -223,9 +221,8 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
         reached.append(settings)
         raise _Reached
 
-    monkeypatch.setattr(kousoku.api, "train", stop)
-    monkeypatch.setattr(kousoku.api, "load", stop)
-    monkeypatch.setattr(kousoku.bench.tabular, "bench", stop)
+    for work in ("kousoku.api.train", "kousoku.api.load", "kousoku.bench.tabular.bench"):
+        monkeypatch.setattr(work, stop)
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for words in commands(page):
         if words[0] == "make":

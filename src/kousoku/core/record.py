@@ -60,4 +60,5 @@ class RunRecord:
         """The lane with the highest mean greedy return (ties: the first); lane 0 if nothing was evaluated."""
         if "return" not in self.evaluation:
             return 0
-        return int(np.argmax(np.mean(self.evaluation["return"], axis=1)))
+        means = np.mean(self.evaluation["return"], axis=1)
+        return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.record import RunRecord
 from ..ops.statistics import mean_interval
-from .summary import Score, best_lane, largest_errors, point_order, score, typical_errors
+from .summary import Score, best_lane, is_bandit, largest_errors, point_order, score, typical_errors
 from .text import compact, duration, interval_text, plural, setting, short, well_formed
 
 
@@ -83,6 +83,8 @@ def _near(record: RunRecord) -> str:
     if math.isnan(mean):
         return ""
     whose = "Its" if record.num_lanes == 1 else "The best agent’s"
+    if is_bandit(record):
+        return f"{whose} estimate of the best action’s value is off by {short(mean)}"
     over = "over its steps" if "visits" in record.tables else "over the states"
     return (
         f"{whose} state values are off by {short(mean)} on average {over}, and by {short(largest)} in the worst state"
@@ -102,6 +104,8 @@ def _error_figure(record: RunRecord) -> list[Figure]:
     mean, largest = _errors(record)
     if math.isnan(mean):
         return []
+    if is_bandit(record):
+        return [Figure("Value error", short(mean), "" if record.num_lanes == 1 else "best agent")]
     weighted = ", weighted by visits" if "visits" in record.tables else ""
     whose = "" if record.num_lanes == 1 else "best agent"
     note = f"{whose}{weighted}".removeprefix(", ")
