@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 .PHONY: demo test test-full bench lint format clean
 
 demo: $(VENV)/.installed
-	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30 --discount 0.9
+	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -m "not full"

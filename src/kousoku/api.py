@@ -20,8 +20,9 @@ from .core.record import RunRecord
 from .ops.statistics import MeanInterval, mean_interval
 from .training import compile_cache, run_folder
 from .training.config import TrainConfig
-from .training.evaluate import evaluate_lanes
+from .training.evaluate import Lived, evaluate_lanes
 from .training.lanes import Lanes, make_lanes
+from .training.states import from_arrays
 from .training.trainer import Trained
 from .training.trainer import train as train_lanes
 
@@ -126,20 +127,20 @@ class Run:
         check_count("seed", seed, low=0)
         check_count("max_steps", max_steps)
         compile_cache.enable()
-        env, lanes, states = self._restore()
+        env, lanes, lived = self._restore()
         keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(lanes.keys)
-        played = evaluate_lanes(lanes.structure, lanes.numbers, states, env, keys, episodes, max_steps)
+        played = evaluate_lanes(lanes.structure, lanes.numbers, lived, env, keys, episodes, max_steps)
         return Evaluation(played.episode_return, played.length, played.truncated)
 
-    def _restore(self) -> tuple[Env, Lanes, Any]:
+    def _restore(self) -> tuple[Env, Lanes, Lived]:
         """The environment, the agents and what they have learned; rebuilt from the folder if need be."""
         if self._trained is not None:
-            return self._trained.env, self._trained.lanes, self._trained.agent_states
+            return self._trained.env, self._trained.lanes, self._trained.lived
         config = self.record.config
         env = _rebuild_env(config["env"])
         agent = rebuild(config["agent"])
         lanes = make_lanes(agent, TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"]))
-        return env, lanes, _restore_states(agent, env, lanes, self._state_leaves)
+        return env, lanes, _restore_lived(agent, env, lanes, self._state_leaves)
 
 
 def train(
@@ -224,18 +225,11 @@ def _rebuild_env(config: dict[str, Any]) -> Env:
     return envs.make(config["id"], **config["options"])
 
 
-def _restore_states(agent: Agent, env: Env, lanes: Lanes, leaves: list[np.ndarray]) -> Any:
-    """The agents' states from a file's arrays.
-
-    Raises:
-        ConfigError: if their shapes are not those of this agent on this environment, saying both.
-    """
-    shapes = jax.eval_shape(lambda: agent.init(env.spec, jax.random.key(0)))
-    wanted = [(lanes.count, *leaf.shape) for leaf in jax.tree.leaves(shapes)]
-    found = [leaf.shape for leaf in leaves]
-    if wanted != found:
-        raise ConfigError("agent state", found, f"{describe(agent)['id']} on this environment needs {wanted}")
-    return jax.tree.unflatten(jax.tree.structure(shapes), leaves)
+def _restore_lived(agent: Agent, env: Env, lanes: Lanes, leaves: list[np.ndarray]) -> Lived:
+    """The agents' states and their environments', from a file's arrays."""
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    one = jax.eval_shape(lambda key: Lived(agent.init(env.spec, key), env.reset(key)[0]), key)
+    return from_arrays(f"{describe(agent)['id']} on this environment", lanes.count, one, leaves)
 
 
 def _jsonable(value: Any) -> Any:

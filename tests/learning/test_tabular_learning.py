@@ -11,7 +11,7 @@ from kousoku.agents import AGENTS
 from kousoku.agents.exploration import EpsilonGreedy
 from kousoku.core.errors import ConfigError
 from kousoku.envs.gridworld.env import GridWorld, gridworld
-from kousoku.ops.schedules import Exponential, Harmonic
+from kousoku.ops.schedules import Exponential
 
 AGENT_IDS = (
     "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup", "watkins_q_lambda",
@@ -25,9 +25,10 @@ DISCOUNT = 0.9
 def test_probes(agent_id, time_limit):
     """Nothing in the probes is random but the start, and no choice matters later: every agent's values settle exactly.
 
-    All values begin at 3, the terminal state's too, where they stay: nothing of them may come back. However soon the clock ends the episodes: what follows a truncated step is worth what it is worth. The slowest probe
-    is the time limit's own, reward 1 for ever: an error shrinks by 1 - 0.3 (1 - 0.9) at an update, so 10 falls below
-    1e-3 in some 300 updates of each of the 4 pairs.
+    However soon the clock ends the episodes: what follows a truncated step is worth what it is worth. All values begin
+    at 3, those of the terminal state too, where they stay: nothing of them may come back. The slowest probe is the time
+    limit's own, reward 1 for ever: an error shrinks by 1 - 0.3 (1 - 0.9) at an update, so 10 falls below 1e-3 in some
+    300 updates of each of the 4 pairs.
     """
     agent = AGENTS.make(
         agent_id, learning_rate=0.3, discount=DISCOUNT, exploration=EpsilonGreedy(0.5), initial_value=3.0
@@ -38,42 +39,43 @@ def test_probes(agent_id, time_limit):
         np.testing.assert_allclose(learned[:, :2], np.broadcast_to(probe.q, (5, 2, 2)), atol=2e-3, err_msg=probe.name)
 
 
-STEPS = 100_000
+STEPS = 60_000
 RATE = Exponential(0.5, 0.01, STEPS)
 EXPLORING = 0.3
 OFF_POLICY = {
-    "q_learning": (EpsilonGreedy(1.0), {}),
-    "double_q_learning": (EpsilonGreedy(1.0), {}),
-    "tree_backup": (EpsilonGreedy(EXPLORING), {"n": 3}),
-    "watkins_q_lambda": (EpsilonGreedy(EXPLORING), {"lambda_": 0.7}),
+    "q_learning": (EpsilonGreedy(1.0), {}, 0.025),
+    "double_q_learning": (EpsilonGreedy(1.0), {}, 0.025),
+    "tree_backup": (EpsilonGreedy(0.5), {"n": 3}, 0.05),
+    "watkins_q_lambda": (EpsilonGreedy(0.5), {"lambda_": 0.7}, 0.05),
 }
 ON_POLICY = {
     "sarsa": ({}, 0.03),
     "expected_sarsa": ({}, 0.03),
-    "sarsa_lambda": ({"lambda_": 0.7}, 0.03),
-    "n_step_sarsa": ({"n": 3}, 0.05),
+    "sarsa_lambda": ({"lambda_": 0.7}, 0.04),
+    "n_step_sarsa": ({"n": 3}, 0.06),
     "monte_carlo": ({}, 0.07),
 }
 
 
 @pytest.mark.parametrize("agent_id", OFF_POLICY)
 def test_off_policy_agents_reach_the_optimal_values(agent_id):
-    """Every pair's mean over 16 agents within 0.03 of the exact value, every single agent within 0.12.
+    """Every pair's mean over 16 agents within the tolerance of the exact value, every single agent within 4 times it.
 
     Why not closer: values lie in [-0.5, 1], a slip spreads one step's target by about 0.2, and with a learning rate
     that ends at 0.005 an average still holds some 400 targets: an agent's noise is about 0.2 sqrt(0.005 / 2) = 0.01 at
-    a pair, 5 times that at the noisiest of 19 x 4 pairs of 2 grids and 16 agents, a quarter of that for the mean of 16.
+    a pair, several times that at the noisiest and most rarely visited of 11 x 4 pairs of 4 grids and 16 agents, and a
+    quarter of that for the mean of 16. Longer returns are noisier.
     """
-    exploration, options = OFF_POLICY[agent_id]
+    exploration, options, tolerance = OFF_POLICY[agent_id]
     agent = AGENTS.make(agent_id, learning_rate=RATE, discount=DISCOUNT, exploration=exploration, **options)
     for error in errors_on_random_grids(agent, epsilon=0.0):
-        assert np.abs(error.mean(axis=0)).max() < 0.03
-        assert np.abs(error).max() < 0.12
+        assert np.abs(error.mean(axis=0)).max() < tolerance
+        assert np.abs(error).max() < 4 * tolerance
 
 
 @pytest.mark.parametrize("agent_id", ON_POLICY)
 def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id):
-    """As above, with the fixed point of on-policy control at a constant epsilon; longer returns are noisier."""
+    """As above, with the fixed point of on-policy control at a constant epsilon."""
     options, tolerance = ON_POLICY[agent_id]
     exploration = EpsilonGreedy(EXPLORING)
     agent = AGENTS.make(agent_id, learning_rate=RATE, discount=DISCOUNT, exploration=exploration, **options)
@@ -85,25 +87,24 @@ def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id
 def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
     """State values, since actions that are not greedy are updated ever more rarely: their values stay behind.
 
-    The start is optimistic, so that no action is given up before it was tried. Epsilon ends at 0.003, and the values of
-    rarely greedy actions with what it was before: within 0.05, single agents within 0.12.
+    The start is optimistic, so that no action is given up before it was tried. Epsilon ends at 0.01, but what it was
+    before still counts: within 0.04, single agents within 0.1.
     """
-    exploration = EpsilonGreedy(Exponential(0.3, 0.01, STEPS))
     agent = AGENTS.make(
         "expected_sarsa",
-        learning_rate=Harmonic(0.1, 5000),
+        learning_rate=Exponential(0.1, 0.05, STEPS),
         discount=DISCOUNT,
-        exploration=exploration,
+        exploration=EpsilonGreedy(Exponential(1.0, 0.01, STEPS)),
         initial_value=1.0,
     )
     for error in errors_on_random_grids(agent, epsilon=0.0, of_states=True):
-        assert np.abs(error.mean(axis=0)).max() < 0.05
-        assert np.abs(error).max() < 0.12
+        assert np.abs(error.mean(axis=0)).max() < 0.04
+        assert np.abs(error).max() < 0.1
 
 
 def errors_on_random_grids(agent, epsilon, of_states=False):
-    """For each grid, [seeds, visited states, actions] of learned minus exact values, or of their best actions' values."""
-    grids = [random_grid(seed) for seed in range(2)]
+    """For each grid, [seeds, visited states, actions]: learned minus exact values (or those of the best actions)."""
+    grids = [random_grid(seed) for seed in range(4)]
     learned = learned_q_everywhere(agent, with_one_structure(grids), STEPS, seeds=16)
     for grid, q in zip(grids, learned, strict=True):
         states = visited_states(grid.model())
@@ -112,14 +113,14 @@ def errors_on_random_grids(agent, epsilon, of_states=False):
 
 
 def random_grid(seed: int) -> GridWorld:
-    """A 5 x 5 map of four walls, a goal, a pit and 19 starts, with slip and wind.
+    """A 4 x 4 map of three walls, a goal, a pit and 11 starts, with slip and wind.
 
-    Episodes are short, so that most of them are truncated; on one of the grids the wind keeps everyone from the goal.
+    Episodes are short, so that many of them are truncated; the wind may keep an agent from the goal for ever.
     """
     rng = np.random.default_rng(seed)
     while True:
-        cells = rng.permutation(list("####GP" + 19 * "S")).reshape(5, 5)
-        wind = rng.choice([-1, 0, 0, 0, 1], 5).tolist()
+        cells = rng.permutation(list("###GP" + 11 * "S")).reshape(4, 4)
+        wind = rng.choice([-1, 0, 0, 0, 1], 4).tolist()
         try:
             return gridworld(cells, slip=0.2, wind=wind, step_reward=-0.05, pit_reward=-0.2, time_limit=10)
         except ConfigError:

@@ -47,7 +47,8 @@ WRONG_TYPES = """
 import kousoku as ks
 cases = [
     (dict(steps=1.5), "steps: got 1.5"), (dict(steps=float("nan")), "steps: got nan"), (dict(steps="9"), "steps: got"),
-    (dict(steps=True), "steps: got True"), (dict(seeds="3"), "seeds: got '3'"), (dict(seeds=[1.5]), "seeds[0]: got 1.5"),
+    (dict(steps=True), "steps: got True"), (dict(seeds="3"), "seeds: got '3'"),
+    (dict(seeds=[1.5]), "seeds[0]: got 1.5"),
     (dict(sweep={"learning_rate": 0.1}), "give a list of numbers"),
     (dict(sweep={"learning_rate": ["0.1"]}), "sweep['learning_rate']: got '0.1'"),
     (dict(record=[3]), "record[0]: got 3"), (dict(loop=None), "loop: got None"), (dict(record_every=2.5), "got 2.5"),
@@ -67,7 +68,8 @@ for agent, env in ((3, "GridWorld-v0"), ("q_learning", None), ("q_learning", ks.
         assert "give an id or a kousoku." in str(error), str(error)
     else:
         raise AssertionError((agent, env))
-for options, message in ((dict(learning_rate="fast"), "learning_rate: got 'fast'"), (dict(discount=None), "discount: got")):
+wrong = [(dict(learning_rate="fast"), "learning_rate: got 'fast'"), (dict(discount=None), "discount: got")]
+for options, message in wrong:
     try:
         ks.make_agent("q_learning", **options)
     except ks.ConfigError as error:

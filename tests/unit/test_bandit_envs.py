@@ -125,11 +125,14 @@ def test_arms_that_tie_are_all_optimal():
         assert float(env.step(jax.random.key(1), state, jnp.int32(arm))[1].info.optimal) == 1.0
 
 
-def test_a_new_episode_has_new_arms():
+def test_a_reset_deals_new_arms_and_a_restart_keeps_them():
     env = bandit(time_limit=5)
     state, _ = env.reset(jax.random.key(0))
-    fresh, _ = env.restart(jax.random.key(1), state)
+    fresh, _ = env.reset(jax.random.key(1))
     assert not np.any(np.asarray(fresh.means) == np.asarray(state.means))
+    again, timestep = env.restart(jax.random.key(2), state)
+    assert np.all(np.asarray(again.means) == np.asarray(state.means))
+    assert (int(timestep.obs), float(timestep.reward)) == (0, 0.0)
 
 
 def test_numbers_are_leaves_so_that_many_bandits_run_in_one_program():

@@ -26,7 +26,7 @@ def test_it_is_on_by_default_and_below_the_users_cache_folder(tmp_path):
     assert files
     assert all(path.is_relative_to(tmp_path / "kousoku" / "xla") for path in files)
     train("", tmp_path)
-    assert {path for path in tmp_path.rglob("*-cache")} == {path for path in files if path.name.endswith("-cache")}
+    assert set(tmp_path.rglob("*-cache")) == {path for path in files if path.name.endswith("-cache")}
 
 
 @pytest.mark.parametrize("switch", ["off", "0", "OFF"])

@@ -66,6 +66,10 @@ def test_samples_of_a_float16_box_are_elements():
     assert all(is_element(space, jax.random.key(seed)) for seed in range(5))
 
 
+def test_samples_of_the_widest_box_of_int32_are_elements():
+    assert is_element(Box(-(2**31), 2**31 - 2, (50,), "int32"), jax.random.key(0))
+
+
 def test_box_reaches_both_ends_of_a_range_of_whole_numbers():
     samples = Box(-1, 2, (4000,), "int8").sample(jax.random.key(0))
     assert stats.chisquare(np.bincount(np.asarray(samples) + 1, minlength=4)).pvalue > 1e-4

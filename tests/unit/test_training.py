@@ -131,6 +131,20 @@ def test_evaluation_changes_nothing_and_counts_each_episode_once():
     assert (first.lengths != other.lengths).any()
 
 
+def test_a_changed_maze_is_evaluated_as_it_is_now():
+    """Where the wall has moved, the agents walk the new map; reset would put the wall back."""
+    agent = ks.make_agent("dyna_q", discount=0.95, learning_rate=0.5, planning_steps=20)
+    run = ks.train(agent, "BlockingMaze-v0", env_options={"change_at": [200]}, steps=4000, seeds=8, out="run")
+    assert (run.evaluate(episodes=3, max_steps=100).lengths == 16).mean() > 0.4, "16 steps lead round the new wall"
+    np.testing.assert_array_equal(ks.load("run").evaluate(episodes=3).lengths, run.evaluate(episodes=3).lengths)
+
+
+def test_a_bandit_is_evaluated_on_its_own_arms():
+    run = ks.train("bandit_ucb", "Bandit-v0", steps=2000, seeds=50, out="", eval_episodes=0)
+    result = run.evaluate(episodes=1, max_steps=100)
+    assert 1.3 < result.returns.mean() / 100 < 1.8, "the best of ten standard normal arms has mean 1.54"
+
+
 def test_evaluation_is_not_biased_to_short_episodes():
     """Two kinds of episode: 1 step with return 0, 50 steps with return 1. Their mean is 1/2, not 1/51."""
     length = 51

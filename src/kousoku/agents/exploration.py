@@ -101,7 +101,7 @@ class UCB(Exploration):
     c: float | Float[Array, ""] = 2.0
 
     def __check_init__(self) -> None:
-        check_number("c", self.c, low=0)
+        check_number("c", self.c, low=0, open_high=True)
 
     def select(
         self, key: PRNGKeyArray, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]

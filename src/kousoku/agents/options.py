@@ -66,7 +66,9 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
     if name not in known:
         structural = [f.name for module in (agent, *_nested(agent)) for f in _fields(module) if f.name not in known]
         if name in structural:
-            raise ConfigError("sweep", name, f"it is structure, not a number; sweep {', '.join(known)}")
+            raise ConfigError(
+                "sweep", name, f"it is structure, or no number yet (give it one first); sweep {', '.join(known)}"
+            )
         close = nearest(name, known, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
         raise ConfigError("sweep", name, hint)

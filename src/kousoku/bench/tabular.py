@@ -13,12 +13,13 @@ from ..envs import make
 from ..training import facts
 from ..training.config import TrainConfig
 from ..training.lanes import make_lanes
-from ..training.loops import BLOCK_STEPS, CompiledLoop, PythonLoop
+from ..training.loops import CompiledLoop, PythonLoop
 from ..training.tally import Record
 from . import jym, plain
 from .table import Row, machine, markdown, median_seconds, save
 
 TITLE = "Tabular Q-learning on the article's 8 x 12 grid"
+LONGEST_BLOCK = 1 << 20
 ABOUT = (
     "epsilon-greedy (0.1) with random tie-break, threefry random bits, returns recorded; medians after a warm-up; "
     "compile time apart, without a cache."
@@ -61,12 +62,12 @@ def compiled_row(agents: int, repeats: int) -> Row:
     """The compiled loop for a number of agents, spread over all devices."""
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
     lanes = make_lanes(agent, TrainConfig(seeds=agents))
-    loop = CompiledLoop(lanes, env, Record(), None, BLOCK_STEPS)
+    loop = CompiledLoop(lanes, env, Record(), None, LONGEST_BLOCK)
     learner = loop.start()
     began = time.perf_counter()
     compiled = loop.lower(learner).compile()
     compile_seconds = time.perf_counter() - began
-    blocks = max(1, 2_000_000 // (agents * loop.program.block))
+    blocks = max(1, 8_000_000 // (agents * loop.program.block))
     state = [learner, 0]
 
     def run() -> None:

@@ -43,7 +43,12 @@ class Option:
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        return "--" + self.words
+
+    @property
+    def words(self) -> str:
+        """The name as the shell writes it; Python's `lambda_` is just lambda."""
+        return self.name.rstrip("_").replace("_", "-")
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:
@@ -83,7 +88,7 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
         if not word.startswith("--"):
             continue
         flag, equals, _ = word.partition("=")
-        check_keys("option", [flag.replace("_", "-")], known)
+        check_keys("option", [flag.rstrip("_").replace("_", "-")], known)
         value_missing = i + 1 == len(words) or words[i + 1].startswith("--")
         if not equals and value_missing and flag not in switches and not flag.startswith("--no-"):
             raise ConfigError(flag, ..., "give it a value")
@@ -91,8 +96,7 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
 
 def _annotation(option: Option) -> Any:
     shown = "" if option.default is None or not option.metavar else f"(default: {option.default})"
-    name = option.name.replace("_", "-")
-    words = tyro.conf.arg(name=name, metavar=option.metavar or None, help=option.help, help_behavior_hint=shown)
+    words = tyro.conf.arg(name=option.words, metavar=option.metavar or None, help=option.help, help_behavior_hint=shown)
     if not option.metavar:
         return Annotated[bool, words]
     return Annotated[str | None, words, tyro.conf.Positional] if option.positional else Annotated[str | None, words]

@@ -69,6 +69,11 @@ def check_number(
     raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
 
 
+def check_finite(field: str, value: Any) -> None:
+    """`check_number` for a number without bounds that must be finite."""
+    check_number(field, value, open_low=True, open_high=True)
+
+
 def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
     """Return a whole number of at least `low` (and at most `high`) as an int.
 
@@ -122,7 +127,7 @@ def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], obj
 def interval(low: float, high: float, open_low: bool, open_high: bool) -> str:
     """The interval in words and brackets."""
     if math.isinf(low) and math.isinf(high):
-        return "that is finite or infinite, not NaN"
+        return "that is finite" if open_low and open_high else "that is finite or infinite, not NaN"
     if math.isinf(high):
         return f"{'above' if open_low else 'of at least'} {low:g}"
     return f"in {'(' if open_low or math.isinf(low) else '['}{low:g}, {high:g}{')' if open_high else ']'}"

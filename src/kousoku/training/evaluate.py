@@ -20,6 +20,17 @@ from .rollout import select
 EVALUATION_STREAM = 0x6576616C
 
 
+class Lived(NamedTuple):
+    """What a lane is after training: what its agent has learned, and the world that it lives in.
+
+    An evaluation begins with a `restart` of that world: a maze whose wall has moved stays as it is now, and a bandit
+    keeps its arms.
+    """
+
+    agent_state: Any
+    env_state: Any
+
+
 class Episodes(NamedTuple):
     """Finished episodes: `truncated` ones reached a time limit, the environment's or the evaluation's."""
 
@@ -38,7 +49,7 @@ class _Walk(NamedTuple):
 
 
 def greedy_episode(
-    agent: Agent, agent_state: Any, env: Env, key: PRNGKeyArray, max_steps: int
+    agent: Agent, lived: Lived, env: Env, key: PRNGKeyArray, max_steps: int
 ) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""]]:
     """One greedy episode from a fresh start: (return, length, truncated).
 
@@ -46,7 +57,7 @@ def greedy_episode(
     """
     limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
     reset_key, walk_key = jax.random.split(key)
-    env_state, timestep = env.reset(reset_key)
+    env_state, timestep = env.restart(reset_key, lived.env_state)
     walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False))
 
     def going(walk: _Walk) -> Array:
@@ -54,7 +65,7 @@ def greedy_episode(
 
     def step(walk: _Walk) -> _Walk:
         act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, walk.length))
-        action, _ = agent.act(agent_state, walk.obs, act_key, greedy=True)
+        action, _ = agent.act(lived.agent_state, walk.obs, act_key, greedy=True)
         env_state, timestep = env.step(env_key, walk.env_state, action)
         length = walk.length + 1
         following = _Walk(
@@ -76,7 +87,7 @@ def _episodes(
     structure: Any,
     env_structure: Any,
     numbers: PyTree,
-    agent_states: PyTree,
+    lived: Lived,
     env_arrays: PyTree,
     keys: Key[Any, " N"],
     episodes: int,
@@ -84,37 +95,37 @@ def _episodes(
 ) -> tuple[Array, Array, Array]:
     env = eqx.combine(env_arrays, env_structure)
 
-    def lane(numbers: PyTree, agent_state: PyTree, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+    def lane(numbers: PyTree, lived: Lived, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
         agent = eqx.combine(numbers, structure)
         episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(episodes, dtype=jnp.int32))
-        return jax.vmap(lambda k: greedy_episode(agent, agent_state, env, k, max_steps))(episode_keys)
+        return jax.vmap(lambda k: greedy_episode(agent, lived, env, k, max_steps))(episode_keys)
 
-    return jax.vmap(lane)(numbers, agent_states, keys)
+    return jax.vmap(lane)(numbers, lived, keys)
 
 
 def evaluate_lanes(
-    structure: Any, numbers: PyTree, agent_states: PyTree, env: Env, keys: Key[Any, " N"], episodes: int, max_steps: int
+    structure: Any, numbers: PyTree, lived: Lived, env: Env, keys: Key[Any, " N"], episodes: int, max_steps: int
 ) -> Episodes:
     """`episodes` greedy episodes of each of N lanes, as NumPy [N, episodes]; keys are [N]."""
     env_arrays, env_structure = env_parts(env)
     streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
-    parts = _episodes(structure, env_structure, numbers, agent_states, env_arrays, streams, episodes, max_steps)
+    parts = _episodes(structure, env_structure, numbers, lived, env_arrays, streams, episodes, max_steps)
     return Episodes(*(np.asarray(part) for part in parts))
 
 
-def greedy_scenes(agent: Agent, agent_state: Any, env: Env, key: PRNGKeyArray, max_frames: int) -> tuple[Scene, ...]:
+def greedy_scenes(agent: Agent, lived: Lived, env: Env, key: PRNGKeyArray, max_frames: int) -> tuple[Scene, ...]:
     """The scenes of one greedy episode, at most `max_frames`; none if the environment cannot be drawn."""
     if not isinstance(env, Drawable):
         return ()
     reset_key, walk_key = jax.random.split(key)
-    env_state, timestep = env.reset(reset_key)
+    env_state, timestep = env.restart(reset_key, lived.env_state)
     scenes = [env.scene(jax.device_get(env_state))]
     act = eqx.filter_jit(lambda agent, state, obs, key: agent.act(state, obs, key, greedy=True)[0])
     move = eqx.filter_jit(lambda env, key, state, action: env.step(key, state, action))
     limit = max_frames if env.time_limit is None else min(max_frames, env.time_limit)
     for i in range(limit):
         act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, i))
-        action = act(agent, agent_state, timestep.obs, act_key)
+        action = act(agent, lived.agent_state, timestep.obs, act_key)
         env_state, timestep = move(env, env_key, env_state, action)
         scenes.append(env.scene(jax.device_get(env_state)))
         if timestep.terminated or timestep.truncated:

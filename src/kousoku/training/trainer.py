@@ -23,13 +23,14 @@ from ..core.record import RunRecord
 from . import compile_cache, facts, run_folder
 from .config import TrainConfig
 from .curves import CurveWriter, line
-from .evaluate import Episodes, evaluate_lanes, greedy_scenes
+from .evaluate import Episodes, Lived, evaluate_lanes, greedy_scenes
 from .exact import exact_tables
 from .interaction import Learner
 from .interrupt import StopRequest, stop_on_signals
 from .lanes import Lanes, check_memory, lane, make_lanes, num_lanes
 from .loops import Loop, make_loop, unpad
 from .progress import Progress
+from .states import to_arrays
 from .tally import Record, Tally, pairs
 
 MAX_HISTORY_BYTES = 2**31
@@ -45,7 +46,7 @@ class Trained:
         record: everything as data.
         agent, env: what was trained, and on what.
         lanes: each lane's numbers and key.
-        agent_states: [N, ...] what each lane has learned.
+        lived: [N, ...] what each lane has learned, and the world that it lives in.
         stopped_by: the signal that ended the run early, or None.
     """
 
@@ -53,7 +54,7 @@ class Trained:
     agent: Agent
     env: Env
     lanes: Lanes
-    agent_states: Any
+    lived: Lived
     stopped_by: int | None
 
 
@@ -175,8 +176,9 @@ def _finish(
     started: str,
 ) -> Trained:
     """Collect and save what was learned; then evaluate it, and save again with that."""
-    states = jax.tree.map(lambda leaf: leaf[: lanes.count], run.learner.agent_state)
-    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
+    lived = Lived(run.learner.agent_state, run.learner.lane.env_state)
+    lived = jax.tree.map(lambda leaf: leaf[: lanes.count], lived)
+    leaves = to_arrays(lived)
     record = RunRecord(
         path=folder,
         config=asked,
@@ -185,28 +187,28 @@ def _finish(
         lane_seed=lanes.seed,
         lane_point=lanes.point,
         curves=run.curves.curves(),
-        tables=_tables(agent, env, lanes, states, run),
+        tables=_tables(agent, env, lanes, lived.agent_state, run),
         panels=env.panels() if isinstance(env, Finite) else (),
     )
     if folder is not None:
         run_folder.save(folder, record, leaves)
     if config.eval_episodes:
-        record = _evaluated(record, env, lanes, states, config)
+        record = _evaluated(record, env, lanes, lived, config)
         if folder is not None:
             run_folder.save(folder, record, leaves)
-    return Trained(record, agent, env, lanes, states, stop.signal)
+    return Trained(record, agent, env, lanes, lived, stop.signal)
 
 
-def _evaluated(record: RunRecord, env: Env, lanes: Lanes, states: Any, config: TrainConfig) -> RunRecord:
+def _evaluated(record: RunRecord, env: Env, lanes: Lanes, lived: Lived, config: TrainConfig) -> RunRecord:
     """The record with greedy episodes of every lane, and the best lane's as a film."""
     played = evaluate_lanes(
-        lanes.structure, lanes.numbers, states, env, lanes.keys, config.eval_episodes, config.eval_max_steps
+        lanes.structure, lanes.numbers, lived, env, lanes.keys, config.eval_episodes, config.eval_max_steps
     )
     record = dataclasses.replace(record, evaluation=_evaluation_arrays(played))
     best = record.best_lane
-    state = jax.tree.map(lambda leaf: leaf[best], states)
+    alone = jax.tree.map(lambda leaf: leaf[best], lived)
     film_key = jax.random.fold_in(lanes.keys[best], FILM_STREAM)
-    film = greedy_scenes(lane(lanes.numbers, lanes.structure, best), state, env, film_key, MAX_FRAMES)
+    film = greedy_scenes(lane(lanes.numbers, lanes.structure, best), alone, env, film_key, MAX_FRAMES)
     return dataclasses.replace(record, frames=film)
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_choice, check_number
+from ...core.errors import ConfigError, check_choice, check_finite, check_number
 from ...core.spaces import Discrete
 from ...core.timestep import Transition
 from ...ops import exploration as ops
@@ -147,4 +147,4 @@ def check_tabular(learning_rate: object, discount: object, initial_value: object
     """The checks that every tabular learner makes on its numbers."""
     check_schedule("learning_rate", learning_rate, low=0, high=1, open_low=True)
     check_number("discount", discount, low=0, high=1)
-    check_number("initial_value", initial_value)
+    check_finite("initial_value", initial_value)

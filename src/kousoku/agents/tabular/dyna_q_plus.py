@@ -68,7 +68,7 @@ class DynaQPlus(TabularAgent):
     planning_steps: int = eqx.field(
         static=True, default=10, converter=partial(check_count, "planning_steps", low=0, high=1 << 20)
     )
-    kappa: float | Float[Array, ""] = 1e-3
+    kappa: float | Float[Array, ""] = 1e-4
     learning_rate: ScalarOrSchedule = 0.1
     discount: float | Float[Array, ""] = 0.99
     exploration: Exploration = EpsilonGreedy()

@@ -58,7 +58,7 @@ class TreeBackup(TabularAgent):
 
     References:
         Precup, Sutton and Singh, Eligibility traces for off-policy policy evaluation, ICML (2000). Sutton and Barto
-        (2nd ed.), equations 7.15 to 7.17 and the box of section 7.5.
+        (2nd ed.), equations 7.15 and 7.16 and the box of section 7.5.
     """
 
     learning_rate: ScalarOrSchedule = 0.1

@@ -42,8 +42,8 @@ class Bandit(Env):
 
     Observation: always 0, Discrete(1). Action: which arm to pull, Discrete(arms). Nothing terminates it.
 
-    Every reset deals new arms, also the one that follows a time limit: each episode is a bandit task of its own. Give
-    no time limit to let an agent learn about one set of arms, and several seeds to average over many tasks.
+    Every reset deals new arms; a restart keeps them, so that a lane faces one bandit all its life, also after a time
+    limit and in its evaluation. Several seeds average over many bandits.
 
     Attributes:
         mean, mean_spread: the arms' means are drawn from N(mean, mean_spread^2) at every reset.
@@ -85,6 +85,11 @@ class Bandit(Env):
             means = number(self.mean) + number(self.mean_spread) * unit
         zero = jnp.float32(0.0)
         return BanditState(means), said(zero, BanditInfo(zero, zero))
+
+    def restart(self, key: PRNGKeyArray, state: BanditState) -> tuple[BanditState, Timestep]:
+        """The same arms."""
+        zero = jnp.float32(0.0)
+        return state, said(zero, BanditInfo(zero, zero))
 
     def step(self, key: PRNGKeyArray, state: BanditState, action: Int[Array, ""]) -> tuple[BanditState, Timestep]:
         """Pull an arm; then the means drift."""

@@ -99,13 +99,12 @@ def check_ways(field: str, layout: Layout, model: TabularModel) -> None:
     Raises:
         ConfigError: naming the start.
     """
-    goal = layout.where(GOAL).reshape(-1)
-    goes_on = np.asarray(model.probability > 0) & (goal[model.next_state] | ~np.asarray(model.terminated))
+    possible = np.asarray(model.probability) > 0  # a pit leads to itself alone, so that no way goes through one
     before: dict[int, set[int]] = {}
-    origin, target = np.nonzero(goes_on)[0].tolist(), np.asarray(model.next_state)[goes_on].tolist()
+    origin, target = np.nonzero(possible)[0].tolist(), np.asarray(model.next_state)[possible].tolist()
     for here, there in zip(origin, target, strict=True):
         before.setdefault(there, set()).add(here)
-    frontier = np.flatnonzero(goal).tolist()
+    frontier = np.flatnonzero(layout.where(GOAL)).tolist()
     found = set(frontier)
     while frontier:
         fresh = before.get(frontier.pop(), set()) - found
