@@ -115,7 +115,7 @@ class Box(eqx.Module):
             if not all(math.isinf(bound) or abs(bound) <= largest for bound in bounds):
                 raise ConfigError("Box", bounds, f"use bounds within {largest:g} of 0, as {self.dtype.name} ends there")
         else:
-            low, high = max(np.iinfo(self.dtype).min, -LARGEST), min(np.iinfo(self.dtype).max, LARGEST - 1)
+            low, high = max(np.iinfo(self.dtype).min, -LARGEST - 1), min(np.iinfo(self.dtype).max, LARGEST - 1)
             if not all(low <= bound <= high and bound.is_integer() for bound in bounds):
                 raise ConfigError("Box", bounds, f"use whole numbers from {low} to {high} for {self.dtype.name}")
 

@@ -125,7 +125,7 @@ def bandit(
         reward_std: standard deviation of an arm's rewards.
         drift: standard deviation of the step that every mean takes after every pull.
         reward: "normal" or "bernoulli"; the latter has none of the four numbers above, so leave them at their defaults.
-        time_limit: steps until an episode is truncated; the next one has new arms.
+        time_limit: steps until an episode is truncated; the next one has the same arms.
 
     Raises:
         ConfigError: for a bad value.
