@@ -54,7 +54,7 @@ def probes(discount: float, time_limit: int) -> list[Probe]:
 def chain(target: np.ndarray, reward: np.ndarray, time_limit: int | None = None, ends: int | None = None) -> FiniteEnv:
     """A deterministic problem: (s, a) leads to target[s, a] with reward[s, a]; entering state `ends` terminates.
 
-    One more state is added, the terminal one, unless `ends` names another. Episodes begin in any of the others.
+    One more state is added, the terminal one, unless `ends` names another (-1: none). Episodes begin in the others.
     """
     states, actions = target.shape
     ends = states if ends is None else ends

@@ -117,6 +117,18 @@ def test_grids_with_slip_and_wind(seed, discount, slip):
     assert not reachable(model)[goal].any()
 
 
+@settings(max_examples=50, deadline=None)
+@given(SEEDS, st.booleans())
+def test_no_more_is_lost_than_float32_cannot_hold(seed, local):
+    """A discount that float32 holds exactly leaves 1e-6; sweeps that round each value off lose five times as much."""
+    discount = 1.0 - 2.0**-7
+    model = random_model(np.random.default_rng(seed), 1.0, 0.0, local)
+    model.reward[...] = 1.0 + 0.1 * model.reward
+    _, v = solve_optimally(model, discount)
+    found = np.asarray(value_iteration(model, discount, tolerance=1e-7).v, np.float64)
+    assert np.abs(found - v).max() <= 1e-6 * np.abs(v).max()
+
+
 @settings(max_examples=30, deadline=None)
 @given(SEEDS, st.sampled_from([0.5, 0.99]), st.floats(-50, 50))
 def test_a_constant_added_to_every_reward(seed, discount, constant):

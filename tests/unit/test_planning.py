@@ -126,9 +126,37 @@ def test_sums_keep_what_float32_rounds_off():
     assert float(values.minus(Values(jnp.array([1e8]), jnp.zeros(1)))[0]) == 5.0
 
 
-def test_greedy_spreads_over_ties_within_the_margin():
-    policy = greedy(jnp.array([[1.0, 1.0, 0.0], [0.0, 0.5, 0.55]]), jnp.float32(0.1))
-    np.testing.assert_allclose(policy, [[0.5, 0.5, 0], [0, 0.5, 0.5]])
+def test_greedy_spreads_over_what_may_be_the_best():
+    preferences = jnp.array([[1.0, 1.0, 0.0], [0.0, 0.5, 0.55], [0.0, 0.5, 0.55]])
+    policy = greedy(preferences, jnp.array([[0.0, 0.0, 0.0], [0.02, 0.02, 0.02], [0.02, 0.04, 0.02]]))
+    np.testing.assert_allclose(policy, [[0.5, 0.5, 0], [0, 0, 1], [0, 0.5, 0.5]])
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_loss_that_nobody_takes_does_not_blur_the_rest(planner):
+    """Right is better by 1e-4; the third action costs 1e6, whose rounding is a hundred times that."""
+    plan = planner(single([[0, 0, 0]], [[1.0, 1.0001, -1e6]], [[1, 1, 1]]), 0.9)
+    np.testing.assert_allclose(plan.v, [1.0001], rtol=1e-6)
+    np.testing.assert_array_equal(plan.policy, [[0, 1, 0]])
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_every_row_of_the_policy_is_one(planner):
+    """Also where a value is unknown."""
+    plan = planner(gridworld(["####", "#SG#", "####"], step_reward=-1.0).model(), 1.0)
+    np.testing.assert_allclose(plan.policy.sum(axis=1), 1.0, rtol=1e-6)
+
+
+def test_values_that_cancel_settle():
+    """Rewards of 1 and -1 in turn, and by chance: the value is 0, but its terms are not."""
+    model = TabularModel(
+        np.full((1, 1, 2), 0.5), np.zeros((1, 1, 2), np.int32), np.array([[[1.0, -1.0]]]), np.zeros((1, 1, 2), bool),
+        np.ones(1),
+    )  # fmt: skip
+    np.testing.assert_allclose(policy_evaluation(model, np.ones((1, 1), np.float32), 0.99), [0.0], atol=1e-5)
+    thirds = np.array([[[1 / 3, 2 / 3]]])
+    model = TabularModel(thirds, model.next_state, np.array([[[1.0, -0.5]]]), model.terminated, model.start)
+    np.testing.assert_allclose(policy_evaluation(model, np.ones((1, 1), np.float32), 0.99), [0.0], atol=1e-5)
 
 
 @pytest.mark.parametrize("planner", PLANNERS)

@@ -16,7 +16,7 @@ from scipy import stats
 from kousoku.agents import AGENTS
 from kousoku.agents.exploration import UCB, EpsilonGreedy, Softmax
 from kousoku.agents.tabular.common import NOT_CHOSEN, Table
-from kousoku.agents.tabular.double_q_learning import DoubleQLearning, DoubleTable
+from kousoku.agents.tabular.double_q_learning import DoubleTable
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
@@ -33,6 +33,7 @@ AGENT_IDS = (
 )  # fmt: skip
 ON_POLICY = ("sarsa", "n_step_sarsa", "sarsa_lambda")
 LOOP = chain(np.array([[1, 0], [0, 1]]), np.ones((2, 2)), time_limit=2)
+NEVER = -1
 SPEC = EnvSpec(Discrete(3), Discrete(2))
 
 # Three states, two actions, alpha = gamma = 1/2: every number below is exact in binary. Greedy: 1 in state 0, 1 in 1.
@@ -49,6 +50,8 @@ def move(s, a, r, s2, terminated=False, truncated=False):
 def with_q(agent, q=Q):
     """A fresh state with these values."""
     state = agent.init(SPEC, jax.random.key(0))
+    if isinstance(state, DoubleTable):
+        return dataclasses.replace(state, q1=q, q2=q)
     if isinstance(state, Table):
         return dataclasses.replace(state, q=q)
     return dataclasses.replace(state, table=dataclasses.replace(state.table, q=q))
@@ -174,14 +177,14 @@ def test_sarsa_lambda_by_hand(trace, own):
 def test_monte_carlo_by_hand():
     agent = AGENTS.make("monte_carlo", discount=0.5, exploration=EpsilonGreedy(0.0))
     begun = dataclasses.replace(with_q(agent), learned=Q)
-    begun, error = learn(agent, begun, move(0, 1, 1.0, 1))  # one-step error 1 + 4/2 - 1
-    assert (error, changed(agent, begun)) == (2.0, {})
-    state, _ = learn(agent, begun, move(1, 0, 3.0, 2, terminated=True))  # G(1, 0) = 3, G(0, 1) = 1 + 3/2
-    assert changed(agent, state) == {(1, 0): 3.0, (0, 1): 2.5}
-    again, _ = learn(agent, state, move(0, 1, 0.5, 2, terminated=True))  # the mean of 2.5 and 0.5
-    assert changed(agent, again) == {(1, 0): 3.0, (0, 1): 1.5}
-    state, _ = learn(agent, begun, move(1, 0, 3.0, 2, truncated=True))  # 8/2 more: G(1, 0) = 7, G(0, 1) = 4.5
-    assert changed(agent, state) == {(1, 0): 7.0, (0, 1): 4.5}
+    begun, error = learn(agent, begun, move(0, 1, 2.0, 1))  # one-step error 2 + 4/2 - 1
+    assert (error, changed(agent, begun)) == (3.0, {})
+    state, _ = learn(agent, begun, move(1, 0, 3.0, 2, terminated=True))  # G(1, 0) = 3, G(0, 1) = 2 + 3/2
+    assert changed(agent, state) == {(1, 0): 3.0, (0, 1): 3.5}
+    again, _ = learn(agent, state, move(0, 1, 0.5, 2, terminated=True))  # the mean of 3.5 and 0.5
+    assert changed(agent, again) == {(1, 0): 3.0, (0, 1): 2.0}
+    state, _ = learn(agent, begun, move(1, 0, 3.0, 2, truncated=True))  # 8/2 more: G(1, 0) = 7, G(0, 1) = 5.5
+    assert changed(agent, state) == {(1, 0): 7.0, (0, 1): 5.5}
 
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
@@ -197,17 +200,18 @@ def test_nothing_is_added_after_a_terminal_step(agent_id):
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_where_the_next_episode_begins_changes_no_target(agent_id):
-    agent = AGENTS.make(agent_id, initial_value=3.0)
-    model = chain(np.array([[2, 2], [2, 2]]), np.ones((2, 2))).exact
+    """A truncated step from state 0 to state 2, worth 8; the lane goes on in 0, worth 1, or in 1, worth 4."""
+    agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(0.0))
+    model = chain(np.full((2, 2), 2), np.ones((2, 2)), ends=NEVER).exact
     learnt = []
     for start_state in (0, 1):
         env = finite(dataclasses.replace(model, start=np.eye(3)[start_state]), time_limit=1)
-        state = agent.init(env.spec, jax.random.key(0))
         lane = Lane(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
         lane, transition, end = advance(env, lane, jnp.int32(1), jax.random.key(1))
         assert bool(end.ended)
         assert int(lane.obs) == start_state
-        learnt.append(update(agent, state, transition, jax.random.key(2)))
+        learnt.append(update(agent, with_q(agent), transition, jax.random.key(2)))
+        assert float(learnt[-1][1]["td_error"]) == pytest.approx(1.0 + 0.99 * 8.0 - 1.0)
     assert eqx.tree_equal(*learnt)
 
 
@@ -281,7 +285,7 @@ def test_the_action_that_was_learnt_is_taken(agent_id):
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_greedy_actions_explore_nothing(agent_id):
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0))
-    state = DoubleTable(Q, Q, None, jnp.int32(0)) if isinstance(agent, DoubleQLearning) else with_q(agent)
+    state = with_q(agent)
     assert set(act_64(agent, state, jnp.int32(1), greedy=True).tolist()) == {1}
     assert set(act_64(agent, state, jnp.int32(1)).tolist()) == {0, 1}
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from ..core.model import TabularModel
 
 ROUNDING = 4 * float(np.finfo(np.float32).eps)
-"""Relative size of what rounding can do to a backup: smaller differences mean nothing."""
+"""What rounding can do to a sum of a few terms, relative to the sum of their sizes."""
 
 
 class Values(eqx.Module):
@@ -59,13 +59,15 @@ def advantage(model: TabularModel, values: Values, discount: Float[Array, ""]) -
     References:
         Puterman, Markov Decision Processes (1994), section 6.3: the operator B v = T v - v.
     """
-    probability, reward = jnp.asarray(model.probability, jnp.float32), jnp.asarray(model.reward, jnp.float32)
-    gamma = jnp.where(jnp.asarray(model.terminated), 0.0, discount)
-    successor = jnp.asarray(model.next_state, jnp.int32)
-    v, rest = values.v[:, None, None], values.rest[:, None, None]
-    ahead = (values.v[successor] - v) + (values.rest[successor] - rest)
-    own = (reward - (1.0 - gamma) * v) - (1.0 - gamma) * rest
-    return jnp.sum(probability * (own + gamma * ahead), axis=-1)
+    own, ahead = _terms(model, values, discount)
+    return jnp.sum(jnp.asarray(model.probability, jnp.float32) * (own + ahead), axis=-1)
+
+
+def rounding(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, "S A"]:
+    """How far `advantage` may be from the truth because its terms are rounded."""
+    own, ahead = _terms(model, values, discount)
+    size = jnp.abs(jnp.asarray(model.reward, jnp.float32)) + jnp.abs(own) + jnp.abs(ahead)
+    return ROUNDING * jnp.sum(jnp.asarray(model.probability, jnp.float32) * size, axis=-1)
 
 
 def expected_backup(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, "S A"]:
@@ -86,8 +88,8 @@ def residual(model: TabularModel, values: Values, discount: Float[Array, ""]) ->
     return jnp.max(advantage(model, values, discount), axis=-1)
 
 
-def greedy(preferences: Float[Array, "S A"], margin: Float[Array, ""]) -> Float[Array, "S A"]:
-    """pi(a | s): uniform over the actions within `margin` of the best.
+def greedy(preferences: Float[Array, "S A"], error: Float[Array, "S A"]) -> Float[Array, "S A"]:
+    """pi(a | s): uniform over the actions that may be the best, where each preference is known up to an error.
 
     Spreading over ties matters where nothing is lost by dawdling (gamma = 1, no cost for a step): a single best action
     may lead round in circles for ever, while among all of them there is one that arrives.
@@ -95,8 +97,8 @@ def greedy(preferences: Float[Array, "S A"], margin: Float[Array, ""]) -> Float[
     References:
         Sutton and Barto (2nd ed.), section 4.2, last paragraph (ties), and equation 4.9.
     """
-    best = (preferences >= jnp.max(preferences, axis=-1, keepdims=True) - margin).astype(jnp.float32)
-    return best / jnp.maximum(jnp.sum(best, axis=-1, keepdims=True), 1.0)
+    best = preferences + error >= jnp.max(preferences - error, axis=-1, keepdims=True)
+    return best.astype(jnp.float32) / jnp.sum(best, axis=-1, keepdims=True, dtype=jnp.float32)
 
 
 def terminal(model: TabularModel) -> Bool[np.ndarray, " S"]:
@@ -132,3 +134,15 @@ def ends(model: TabularModel) -> Bool[np.ndarray, " S"]:
         if np.array_equal(wider, found):
             return found
         found = wider
+
+
+def _terms(
+    model: TabularModel, values: Values, discount: Float[Array, ""]
+) -> tuple[Float[Array, "S A K"], Float[Array, "S A K"]]:
+    """(r - (1 - gamma) v(s), gamma (v(s') - v(s))) of each outcome."""
+    reward = jnp.asarray(model.reward, jnp.float32)
+    gamma = jnp.where(jnp.asarray(model.terminated), 0.0, discount)
+    successor = jnp.asarray(model.next_state, jnp.int32)
+    v, rest = values.v[:, None, None], values.rest[:, None, None]
+    ahead = (values.v[successor] - v) + (values.rest[successor] - rest)
+    return (reward - (1.0 - gamma) * v) - (1.0 - gamma) * rest, gamma * ahead

@@ -117,7 +117,8 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
     if name not in FORMS or len(numbers) != FORMS[name].count(":"):
         raise ConfigError(field, text, f"use a number or one of {', '.join(FORMS.values())}")
     *values, steps = numbers
-    return SCHEDULES[name](*values, check_count(f"{field}: steps", steps))
+    make: Callable[..., Schedule] = SCHEDULES[name]
+    return make(*values, check_count(f"{field}: steps", steps))
 
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:

@@ -9,9 +9,9 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from ...core.model import TabularModel
-from ...ops.planning import ROUNDING, Values, advantage, greedy
+from ...ops.planning import Values, advantage, greedy, rounding
 from .policy_evaluation import evaluate
-from .sweeps import MAX_SWEEPS, Sweeps, Task, prepare, reward_size
+from .sweeps import MAX_SWEEPS, Sweeps, Task, prepare
 from .value_iteration import Plan, plan_of
 
 MAX_IMPROVEMENTS = 1_000
@@ -61,12 +61,11 @@ class _Iteration(eqx.Module):
 
 @jax.jit
 def _solve(task: Task) -> Plan:
-    margin = ROUNDING * reward_size(task)
-
     def improve(state: _Iteration) -> _Iteration:
-        advantages = advantage(task.model, state.found.values, task.discount)
-        better = jnp.max(advantages, axis=-1) - jnp.sum(state.policy * advantages, axis=-1) > margin
-        policy = jnp.where(better[:, None], greedy(advantages, margin), state.policy)
+        tables = task.model, state.found.values, task.discount
+        gain, error = advantage(*tables), rounding(*tables)
+        better = jnp.max(gain - error, axis=-1) > jnp.sum(state.policy * (gain + error), axis=-1)
+        policy = jnp.where(better[:, None], greedy(gain, error), state.policy)
         found = evaluate(task, policy, state.found.values)
         stable = ~jnp.any(better & task.matters)
         return _Iteration(policy, found, state.sweeps + found.total, state.improvements + 1, stable)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ...core.errors import check_count, check_number, is_number
 from ...core.model import TabularModel, check_model
-from ...ops.planning import ROUNDING, Values, advantage, ends, reachable
+from ...ops.planning import Values, advantage, ends, reachable, rounding
 
 MAX_SWEEPS = 100_000
 
@@ -80,13 +80,8 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
     )
 
 
-def reward_size(task: Task) -> Float[Array, ""]:
-    """The largest reward that can happen: rounding errors of a backup are in proportion to it."""
-    return jnp.max(jnp.where(task.model.probability > 0, jnp.abs(task.model.reward), 0.0))
-
-
-def sweep(task: Task, change: Callable[[Float[Array, "S A"]], Float[Array, " S"]], start: Values) -> Sweeps:
-    """v(s) <- v(s) + change(A(s, .)) over all states, until the values stand still.
+def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], start: Values) -> Sweeps:
+    """v(s) <- v(s) + sum_a w(s, a) A(s, a) over all states, until the values stand still; w is `weigh` of A.
 
     Sweeps come in blocks of 1, 1, 2, 4, 8, ..., each as long as all before it. If a block of n sweeps moved the values
     by d, they are within d gamma^n / (1 - gamma^n) of the fixed point, since a sweep contracts distances by gamma.
@@ -96,22 +91,31 @@ def sweep(task: Task, change: Callable[[Float[Array, "S A"]], Float[Array, " S"]
     References:
         Sutton and Barto (2nd ed.), sections 4.1 and 4.4. Puterman, Markov Decision Processes (1994), theorem 6.3.1.
     """
-    noise = ROUNDING * reward_size(task)
 
     def once(_: Int[Array, ""], values: Values) -> Values:
-        return values.plus(change(advantage(task.model, values, task.discount)))
+        advantages = advantage(task.model, values, task.discount)
+        return values.plus(jnp.sum(weigh(advantages) * advantages, axis=-1))
 
     def block(state: Sweeps) -> Sweeps:
         length = jnp.clip(state.total, 1, task.max_sweeps - state.total)
         values = lax.fori_loop(0, length, once, state.values)
         shrunk = task.discount ** length.astype(jnp.float32)
         distance = jnp.abs(values.minus(state.values)) * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), 1.0)
-        largest = jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
-        moving = ~(distance <= task.tolerance * largest + noise)
+        moving = ~(distance <= allowance(task, weigh, values))
         return Sweeps(values, moving, state.total + length, ~jnp.any(moving & task.matters))
 
     first = Sweeps(start, jnp.full_like(task.matters, True), jnp.int32(0), jnp.array(False))
     return lax.while_loop(lambda state: ~state.settled & (state.total < task.max_sweeps), block, first)
+
+
+def allowance(
+    task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values
+) -> Float[Array, ""]:
+    """How far values may still be from the fixed point: the tolerance, and what rounding does anyway."""
+    largest = jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
+    weights = weigh(advantage(task.model, values, task.discount))
+    noise = jnp.sum(weights * rounding(task.model, values, task.discount), axis=-1)
+    return task.tolerance * largest + jnp.max(noise, where=task.matters, initial=0.0)
 
 
 def known(task: Task, sweeps: Sweeps) -> Values:

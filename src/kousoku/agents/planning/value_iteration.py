@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ...core.model import TabularModel
-from ...ops.planning import ROUNDING, Values, advantage, expected_backup, greedy, residual
-from .sweeps import MAX_SWEEPS, Sweeps, Task, known, prepare, reward_size, sweep
+from ...ops.planning import Values, advantage, expected_backup, greedy, residual, rounding
+from .sweeps import MAX_SWEEPS, Sweeps, Task, known, prepare, sweep
 
 
 class Plan(eqx.Module):
@@ -65,13 +65,17 @@ def value_iteration(
 
 def plan_of(task: Task, found: Sweeps, sweeps: Int[Array, ""], converged: Bool[Array, ""]) -> Plan:
     """The plan that belongs to the values that were found."""
+    tables = task.model, found.values, task.discount
+    policy = greedy(advantage(*tables), rounding(*tables))
     values = known(task, found)
-    policy = greedy(advantage(task.model, values, task.discount), ROUNDING * reward_size(task))
     worst = jnp.max(jnp.abs(residual(task.model, values, task.discount)), where=task.matters, initial=0.0)
     return Plan(expected_backup(task.model, values, task.discount), values.v, policy, sweeps, worst, converged)
 
 
 @jax.jit
 def _solve(task: Task) -> Plan:
-    found = sweep(task, lambda advantages: jnp.max(advantages, axis=-1), Values.zeros(task.matters.shape[0]))
+    def best(advantages: Float[Array, "S A"]) -> Float[Array, "S A"]:
+        return jax.nn.one_hot(jnp.argmax(advantages, axis=-1), advantages.shape[1], dtype=jnp.float32)
+
+    found = sweep(task, best, Values.zeros(task.matters.shape[0]))
     return plan_of(task, found, found.total, found.settled)

@@ -40,11 +40,13 @@ def table_shape(name: str, spec: EnvSpec) -> tuple[int, int]:
     Raises:
         ConfigError: if a space is not Discrete, or the table would be absurdly large.
     """
-    for field, space in (("observation_space", spec.observation_space), ("action_space", spec.action_space)):
-        if not isinstance(space, Discrete):
-            fix = f"{name} keeps a table, so it needs Discrete (a GridWorld gives it with observation='index')"
-            raise ConfigError(field, space, fix)
-    states, actions = spec.observation_space.n, spec.action_space.n
+    observation_space, action_space = spec.observation_space, spec.action_space
+    fix = f"{name} keeps a table, so it needs Discrete (a GridWorld gives it with observation='index')"
+    if not isinstance(observation_space, Discrete):
+        raise ConfigError("observation_space", observation_space, fix)
+    if not isinstance(action_space, Discrete):
+        raise ConfigError("action_space", action_space, fix)
+    states, actions = observation_space.n, action_space.n
     if states * actions > MAX_ENTRIES:
         raise ConfigError(
             "observation_space", f"{states} states x {actions} actions", f"use at most {MAX_ENTRIES} pairs"

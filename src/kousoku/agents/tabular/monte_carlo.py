@@ -121,6 +121,7 @@ class MonteCarlo(TabularAgent):
             returns = tables.add(returns, s, a, counts)
             step_size = 1.0 / jnp.maximum(tables.entry(returns, s, a), 1).astype(jnp.float32)
         else:
+            assert self.learning_rate is not None
             step_size = value_at(self.learning_rate, state.table.step)
         alpha = jnp.where(counts, step_size, 0.0)
         learned = tables.put(state.learned, s, a, (1.0 - alpha) * tables.entry(state.learned, s, a))
