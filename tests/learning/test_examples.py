@@ -45,4 +45,4 @@ def test_sarsa_is_safe_and_q_learning_optimal():
     found = load("cliff_walking").main(steps=20_000, seeds=30, out=".")
     assert found["Q-learning"]["greedy"] == -13
     assert -20 <= found["SARSA"]["greedy"] <= -15
-    assert found["SARSA"]["online"] > found["Q-learning"]["online"] + 10
+    assert found["SARSA"]["online"] > found["Q-learning"]["online"] + 5

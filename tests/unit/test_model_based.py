@@ -309,6 +309,8 @@ def test_prioritized_sweeping_by_hand():
     half = PrioritizedSweeping(planning_steps=1, learning_rate=0.25)
     assert learn(half, [seen(0, 0, 1.0, 1, terminated=True)]).table.q[0].tolist() == [0.25, 0.0, 0.0]
     none = PrioritizedSweeping(planning_steps=0)
+    queued = learn(none, [seen(0, 0, reward, 1, terminated=True) for reward in (2.0, 5.0, 3.0, 0.0)]).priority
+    assert queued.tolist() == [5.0] + 14 * [0.0]
     assert not learn(none, [seen(0, 0, 1.0, 1, terminated=True)]).table.q.any()
 
 

@@ -20,11 +20,16 @@ import jax.numpy as jnp
 from ..core.errors import ConfigError
 
 
+class JymError(RuntimeError):
+    """jym does not import with the Python and the packages that are here."""
+
+
 def rollout(folder: str, steps: int, agents: int) -> Callable[[], Any]:
     """A function that trains `agents` agents for `steps` steps with jym and waits for the result.
 
     Raises:
-        ConfigError: if the folder does not hold jym, or something that jym needs is not installed.
+        ConfigError: if the folder does not hold jym.
+        JymError: if it does not import here, with the reason.
     """
     source = Path(folder).expanduser()
     if not (source / "jym" / "__init__.py").is_file():
@@ -34,8 +39,8 @@ def rollout(folder: str, steps: int, agents: int) -> Callable[[], Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             jym = importlib.import_module("jym")
-    except ImportError as error:
-        raise ConfigError("--jym", folder, f"install what it needs ({error})") from error
+    except (ImportError, ValueError) as error:
+        raise JymError(str(error).splitlines()[0]) from error
     finally:
         sys.path.remove(str(source))
     size = jnp.array([8, 12])

@@ -88,7 +88,10 @@ def jym_rows(folder: str | None, steps: int = 100_000) -> list[Row]:
         return [Row("jym", 1, None, note="name a folder that holds it with --jym")]
     rows = []
     for agents in (1, 30):
-        run = jym.rollout(folder, steps, agents)
+        try:
+            run = jym.rollout(folder, steps, agents)
+        except jym.JymError as error:
+            return [Row("jym", 1, None, note=f"does not import here: {error}")]
         seconds = median_seconds(run, 3)
         rows.append(
             Row("jym", agents, steps * agents / seconds, note="as its notebooks call it: compiles at each call")
