@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -117,7 +117,7 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
     if name not in FORMS or len(numbers) != FORMS[name].count(":"):
         raise ConfigError(field, text, f"use a number or one of {', '.join(FORMS.values())}")
     *values, steps = numbers
-    make: Callable[..., Schedule] = SCHEDULES[name]
+    make = cast(Callable[..., Schedule], SCHEDULES[name])
     return make(*values, check_count(f"{field}: steps", steps))
 
 

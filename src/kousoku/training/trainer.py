@@ -156,8 +156,8 @@ def _trouble(tally: Tally, lanes: Lanes, since: int, step: int) -> str | None:
     """What became NaN or infinite since the last report, and in which lane; None if nothing did."""
     for name in ("reward_sum", "td_error_sum"):
         total = getattr(tally, name)
-        bad = np.flatnonzero(~np.isfinite(total)) if total is not None else np.array([], int)
-        if bad.size:
+        bad = [] if total is None else np.flatnonzero(~np.isfinite(total))
+        if total is not None and len(bad):
             what = name.removesuffix("_sum").replace("td_error", "TD error")
             lane = f"seed {lanes.seed[bad[0]]}, sweep point {lanes.point[bad[0]]}"
             return f"the {what} became {total[bad[0]]} between steps {since + 1} and {step} ({lane})"

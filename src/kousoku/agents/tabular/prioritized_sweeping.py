@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -98,7 +99,7 @@ class PrioritizedSweeping(TabularAgent):
             count, _, priority = carry
             return (count < self.planning_steps) & (jnp.max(priority) > 0)
 
-        def backup(carry: tuple[Int[Array, ""], Float[Array, "S A"], Float[Array, " SA"]]) -> tuple[Array, ...]:
+        def backup(carry: tuple[Int[Array, ""], Float[Array, "S A"], Float[Array, " SA"]]) -> Any:
             count, q, priority = carry
             return count + 1, *self._backup(memory, q, priority, alpha)
 
