@@ -99,7 +99,9 @@ class Bandit(Env):
             reward = (jax.random.uniform(reward_key, (), jnp.float32) < pulled).astype(jnp.float32)
         else:
             reward = pulled + number(self.reward_std) * jax.random.normal(reward_key, (), jnp.float32)
-        regret = jnp.max(state.means) - pulled
+        # By index first: a compiler may round the same mean differently where it computes it twice.
+        best = action == jnp.argmax(state.means).astype(jnp.int32)
+        regret = jnp.where(best, 0.0, jnp.maximum(jnp.max(state.means) - pulled, 0.0))
         info = BanditInfo((regret == 0).astype(jnp.float32), regret)
         means = state.means
         if self.drifts:
