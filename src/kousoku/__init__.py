@@ -30,6 +30,9 @@ _HOMES = {
     "api": ("Run", "evaluate", "load", "train"),
     "training.devices": ("use_all_cores",),
     "core.contract": ("ContractError", "check_env"),
+    "compiler.function": ("kernel",),
+    "compiler.switch": ("use_kernels",),
+    "compiler.fallback": ("KernelWarning",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
     from .api import evaluate as evaluate
     from .api import load as load
     from .api import train as train
+    from .compiler.fallback import KernelWarning as KernelWarning
+    from .compiler.function import kernel as kernel
+    from .compiler.switch import use_kernels as use_kernels
     from .core.agent import Agent as Agent
     from .core.agent import TabularAgent as TabularAgent
     from .core.contract import ContractError as ContractError

@@ -1,0 +1,273 @@
+"""The JAX primitive: a function of one lane that JAX can batch, differentiate and lower.
+
+The primitive carries the function's jaxpr. Batching adds an axis of lanes; a derivative is the kernel of the
+derivative's jaxpr; reverse mode computes the primal values again inside the kernel. Lowering on a CPU compiles; where
+that is not possible, or on another platform, the function itself is lowered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive, jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
+
+from .compiled import Compiled, compiled
+from .fallback import warn_once
+from .program import Program, Unsupported
+from .reading import read
+from .reading.keys import is_key
+from .runtime.table import TARGET_NAME, runtime
+from .switch import is_on
+
+Flags = tuple[tuple[bool, ...], ...]
+
+kernel_p = Primitive("kousoku_kernel")
+kernel_p.multiple_results = True
+
+
+class Traced:
+    """A function of one lane, traced.
+
+    Attributes:
+        jaxpr: closed.
+        name: the function's, for messages.
+        origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
+    """
+
+    def __init__(self, jaxpr: Any, name: str, origin: tuple[Traced, tuple[bool, ...]] | None = None) -> None:
+        self.jaxpr, self.name, self.origin = jaxpr, name, origin
+        self.derived: dict[Any, Traced] = {}
+        self.jitted: dict[Any, Any] = {}
+
+    @cached_property
+    def program(self) -> Program:
+        """What the compiler reads.
+
+        Raises:
+            Unsupported: if it cannot.
+        """
+        return read(self.jaxpr)
+
+    def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
+        """The function over all axes of lanes, in plain JAX."""
+        function = jaxpr_as_fun(self.jaxpr)
+        for level in reversed(range(len(lanes))):
+            axes = tuple(0 if flags[level] else None for flags in batched)
+            function = jax.vmap(function, in_axes=axes, axis_size=lanes[level])
+        return function
+
+    def batched_jaxpr(self, lanes: tuple[int, ...], batched: Flags) -> Any:
+        """The jaxpr over all axes of lanes."""
+        if not lanes:
+            return self.jaxpr
+        shapes = [
+            jax.ShapeDtypeStruct((*(n for n, f in zip(lanes, flags, strict=True) if f), *a.shape), a.dtype)
+            for a, flags in zip(self.jaxpr.in_avals, batched, strict=True)
+        ]
+        return jax.make_jaxpr(self.batched_function(lanes, batched))(*shapes)
+
+    def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
+        """(inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
+        if ("jvp", nonzero) not in self.derived:
+            avals = self.jaxpr.in_avals
+            function = jaxpr_as_fun(self.jaxpr)
+
+            def push(*values: Any) -> list[Any]:
+                primals, given = values[: len(avals)], iter(values[len(avals) :])
+                tangents = [next(given) if n else _zero(p) for n, p in zip(nonzero, primals, strict=True)]
+                _, out = jax.jvp(lambda *xs: _floats(function(*xs)), primals, tuple(tangents))
+                return list(out)
+
+            given = [a for a, n in zip(avals, nonzero, strict=True) if n]
+            jaxpr = jax.make_jaxpr(push)(*map(_struct, [*avals, *given]))
+            self.derived["jvp", nonzero] = Traced(jaxpr, f"jvp of {self.name}", (self, nonzero))
+        return self.derived["jvp", nonzero]
+
+    def cotangent(self, nonzero: tuple[bool, ...]) -> Traced:
+        """(inputs, cotangents of the differentiable outputs) -> cotangents of the `nonzero` inputs."""
+        if ("vjp", nonzero) not in self.derived:
+            avals = self.jaxpr.in_avals
+            function = jaxpr_as_fun(self.jaxpr)
+
+            def pull(*values: Any) -> list[Any]:
+                primals, cotangents = values[: len(avals)], values[len(avals) :]
+                moving = [p for p, n in zip(primals, nonzero, strict=True) if n]
+
+                def of_moving(*xs: Any) -> list[Any]:
+                    given = iter(xs)
+                    return _floats(function(*(next(given) if n else p for n, p in zip(nonzero, primals, strict=True))))
+
+                _, back = jax.vjp(of_moving, *moving)
+                return list(back(list(cotangents)))
+
+            outs = [a for a in self.jaxpr.out_avals if _differentiable(a)]
+            jaxpr = jax.make_jaxpr(pull)(*map(_struct, [*avals, *outs]))
+            self.derived["vjp", nonzero] = Traced(jaxpr, f"vjp of {self.name}")
+        return self.derived["vjp", nonzero]
+
+
+def _struct(aval: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def _differentiable(aval: Any) -> bool:
+    return jnp.issubdtype(aval.dtype, jnp.floating)
+
+
+def _floats(values: Sequence[Any]) -> list[Any]:
+    return [v for v in values if _differentiable(v)]
+
+
+def _zero(primal: Any) -> Any:
+    if _differentiable(primal):
+        return jnp.zeros_like(primal)
+    return np.zeros(primal.shape, jax.dtypes.float0)
+
+
+# ---- evaluation and shapes
+
+
+@kernel_p.def_impl
+def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
+    identity = (lanes, batched, is_on())
+    if identity not in kernel.jitted:
+        bind = partial(kernel_p.bind, kernel=kernel, lanes=lanes, batched=batched)
+        kernel.jitted[identity] = jax.jit(lambda *xs: bind(*xs))
+    return kernel.jitted[identity](*args)
+
+
+@kernel_p.def_abstract_eval
+def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
+    return [a.update(shape=(*lanes, *a.shape), **_varying(args)) for a in kernel.jaxpr.out_avals]
+
+
+def _varying(args: Sequence[Any]) -> dict[str, Any]:
+    """Under shard_map: results vary over the mesh axes that some input varies over."""
+    names = [a.vma for a in args if getattr(a, "vma", None)]
+    return {"vma": frozenset().union(*names)} if names else {}
+
+
+# ---- batching
+
+
+def _batch(args: Any, dims: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
+    size = next(a.shape[d] for a, d in zip(args, dims, strict=True) if d is not None)
+    moved = [a if d is None else jnp.moveaxis(a, d, 0) for a, d in zip(args, dims, strict=True)]
+    flags = tuple((d is not None, *old) for d, old in zip(dims, batched, strict=True))
+    results = kernel_p.bind(*moved, kernel=kernel, lanes=(size, *lanes), batched=flags)
+    return results, [0] * len(results)
+
+
+batching.primitive_batchers[kernel_p] = _batch
+
+
+# ---- derivatives
+
+
+def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
+    results = kernel_p.bind(*primals, kernel=kernel, lanes=lanes, batched=batched)
+    nonzero = tuple(type(t) is not ad.Zero for t in tangents)
+    given = [t for t, n in zip(tangents, nonzero, strict=True) if n]
+    flags = (*batched, *(f for f, n in zip(batched, nonzero, strict=True) if n))
+    moved = iter(
+        kernel_p.bind(*primals, *given, kernel=kernel.tangent(nonzero), lanes=lanes, batched=flags)
+        if any(map(_differentiable, results))
+        else []
+    )
+    return results, [next(moved) if _differentiable(r) else ad.Zero.from_primal_value(r) for r in results]
+
+
+ad.primitive_jvps[kernel_p] = _jvp
+
+
+def _transpose(cotangents: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
+    if kernel.origin is None:
+        raise NotImplementedError(f"kernel: {kernel.name} is not linear")
+    origin, nonzero = kernel.origin
+    count = len(nonzero)
+    primals, tangents = args[:count], args[count:]
+    given = [
+        ad.instantiate_zeros(c) if type(c) is ad.Zero else c for c in cotangents
+    ]
+    flags = (*batched[:count], *(((True,) * len(lanes),) * len(given)))
+    pulled = kernel_p.bind(*primals, *given, kernel=origin.cotangent(nonzero), lanes=lanes, batched=flags)
+    results = []
+    for tangent, cotangent, own in zip(tangents, pulled, batched[count:], strict=True):
+        shared = tuple(axis for axis, flag in enumerate(own) if not flag)
+        results.append(jnp.sum(cotangent, axis=shared) if ad.is_undefined_primal(tangent) else None)
+    return [None] * count + results
+
+
+ad.primitive_transposes[kernel_p] = _transpose
+
+
+# ---- lowering
+
+
+def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
+    return mlir.lower_fun(kernel.batched_function(lanes, batched), multiple_results=True)(ctx, *args)
+
+
+def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
+    if not is_on() or not kernel.jaxpr.out_avals or 0 in lanes:
+        return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
+    try:
+        code = compiled(kernel.program, math.prod(lanes), _flat(batched), bool(lanes))
+    except Unsupported as reason:
+        warn_once(kernel.name, str(reason))
+        return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
+    ctx.module_context.add_keepalive(code)
+    call = partial(_call, kernel, lanes, batched, code)
+    return mlir.lower_fun(call, multiple_results=True)(ctx, *args)
+
+
+def _flat(batched: Flags) -> tuple[bool, ...]:
+    return tuple(any(flags) for flags in batched)
+
+
+def _call(kernel: Traced, lanes: tuple[int, ...], batched: Flags, code: Compiled, *args: Any) -> list[Any]:
+    """The custom call, with all axes of lanes as one."""
+    runtime()
+    count = math.prod(lanes)
+    flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]
+    outs = []
+    for aval in kernel.jaxpr.out_avals:
+        shape, dtype = _physical(aval)
+        outs.append(jax.ShapeDtypeStruct((count, *shape) if lanes else shape, dtype))
+    results = jax.ffi.ffi_call(TARGET_NAME, outs)(*flat, kernel=np.int64(code.number))
+    shaped = [jnp.reshape(r, (*lanes, *_physical(a)[0])) for r, a in zip(results, kernel.jaxpr.out_avals, strict=True)]
+    return [_as_key(r, a) for r, a in zip(shaped, kernel.jaxpr.out_avals, strict=True)]
+
+
+def _physical(aval: Any) -> tuple[tuple[int, ...], Any]:
+    from .reading.keys import physical
+
+    return physical(aval)
+
+
+def _as_key(words: Any, aval: Any) -> Any:
+    return jax.random.wrap_key_data(words, impl=jax.random.key_impl(aval)) if is_key(aval) else words
+
+
+def _one_axis(array: Any, flags: tuple[bool, ...], lanes: tuple[int, ...]) -> Any:
+    """The axes of lanes as one; an array that varies along some of them only is repeated along the others."""
+    if is_key(array):
+        array = jax.random.key_data(array)
+    if not any(flags):
+        return array
+    rest = array.shape[sum(flags) :]
+    if not all(flags):
+        shape = tuple(n if f else 1 for n, f in zip(lanes, flags, strict=True))
+        array = jnp.broadcast_to(jnp.reshape(array, (*shape, *rest)), (*lanes, *rest))
+    return jnp.reshape(array, (math.prod(lanes), *rest))
+
+
+mlir.register_lowering(kernel_p, _lower_plain)
+mlir.register_lowering(kernel_p, _lower_cpu, platform="cpu")

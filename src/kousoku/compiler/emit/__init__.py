@@ -1,0 +1,1 @@
+"""Writing LLVM IR: operands, the builder, values of arrays, memory."""

@@ -1,0 +1,345 @@
+"""Writes the body of one function as LLVM IR's text.
+
+Text, since that is several times faster to make than a tree of Python objects, and since LLVM's own parser and verifier
+check it. Operands of one operation may be wide or narrow; narrow ones are spread over the lanes where that is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .operand import BITS, INT_OF_FLOAT, Operand, constant, float_constant, int_constant
+
+I1, I8, I16, I32, I64, F32, F64, PTR = "i1", "i8", "i16", "i32", "i64", "float", "double", "ptr"
+
+SHORT = {"float": "f32", "double": "f64"}
+
+
+class Builder:
+    """Appends instructions to the current block of a function.
+
+    Args:
+        lanes: lanes in a wide operand; with 1, wide operands are plain scalars.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        self.lines: list[str] = []
+        self.entry: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self.globals: dict[object, tuple[str, str]] = {}
+        self.block = "entry"
+        self.counter = 0
+        self.keep: list[object] = []
+
+    # ---- text
+
+    def name(self) -> str:
+        """A fresh name."""
+        self.counter += 1
+        return f"%v{self.counter}"
+
+    def type_of(self, type: str, wide: bool) -> str:
+        """LLVM's spelling of a scalar or of a vector of it."""
+        return f"<{self.lanes} x {type}>" if wide and self.lanes > 1 else type
+
+    def define(self, type: str, wide: bool, code: str) -> Operand:
+        """The result of the instruction `code`."""
+        name = self.name()
+        self.lines.append(f"  {name} = {code}")
+        return Operand(name, type, wide)
+
+    def ref(self, a: Operand, wide: bool) -> str:
+        """How `a` is written as an operand of an instruction of that width."""
+        if wide and not a.wide and self.lanes > 1:
+            if a.value is not None:
+                return f"splat ({a.type} {a.text})"
+            return self.splat(a).text
+        return a.text
+
+    def typed(self, a: Operand, wide: bool | None = None) -> str:
+        """`a` with its type before it."""
+        wide = a.wide if wide is None else wide
+        return f"{self.type_of(a.type, wide)} {self.ref(a, wide)}"
+
+    def splat(self, a: Operand) -> Operand:
+        """`a` in every lane."""
+        if a.wide:
+            return a
+        if self.lanes == 1:
+            return Operand(a.text, a.type, True, a.value)
+        if a.value is not None:
+            return Operand(f"splat ({a.type} {a.text})", a.type, True)
+        vector = self.type_of(a.type, True)
+        one = self.define(a.type, True, f"insertelement {vector} poison, {a.type} {a.text}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.define(a.type, True, f"shufflevector {vector} {one.text}, {vector} poison, {zeros}")
+
+    # ---- constants
+
+    def const(self, value: object, type: str) -> Operand:
+        """A constant of an LLVM type, the same in all lanes."""
+        return constant(value, type)
+
+    def f(self, value: float, like: Operand) -> Operand:
+        """A floating-point constant of the type of `like`."""
+        return float_constant(value, like.type)
+
+    def i(self, value: int, like: Operand) -> Operand:
+        """An integer constant of the type of `like`."""
+        return int_constant(value, like.type)
+
+    # ---- arithmetic
+
+    def binary(self, op: str, a: Operand, b: Operand) -> Operand:
+        """`op a, b` for an instruction whose result has its operands' type."""
+        wide = a.wide or b.wide
+        return self.define(a.type, wide, f"{op} {self.type_of(a.type, wide)} {self.ref(a, wide)}, {self.ref(b, wide)}")
+
+    def fadd(self, a: Operand, b: Operand, *, exact: bool = False) -> Operand:
+        """a + b. Unless `exact`, a product that is added may be fused with the addition (one rounding)."""
+        return self.binary("fadd" if exact else "fadd contract", a, b)
+
+    def fsub(self, a: Operand, b: Operand, *, exact: bool = False) -> Operand:
+        """a - b."""
+        return self.binary("fsub" if exact else "fsub contract", a, b)
+
+    def fmul(self, a: Operand, b: Operand, *, exact: bool = False) -> Operand:
+        """a * b."""
+        return self.binary("fmul" if exact else "fmul contract", a, b)
+
+    def fdiv(self, a: Operand, b: Operand) -> Operand:
+        """a / b."""
+        return self.binary("fdiv", a, b)
+
+    def fneg(self, a: Operand) -> Operand:
+        """-a, the sign bit flipped."""
+        return self.define(a.type, a.wide, f"fneg {self.typed(a)}")
+
+    def fma(self, a: Operand, b: Operand, c: Operand) -> Operand:
+        """a * b + c with one rounding."""
+        return self.intrinsic("llvm.fma", a, b, c)
+
+    def add(self, a: Operand, b: Operand) -> Operand:
+        """a + b, wrapping around."""
+        if a.value is not None and b.value is not None:
+            return int_constant(int(a.value) + int(b.value), a.type)
+        if b.value == 0:
+            return a
+        if a.value == 0:
+            return b
+        return self.binary("add", a, b)
+
+    def sub(self, a: Operand, b: Operand) -> Operand:
+        """a - b, wrapping around."""
+        if a.value is not None and b.value is not None:
+            return int_constant(int(a.value) - int(b.value), a.type)
+        return a if b.value == 0 else self.binary("sub", a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Operand:
+        """a * b, wrapping around."""
+        if a.value is not None and b.value is not None:
+            return int_constant(int(a.value) * int(b.value), a.type)
+        if a.value == 1:
+            return b
+        return a if b.value == 1 else self.binary("mul", a, b)
+
+    def and_(self, a: Operand, b: Operand) -> Operand:
+        """Bitwise and."""
+        return self.binary("and", a, b)
+
+    def or_(self, a: Operand, b: Operand) -> Operand:
+        """Bitwise or."""
+        return self.binary("or", a, b)
+
+    def xor(self, a: Operand, b: Operand) -> Operand:
+        """Bitwise exclusive or."""
+        return self.binary("xor", a, b)
+
+    def not_(self, a: Operand) -> Operand:
+        """All bits flipped."""
+        if a.value is not None:
+            return int_constant(~int(a.value), a.type)
+        return self.binary("xor", a, int_constant(-1, a.type))
+
+    def shl(self, a: Operand, b: Operand) -> Operand:
+        """a << b; poison where b is not less than the bits."""
+        return self.binary("shl", a, b)
+
+    def lshr(self, a: Operand, b: Operand) -> Operand:
+        """a >> b, zeros coming in; poison where b is not less than the bits."""
+        return self.binary("lshr", a, b)
+
+    def ashr(self, a: Operand, b: Operand) -> Operand:
+        """a >> b, the sign coming in; poison where b is not less than the bits."""
+        return self.binary("ashr", a, b)
+
+    # ---- comparisons and choices
+
+    def icmp(self, predicate: str, a: Operand, b: Operand) -> Operand:
+        """Integer comparison: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge."""
+        return self._compare("icmp", predicate, a, b)
+
+    def fcmp(self, predicate: str, a: Operand, b: Operand) -> Operand:
+        """Floating-point comparison: oeq, une, olt, ole, ogt, oge, uno, ord, ..."""
+        return self._compare("fcmp", predicate, a, b)
+
+    def _compare(self, op: str, predicate: str, a: Operand, b: Operand) -> Operand:
+        wide = a.wide or b.wide
+        vector = self.type_of(a.type, wide)
+        return self.define(I1, wide, f"{op} {predicate} {vector} {self.ref(a, wide)}, {self.ref(b, wide)}")
+
+    def select(self, condition: Operand, if_true: Operand, if_false: Operand) -> Operand:
+        """`if_true` where the condition (i1) holds, else `if_false`."""
+        if condition.value is not None:
+            return if_true if condition.value else if_false
+        if if_true == if_false:
+            return if_true
+        wide = condition.wide or if_true.wide or if_false.wide
+        picked = f"{self.typed(if_true, wide)}, {self.typed(if_false, wide)}"
+        return self.define(if_true.type, wide, f"select {self.typed(condition)}, {picked}")
+
+    # ---- conversions
+
+    def cast(self, op: str, a: Operand, type: str) -> Operand:
+        """trunc, zext, sext, fptrunc, fpext, fptosi, fptoui, sitofp or uitofp."""
+        if a.type == type:
+            return a
+        if a.value is not None and op in ("trunc", "zext"):
+            return int_constant(int(a.value), type)
+        if a.value is not None and op == "sext":
+            bits = BITS[a.type]
+            return int_constant(int(a.value) - ((int(a.value) >> (bits - 1)) << bits), type)
+        return self.define(type, a.wide, f"{op} {self.typed(a)} to {self.type_of(type, a.wide)}")
+
+    def bitcast(self, a: Operand, type: str) -> Operand:
+        """The same bits as another type of the same size."""
+        if a.type == type:
+            return a
+        return self.define(type, a.wide, f"bitcast {self.typed(a)} to {self.type_of(type, a.wide)}")
+
+    def bits_of(self, a: Operand) -> Operand:
+        """A floating-point number's bits as an integer of its size."""
+        return self.bitcast(a, INT_OF_FLOAT[a.type])
+
+    # ---- calls
+
+    def intrinsic(self, name: str, *args: Operand, result: str | None = None, flags: Sequence[int] = ()) -> Operand:
+        """An overloaded LLVM intrinsic such as "llvm.sqrt"; `flags` are its trailing i1 immediates."""
+        wide = any(a.wide for a in args)
+        type = result or args[0].type
+        vector = self.type_of(args[0].type, wide)
+        suffix = SHORT.get(args[0].type, args[0].type)
+        full = f"{name}.v{self.lanes}{suffix}" if wide and self.lanes > 1 else f"{name}.{suffix}"
+        types = [vector] * len(args) + ["i1"] * len(flags)
+        returned = self.type_of(type, wide)
+        self.declarations[full] = f"declare {returned} @{full}({', '.join(types)})"
+        given = [self.typed(a, wide) for a in args] + [f"i1 {('false', 'true')[flag]}" for flag in flags]
+        return self.define(type, wide, f"call {returned} @{full}({', '.join(given)})")
+
+    def any(self, a: Operand) -> Operand:
+        """Whether a condition holds in any lane: a narrow i1."""
+        if not a.wide or self.lanes == 1:
+            return Operand(a.text, I1, False, a.value)
+        bits = self.define(f"i{self.lanes}", False, f"bitcast {self.typed(a)} to i{self.lanes}")
+        return self.define(I1, False, f"icmp ne i{self.lanes} {bits.text}, 0")
+
+    # ---- control flow
+
+    def label(self, hint: str) -> str:
+        """A fresh block's name."""
+        self.counter += 1
+        return f"{hint}{self.counter}"
+
+    def start(self, label: str) -> None:
+        """Instructions go to this block from here on."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        """Go on there."""
+        self.lines.append(f"  br label %{label}")
+
+    def branch(self, condition: Operand, if_true: str, if_false: str) -> None:
+        """Go on at one of two blocks, for all lanes alike."""
+        self.lines.append(f"  br i1 {condition.text}, label %{if_true}, label %{if_false}")
+
+    def phi(self, type: str, wide: bool, incoming: Sequence[tuple[Operand, str]]) -> Operand:
+        """The operand that belongs to the block control came from."""
+        pairs = ", ".join(f"[ {self.ref_constant(a, wide)}, %{block} ]" for a, block in incoming)
+        return self.define(type, wide, f"phi {self.type_of(type, wide)} {pairs}")
+
+    def ref_constant(self, a: Operand, wide: bool) -> str:
+        """`a` inside a phi, where no instruction can be inserted: already wide, or a constant."""
+        if wide and not a.wide and self.lanes > 1 and a.value is None:
+            raise AssertionError("a narrow operand must be spread before the end of its block")
+        return self.ref(a, wide)
+
+    def widened(self, operands: Sequence[Operand], wide: Sequence[bool]) -> list[Operand]:
+        """Operands spread over the lanes where `wide` says so."""
+        return [self.splat(a) if w else a for a, w in zip(operands, wide, strict=True)]
+
+    def if_(
+        self,
+        condition: Operand,
+        then: Callable[[], list[Operand]],
+        otherwise: Callable[[], list[Operand]],
+        wide: Sequence[bool],
+    ) -> list[Operand]:
+        """A real branch on a narrow condition; `wide` says which results are wide."""
+        yes, no, after = self.label("then"), self.label("else"), self.label("after")
+        self.branch(condition, yes, no)
+        ends = []
+        for label, make in ((yes, then), (no, otherwise)):
+            self.start(label)
+            results = self.widened(make(), wide)
+            ends.append((results, self.block))
+            self.jump(after)
+        self.start(after)
+        (first, first_block), (second, second_block) = ends
+        return [
+            self.phi(a.type, w, [(a, first_block), (b, second_block)])
+            for a, b, w in zip(first, second, wide, strict=True)
+        ]
+
+    def while_(
+        self,
+        init: Sequence[Operand],
+        condition: Callable[[list[Operand]], Operand],
+        body: Callable[[list[Operand]], list[Operand]],
+    ) -> list[Operand]:
+        """A loop; `init` decides the width of what is carried, `condition` must be narrow."""
+        wide = [a.wide for a in init]
+        head, inside, after = self.label("loop"), self.label("body"), self.label("done")
+        before = self.block
+        self.jump(head)
+        self.start(head)
+        carried = [Operand(self.name(), a.type, a.wide) for a in init]
+        place = len(self.lines)
+        self.branch(condition(carried), inside, after)
+        self.start(inside)
+        results = self.widened(body(carried), wide)
+        latch = self.block
+        self.jump(head)
+        self.lines[place:place] = [
+            f"  {c.text} = phi {self.type_of(c.type, c.wide)} [ {self.ref(a, a.wide)}, %{before} ], "
+            f"[ {self.ref(r, r.wide)}, %{latch} ]"
+            for c, a, r in zip(carried, init, results, strict=True)
+        ]
+        self.start(after)
+        return carried
+
+    def for_(
+        self,
+        count: Operand,
+        init: Sequence[Operand],
+        body: Callable[[Operand, list[Operand]], list[Operand]],
+    ) -> list[Operand]:
+        """`count` (narrow i64) times: the index and what is carried go in, what is carried comes out."""
+
+        def step(carried: list[Operand]) -> list[Operand]:
+            index, *rest = carried
+            return [self.add(index, int_constant(1, I64)), *body(index, rest)]
+
+        zero = Operand("0", I64)
+        return self.while_([zero, *init], lambda c: self.icmp("slt", c[0], count), step)[1:]

@@ -1,0 +1,271 @@
+"""Memory of a kernel: buffers on the stack or in one allocation, constant tables, loads and stores.
+
+A wide buffer holds element k of all lanes side by side: lane l of element k lies at k * lanes + l. Booleans are bytes.
+Where each lane reads at a position of its own, the elements are gathered; where the position is shared, one vector is
+loaded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import index as ix
+from .builder import I1, I8, I32, Builder
+from .index import Index
+from .operand import BITS, Operand, int_constant
+from .value import Known, Position, Registers, Stored, Value
+
+STACK_BYTES = 32 << 10
+ALIGN = 64
+PICK_BY_SELECT = 8
+
+
+def stored_type(type: str) -> str:
+    """The type in memory: booleans are bytes."""
+    return I8 if type == I1 else type
+
+
+def element_bytes(type: str) -> int:
+    """Bytes of an element in memory."""
+    return max(BITS[type], 8) // 8
+
+
+class Buffer:
+    """A piece of memory.
+
+    Attributes:
+        text: the pointer's name.
+        type: LLVM type of the elements, as values.
+        size: number of elements of one lane.
+        wide: whether it holds them for each lane.
+        region: the loop body or branch that it was made in, which alone may overwrite it; None for what nobody may.
+    """
+
+    def __init__(self, text: str, type: str, size: int, wide: bool, region: object, home: Memory | None = None) -> None:
+        self.text, self.type, self.size, self.wide, self.region, self.home = text, type, size, wide, region, home
+
+    def __del__(self) -> None:
+        if self.home is not None:
+            self.home.free(self)
+
+
+class Memory:
+    """Makes buffers and tables, reads and writes them.
+
+    Attributes:
+        b: the builder.
+        region: the loop body or branch that is being written.
+        bytes: what the buffers take.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self.b = builder
+        self.region: object = object()
+        self.bytes = 0
+        self.slots: list[tuple[str, int]] = []
+        self.unused: dict[int, list[str]] = {}
+        self.tables: dict[object, Stored] = {}
+
+    # ---- buffers
+
+    def buffer(self, type: str, size: int, wide: bool) -> Buffer:
+        """A new buffer; what it holds is undefined."""
+        lanes = self.b.lanes if wide else 1
+        need = max(size, 1) * lanes * element_bytes(type) + 4
+        need = -(-need // ALIGN) * ALIGN
+        free = self.unused.get(need)
+        if free:
+            text = free.pop()
+        else:
+            text = f"%slot{len(self.slots)}"
+            self.slots.append((text, need))
+            self.bytes += need
+        buffer = Buffer(text, type, size, wide, self.region, self)
+        buffer.bytes = need
+        return buffer
+
+    def free(self, buffer: Buffer) -> None:
+        """Its memory may be used again."""
+        self.unused.setdefault(buffer.bytes, []).append(buffer.text)
+
+    def stored(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype) -> Stored:
+        """The whole buffer as an array."""
+        return Stored(shape, dtype, self, buffer, 0, ix.strides_of(shape))
+
+    def table(self, array: np.ndarray) -> Stored:
+        """A constant array in memory, shared by all lanes."""
+        identity = (array.dtype, array.shape, array.tobytes())
+        if identity not in self.tables:
+            plain = Known(array.shape, array.dtype, self, array)
+            name = f"@table{len(self.tables)}"
+            kind = stored_type(plain.type)
+            raw = array.astype(np.uint8) if plain.type == I1 else array
+            body = "".join(f"\\{byte:02X}" for byte in raw.tobytes() + bytes(4))
+            self.b.globals[name] = f'{name} = private constant [{raw.nbytes + 4} x i8] c"{body}", align {ALIGN}'
+            buffer = Buffer(name, plain.type, array.size, False, None)
+            self.tables[identity] = Stored(array.shape, array.dtype, self, buffer, 0, ix.strides_of(array.shape))
+            assert kind
+        return self.tables[identity]
+
+    # ---- loads and stores
+
+    def address(self, buffer: Buffer, terms: Sequence[Index]) -> tuple[str, Operand | None]:
+        """Where an element lies: a pointer that all lanes share, and each lane's further elements, if they differ."""
+        b, kind = self.b, stored_type(buffer.type)
+        lanes = b.lanes if buffer.wide else 1
+        shared: Index = 0
+        own: Index = 0
+        for term in terms:
+            if isinstance(term, Operand) and term.wide:
+                own = ix.add(b, own, term)
+            else:
+                shared = ix.add(b, shared, term)
+        shared = ix.scale(b, shared, lanes)
+        pointer = buffer.text
+        if shared != 0:
+            pointer = b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, {b.typed(ix.operand(shared))}").text
+        if own == 0:
+            return pointer, None
+        own = ix.scale(b, own, lanes)
+        if buffer.wide and lanes > 1:
+            own = b.add(own, self.lane_numbers())  # type: ignore[arg-type]
+        return pointer, ix.operand(own, wide=True)
+
+    def lane_numbers(self) -> Operand:
+        """0, 1, 2, ... over the lanes, i32."""
+        return Operand("<" + ", ".join(f"i32 {i}" for i in range(self.b.lanes)) + ">", I32, True)
+
+    def load(self, buffer: Buffer, terms: Sequence[Index]) -> Operand:
+        """The element there."""
+        b, kind = self.b, stored_type(buffer.type)
+        pointer, own = self.address(buffer, terms)
+        if own is None:
+            loaded = b.define(
+                kind,
+                buffer.wide,
+                f"load {b.type_of(kind, buffer.wide)}, ptr {pointer}, align {self.align(buffer, kind)}",
+            )
+        elif b.lanes == 1:
+            place = b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, {b.typed(own)}")
+            loaded = b.define(kind, True, f"load {kind}, ptr {place.text}, align {element_bytes(kind)}")
+        else:
+            loaded = self.gather(kind, pointer, own, padded=buffer.home is not None or buffer.region is None)
+        return b.icmp("ne", loaded, int_constant(0, I8)) if buffer.type == I1 else loaded
+
+    def align(self, buffer: Buffer, kind: str) -> int:
+        """What is known of an element's address."""
+        return element_bytes(kind) * (self.b.lanes & -self.b.lanes) if buffer.wide else element_bytes(kind)
+
+    def gather(self, kind: str, pointer: str, own: Operand, padded: bool, mask: Operand | None = None) -> Operand:
+        """Each lane's element at `pointer` + `own`. Narrow integers are read as words where that is safe."""
+        b = self.b
+        wide_kind = I32 if kind in ("i8", "i16") and padded else kind
+        places = b.define("ptr", True, f"getelementptr {kind}, ptr {pointer}, {b.typed(own)}")
+        vector = b.type_of(wide_kind, True)
+        short = {"float": "f32", "double": "f64"}.get(wide_kind, wide_kind)
+        name = f"llvm.masked.gather.v{b.lanes}{short}.v{b.lanes}p0"
+        pointers, bits = f"<{b.lanes} x ptr>", f"<{b.lanes} x i1>"
+        b.declarations[name] = f"declare {vector} @{name}({pointers}, i32, {bits}, {vector})"
+        on = "splat (i1 true)" if mask is None else b.ref(mask, True)
+        align = element_bytes(kind)
+        loaded = b.define(
+            wide_kind,
+            True,
+            f"call {vector} @{name}({pointers} {places.text}, i32 {align}, {bits} {on}, {vector} zeroinitializer)",
+        )
+        return b.cast("trunc", loaded, kind) if wide_kind != kind else loaded
+
+    def store(self, buffer: Buffer, terms: Sequence[Index], value: Operand, mask: Operand | None = None) -> None:
+        """Write an element, in the lanes of `mask` if that is given."""
+        b, kind = self.b, stored_type(buffer.type)
+        value = b.cast("zext", value, I8) if buffer.type == I1 else value
+        pointer, own = self.address(buffer, terms)
+        if not buffer.wide:
+            assert not value.wide or b.lanes == 1, "a lane's own element cannot be stored where all lanes share it"
+        if own is not None:
+            self.scatter(kind, pointer, own, value, mask)
+        elif mask is None:
+            b.lines.append(f"  store {b.typed(value, buffer.wide)}, ptr {pointer}, align {self.align(buffer, kind)}")
+        elif not buffer.wide or b.lanes == 1:
+            old = b.define(kind, False, f"load {kind}, ptr {pointer}")
+            b.lines.append(f"  store {b.typed(b.select(mask, value, old))}, ptr {pointer}")
+        else:
+            vector, align = b.type_of(kind, True), self.align(buffer, kind)
+            old = b.define(kind, True, f"load {vector}, ptr {pointer}, align {align}")
+            b.lines.append(f"  store {b.typed(b.select(mask, value, old), True)}, ptr {pointer}, align {align}")
+
+    def scatter(self, kind: str, pointer: str, own: Operand, value: Operand, mask: Operand | None) -> None:
+        """Each lane writes its element at `pointer` + `own`."""
+        b = self.b
+        places = b.define("ptr", True, f"getelementptr {kind}, ptr {pointer}, {b.typed(own, True)}")
+        if b.lanes == 1:
+            if mask is not None:
+                old = b.define(kind, True, f"load {kind}, ptr {places.text}")
+                value = b.select(mask, value, old)
+            b.lines.append(f"  store {b.typed(value, True)}, ptr {places.text}, align {element_bytes(kind)}")
+            return
+        vector = b.type_of(kind, True)
+        short = {"float": "f32", "double": "f64"}.get(kind, kind)
+        name = f"llvm.masked.scatter.v{b.lanes}{short}.v{b.lanes}p0"
+        pointers, bits = f"<{b.lanes} x ptr>", f"<{b.lanes} x i1>"
+        b.declarations[name] = f"declare void @{name}({vector}, {pointers}, i32, {bits})"
+        on = "splat (i1 true)" if mask is None else b.ref(mask, True)
+        given = f"{b.typed(value, True)}, {pointers} {places.text}, i32 {element_bytes(kind)}, {bits} {on}"
+        b.lines.append(f"  call void @{name}({given})")
+
+    # ---- registers at a position that is not known
+
+    def pick(self, value: Registers, position: Position) -> Operand:
+        """An element of registers: a chain of selections, or through memory where there are many."""
+        b = self.b
+        if len(value.elements) > PICK_BY_SELECT:
+            return self.spill(value).at(position)
+        flat: Index = 0
+        for i, stride in zip(position, ix.strides_of(value.shape), strict=True):
+            flat = ix.add(b, flat, ix.scale(b, i, stride))
+        place = ix.operand(flat)
+        chosen = value.elements[-1]
+        for k in range(len(value.elements) - 2, -1, -1):
+            chosen = b.select(b.icmp("eq", place, int_constant(k, place.type)), value.elements[k], chosen)
+        return chosen
+
+    def spill(self, value: Value) -> Stored:
+        """A copy in memory."""
+        if isinstance(value, Known):
+            return self.table(value.array)
+        if isinstance(value, Stored):
+            return value
+        assert isinstance(value, Registers)
+        wide = any(e.wide for e in value.elements) and self.b.lanes > 1
+        buffer = self.buffer(value.type, value.size, wide)
+        for k, element in enumerate(value.elements):
+            self.store(buffer, [k], element)
+        return self.stored(buffer, value.shape, value.dtype)
+
+    def prologue(self) -> tuple[list[str], list[str]]:
+        """Instructions that make the buffers at the function's start, and those that give them back at its end."""
+        if self.bytes <= STACK_BYTES:
+            return [f"  {text} = alloca [{size} x i8], align {ALIGN}" for text, size in self.slots], []
+        total = sum(size for _, size in self.slots) + ALIGN
+        lines = [
+            f"  %arena = call ptr @malloc(i64 {total})",
+            "  %arena.int = ptrtoint ptr %arena to i64",
+            f"  %arena.up = add i64 %arena.int, {ALIGN - 1}",
+            f"  %arena.at = and i64 %arena.up, {-ALIGN}",
+            "  %arena.base = inttoptr i64 %arena.at to ptr",
+        ]
+        offset = 0
+        for text, size in self.slots:
+            lines.append(f"  {text} = getelementptr i8, ptr %arena.base, i64 {offset}")
+            offset += size
+        self.b.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
+        self.b.declarations["free"] = "declare void @free(ptr)"
+        return lines, ["  call void @free(ptr %arena)"]
+
+
+def size_of(shape: Sequence[int]) -> int:
+    """Number of elements."""
+    return math.prod(shape)

@@ -1,0 +1,136 @@
+"""Arrays inside a kernel: known, in registers, in memory, or described by a function of the position.
+
+Every one of them answers `at(index)`: the element at a position that may be known, shared, or different in each lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import index as ix
+from .index import Index
+from .operand import LLVM_TYPES, Operand, constant
+
+if TYPE_CHECKING:
+    from .memory import Buffer, Memory
+
+Position = tuple[Index, ...]
+
+
+@dataclass(eq=False)
+class Value:
+    """An array of one lane.
+
+    Attributes:
+        shape, dtype: as in JAX.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def type(self) -> str:
+        """The LLVM type of an element."""
+        return LLVM_TYPES[self.dtype.name]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def at(self, position: Position) -> Operand:
+        """The element at a position."""
+        raise NotImplementedError
+
+    def buffers(self) -> Iterable[Buffer]:
+        """The memory that it is read from."""
+        return ()
+
+
+@dataclass(eq=False)
+class Known(Value):
+    """An array known at compile time."""
+
+    memory: Memory
+    array: np.ndarray
+
+    def at(self, position: Position) -> Operand:
+        if all(isinstance(i, int) for i in position):
+            return constant(self.array[position], self.type)
+        if self.array.size and (self.array == self.array.flat[0]).all() and self.array.dtype.kind != "f":
+            return constant(self.array.flat[0], self.type)
+        return self.memory.table(self.array).at(position)
+
+
+@dataclass(eq=False)
+class Registers(Value):
+    """Few elements, each an operand."""
+
+    memory: Memory
+    elements: list[Operand]
+
+    def at(self, position: Position) -> Operand:
+        if all(isinstance(i, int) for i in position):
+            flat = sum(i * s for i, s in zip(position, ix.strides_of(self.shape), strict=True))  # type: ignore[misc]
+            return self.elements[flat]
+        if len(self.elements) == 1:
+            return self.elements[0]
+        return self.memory.pick(self, position)
+
+
+@dataclass(eq=False)
+class Stored(Value):
+    """Elements in memory.
+
+    Attributes:
+        buffer: where.
+        offset: position of the first element, in elements.
+        strides: in elements, for each axis.
+    """
+
+    memory: Memory
+    buffer: Buffer
+    offset: Index
+    strides: tuple[int, ...]
+
+    def at(self, position: Position) -> Operand:
+        return self.memory.load(self.buffer, self.linear(position))
+
+    def linear(self, position: Position) -> list[Index]:
+        """The terms whose sum is the element's place in the buffer."""
+        b = self.memory.b
+        terms = [ix.scale(b, i, s) for i, s in zip(position, self.strides, strict=True)]
+        return [self.offset, *terms]
+
+    def buffers(self) -> Iterable[Buffer]:
+        return (self.buffer,)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is its buffer, all of it and in order."""
+        return self.offset == 0 and self.strides == ix.strides_of(self.shape) and self.buffer.size == self.size
+
+
+@dataclass(eq=False)
+class Described(Value):
+    """Elements that are computed where they are needed.
+
+    Attributes:
+        element: from a position to the element.
+        sources: what it reads.
+        costly: whether computing an element twice would waste work.
+    """
+
+    element: Callable[[Position], Operand]
+    sources: tuple[Value, ...]
+    costly: bool
+
+    def at(self, position: Position) -> Operand:
+        return self.element(position)
+
+    def buffers(self) -> Iterable[Buffer]:
+        return [buffer for source in self.sources for buffer in source.buffers()]

@@ -1,0 +1,93 @@
+"""`kernel`: the function that users call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from .call import Traced, kernel_p
+from .switch import is_on
+
+
+def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Callable[..., Any]:
+    """The same function, compiled for lanes.
+
+    A function of one lane goes in, in plain JAX: pure, of pytrees of arrays. The result is a JAX function with the same
+    meaning. Under `jax.vmap` it becomes one SIMD kernel over all lanes that uses every core; `jit`, `scan`, `grad` and
+    the rest work as ever. On a CPU it is compiled by LLVM; on other platforms, and where the compiler has no rule for
+    something, it is plain JAX (with a warning that names what).
+
+    Args:
+        function: of arrays, of one lane. Leaves of its arguments that are no arrays are static.
+        on: whether to compile; None for the switch (`use_kernels`, or the environment variable KOUSOKU_KERNEL).
+
+    Example:
+        >>> import jax, jax.numpy as jnp, kousoku as ks
+        >>> step = ks.kernel(lambda x: jnp.where(x > 1.0, x * 0.5, 3.0 * x))
+        >>> jax.vmap(step)(jnp.arange(4.0))
+        Array([0. , 3. , 1. , 1.5], dtype=float32)
+    """
+    cache: dict[Any, tuple[Traced, Any]] = {}
+    name = getattr(function, "__qualname__", type(function).__name__)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not (is_on() if on is None else on):
+            return function(*args, **kwargs)
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        dynamic = [leaf for leaf in leaves if _is_array(leaf)]
+        static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
+        identity = (tree, static, tuple(map(jax.typeof, dynamic)), jax.config.jax_enable_x64)
+        found = cache.get(identity)
+        consts: list[Any] = []
+        if found is None:
+            traced, out_tree, consts = _trace(function, name, tree, static, dynamic)
+            found = traced, out_tree
+            if not consts:
+                cache[identity] = found
+        traced, out_tree = found
+        flags = ((),) * (len(consts) + len(dynamic))
+        results = kernel_p.bind(*consts, *dynamic, kernel=traced, lanes=(), batched=flags)
+        return jax.tree.unflatten(out_tree, results)
+
+    return wrapper
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | jax.core.Tracer)
+
+
+def _trace(
+    function: Callable[..., Any], name: str, tree: Any, static: tuple[Any, ...], dynamic: list[Any]
+) -> tuple[Traced, Any, list[Any]]:
+    """The traced function, the structure of its result, and values of outer traces that it uses."""
+    out_tree = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal out_tree
+        given = iter(values)
+        leaves = [next(given) if s is None else s for s in static]
+        args, kwargs = jax.tree.unflatten(tree, leaves)
+        results, out_tree = jax.tree.flatten(function(*args, **kwargs))
+        return results
+
+    jaxpr = jax.make_jaxpr(flat)(*dynamic)
+    jaxpr, consts = _lift_tracers(jaxpr)
+    return Traced(jaxpr, name), out_tree, consts
+
+
+def _lift_tracers(closed: Any) -> tuple[Any, list[Any]]:
+    """Constants that are values of an outer trace become the first inputs."""
+    lifted = [isinstance(c, jax.core.Tracer) for c in closed.consts]
+    if not any(lifted):
+        return closed, []
+    jaxpr = closed.jaxpr
+    moved = [v for v, yes in zip(jaxpr.constvars, lifted, strict=True) if yes]
+    kept = [v for v, yes in zip(jaxpr.constvars, lifted, strict=True) if not yes]
+    values = [c for c, yes in zip(closed.consts, lifted, strict=True) if not yes]
+    opened = jaxpr.replace(constvars=kept, invars=[*moved, *jaxpr.invars], debug_info=None)
+    return type(closed)(opened, values), [c for c, yes in zip(closed.consts, lifted, strict=True) if yes]

@@ -1,0 +1,58 @@
+"""From LLVM IR to machine code, and machine code in memory."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+
+from .target import Target, prepare
+
+
+def optimise(text: str, target: Target) -> llvm.ModuleRef:
+    """The module, checked and optimised.
+
+    Vectorising and the like are off: lanes are vectors already.
+    """
+    prepare()
+    module = llvm.parse_assembly(text)
+    module.triple = target.triple
+    module.verify()
+    machine = target.machine()
+    module.data_layout = str(machine.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
+    tuning.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def object_code(text: str, target: Target) -> bytes:
+    """The module's machine code as an object file."""
+    module = optimise(text, target)
+    return target.machine().emit_object(module)
+
+
+def assembly_code(text: str, target: Target) -> str:
+    """The module's machine code as text."""
+    return target.machine().emit_assembly(optimise(text, target))
+
+
+class Loaded:
+    """Object code in executable memory, for as long as this object lives."""
+
+    def __init__(self, code: bytes, target: Target, symbols: dict[str, int] | None = None) -> None:
+        prepare()
+        for name, address in (symbols or {}).items():
+            llvm.add_symbol(name, address)
+        empty = llvm.parse_assembly("")
+        empty.triple = target.triple
+        self.engine = llvm.create_mcjit_compiler(empty, target.machine())
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function or variable lies."""
+        found = self.engine.get_function_address(name) or self.engine.get_global_value_address(name)
+        if not found:
+            raise KeyError(name)
+        return found

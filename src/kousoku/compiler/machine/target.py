@@ -1,0 +1,62 @@
+"""The processor that kernels are compiled for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor.
+
+    Attributes:
+        triple: LLVM's name of architecture, vendor and system.
+        cpu: LLVM's name of the model.
+        features: its instruction set extensions, as LLVM spells them.
+        lanes: float32 numbers that a group of lanes should have.
+        bits: of a vector register.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    lanes: int
+    bits: int
+
+    def attributes(self) -> str:
+        """Function attributes."""
+        width = f'"prefer-vector-width"="{self.bits}" "min-legal-vector-width"="{self.bits}"'
+        return f'nounwind "no-trapping-math"="true" {width if "86" in self.triple else ""}'.strip()
+
+    def machine(self) -> llvm.TargetMachine:
+        """LLVM's code generator for it."""
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
+        )
+
+
+@cache
+def prepare() -> None:
+    """Start LLVM, once in a process."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+
+
+@cache
+def host() -> Target:
+    """This machine's processor."""
+    prepare()
+    features = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    if features.get("avx512f") and features.get("avx512vl") and features.get("avx512dq") and features.get("avx512bw"):
+        bits = 512
+    elif features.get("avx2"):
+        bits = 256
+    else:
+        bits = 128
+    return Target(triple, llvm.get_host_cpu_name(), features.flatten(), bits // 32 if bits > 128 else 8, bits)

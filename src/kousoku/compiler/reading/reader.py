@@ -1,0 +1,279 @@
+"""Walks a jaxpr and writes a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+from jax.interpreters import partial_eval as pe
+
+from ..program import Atom, Literal, Op, Program, Unsupported, Var
+from . import keys
+from .fold import fold
+from .guard import guard
+
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+}
+
+SAME = {
+    "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "pcast", "mesh_cast",
+    "random_wrap", "random_unwrap", "stop_gradient", "reshard",
+}  # fmt: skip
+
+FORGOTTEN = {
+    "sharding", "out_sharding", "weak_type", "accuracy", "precision", "preferred_element_type", "jvp_jaxpr_fun",
+    "fwd_jaxpr_thunk", "bwd", "unique_indices", "indices_are_sorted", "linear", "_split_transpose", "unroll", "axis_name",
+    "update_consts", "impl", "name",
+}  # fmt: skip
+
+
+def read(closed: Any) -> Program:
+    """The program of a closed jaxpr.
+
+    Raises:
+        Unsupported: for effects and for dtypes without a rule.
+    """
+    if closed.effects:
+        raise Unsupported(f"effects ({', '.join(sorted(map(str, closed.effects)))})")
+    jaxpr, _ = pe.dce_jaxpr(_open(closed), [True] * len(closed.out_avals), instantiate=True)
+    return guard(Reader().program(jaxpr, closed.consts))
+
+
+def _open(closed: Any) -> Any:
+    return getattr(closed, "jaxpr", closed)
+
+
+def _consts(closed: Any) -> Sequence[Any]:
+    return getattr(closed, "consts", ())
+
+
+class Reader:
+    """Reads one jaxpr and the jaxprs within.
+
+    Attributes:
+        ops: operations of the program that is being written.
+        seen: their results by what they compute, for merging equal ones.
+        literals: constants by content.
+    """
+
+    def __init__(self, literals: dict[Any, Literal] | None = None) -> None:
+        self.ops: list[Op] = []
+        self.seen: dict[Any, list[Atom]] = {}
+        self.literals = {} if literals is None else literals
+
+    # ---- programs
+
+    def program(self, jaxpr: Any, consts: Sequence[Any], known: Sequence[Atom | None] | None = None) -> Program:
+        """The program of `jaxpr`; inputs for which `known` gives a constant do not become inputs."""
+        given = known or [None] * len(jaxpr.invars)
+        atoms = [self.new(v.aval) if k is None else k for v, k in zip(jaxpr.invars, given, strict=True)]
+        outputs = self.inline(jaxpr, consts, atoms)
+        inputs = [a for a, k in zip(atoms, given, strict=True) if k is None]
+        return Program(inputs, self.ops, outputs).without_dead_code()  # type: ignore[arg-type]
+
+    def inner(self, closed: Any, known: Sequence[Atom | None] | None = None) -> Program:
+        """The program of a jaxpr within a control-flow operation."""
+        return Reader(self.literals).program(_open(closed), _consts(closed), known)
+
+    def inline(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
+        """The jaxpr's operations, appended here; its results."""
+        env: dict[Any, Atom] = dict(zip(jaxpr.invars, args, strict=True))
+        env.update((v, self.literal(c, v.aval)) for v, c in zip(jaxpr.constvars, consts, strict=True))
+
+        def atom(v: Any) -> Atom:
+            return self.literal(v.val, v.aval) if isinstance(v, jex_core.Literal) else env[v]
+
+        for eqn in jaxpr.eqns:
+            results = self.equation(eqn, [atom(v) for v in eqn.invars])
+            env.update(zip(eqn.outvars, results, strict=True))
+        return [atom(v) for v in jaxpr.outvars]
+
+    # ---- atoms
+
+    def new(self, aval: Any) -> Var:
+        """A new array of that shape and dtype."""
+        return Var(*keys.physical(aval))
+
+    def literal(self, value: Any, aval: Any) -> Literal:
+        """A constant."""
+        if keys.is_key(aval):
+            value = jax.random.key_data(value)
+        array = np.asarray(value, keys.physical(aval)[1])
+        if not array.flags.c_contiguous:
+            array = array.copy()
+        identity = (array.dtype, array.shape, array.tobytes())
+        return self.literals.setdefault(identity, Literal(array))
+
+    # ---- equations
+
+    def equation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+        """Append what one equation does; its results."""
+        name, params = eqn.primitive.name, eqn.params
+        if name in CALLS:
+            closed = params[CALLS[name]]
+            return self.inline(_open(closed), _consts(closed), inputs)
+        if name in SAME:
+            return inputs
+        if name == "kousoku_kernel":
+            closed = params["kernel"].batched_jaxpr(params["lanes"], params["batched"])
+            return self.inline(closed.jaxpr, closed.consts, inputs)
+        if name in CONTROL:
+            return CONTROL[name](self, eqn, inputs)
+        avals = [v.aval for v in eqn.invars]
+        drawn = self.drawing(name, avals, params, inputs)
+        if drawn is not None:
+            return drawn
+        if any(map(keys.is_key, avals)):
+            params = keys.append_axes(name, avals, eqn.outvars[0].aval, params)
+            inputs = self.with_key_axes(name, avals, inputs)
+        elif "update_jaxpr" in params:
+            params = dict(params, update_jaxpr=self.combiner(params["update_jaxpr"]))
+        return self.append(name, inputs, params, [keys.physical(v.aval) for v in eqn.outvars])
+
+    def append(self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any]) -> list[Atom]:
+        """Append an operation, unless its result is known or was computed before."""
+        if len(outs) == 1 and all(isinstance(a, Literal) for a in inputs):
+            (shape, dtype), arrays = outs[0], [a.value for a in inputs]  # type: ignore[union-attr]
+            value = fold(name, arrays, params, int(np.prod(shape, dtype=np.int64)), dtype)
+            if value is not None:
+                return [self.literals.setdefault((dtype, shape, value.tobytes()), Literal(value))]
+        if len(outs) == 1:
+            simpler = simplified(name, inputs, *outs[0])
+            if simpler is not None:
+                return [simpler]
+        kept = {key: value for key, value in params.items() if key not in FORGOTTEN}
+        identity = (name, tuple(map(id, inputs)), repr(sorted(kept.items())))
+        if identity not in self.seen:
+            outputs = [Var(shape, dtype) for shape, dtype in outs]
+            self.ops.append(Op(name, inputs, outputs, kept))
+            self.seen[identity] = list(outputs)
+        return self.seen[identity]
+
+    def drawing(self, name: str, avals: list[Any], params: dict[str, Any], inputs: list[Atom]) -> list[Atom] | None:
+        """A drawing primitive, by its generator's definition."""
+        if not name.startswith("random_"):
+            return None
+        closed = _definition(name, tuple(avals), tuple(sorted(params.items(), key=lambda kv: kv[0])))
+        return None if closed is None else self.inline(closed.jaxpr, closed.consts, inputs)
+
+    def with_key_axes(self, name: str, avals: list[Any], inputs: list[Atom]) -> list[Atom]:
+        """Inputs beside keys that need the axes of words as well: a condition, or start indices."""
+        key = next(a for a in avals if keys.is_key(a))
+        extra = keys.words(key)
+        if name == "select_n" and inputs[0].shape:
+            shape = (*inputs[0].shape, *extra)
+            params = {"shape": shape, "broadcast_dimensions": tuple(range(len(inputs[0].shape)))}
+            return self.append("broadcast_in_dim", inputs[:1], params, [(shape, inputs[0].dtype)]) + inputs[1:]
+        if name in ("dynamic_slice", "dynamic_update_slice"):
+            zero = self.literals.setdefault(("zero",), Literal(np.zeros((), np.int32)))
+            return [*inputs, *(zero for _ in extra)]
+        return inputs
+
+    def combiner(self, jaxpr: Any) -> str:
+        """The one operation with which a scatter combines: its name, or "" for replacing."""
+        if jaxpr is None or not jaxpr.eqns:
+            return ""
+        if len(jaxpr.eqns) > 1:
+            raise Unsupported("a scatter with a function of its own")
+        return jaxpr.eqns[0].primitive.name
+
+
+def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.dtype) -> Atom | None:
+    """The input that the operation returns unchanged, if it does."""
+    first = inputs[0] if inputs else None
+    if name in ("reshape", "broadcast_in_dim", "squeeze", "convert_element_type"):
+        return first if first is not None and first.shape == shape and first.dtype == dtype else None
+    if name == "select_n":
+        which, cases = inputs[0], inputs[1:]
+        if isinstance(which, Literal) and which.size == 1:
+            return cases[int(which.value.reshape(()))]
+        return cases[0] if all(c is cases[0] for c in cases) else None
+    if name in ("add", "or", "xor") and dtype.kind in "iub":
+        for a, b in (inputs, inputs[::-1]):
+            if isinstance(b, Literal) and not b.value.any() and a.shape == shape:
+                return a
+    if name == "and" and dtype.kind == "b":
+        for a, b in (inputs, inputs[::-1]):
+            if isinstance(b, Literal) and b.size == 1:
+                return a if b.value.all() else b
+    return None
+
+
+@lru_cache(maxsize=512)
+def _definition(name: str, avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...]) -> Any:
+    function = keys.definition(name, list(avals), dict(params))
+    if function is None:
+        return None
+    given = [jax.ShapeDtypeStruct(*keys.physical(a)) for a in avals]
+    return jax.make_jaxpr(function)(*given)
+
+
+# ---- control flow
+
+
+def _constants(atoms: Sequence[Atom]) -> list[Atom | None]:
+    return [a if isinstance(a, Literal) else None for a in atoms]
+
+
+def _variables(atoms: Sequence[Atom]) -> list[Atom]:
+    return [a for a in atoms if isinstance(a, Var)]
+
+
+def _cond(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+    index, operands = inputs[0], inputs[1:]
+    branches = eqn.params["branches"]
+    if isinstance(index, Literal):
+        chosen = branches[int(np.clip(int(index.value), 0, len(branches) - 1))]
+        return reader.inline(_open(chosen), _consts(chosen), operands)
+    programs = tuple(reader.inner(branch, _constants(operands)) for branch in branches)
+    return _append_control(reader, "cond", [index, *_variables(operands)], {"branches": programs}, eqn)
+
+
+def _while(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+    p = eqn.params
+    test, body = p["cond_nconsts"], p["body_nconsts"]
+    test_consts, body_consts, carry = inputs[:test], inputs[test : test + body], inputs[test + body :]
+    free: list[Atom | None] = [None] * len(carry)
+    params = {
+        "test": reader.inner(p["cond_jaxpr"], _constants(test_consts) + free),
+        "body": reader.inner(p["body_jaxpr"], _constants(body_consts) + free),
+        "test_consts": len(_variables(test_consts)),
+        "body_consts": len(_variables(body_consts)),
+    }
+    return _append_control(reader, "while", [*_variables(test_consts), *_variables(body_consts), *carry], params, eqn)
+
+
+def _scan(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+    p = eqn.params
+    consts, rest = inputs[: p["num_consts"]], inputs[p["num_consts"] :]
+    free: list[Atom | None] = [None] * len(rest)
+    params = {
+        "body": reader.inner(p["jaxpr"], _constants(consts) + free),
+        "consts": len(_variables(consts)),
+        "carry": p["num_carry"],
+        "length": p["length"],
+        "reverse": p["reverse"],
+    }
+    return _append_control(reader, "scan", [*_variables(consts), *rest], params, eqn)
+
+
+def _append_control(reader: Reader, name: str, inputs: list[Atom], params: dict[str, Any], eqn: Any) -> list[Atom]:
+    outputs = [reader.new(v.aval) for v in eqn.outvars]
+    reader.ops.append(Op(name, inputs, outputs, params))
+    return list(outputs)
+
+
+CONTROL = {"cond": _cond, "while": _while, "scan": _scan}

@@ -1,0 +1,383 @@
+; The XLA FFI handler of every kernel. It is LLVM IR, so that no C compiler is needed where Kousoku runs.
+;
+; XLA calls @kousoku_handler with a call frame (struct XLA_FFI_CallFrame in xla/ffi/api/c_api.h, 64-bit layout). The
+; frame's one attribute is the kernel's number; @kousoku_table says where its code is. Many lanes are split into chunks
+; that XLA's threads and the caller claim from a counter; the caller waits for chunks that others have begun, never for
+; threads that have not started.
+
+; One row of the table: number, function, lanes in a group, lanes in the smallest chunk, whether there is a lane axis.
+%Row = type { i64, ptr, i64, i64, i64 }
+
+; What the workers of one call share: next chunk, chunks done, users, function, inputs, outputs, lanes, lanes in a
+; chunk, number of chunks.
+%Call = type { i64, i64, i64, ptr, ptr, ptr, i64, i64, i64 }
+
+; Points to { i64 rows - 1, [rows x %Row] }: open addressing; number 0 is an empty row, 1 a removed one.
+@kousoku_table = global ptr null
+
+@lost = private constant [57 x i8] c"kousoku: this program calls a kernel that is not loaded.\00"
+
+declare noalias ptr @malloc(i64)
+declare void @free(ptr)
+declare i32 @kousoku_yield()
+
+define ptr @kousoku_handler(ptr %frame) {
+entry:
+  %extension.at = getelementptr i8, ptr %frame, i64 8
+  %extension = load ptr, ptr %extension.at
+  %asked = icmp ne ptr %extension, null
+  br i1 %asked, label %metadata, label %find
+
+; XLA asks for the version of the interface: answer with its own.
+metadata:
+  %metadata.at = getelementptr i8, ptr %extension, i64 24
+  %answer = load ptr, ptr %metadata.at
+  %major.at = getelementptr i8, ptr %answer, i64 24
+  %minor.at = getelementptr i8, ptr %answer, i64 28
+  %traits.at = getelementptr i8, ptr %answer, i64 32
+  store i32 0, ptr %major.at
+  store i32 1, ptr %minor.at
+  store i32 0, ptr %traits.at
+  %api0.at = getelementptr i8, ptr %frame, i64 16
+  %api0 = load ptr, ptr %api0.at
+  %known = icmp ne ptr %api0, null
+  br i1 %known, label %version, label %answered
+
+version:
+  %own.major.at = getelementptr i8, ptr %api0, i64 32
+  %own.minor.at = getelementptr i8, ptr %api0, i64 36
+  %own.major = load i32, ptr %own.major.at
+  %own.minor = load i32, ptr %own.minor.at
+  store i32 %own.major, ptr %major.at
+  store i32 %own.minor, ptr %minor.at
+  br label %answered
+
+answered:
+  ret ptr null
+
+; The row of the kernel whose number is the frame's attribute.
+find:
+  %attributes.at = getelementptr i8, ptr %frame, i64 160
+  %attributes = load ptr, ptr %attributes.at
+  %scalar = load ptr, ptr %attributes
+  %value.at = getelementptr i8, ptr %scalar, i64 8
+  %value = load ptr, ptr %value.at
+  %number = load i64, ptr %value
+  %table = load atomic ptr, ptr @kousoku_table acquire, align 8
+  %mask = load i64, ptr %table
+  %rows = getelementptr i8, ptr %table, i64 8
+  br label %probe
+
+probe:
+  %try = phi i64 [ %number, %find ], [ %next.try, %further ]
+  %slot = and i64 %try, %mask
+  %row = getelementptr %Row, ptr %rows, i64 %slot
+  %there = load atomic i64, ptr %row acquire, align 8
+  %hit = icmp eq i64 %there, %number
+  br i1 %hit, label %found, label %miss
+
+miss:
+  %empty = icmp eq i64 %there, 0
+  br i1 %empty, label %fail, label %further
+
+further:
+  %next.try = add i64 %try, 1
+  br label %probe
+
+fail:
+  %error = alloca { i64, ptr, ptr, i32 }
+  store i64 28, ptr %error
+  %error.extension = getelementptr i8, ptr %error, i64 8
+  store ptr null, ptr %error.extension
+  %error.message = getelementptr i8, ptr %error, i64 16
+  store ptr @lost, ptr %error.message
+  %error.code = getelementptr i8, ptr %error, i64 24
+  store i32 13, ptr %error.code
+  %api1.at = getelementptr i8, ptr %frame, i64 16
+  %api1 = load ptr, ptr %api1.at
+  %create.at = getelementptr i8, ptr %api1, i64 48
+  %create = load ptr, ptr %create.at
+  %failure = call ptr %create(ptr %error)
+  ret ptr %failure
+
+; Addresses of the inputs' and outputs' elements.
+found:
+  %inputs.n.at = getelementptr i8, ptr %frame, i64 56
+  %inputs.n = load i64, ptr %inputs.n.at
+  %inputs.buffers.at = getelementptr i8, ptr %frame, i64 72
+  %inputs.buffers = load ptr, ptr %inputs.buffers.at
+  %outputs.n.at = getelementptr i8, ptr %frame, i64 96
+  %outputs.n = load i64, ptr %outputs.n.at
+  %outputs.buffers.at = getelementptr i8, ptr %frame, i64 112
+  %outputs.buffers = load ptr, ptr %outputs.buffers.at
+  %inputs = alloca ptr, i64 %inputs.n
+  %outputs = alloca ptr, i64 %outputs.n
+  call void @addresses(ptr %inputs.buffers, i64 %inputs.n, ptr %inputs)
+  call void @addresses(ptr %outputs.buffers, i64 %outputs.n, ptr %outputs)
+  %function.at = getelementptr %Row, ptr %row, i64 0, i32 1
+  %function = load ptr, ptr %function.at
+  %batched.at = getelementptr %Row, ptr %row, i64 0, i32 4
+  %batched = load i64, ptr %batched.at
+  %many = icmp ne i64 %batched, 0
+  br i1 %many, label %lanes, label %single
+
+single:
+  call void %function(ptr %inputs, ptr %outputs, i64 0, i64 1)
+  ret ptr null
+
+; How many lanes: the first axis of the first output. Few are done here and now.
+lanes:
+  %first = load ptr, ptr %outputs.buffers
+  %dims.at = getelementptr i8, ptr %first, i64 40
+  %dims = load ptr, ptr %dims.at
+  %count = load i64, ptr %dims
+  %grain.at = getelementptr %Row, ptr %row, i64 0, i32 3
+  %grain = load i64, ptr %grain.at
+  %few = icmp sle i64 %count, %grain
+  br i1 %few, label %serial, label %threads
+
+serial:
+  call void %function(ptr %inputs, ptr %outputs, i64 0, i64 %count)
+  ret ptr null
+
+threads:
+  %threads.n = call i64 @threads(ptr %frame)
+  %alone = icmp slt i64 %threads.n, 2
+  br i1 %alone, label %serial, label %share
+
+; Chunks of whole groups: four for each thread, unless they get too small.
+share:
+  %group.at = getelementptr %Row, ptr %row, i64 0, i32 2
+  %group = load i64, ptr %group.at
+  %shares = mul i64 %threads.n, 4
+  %part = udiv i64 %count, %shares
+  %small = icmp slt i64 %part, %grain
+  %size0 = select i1 %small, i64 %grain, i64 %part
+  %size1 = add i64 %size0, %group
+  %size2 = sub i64 %size1, 1
+  %groups = udiv i64 %size2, %group
+  %size = mul i64 %groups, %group
+  %chunks0 = add i64 %count, %size
+  %chunks1 = sub i64 %chunks0, 1
+  %chunks = udiv i64 %chunks1, %size
+  %fewer = icmp slt i64 %chunks, %threads.n
+  %workers = select i1 %fewer, i64 %chunks, i64 %threads.n
+  %call = call ptr @malloc(i64 72)
+  %users.at = getelementptr %Call, ptr %call, i64 0, i32 2
+  %c.function = getelementptr %Call, ptr %call, i64 0, i32 3
+  %c.inputs = getelementptr %Call, ptr %call, i64 0, i32 4
+  %c.outputs = getelementptr %Call, ptr %call, i64 0, i32 5
+  %c.count = getelementptr %Call, ptr %call, i64 0, i32 6
+  %c.size = getelementptr %Call, ptr %call, i64 0, i32 7
+  %c.chunks = getelementptr %Call, ptr %call, i64 0, i32 8
+  %done.at = getelementptr %Call, ptr %call, i64 0, i32 1
+  store i64 0, ptr %call
+  store i64 0, ptr %done.at
+  store i64 %workers, ptr %users.at
+  store ptr %function, ptr %c.function
+  store ptr %inputs, ptr %c.inputs
+  store ptr %outputs, ptr %c.outputs
+  store i64 %count, ptr %c.count
+  store i64 %size, ptr %c.size
+  store i64 %chunks, ptr %c.chunks
+  br label %hire
+
+hire:
+  %hired = phi i64 [ 1, %share ], [ %hired.next, %hire.one ]
+  %enough = icmp sge i64 %hired, %workers
+  br i1 %enough, label %own, label %hire.one
+
+hire.one:
+  call void @schedule(ptr %frame, ptr %call)
+  %hired.next = add i64 %hired, 1
+  br label %hire
+
+own:
+  call void @work(ptr %call)
+  br label %wait
+
+wait:
+  %turn = phi i64 [ 0, %own ], [ %turn.next, %spin ]
+  %done = load atomic i64, ptr %done.at acquire, align 8
+  %complete = icmp eq i64 %done, %chunks
+  br i1 %complete, label %finish, label %spin
+
+spin:
+  %turn.next = add i64 %turn, 1
+  %patience = icmp ult i64 %turn, 4096
+  br i1 %patience, label %wait, label %give.way
+
+give.way:
+  %ignored = call i32 @kousoku_yield()
+  br label %wait.again
+
+wait.again:
+  %done.again = load atomic i64, ptr %done.at acquire, align 8
+  %complete.again = icmp eq i64 %done.again, %chunks
+  br i1 %complete.again, label %finish, label %give.way
+
+finish:
+  call void @leave(ptr %call)
+  ret ptr null
+}
+
+; data[i] = buffers[i]->data
+define internal void @addresses(ptr %buffers, i64 %n, ptr %data) {
+entry:
+  br label %head
+
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %end
+
+body:
+  %buffer.at = getelementptr ptr, ptr %buffers, i64 %i
+  %buffer = load ptr, ptr %buffer.at
+  %address.at = getelementptr i8, ptr %buffer, i64 24
+  %address = load ptr, ptr %address.at
+  %slot = getelementptr ptr, ptr %data, i64 %i
+  store ptr %address, ptr %slot
+  %next = add i64 %i, 1
+  br label %head
+
+end:
+  ret void
+}
+
+; XLA_FFI_ThreadPool_NumThreads; 1 where it fails.
+define internal i64 @threads(ptr %frame) {
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at
+  %context.at = getelementptr i8, ptr %frame, i64 24
+  %context = load ptr, ptr %context.at
+  %count = alloca i64
+  store i64 1, ptr %count
+  %args = alloca { i64, ptr, ptr, ptr }
+  store i64 32, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.context = getelementptr i8, ptr %args, i64 16
+  store ptr %context, ptr %args.context
+  %args.count = getelementptr i8, ptr %args, i64 24
+  store ptr %count, ptr %args.count
+  %ask.at = getelementptr i8, ptr %api, i64 144
+  %ask = load ptr, ptr %ask.at
+  %error = call ptr %ask(ptr %args)
+  call void @forget(ptr %api, ptr %error)
+  %n = load i64, ptr %count
+  ret i64 %n
+}
+
+; XLA_FFI_ThreadPool_Schedule of @task; where it fails, the others do the work.
+define internal void @schedule(ptr %frame, ptr %call) {
+entry:
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at
+  %context.at = getelementptr i8, ptr %frame, i64 24
+  %context = load ptr, ptr %context.at
+  %args = alloca { i64, ptr, ptr, ptr, ptr }
+  store i64 40, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.context = getelementptr i8, ptr %args, i64 16
+  store ptr %context, ptr %args.context
+  %args.task = getelementptr i8, ptr %args, i64 24
+  store ptr @task, ptr %args.task
+  %args.data = getelementptr i8, ptr %args, i64 32
+  store ptr %call, ptr %args.data
+  %ask.at = getelementptr i8, ptr %api, i64 136
+  %ask = load ptr, ptr %ask.at
+  %error = call ptr %ask(ptr %args)
+  %refused = icmp ne ptr %error, null
+  br i1 %refused, label %alone, label %end
+
+alone:
+  call void @forget(ptr %api, ptr %error)
+  call void @leave(ptr %call)
+  br label %end
+
+end:
+  ret void
+}
+
+; XLA_FFI_Error_Destroy.
+define internal void @forget(ptr %api, ptr %error) {
+entry:
+  %is = icmp ne ptr %error, null
+  br i1 %is, label %destroy, label %end
+
+destroy:
+  %args = alloca { i64, ptr, ptr }
+  store i64 24, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.error = getelementptr i8, ptr %args, i64 16
+  store ptr %error, ptr %args.error
+  %destroy.at = getelementptr i8, ptr %api, i64 64
+  %function = load ptr, ptr %destroy.at
+  call void %function(ptr %args)
+  br label %end
+
+end:
+  ret void
+}
+
+; A thread of the pool helps. It may come when all is done: then it only leaves.
+define internal void @task(ptr %call) {
+  call void @work(ptr %call)
+  call void @leave(ptr %call)
+  ret void
+}
+
+; Claim chunks until there are none.
+define internal void @work(ptr %call) {
+entry:
+  %done.at = getelementptr %Call, ptr %call, i64 0, i32 1
+  %c.function = getelementptr %Call, ptr %call, i64 0, i32 3
+  %c.inputs = getelementptr %Call, ptr %call, i64 0, i32 4
+  %c.outputs = getelementptr %Call, ptr %call, i64 0, i32 5
+  %c.count = getelementptr %Call, ptr %call, i64 0, i32 6
+  %c.size = getelementptr %Call, ptr %call, i64 0, i32 7
+  %c.chunks = getelementptr %Call, ptr %call, i64 0, i32 8
+  %function = load ptr, ptr %c.function
+  %inputs = load ptr, ptr %c.inputs
+  %outputs = load ptr, ptr %c.outputs
+  %count = load i64, ptr %c.count
+  %size = load i64, ptr %c.size
+  %chunks = load i64, ptr %c.chunks
+  br label %claim
+
+claim:
+  %mine = atomicrmw add ptr %call, i64 1 acq_rel, align 8
+  %left = icmp slt i64 %mine, %chunks
+  br i1 %left, label %run, label %end
+
+run:
+  %begin = mul i64 %mine, %size
+  %past = add i64 %begin, %size
+  %over = icmp sgt i64 %past, %count
+  %stop = select i1 %over, i64 %count, i64 %past
+  call void %function(ptr %inputs, ptr %outputs, i64 %begin, i64 %stop)
+  %before = atomicrmw add ptr %done.at, i64 1 acq_rel, align 8
+  br label %claim
+
+end:
+  ret void
+}
+
+; The last one to leave clears up.
+define internal void @leave(ptr %call) {
+entry:
+  %users.at = getelementptr %Call, ptr %call, i64 0, i32 2
+  %before = atomicrmw sub ptr %users.at, i64 1 acq_rel, align 8
+  %last = icmp eq i64 %before, 1
+  br i1 %last, label %clear, label %end
+
+clear:
+  call void @free(ptr %call)
+  br label %end
+
+end:
+  ret void
+}
