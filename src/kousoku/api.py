@@ -118,7 +118,7 @@ class Run:
         return viz.plot_returns(self.record)
 
     def animate(self) -> Any:
-        """The best agent's greedy episode: shows itself in a notebook; `.save("path.gif")` writes a file."""
+        """The best agent's greedy episode: shows itself in a notebook; `.save` writes a .gif, .html or .svg."""
         return viz.animate(self.record)
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:

@@ -9,6 +9,14 @@ from kousoku.core.env import Drawable, Finite
 from kousoku.core.model import check_model
 
 BANDITS = {"Bandit-v0", "DriftingBandit-v0"}
+CLASSIC = {
+    "Acrobot-v1",
+    "CartPole-v0",
+    "CartPole-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "Pendulum-v1",
+}
 NEEDS = {"CustomGrid-v0": {"map": "SS.#\n.P..\n..G."}}
 NOT_MARKOV = {"Blackjack-v1": {"sab": False}}  # with Gymnasium's rule its observation hides what decides
 
@@ -40,7 +48,7 @@ def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)
 
 
-@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS))
+@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - CLASSIC))
 def test_a_model_is_a_model_and_its_panels_show_its_states(id):
     env = ks.make(id, **NOT_MARKOV[id]) if id in NOT_MARKOV else made(id)
     assert isinstance(env, Finite)
@@ -53,8 +61,8 @@ def test_a_model_is_a_model_and_its_panels_show_its_states(id):
         assert len(panel.action_names) == len(panel.action_arrows) == model.num_actions
 
 
-@pytest.mark.parametrize("id", sorted(BANDITS))
-def test_bandits_have_no_model(id):
+@pytest.mark.parametrize("id", sorted(BANDITS | CLASSIC))
+def test_bandits_and_motions_have_no_model(id):
     assert not isinstance(made(id), Finite)
 
 

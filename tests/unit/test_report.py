@@ -13,7 +13,8 @@ import records
 from kousoku.core.scene import Scene, Text
 from kousoku.viz import report, style, tables, write_report
 from kousoku.viz.encode import numbers, to_json
-from kousoku.viz.payload import MAX_FRAMES, payload
+from kousoku.viz.film import MAX_FRAMES
+from kousoku.viz.payload import payload
 
 MEGABYTE = 1 << 20
 

@@ -126,6 +126,9 @@ def test_multi_discrete_is_uniform_and_its_components_are_independent():
         (Box(-1.0, 1.0, (2,)), [0.0, 1.0 + 1.0j]),
         (Box(-1.0, 1.0, (2,)), [[0.0], 0.0]),
         (Box(0, 9, (), "int32"), 1.5),
+        (Box((0.0, -math.inf), (1.0, math.inf), (2,)), [1.1, 0.0]),
+        (Box((0, 5), (4, 9), (2,), "int32"), [4, 4]),
+        (Box(-1.0, 1.0), 1e300),
         (Box(0, 9, (), "uint8"), 10),
         (Dict({"a": Discrete(2)}), {"a": 2}),
         (Dict({"a": Discrete(2)}), {}),
@@ -147,6 +150,11 @@ def test_what_is_no_element(space, value):
         (Box(-1.0, 1.0), np.float64(0.3)),
         (Box(-math.inf, math.inf), math.inf),
         (Box(0, 9, (), "uint8"), 9),
+        (Box((0.0, -math.inf), (1.0, math.inf), (2,)), [1.0, 1e9]),
+        (Box((0, 5), (4, 9), (2,), "int32"), [4, 5]),
+        (Box(((0.0,), (2.0,)), 3.0, (2, 1)), [[0.0], [2.0]]),
+        (Box(0.0, 0.6), np.float32(0.6)),
+        (Box(0.3, 1.0), 0.3),
         (Dict({"a": Discrete(2), "b": Box(0.0, 1.0)}), {"b": 0.5, "a": 1}),
     ],
 )
@@ -165,6 +173,11 @@ def test_what_is_an_element(space, value):
         (lambda: MultiDiscrete((2, 0)), "MultiDiscrete.nvec[1]"),
         (lambda: MultiDiscrete((2.5, 2)), "MultiDiscrete.nvec[0]"),
         (lambda: Box(1.0, 0.0), "Box"),
+        (lambda: Box((0.0, 1.0), (1.0, 0.0), (2,)), "Box"),
+        (lambda: Box((0.0, 1.0), 2.0, (3,)), "Box"),
+        (lambda: Box((0.0, 1.0), 2.0), "Box"),
+        (lambda: Box(((0.0, 1.0), (0.0,)), 2.0, (2, 2)), "Box"),
+        (lambda: Box((0, 0), (1, 1.5), (2,), "int32"), "Box"),
         (lambda: Box(math.nan, 0.0), "Box"),
         (lambda: Box(0.0, 1e39), "Box"),
         (lambda: Box(0.0, 1.0, (-1,)), "Box.shape[0]"),
@@ -211,3 +224,23 @@ def test_spaces_compare_by_value_and_survive_flattening():
     space = Dict({"b": Discrete(2), "a": Box(0.0, 1.0)})
     again = jax.tree.map(lambda leaf: leaf, space)
     assert jnp.array_equal(again.sample(jax.random.key(0))["a"], space.sample(jax.random.key(0))["a"])
+
+
+def test_a_box_with_a_bound_for_each_entry_samples_each_by_its_own():
+    space = Box((0.0, -math.inf, 5.0, -math.inf), (1.0, math.inf, math.inf, -2.0), (4,))
+    draws = np.asarray(jax.vmap(space.sample)(jax.random.split(jax.random.key(0), 4000)), np.float64)
+    for column, law in zip(draws.T, (stats.uniform(), stats.norm(), stats.expon(loc=5.0)), strict=False):
+        assert stats.kstest(column, law.cdf).pvalue > 1e-4
+    assert stats.kstest(-2.0 - draws[:, 3], stats.expon().cdf).pvalue > 1e-4
+    assert np.abs(np.corrcoef(draws.T) - np.eye(4)).max() < 0.08
+    whole = Box((0, 5), (4, 6), (2,), "uint8")
+    pairs = np.asarray(jax.vmap(whole.sample)(jax.random.split(jax.random.key(1), 500)))
+    assert pairs.dtype == np.uint8
+    assert [sorted(set(column.tolist())) for column in pairs.T] == [[0, 1, 2, 3, 4], [5, 6]]
+
+
+def test_bounds_may_be_given_as_arrays_and_compare_by_value():
+    space = Box(np.array([0, 1]), np.float32(2.5), (2,))
+    assert (space.low, space.high) == ((0.0, 1.0), 2.5)
+    assert space == Box((0.0, 1.0), 2.5, (2,))
+    assert hash(space) == hash(Box([0.0, 1.0], 2.5, (2,)))

@@ -54,7 +54,24 @@ class Text:
     color: str
 
 
-Shape = Rect | Circle | Line | Text
+@dataclass(frozen=True)
+class Polygon:
+    """A filled area inside straight lines from point to point, and back to the first; at least three (x, y)."""
+
+    points: tuple[tuple[float, float], ...]
+    color: str
+
+
+@dataclass(frozen=True)
+class Polyline:
+    """Straight lines from point to point, with round corners and ends; at least two (x, y)."""
+
+    points: tuple[tuple[float, float], ...]
+    width: float
+    color: str
+
+
+Shape = Rect | Circle | Line | Text | Polygon | Polyline
 
 
 @dataclass(frozen=True)

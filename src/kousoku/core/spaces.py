@@ -20,6 +20,8 @@ from .errors import ConfigError, check_count
 
 LARGEST = 2**31 - 1
 
+Bound = float | tuple[Any, ...]
+
 
 def as_array(x: Any) -> np.ndarray:
     """A concrete value as an array; what is none (a ragged list, say) as an array of objects."""
@@ -87,58 +89,86 @@ class MultiDiscrete(eqx.Module):
         return bool(np.all((value >= 0) & (value < np.asarray(self.nvec))))
 
 
+def _bound(value: Any) -> Bound:
+    """A bound as one number, or as tuples of numbers."""
+    if isinstance(value, (tuple, list)) or getattr(value, "ndim", 0):
+        return tuple(_bound(entry) for entry in value)
+    return float(value)
+
+
 class Box(eqx.Module):
     """Arrays of one shape with every entry in [low, high]; a bound of floating point numbers may be infinite.
 
-    `sample` is uniform where both bounds are finite, exponential from the finite bound where one is, and normal where
-    none is, as in Gymnasium.
+    A bound is one number for all entries, or one for each. `sample` is uniform where both bounds are finite,
+    exponential from the finite bound where one is, and normal where none is, as in Gymnasium.
 
     Examples:
         >>> space = Box(-1.0, 1.0, (2,))
         >>> space.contains(np.zeros(2, np.float32)), space.contains(np.zeros(3, np.float32))
         (True, False)
+        >>> Box((0.0, -math.inf), (1.0, math.inf), (2,)).contains([0.5, 1e9])
+        True
     """
 
-    low: float = eqx.field(static=True, converter=float)
-    high: float = eqx.field(static=True, converter=float)
+    low: Bound = eqx.field(static=True, converter=_bound)
+    high: Bound = eqx.field(static=True, converter=_bound)
     shape: tuple[int, ...] = eqx.field(static=True, default=(), converter=partial(_counts, "Box.shape", low=0))
     dtype: np.dtype = eqx.field(static=True, default=np.dtype(np.float32), converter=np.dtype)
 
     def __check_init__(self) -> None:
         bounds, kind = (self.low, self.high), self.dtype.kind
-        if not (self.low <= self.high and self.low < math.inf and self.high > -math.inf):
+        low, high = as_array(self.low), as_array(self.high)
+        if not {low.shape, high.shape} <= {(), self.shape} or "O" in (low.dtype.kind, high.dtype.kind):
+            raise ConfigError("Box", bounds, f"use bounds that are one number, or of the shape {self.shape}")
+        if not np.all((low <= high) & (low < math.inf) & (high > -math.inf)):
             raise ConfigError("Box", bounds, "use low <= high, both numbers")
         if kind not in "iuf":
             raise ConfigError("Box.dtype", self.dtype.name, "use a dtype of whole or floating point numbers")
         if kind == "f":
             largest = float(np.finfo(self.dtype).max)
-            if not all(math.isinf(bound) or abs(bound) <= largest for bound in bounds):
+            if not all(np.all(np.isinf(bound) | (abs(bound) <= largest)) for bound in (low, high)):
                 raise ConfigError("Box", bounds, f"use bounds within {largest:g} of 0, as {self.dtype.name} ends there")
         else:
-            low, high = max(np.iinfo(self.dtype).min, -LARGEST - 1), min(np.iinfo(self.dtype).max, LARGEST - 1)
-            if not all(low <= bound <= high and bound.is_integer() for bound in bounds):
-                raise ConfigError("Box", bounds, f"use whole numbers from {low} to {high} for {self.dtype.name}")
+            least, most = max(np.iinfo(self.dtype).min, -LARGEST - 1), min(np.iinfo(self.dtype).max, LARGEST - 1)
+            if not all(
+                np.all((least <= bound) & (bound <= most) & (np.floor(bound) == bound)) for bound in (low, high)
+            ):
+                raise ConfigError("Box", bounds, f"use whole numbers from {least} to {most} for {self.dtype.name}")
 
     def sample(self, key: PRNGKeyArray) -> Array:
         """A random element, of the space's shape and dtype."""
         if self.dtype.kind in "iu":
-            return jax.random.randint(key, self.shape, int(self.low), int(self.high) + 1, self.dtype)
-        below, above = math.isfinite(self.low), math.isfinite(self.high)
-        if below and above:
-            u = jax.random.uniform(key, self.shape, self.dtype)
-            return jnp.clip(self.low * (1 - u) + self.high * u, self.low, self.high)
-        if below:
-            return self.low + jax.random.exponential(key, self.shape, self.dtype)
-        if above:
-            return self.high - jax.random.exponential(key, self.shape, self.dtype)
-        return jax.random.normal(key, self.shape, self.dtype)
+            low, high = np.asarray(self.low, np.int32), np.asarray(self.high, np.int32)
+            return jax.random.randint(key, self.shape, low, high + np.int32(1), self.dtype)
+        low, high = np.asarray(self.low, self.dtype), np.asarray(self.high, self.dtype)
+        below, above = np.isfinite(low), np.isfinite(high)
+        if below.all() and above.all():
+            return self._uniform(key, low, high)
+        inside_key, tail_key, normal_key = jax.random.split(key, 3)
+        inside = self._uniform(inside_key, np.where(below, low, 0), np.where(above, high, 0))
+        tail = jax.random.exponential(tail_key, self.shape, self.dtype)
+        anywhere = jax.random.normal(normal_key, self.shape, self.dtype)
+        outside = jnp.where(below, low + tail, jnp.where(above, high - tail, anywhere))
+        return jnp.where(below & above, inside, outside)
+
+    def _uniform(self, key: PRNGKeyArray, low: np.ndarray, high: np.ndarray) -> Array:
+        u = jax.random.uniform(key, self.shape, self.dtype)
+        return jnp.clip(low * (1 - u) + high * u, low, high)
 
     def contains(self, x: Any) -> bool:
-        """Whether a concrete value is an element: whole numbers are in both kinds of box, fractions in a float one."""
+        """Whether a concrete value is an element: whole numbers are in both kinds of box, fractions in a float one.
+
+        Value and bounds are compared as numbers of the space's dtype where that is a floating point dtype: 0.6 is in
+        a float32 box that ends at 0.6, although the float32 nearest to it is larger.
+        """
         value = as_array(x)
         if value.shape != self.shape or value.dtype.kind not in ("iuf" if self.dtype.kind == "f" else "iu"):
             return False
-        return bool(np.all((value >= self.low) & (value <= self.high)))
+        low, high = np.asarray(self.low), np.asarray(self.high)
+        if self.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                value, low, high = (bound.astype(self.dtype) for bound in (value, low, high))
+        return bool(np.all((value >= low) & (value <= high)))
 
 
 class Dict(eqx.Module):

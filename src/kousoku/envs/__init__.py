@@ -16,6 +16,7 @@ ENVS = Registry("environment")
 
 _GRIDWORLD = "kousoku.envs.gridworld.env:gridworld"
 _TOY = "kousoku.envs.toy_text"
+_CLASSIC = "kousoku.envs.classic"
 
 for _id, _options in NAMED.items():
     ENVS.register(_id, _GRIDWORLD, **_options)
@@ -27,6 +28,12 @@ ENVS.register("CliffWalking-v1", f"{_TOY}.cliff_walking:cliff_walking")
 ENVS.register("CliffWalkingSlippery-v1", f"{_TOY}.cliff_walking:cliff_walking", is_slippery=True)
 ENVS.register("Taxi-v4", f"{_TOY}.taxi:taxi", time_limit=200)
 ENVS.register("Blackjack-v1", f"{_TOY}.blackjack:blackjack", sab=True)
+ENVS.register("CartPole-v0", f"{_CLASSIC}.cartpole:CartPole", time_limit=200)
+ENVS.register("CartPole-v1", f"{_CLASSIC}.cartpole:CartPole")
+ENVS.register("MountainCar-v0", f"{_CLASSIC}.mountain_car:MountainCar")
+ENVS.register("MountainCarContinuous-v0", f"{_CLASSIC}.mountain_car_continuous:MountainCarContinuous")
+ENVS.register("Pendulum-v1", f"{_CLASSIC}.pendulum:Pendulum")
+ENVS.register("Acrobot-v1", f"{_CLASSIC}.acrobot:Acrobot")
 ENVS.register("Bandit-v0", "kousoku.envs.bandits.bandit:bandit")
 ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0.01, mean_spread=0.0)
 

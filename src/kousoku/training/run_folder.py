@@ -16,7 +16,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, get_args
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from ..core.record import RunRecord
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
 FORMAT = 1
 GROUPS = ("curves", "tables", "evaluation")
-SHAPES = {"Rect": scenes.Rect, "Circle": scenes.Circle, "Line": scenes.Line, "Text": scenes.Text}
+SHAPES = {kind.__name__: kind for kind in get_args(scenes.Shape)}
 
 
 def make_folder(out: str | None, name: str) -> Path:
@@ -184,7 +184,9 @@ def _frames_json(frames: tuple[scenes.Scene, ...]) -> dict[str, Any]:
 
 def _frames(picture: dict[str, Any]) -> tuple[scenes.Scene, ...]:
     def shapes(layer: list[dict[str, Any]]) -> tuple[scenes.Shape, ...]:
-        return tuple(SHAPES[item["shape"]](**{k: v for k, v in item.items() if k != "shape"}) for item in layer)
+        return tuple(
+            SHAPES[item["shape"]](**{k: _frozen(v) for k, v in item.items() if k != "shape"}) for item in layer
+        )
 
     backgrounds = [shapes(layer) for layer in picture["backgrounds"]]
     return tuple(

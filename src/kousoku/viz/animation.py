@@ -1,4 +1,4 @@
-"""An episode that moves: as an SVG that needs no script (for notebooks and pages) or as a GIF."""
+"""An episode that moves: as an SVG that needs no script (for notebooks and pages), as a GIF, or as a page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from jaxtyping import Int, UInt8
 
 from ..core.errors import ConfigError, check_number
 from ..core.record import RunRecord
-from ..core.scene import Circle, Line, Rect, Scene, Shape
+from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
 from . import headline
-from .svg import document, group, safe_color
+from .film import film
+from .offline import page_html
+from .svg import document, group, safe_color, scene_svg
 
 MAX_FRAMES = 1000
+FILM_SCRIPTS = ("dom.js", "player.js", "film.js")
 GIF_COLORS = 128
 
 
@@ -27,13 +30,15 @@ class Animation:
     Attributes:
         scenes: at least one.
         seconds: how long each is shown.
+        title: stands above them on a page; may be empty.
     """
 
     scenes: tuple[Scene, ...]
     seconds: float
+    title: str = ""
 
     def save(self, path: str | Path, size: int = 480) -> Path:
-        """Write a .gif or an .svg whose longer side has `size` pixels.
+        """Write a .gif or an .svg whose longer side has `size` pixels, or an .html page with a player.
 
         Raises:
             ConfigError: for any other ending.
@@ -43,9 +48,23 @@ class Animation:
             target.write_text(self.svg(size), encoding="utf-8")
         elif target.suffix.lower() == ".gif":
             _write_gif(target, self.scenes, self.seconds, size)
+        elif target.suffix.lower() == ".html":
+            target.write_text(self.html(), encoding="utf-8", errors="replace", newline="\n")
         else:
-            raise ConfigError("path", str(path), "use a name that ends in .gif or .svg")
+            raise ConfigError("path", str(path), "use a name that ends in .gif, .html or .svg")
         return target
+
+    def html(self) -> str:
+        """The episode as an offline page: play, pause, step by step, by mouse or keys.
+
+        Where scripts are off it shows the last scene.
+        """
+        count = len(self.scenes)
+        while count > 1 and self.scenes[count - 1] == self.scenes[count - 2]:
+            count -= 1  # the last picture stays by itself
+        scenes = self.scenes[:count]
+        data = {"title": self.title, "seconds": self.seconds, **film(scenes, MAX_FRAMES)}
+        return page_html(self.title or "Episode", FILM_SCRIPTS, data, scene_svg(scenes[-1]))
 
     def svg(self, size: float = 480.0) -> str:
         """The episode as an SVG that plays by itself, over and over; it contains no script.
@@ -98,7 +117,7 @@ def animate(record: RunRecord, seconds_per_step: float | None = None) -> Animati
     check_number("seconds_per_step", seconds_per_step, low=0, open_low=True)
     # the last picture stays a second, so that one sees how it ends
     pause = min(round(1.0 / seconds_per_step), 20)
-    return Animation((*scenes, *[scenes[-1]] * pause), float(seconds_per_step))
+    return Animation((*scenes, *[scenes[-1]] * pause), float(seconds_per_step), headline.title(record))
 
 
 def _write_gif(target: Path, scenes: tuple[Scene, ...], seconds: float, size: int) -> None:
@@ -194,6 +213,12 @@ class _Painter:
             case Line():
                 ends = (shape.x1, shape.x2), (shape.y1, shape.y2)
                 return lines.Line2D(*ends, color=color, linewidth=shape.width * points, solid_capstyle="round")
-            case _:
+            case Polygon():
+                return patches.Polygon(shape.points, closed=True, facecolor=color, edgecolor="none")
+            case Polyline():
+                xs, ys = zip(*shape.points, strict=True)
+                style: dict[str, Any] = {"solid_capstyle": "round", "solid_joinstyle": "round"}
+                return lines.Line2D(xs, ys, color=color, linewidth=shape.width * points, **style)
+            case Text():
                 centred = {"ha": "center", "va": "center_baseline", "parse_math": False}
                 return text.Text(shape.x, shape.y, shape.text, color=color, fontsize=shape.size * points, **centred)

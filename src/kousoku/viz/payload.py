@@ -7,19 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..core.record import RunRecord
-from ..core.scene import Circle, Line, Rect, Shape, Text
 from ..ops.statistics import mean_interval
 from . import headline
 from .encode import numbers
+from .film import film
 from .style import BINS, SERIES
 from .summary import curve, largest_errors, point_order, primary_curve, score, wants_log_axis, with_error_curve
-from .svg import safe_color
 from .tables import lane_name, tables
 from .text import rows, setting
 
 MAX_LANES = 50
-MAX_FRAMES = 500
-MAX_SHAPES = 60_000
 MAX_SWEEP_ROWS = 200
 MAX_FAINT_CURVES = 40
 COLORED = len(SERIES["light"])
@@ -114,45 +111,13 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 
 def _player(record: RunRecord) -> dict[str, Any] | None:
-    """The best agent's episode: backgrounds once each, and for every frame its background and what moves."""
+    """The best agent's episode."""
     if not record.frames:
         return None
-    backgrounds: dict[tuple[Shape, ...], int] = {}
-    frames, shapes = [], 0
-    for scene in record.frames[:MAX_FRAMES]:
-        if scene.background not in backgrounds:
-            shapes += len(scene.background)
-        shapes += len(scene.foreground)
-        if shapes > MAX_SHAPES:
-            break
-        index = backgrounds.setdefault(scene.background, len(backgrounds))
-        frames.append({"background": index, "shapes": [_shape(shape) for shape in scene.foreground]})
-    if not frames:
-        return None
-    first = record.frames[0]
+    shown = film(record.frames)
     known = "return" in record.evaluation or record.num_lanes == 1
-    return {
-        "who": ("best agent, " if known and record.num_lanes > 1 else "") + lane_name(record, record.best_lane),
-        "best": known,
-        "width": first.width,
-        "height": first.height,
-        "backgrounds": [[_shape(shape) for shape in background] for background in backgrounds],
-        "frames": frames,
-        "left": len(record.frames) - len(frames),
-    }
-
-
-def _shape(shape: Shape) -> list[Any]:
-    match shape:
-        case Rect():
-            size = [shape.x, shape.y, shape.width, shape.height, shape.radius]
-            return ["r", safe_color(shape.color), *numbers(size)]
-        case Circle():
-            return ["c", safe_color(shape.color), *numbers([shape.x, shape.y, shape.radius])]
-        case Line():
-            return ["l", safe_color(shape.color), *numbers([shape.x1, shape.y1, shape.x2, shape.y2, shape.width])]
-        case Text():
-            return ["t", safe_color(shape.color), *numbers([shape.x, shape.y, shape.size]), shape.text]
+    who = ("best agent, " if known and record.num_lanes > 1 else "") + lane_name(record, record.best_lane)
+    return {"who": who, "best": known, **shown} if shown["frames"] else None
 
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from ..core.scene import Circle, Line, Rect, Scene, Shape, Text
+from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FALLBACK_COLOR = "gray"
@@ -47,6 +47,15 @@ def shape_svg(shape: Shape) -> str:
             place = f'x="{shape.x:g}" y="{shape.y:g}" font-size="{shape.size:g}" font-family="{FONT}"'
             centred = 'text-anchor="middle" dominant-baseline="central"'
             return f'<text {place} {centred} fill="{color}">{escape(shape.text)}</text>'
+        case Polygon():
+            return f'<polygon points="{_points(shape.points)}" fill="{color}"/>'
+        case Polyline():
+            stroke = f'stroke="{color}" stroke-width="{shape.width:g}" stroke-linecap="round" stroke-linejoin="round"'
+            return f'<polyline points="{_points(shape.points)}" fill="none" {stroke}/>'
+
+
+def _points(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
 def group(shapes: Iterable[Shape], attributes: str = "", inside: str = "") -> str:

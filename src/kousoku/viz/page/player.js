@@ -3,6 +3,8 @@ function shapeNode([kind, color, ...at]) {
   if (kind === "r") return svg("rect", { x: at[0], y: at[1], width: at[2], height: at[3], rx: at[4] || null, fill: color });
   if (kind === "c") return svg("circle", { cx: at[0], cy: at[1], r: at[2], fill: color });
   if (kind === "l") return svg("line", { x1: at[0], y1: at[1], x2: at[2], y2: at[3], "stroke-width": at[4], stroke: color, "stroke-linecap": "round" });
+  if (kind === "g") return svg("polygon", { points: at.join(" "), fill: color });
+  if (kind === "p") return svg("polyline", { points: at.slice(1).join(" "), fill: "none", "stroke-width": at[0], stroke: color, "stroke-linecap": "round", "stroke-linejoin": "round" });
   return svg("text", { x: at[0], y: at[1], "font-size": at[2], fill: color, "text-anchor": "middle", "dominant-baseline": "central" }, at[3]);
 }
 
@@ -11,8 +13,11 @@ function centre([kind, , ...at]) {
   return kind === "c" ? [at[0], at[1]] : null;
 }
 
-// Where the shape went that moves most: its place in every frame, or nothing if no shape is there all the time.
+// Where the shape went that moves most: its place in every frame, or nothing if no shape is there all the time, or if
+// lines and areas move, which is no walk but a machine.
 function trail(frames) {
+  const drawn = frames.map((frame) => JSON.stringify(frame.shapes.filter(([kind]) => "lgp".includes(kind))));
+  if (new Set(drawn).size > 1) return [];
   let found = [], most = 1;
   for (let k = 0; k < frames[0].shapes.length; k += 1) {
     const places = frames.map((frame) => (frame.shapes[k]?.[0] === frames[0].shapes[k][0] ? centre(frame.shapes[k]) : null));
@@ -22,20 +27,19 @@ function trail(frames) {
   return found;
 }
 
-function playerSection(player) {
-  if (!player) return null;
-  const last = player.frames.length - 1, longer = Math.max(player.width, player.height);
-  const scale = Math.min(64, Math.min(700, Math.max(460, 14 * longer)) / longer);
-  const back = svg("g", {}), front = svg("g", {}), path = trail(player.frames);
+// The picture, its controls, and what a key does to it: {stage, bar, key, start}; `scale` is pixels for each unit.
+function playerOf(film, period, scale) {
+  const last = film.frames.length - 1;
+  const back = svg("g", {}), front = svg("g", {}), path = trail(film.frames);
   const way = path.length ? svg("polyline", { class: "trail", points: path.map((p) => p.join(",")).join(" ") }) : null;
-  const root = svg("svg", { class: "scene", viewBox: `0 0 ${player.width} ${player.height}`, width: Math.round(player.width * scale), height: Math.round(player.height * scale), role: "img", "aria-label": "the episode as a picture" }, back, way, front);
+  const root = svg("svg", { class: "scene", viewBox: `0 0 ${film.width} ${film.height}`, width: Math.round(film.width * scale), height: Math.round(film.height * scale), role: "img", "aria-label": "the episode as a picture" }, back, way, front);
   const scrub = el("input", { type: "range", min: 0, max: last, value: 0, id: "scrub", "aria-label": "step of the episode" });
   const label = el("output", { for: "scrub" }), play = el("button", { type: "button", class: "primary" });
   const state = { at: 0, drawn: -1, timer: null };
   const show = (i) => {
     state.at = Math.min(last, Math.max(0, i));
-    const frame = player.frames[state.at];
-    if (frame.background !== state.drawn) back.replaceChildren(...player.backgrounds[frame.background].map(shapeNode));
+    const frame = film.frames[state.at];
+    if (frame.background !== state.drawn) back.replaceChildren(...film.backgrounds[frame.background].map(shapeNode));
     state.drawn = frame.background;
     front.replaceChildren(...frame.shapes.map(shapeNode));
     scrub.value = state.at;
@@ -46,23 +50,42 @@ function playerSection(player) {
     state.timer = null;
     play.replaceChildren("Play");
   };
+  const go = (i) => {
+    pause();
+    show(i);
+  };
   const tick = () => (state.at < last ? show(state.at + 1) : pause());
   const start = () => {
     if (state.at === last) show(0);
-    state.timer = setInterval(tick, Math.min(400, Math.max(60, 6000 / (last + 1))));
+    state.timer = setInterval(tick, period);
     play.replaceChildren("Pause");
   };
-  play.addEventListener("click", () => (state.timer ? pause() : start()));
-  scrub.addEventListener("input", () => { pause(); show(Number(scrub.value)); });
+  const toggle = () => (state.timer ? pause() : start());
+  const steps = { " ": toggle, ArrowLeft: () => go(state.at - 1), ArrowRight: () => go(state.at + 1), Home: () => go(0), End: () => go(last) };
+  const key = (event) => {
+    const own = event.target === scrub ? event.key !== " " : event.target instanceof HTMLButtonElement && event.key === " ";
+    if (own || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(steps, event.key)) return;
+    event.preventDefault();
+    steps[event.key]();
+  };
+  play.addEventListener("click", toggle);
+  scrub.addEventListener("input", () => go(Number(scrub.value)));
   const button = (text, name, to) => {
     const node = el("button", { type: "button", "aria-label": name }, text);
-    node.addEventListener("click", () => { pause(); show(to()); });
+    node.addEventListener("click", () => go(to()));
     return node;
   };
-  pause();
-  show(0);
+  go(0);
   const bar = el("div", { class: "playbar" }, play, button("\u2039", "one step back", () => state.at - 1), button("\u203a", "one step on", () => state.at + 1), scrub, label);
+  return { stage: el("div", { class: "stage" }, root), bar: last > 0 ? bar : null, key, start, hasTrail: way !== null };
+}
+
+function playerSection(player) {
+  if (!player) return null;
+  const longer = Math.max(player.width, player.height);
+  const scale = Math.max(400 / longer, Math.min(64, Math.min(700, Math.max(460, 14 * longer)) / longer));
+  const made = playerOf(player, Math.min(400, Math.max(60, 6000 / player.frames.length)), scale);
   const cut = player.left > 0 ? ` The last ${whole(player.left)} steps are left out.` : "";
-  const lead = `One greedy episode of the ${player.who}.${way ? " The line is its whole way." : ""}${cut}`;
-  return sectionOf("path", player.best ? "The best agent\u2019s path" : "An agent\u2019s path", lead, el("div", { class: "stage" }, root), last > 0 ? bar : null);
+  const lead = `One greedy episode of the ${player.who}.${made.hasTrail ? " The line is its whole way." : ""}${cut}`;
+  return sectionOf("path", player.best ? "The best agent\u2019s path" : "An agent\u2019s path", lead, made.stage, made.bar);
 }

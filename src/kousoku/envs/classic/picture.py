@@ -1,0 +1,39 @@
+"""What the pictures of the classic problems share: colours, and shapes that are turned."""
+
+from __future__ import annotations
+
+import math
+
+from ...core.scene import Polygon, Rect
+from ..gridworld.draw import AGENT_COLOR as BODY
+
+PAPER, INK, GROUND, STEEL, GOAL = "#f4f1ea", "#2b2d42", "#d8c3a5", "#8d99ae", "#3a8f5c"
+ACCENT = "#1f6f9f"
+
+Point = tuple[float, float]
+
+__all__ = ["ACCENT", "BODY", "GOAL", "GROUND", "INK", "PAPER", "STEEL", "Point", "arc", "paper", "turned"]
+
+
+def paper(width: float, height: float, corner: float = 0.03) -> Rect:
+    """A sheet behind everything, so that a picture looks the same on a light and on a dark page."""
+    return Rect(0.0, 0.0, width, height, PAPER, radius=corner * max(width, height))
+
+
+def turned(points: tuple[Point, ...], x: float, y: float, angle: float) -> tuple[Point, ...]:
+    """Points turned around the origin, counter-clockwise on the screen, and then moved to (x, y)."""
+    sin, cos = math.sin(angle), math.cos(angle)
+    return tuple((x + cos * px + sin * py, y - sin * px + cos * py) for px, py in points)
+
+
+def arc(x: float, y: float, radius: float, start: float, end: float) -> tuple[Point, ...]:
+    """Points on a circle around (x, y); angles count from the right, counter-clockwise on the screen."""
+    count = max(2, math.ceil(abs(end - start) / 0.12) + 1)
+    angles = [start + (end - start) * i / (count - 1) for i in range(count)]
+    return tuple((x + radius * math.cos(a), y - radius * math.sin(a)) for a in angles)
+
+
+def block(width: float, height: float, x: float, y: float, angle: float, color: str) -> Polygon:
+    """A turned rectangle that stands on (x, y)."""
+    corners = ((-width / 2, 0.0), (-width / 2, -height), (width / 2, -height), (width / 2, 0.0))
+    return Polygon(turned(corners, x, y, angle), color)

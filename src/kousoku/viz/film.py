@@ -1,0 +1,52 @@
+"""Scenes as the JSON that the player of a page draws from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
+from .encode import numbers
+from .svg import safe_color
+
+MAX_FRAMES = 500
+MAX_SHAPES = 60_000
+
+
+def film(scenes: Sequence[Scene], max_frames: int = MAX_FRAMES) -> dict[str, Any]:
+    """Backgrounds once each, and for every frame its background and what moves; "left" counts frames left out."""
+    backgrounds: dict[tuple[Shape, ...], int] = {}
+    frames, shapes = [], 0
+    for scene in scenes[:max_frames]:
+        if scene.background not in backgrounds:
+            shapes += len(scene.background)
+        shapes += len(scene.foreground)
+        if shapes > MAX_SHAPES:
+            break
+        index = backgrounds.setdefault(scene.background, len(backgrounds))
+        frames.append({"background": index, "shapes": [shape_json(shape) for shape in scene.foreground]})
+    return {
+        "width": scenes[0].width,
+        "height": scenes[0].height,
+        "backgrounds": [[shape_json(shape) for shape in background] for background in backgrounds],
+        "frames": frames,
+        "left": len(scenes) - len(frames),
+    }
+
+
+def shape_json(shape: Shape) -> list[Any]:
+    """A shape as its kind, its colour and its numbers; points are x, y, x, y, ..."""
+    color = safe_color(shape.color)
+    match shape:
+        case Rect():
+            return ["r", color, *numbers([shape.x, shape.y, shape.width, shape.height, shape.radius])]
+        case Circle():
+            return ["c", color, *numbers([shape.x, shape.y, shape.radius])]
+        case Line():
+            return ["l", color, *numbers([shape.x1, shape.y1, shape.x2, shape.y2, shape.width])]
+        case Text():
+            return ["t", color, *numbers([shape.x, shape.y, shape.size]), shape.text]
+        case Polygon():
+            return ["g", color, *numbers(shape.points)]
+        case Polyline():
+            return ["p", color, *numbers([shape.width]), *numbers(shape.points)]

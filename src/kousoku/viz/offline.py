@@ -1,0 +1,52 @@
+"""One offline HTML file: a style sheet, a script and data, and a policy that allows nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from . import style
+from .encode import to_json
+
+
+def page_html(title: str, scripts: Sequence[str], data: Any, without_script: str) -> str:
+    """A self-contained page: no network, no frame, no inline handler; its policy forbids them.
+
+    Args:
+        title: any text; it stays text.
+        scripts: names of files in the folder `page`, in the order in which they become one script.
+        data: what the script reads as JSON.
+        without_script: HTML that is shown where scripts are off; it has to be safe already.
+    """
+    css, script = style.css() + asset("report.css"), "".join(asset(name) for name in scripts)
+    parts = {
+        "policy": policy(css, script),
+        "title": escape(title),
+        "style": css,
+        "script": script,
+        "data": to_json(data),
+        "noscript": without_script,
+    }
+    pieces = asset("report.html").split("{{")
+    return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+
+
+def policy(css: str, script: str) -> str:
+    """The content security policy that allows this one style sheet, this one script, and pictures in the file."""
+    return (
+        f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def asset(name: str) -> str:
+    """The text of a file in the folder `page`."""
+    return files("kousoku.viz").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
