@@ -12,7 +12,7 @@ from jax import lax
 from kousoku.core.agent import Agent, TabularAgent
 from kousoku.core.env import Env
 from kousoku.core.timestep import Transition
-from kousoku.training.interaction import Learner, interact, lane_key, start, step_key
+from kousoku.training.interaction import Learner, interact, lane_key, start, step_keys
 from kousoku.training.tally import Record
 
 NOTHING = Record(returns=False)
@@ -23,10 +23,10 @@ LONG_RUN = 1_000_000
 
 def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[Learner, Transition, dict[str, Any]]:
     """One lane: the learner after `steps`, and the transition and the metrics of each step, [T, ...]. Traceable."""
-    learner = start(agent, env, step_key(key, jnp.int32(0)), NOTHING)
+    learner = start(agent, env, key, NOTHING)
 
     def body(learner: Learner, step: Any) -> tuple[Learner, tuple[Transition, dict[str, Any]]]:
-        learner, transition, _, metrics = interact(agent, env, learner, step_key(key, step))
+        learner, transition, _, metrics = interact(agent, env, learner, step_keys(key, step))
         return learner, (transition, metrics)
 
     learner, (transitions, metrics) = lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))

@@ -18,7 +18,7 @@ from kousoku.agents.tabular.prioritized_sweeping import PrioritizedSweeping
 from kousoku.core.errors import ConfigError
 from kousoku.envs.gridworld.env import GridWorld, gridworld
 from kousoku.ops.schedules import Harmonic
-from kousoku.training.interaction import interact, lane_key, start, step_key
+from kousoku.training.interaction import interact, lane_key, start, step_keys
 from kousoku.training.tally import Record
 
 DISCOUNT = 0.9
@@ -98,11 +98,11 @@ def until_known(agent, env: GridWorld, steps: int, seeds: int) -> np.ndarray:
 
     def trace(key):
         def body(learner, step):
-            learner, _, _, metrics = interact(agent, env, learner, step_key(key, step))
+            learner, _, _, metrics = interact(agent, env, learner, step_keys(key, step))
             backups = metrics.get("backups", jnp.int32(agent.planning_steps))
             return learner, (jnp.max(learner.agent_state.table.q[origin]), backups)
 
-        learner = start(agent, env, step_key(key, jnp.int32(0)), Record(returns=False))
+        learner = start(agent, env, key, Record(returns=False))
         return lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))[1]
 
     origin = int(np.argmax(env.model().start))

@@ -14,7 +14,7 @@ from kousoku.core.errors import ConfigError
 from kousoku.core.model import TabularModel
 from kousoku.envs.finite import finite
 from kousoku.ops import exploration as ops
-from kousoku.training.interaction import interact, start, step_key
+from kousoku.training.interaction import interact, start, step_keys
 from kousoku.training.tally import Record
 
 DRAWS = 100_000
@@ -125,9 +125,9 @@ def test_the_draws_of_a_step_are_independent_of_each_other_and_of_the_next_step(
     env, agent = finite(model, time_limit=1), QLearning(exploration=EpsilonGreedy(0.5))
 
     def two_steps(key):
-        learner = start(agent, env, step_key(key, jnp.int32(0)), Record())
-        learner, first, *_ = interact(agent, env, learner, step_key(key, jnp.int32(1)))
-        learner, second, *_ = interact(agent, env, learner, step_key(key, jnp.int32(2)))
+        learner = start(agent, env, key, Record())
+        learner, first, *_ = interact(agent, env, learner, step_keys(key, jnp.int32(1)))
+        learner, second, *_ = interact(agent, env, learner, step_keys(key, jnp.int32(2)))
         return first.obs, first.action, first.next_obs, second.obs, second.action, second.next_obs
 
     draws = jax.jit(jax.vmap(two_steps))(keys(3, 30_000))

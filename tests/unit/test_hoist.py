@@ -7,7 +7,7 @@ import numpy as np
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.training.hoist import split_by_key
-from kousoku.training.interaction import interact, start, step_key
+from kousoku.training.interaction import interact, start, step_keys
 from kousoku.training.tally import Record
 
 
@@ -47,7 +47,7 @@ def test_a_q_learning_step_has_no_random_draw_left_in_its_loop():
     learner = start(agent, env, jax.random.key(0), record)
 
     def step(fixed, learner, key):
-        return interact(fixed, env, learner, step_key(key, jnp.int32(3)))[0]
+        return interact(fixed, env, learner, step_keys(key, jnp.int32(3)))[0]
 
     draw, rest = split_by_key(step, agent, learner, jax.random.key(0))
     drawn = jax.make_jaxpr(draw)(agent, jax.random.key(0))

@@ -23,7 +23,7 @@ from kousoku.core.spaces import Box, Discrete
 from kousoku.core.timestep import Transition
 from kousoku.envs.finite import finite
 from kousoku.ops.schedules import Linear
-from kousoku.training.interaction import interact, start
+from kousoku.training.interaction import interact, start, step_keys
 from kousoku.training.rollout import Lane, advance
 from kousoku.training.tally import Record
 
@@ -224,7 +224,7 @@ def test_no_key_is_used_twice(agent_id, exploration):
     with jax.debug_key_reuse(True), jax.disable_jit():
         learner = start(agent, LOOP, jax.random.key(0), Record())
         for i in range(3):
-            learner = interact(agent, LOOP, learner, jax.random.key(i + 1))[0]
+            learner = interact(agent, LOOP, learner, step_keys(jax.random.key(1), jnp.int32(i)))[0]
 
 
 def test_the_key_checker_would_see_it():
@@ -241,7 +241,8 @@ def test_the_state_keeps_its_structure(agent_id, exploration):
     """No leaf changes shape or dtype in a step, and no type is weak."""
     agent = AGENTS.make(agent_id, exploration=exploration)
     begun = jax.eval_shape(lambda key: start(agent, LOOP, key, Record()), jax.random.key(0))
-    stepped = jax.eval_shape(lambda learner, key: interact(agent, LOOP, learner, key)[0], begun, jax.random.key(0))
+    keys = step_keys(jax.random.key(0), jnp.int32(0))
+    stepped = jax.eval_shape(lambda learner: interact(agent, LOOP, learner, keys)[0], begun)
     assert jax.tree.structure(begun) == jax.tree.structure(stepped)
     for before, after in zip(jax.tree.leaves(begun), jax.tree.leaves(stepped), strict=True):
         assert (after.shape, after.dtype) == (before.shape, before.dtype)

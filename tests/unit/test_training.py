@@ -17,7 +17,7 @@ import pytest
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.training import loops
-from kousoku.training.interaction import lane_key, step_key
+from kousoku.training.interaction import lane_key, step_keys
 
 QUIET = {"out": "", "eval_episodes": 0}
 
@@ -67,8 +67,9 @@ def test_a_sweep_point_is_the_run_with_that_value():
 def test_keys_of_a_thousand_seeds_and_of_their_steps_are_distinct():
     keys = jax.vmap(lane_key)(jnp.arange(1000, dtype=jnp.uint32))
     assert len(np.unique(jax.random.key_data(keys), axis=0)) == 1000
-    steps = jax.vmap(lambda key: step_key(key, jnp.int32(1)))(keys)
-    assert len(np.unique(jax.random.key_data(steps), axis=0)) == 1000
+    steps = jax.vmap(lambda key: step_keys(key, jnp.int32(1)))(keys)
+    words = np.concatenate([jax.random.key_data(k) for k in (keys, steps.act, steps.env, steps.update)])
+    assert len(np.unique(words, axis=0)) == 4000
 
 
 def test_ten_reports_compile_one_program():

@@ -47,12 +47,12 @@ def assemble(program: Program, lanes: int, batched: Sequence[bool], attributes: 
         batched: which inputs have a leading axis of lanes; the others are shared.
         attributes: LLVM function attributes.
     """
-    writer = _Single(program) if lanes == 1 else _Grouped(program, lanes, batched)
+    writer = _Single(program, batched) if lanes == 1 else _Grouped(program, lanes, batched)
     body, k = writer.write(), writer.k
     buffers, release = k.memory.prologue()
     header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {attributes} {{"
     function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
-    text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *function, ""])  # type: ignore[list-item]
+    text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *function, ""])
     return Assembly(text, lanes, k.memory.bytes)
 
 
@@ -79,21 +79,45 @@ class _Writer:
         elements = [stored.at(p) for p in ix.all_indices(v.shape)]
         return Registers(v.shape, v.dtype, self.k.memory, elements)
 
+    def base(self, pointer: str, first: Operand, size: int, kind: str) -> str:
+        """The address of a lane's first element."""
+        b = self.b
+        offset = b.mul(first, int_constant(size, I64))
+        return b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, i64 {offset.text}").text
+
 
 class _Single(_Writer):
-    """One lane, in scalars."""
+    """Lanes one after the other, in scalars."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, batched: Sequence[bool]) -> None:
         super().__init__(program, 1)
+        self.batched = batched
 
     def write(self) -> list[str]:
         """The function's instructions."""
-        inputs = [self.shared(v, self.pointer("inputs", i)) for i, v in enumerate(self.program.inputs)]
-        results = self.k.run(self.program, inputs)
-        for i, value in enumerate(results):
-            buffer = Buffer(self.pointer("outputs", i), value.type, value.size, False, "output")
+        b = self.b
+        inputs = [self.pointer("inputs", i) for i in range(len(self.program.inputs))]
+        outputs = [self.pointer("outputs", i) for i in range(len(self.program.outputs))]
+
+        def lane(carried: list[Operand]) -> list[Operand]:
+            self.lane(carried[0], inputs, outputs)
+            return [b.add(carried[0], int_constant(1, I64))]
+
+        end = Operand("%end", I64)
+        b.while_([Operand("%begin", I64)], lambda c: b.icmp("slt", c[0], end), lane)
+        return b.lines
+
+    def lane(self, number: Operand, inputs: list[str], outputs: list[str]) -> None:
+        """One lane."""
+        own = [
+            self.base(p, number, v.size, stored_type(LLVM_TYPES[v.dtype.name])) if batched else p
+            for v, p, batched in zip(self.program.inputs, inputs, self.batched, strict=True)
+        ]
+        args = [self.shared(v, p) for v, p in zip(self.program.inputs, own, strict=True)]
+        for value, pointer in zip(self.k.run(self.program, args), outputs, strict=True):
+            place = self.base(pointer, number, value.size, stored_type(value.type))
+            buffer = Buffer(place, value.type, value.size, False, "output")
             self.k.write(self.k.memory.stored(buffer, value.shape, value.dtype), value)
-        return self.b.lines
 
 
 class _Grouped(_Writer):
@@ -140,12 +164,6 @@ class _Grouped(_Writer):
         self.store_all(results, outputs, first)
 
     # ---- in
-
-    def base(self, pointer: str, first: Operand, size: int, kind: str) -> str:
-        """The address of the group's first element."""
-        b = self.b
-        offset = b.mul(first, int_constant(size, I64))
-        return b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, i64 {offset.text}").text
 
     def load_small(self, inputs: dict[int, Var], pointers: list[str], first: Operand) -> dict[int, Value]:
         """Inputs of few elements, into registers."""

@@ -181,7 +181,8 @@ def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...],
         if any(map(_differentiable, results))
         else []
     )
-    return results, [next(moved) if _differentiable(r) else ad.Zero.from_primal_value(r) for r in results]
+    none = ad.Zero.from_primal_value  # pyright: ignore[reportAttributeAccessIssue]
+    return results, [next(moved) if _differentiable(r) else none(r) for r in results]
 
 
 ad.primitive_jvps[kernel_p] = _jvp
@@ -193,9 +194,7 @@ def _transpose(cotangents: Any, *args: Any, kernel: Traced, lanes: tuple[int, ..
     origin, nonzero = kernel.origin
     count = len(nonzero)
     primals, tangents = args[:count], args[count:]
-    given = [
-        ad.instantiate_zeros(c) if type(c) is ad.Zero else c for c in cotangents
-    ]
+    given = [ad.instantiate_zeros(c) if type(c) is ad.Zero else c for c in cotangents]
     flags = (*batched[:count], *(((True,) * len(lanes),) * len(given)))
     pulled = kernel_p.bind(*primals, *given, kernel=origin.cotangent(nonzero), lanes=lanes, batched=flags)
     results = []
@@ -253,7 +252,7 @@ def _physical(aval: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def _as_key(words: Any, aval: Any) -> Any:
-    return jax.random.wrap_key_data(words, impl=jax.random.key_impl(aval)) if is_key(aval) else words
+    return jax.random.wrap_key_data(words, impl=aval.dtype) if is_key(aval) else words
 
 
 def _one_axis(array: Any, flags: tuple[bool, ...], lanes: tuple[int, ...]) -> Any:

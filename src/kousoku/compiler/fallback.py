@@ -17,7 +17,8 @@ def warn_once(name: str, reason: str) -> None:
     if (name, reason) not in _warned:
         _warned.add((name, reason))
         warnings.warn(
-            f"kernel: {name} runs as plain JAX, for there is no rule for {reason}; the result is the same, the speed is XLA's",
+            f"kernel: {name} runs as plain JAX, for there is no rule for {reason}; the result is the same, "
+            "the speed is XLA's",
             KernelWarning,
             stacklevel=2,
         )

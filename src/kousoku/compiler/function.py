@@ -7,9 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
+from .assemble import assemble
 from .call import Traced, kernel_p
+from .program import Unsupported
 from .switch import is_on
 
 
@@ -41,7 +45,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Callable[
         leaves, tree = jax.tree.flatten((args, kwargs))
         dynamic = [leaf for leaf in leaves if _is_array(leaf)]
         static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
-        identity = (tree, static, tuple(map(jax.typeof, dynamic)), jax.config.jax_enable_x64)
+        identity = (tree, static, tuple(map(jax.typeof, dynamic)), jax.config.read("jax_enable_x64"))
         found = cache.get(identity)
         consts: list[Any] = []
         if found is None:
@@ -57,8 +61,27 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Callable[
     return wrapper
 
 
+def compiles(function: Callable[..., Any], *args: Any) -> bool:
+    """Whether kernels are on, the platform is one that they are compiled for, and there is a rule for everything."""
+    return is_on() and jax.default_backend() == "cpu" and reason_against(function, *args) is None
+
+
+def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
+    """What keeps a function of one lane from being compiled, or None."""
+    leaves, tree = jax.tree.flatten((args, {}))
+    dynamic = [leaf for leaf in leaves if _is_array(leaf)]
+    static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
+    structs = [jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype) for x in dynamic]
+    try:
+        program = _trace(function, "", tree, static, structs)[0].program
+        assemble(program, 1, [False] * len(program.inputs), "")
+    except Unsupported as reason:
+        return str(reason)
+    return None
+
+
 def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | jax.core.Tracer)
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | Tracer)
 
 
 def _trace(
@@ -82,7 +105,7 @@ def _trace(
 
 def _lift_tracers(closed: Any) -> tuple[Any, list[Any]]:
     """Constants that are values of an outer trace become the first inputs."""
-    lifted = [isinstance(c, jax.core.Tracer) for c in closed.consts]
+    lifted = [isinstance(c, Tracer) for c in closed.consts]
     if not any(lifted):
         return closed, []
     jaxpr = closed.jaxpr

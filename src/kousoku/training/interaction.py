@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 import equinox as eqx
@@ -29,32 +30,38 @@ class Learner(eqx.Module):
     tally: Tally
 
 
+class StepKeys(eqx.Module):
+    """The keys of one step: for acting, for the environment, for learning."""
+
+    act: PRNGKeyArray
+    env: PRNGKeyArray
+    update: PRNGKeyArray
+
+
 def start(agent: Agent, env: Env, key: PRNGKeyArray, record: Record) -> Learner:
-    """A lane before its first step."""
-    agent_key, env_key = jax.random.split(key)
-    agent_state = agent.init(env.spec, agent_key)
-    lane = begin(env, env_key)
+    """A lane before its first step; `key` is the lane's."""
+    agent_state = agent.init(env.spec, jax.random.fold_in(key, Stream.AGENT))
+    lane = begin(env, jax.random.fold_in(key, Stream.FIRST_EPISODE))
     return Learner(agent_state, lane, empty_tally(agent, env, agent_state, lane, record))
 
 
-def interact(
-    agent: Agent, env: Env, learner: Learner, key: PRNGKeyArray
-) -> tuple[Learner, Transition, EpisodeEnd, dict]:
-    """Act, step, learn, with a key for each."""
-    act_key, env_key, update_key = purposes(key)
-    action, _ = agent.act(learner.agent_state, learner.lane.obs, act_key)
-    lane, transition, end = advance(env, learner.lane, action, env_key)
-    agent_state, metrics = agent.update(learner.agent_state, transition, update_key)
+def interact(agent: Agent, env: Env, learner: Learner, keys: StepKeys) -> tuple[Learner, Transition, EpisodeEnd, dict]:
+    """Act, step, learn."""
+    action, _ = agent.act(learner.agent_state, learner.lane.obs, keys.act)
+    lane, transition, end = advance(env, learner.lane, action, keys.env)
+    agent_state, metrics = agent.update(learner.agent_state, transition, keys.update)
     tally = count(learner.tally, transition, end, metrics)
     return Learner(agent_state, lane, tally), transition, end, metrics
 
 
-def purposes(key: PRNGKeyArray) -> tuple[PRNGKeyArray, PRNGKeyArray, PRNGKeyArray]:
-    """Keys of a step for acting, for the environment and for learning.
+class Stream(IntEnum):
+    """What a lane's key is folded with: each use of randomness has a stream of its own."""
 
-    Folded in one by one instead of split: the compiler drops those that nothing uses.
-    """
-    return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1), jax.random.fold_in(key, 2)
+    AGENT = 0
+    FIRST_EPISODE = 1
+    ACT = 2
+    ENV = 3
+    UPDATE = 4
 
 
 def lane_key(seed: Integer[Array, ""]) -> PRNGKeyArray:
@@ -62,6 +69,11 @@ def lane_key(seed: Integer[Array, ""]) -> PRNGKeyArray:
     return jax.random.key(seed)
 
 
-def step_key(key: PRNGKeyArray, step: Int[Array, ""]) -> PRNGKeyArray:
-    """The key of one step of a lane's life: it depends on the lane's key and the step's number, on nothing else."""
-    return jax.random.fold_in(key, step)
+def step_keys(key: PRNGKeyArray, step: Int[Array, ""]) -> StepKeys:
+    """The keys of one step of a lane's life: they depend on the lane's key and the step's number, on nothing else.
+
+    The stream comes first and the step second, so that a loop over steps folds in streams once; keys that nothing uses
+    are dropped by the compiler.
+    """
+    streams = (Stream.ACT, Stream.ENV, Stream.UPDATE)
+    return StepKeys(*(jax.random.fold_in(jax.random.fold_in(key, stream), step) for stream in streams))

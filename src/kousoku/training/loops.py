@@ -19,17 +19,19 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Int, Key, PRNGKeyArray, PyTree
 
+from ..compiler.function import compiles, kernel
 from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import ConfigError
 from .hoist import split_by_key
-from .interaction import Learner, interact, purposes, start, step_key
+from .interaction import Learner, StepKeys, interact, start, step_keys
 from .lanes import Lanes, first, lane
 from .rollout import advance
 from .tally import Record, count, emptied
 
 BLOCK_LANE_STEPS = 1 << 21
 BATCH_LANE_STEPS = 1 << 17
+FEW_LANES = 1
 
 
 class Loop:
@@ -169,26 +171,77 @@ def _block(
     at: Int[Any, ""],
     steps: Int[Any, ""],
 ) -> Learner:
-    """One device's lanes. What depends on keys alone is drawn for the whole block first (see `hoist`)."""
+    """One device's lanes: one kernel where that is possible, else XLA's loop."""
+    whole = partial(_lane, program)
+    alone = first(numbers), env_arrays, keys[0], first(learner), at, steps
+    if keys.shape[0] > FEW_LANES and compiles(whole, *alone):
+        lanes = jax.vmap(kernel(whole), in_axes=(0, None, 0, 0, None, None))
+        return lanes(numbers, env_arrays, keys, learner, at, steps)
+    return _batches(program, numbers, env_arrays, keys, learner, at, steps)
 
-    def body(fixed: tuple[Any, Any], learner: Learner, key: PRNGKeyArray) -> Learner:
-        return interact(eqx.combine(fixed[0], program.agent), eqx.combine(fixed[1], program.env), learner, key)[0]
 
-    draw, rest = split_by_key(body, (first(numbers), env_arrays), first(learner), keys[0])
+def _lane(
+    program: Program,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    key: PRNGKeyArray,
+    learner: Learner,
+    at: Int[Any, ""],
+    steps: Int[Any, ""],
+) -> Learner:
+    """All steps of one lane."""
+    agent, env = eqx.combine(numbers, program.agent), eqx.combine(env_arrays, program.env)
 
-    def draw_lane(numbers: PyTree, key: PRNGKeyArray, times: Int[Any, " T"]) -> list[Any]:
-        return jax.vmap(lambda step: draw((numbers, env_arrays), step_key(key, step)))(times)
+    def step(i: Int[Any, ""], learner: Learner) -> Learner:
+        return interact(agent, env, learner, step_keys(key, at + i))[0]
 
-    def run_batch(batch: Int[Any, ""], learner: Learner) -> Learner:
-        begin = batch * program.batch
-        times = at + begin + jnp.arange(program.batch, dtype=jnp.int32)
-        noise = jax.vmap(draw_lane, in_axes=(0, 0, None), out_axes=1)(numbers, keys, times)
+    return jax.lax.fori_loop(0, steps, step, learner)
 
+
+def _batches(
+    program: Program,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    keys: Key[Any, " N"],
+    learner: Learner,
+    at: Int[Any, ""],
+    steps: Int[Any, ""],
+) -> Learner:
+    """What depends on keys alone is drawn for a batch of steps at once (see `hoist`), the rest step by step."""
+
+    def body(fixed: tuple[Any, Any], learner: Learner, keys: StepKeys) -> Learner:
+        return interact(eqx.combine(fixed[0], program.agent), eqx.combine(fixed[1], program.env), learner, keys)[0]
+
+    example = step_keys(keys[0], at)
+    draw, rest = split_by_key(body, (first(numbers), env_arrays), first(learner), example)
+
+    def draw_step(numbers: PyTree, env_arrays: PyTree, key: PRNGKeyArray, step: Int[Any, ""]) -> list[Any]:
+        return draw((numbers, env_arrays), step_keys(key, step))
+
+    def finish(numbers: PyTree, env_arrays: PyTree, learner: Learner, noise: list[Any], count: Int[Any, ""]) -> Learner:
+        def step(i: Int[Any, ""], learner: Learner) -> Learner:
+            return rest((numbers, env_arrays), learner, [part[i] for part in noise])
+
+        return jax.lax.fori_loop(0, count, step, learner)
+
+    def finish_together(learner: Learner, noise: list[Any], count: Int[Any, ""]) -> Learner:
         def step_all(i: Int[Any, ""], learner: Learner) -> Learner:
             now = [part[i] for part in noise]
             return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, learner, now)
 
-        return jax.lax.fori_loop(0, jnp.minimum(program.batch, steps - begin), step_all, learner)
+        return jax.lax.fori_loop(0, count, step_all, learner)
+
+    def run_batch(batch: Int[Any, ""], learner: Learner) -> Learner:
+        alone = first(numbers), env_arrays, first(learner)
+        begin = batch * program.batch
+        times = at + begin + jnp.arange(program.batch, dtype=jnp.int32)
+        one_draw = kernel(draw_step) if compiles(draw_step, first(numbers), env_arrays, keys[0], at) else draw_step
+        draws = jax.vmap(jax.vmap(one_draw, (0, None, 0, None)), (None, None, None, 0))
+        noise = draws(numbers, env_arrays, keys, times)
+        count = jnp.minimum(program.batch, steps - begin)
+        if keys.shape[0] > FEW_LANES or not compiles(finish, *alone, [part[:, 0] for part in noise], count):
+            return finish_together(learner, noise, count)
+        return jax.vmap(kernel(finish), (0, None, 0, 1, None))(numbers, env_arrays, learner, noise, count)
 
     return jax.lax.fori_loop(0, (steps + program.batch - 1) // program.batch, run_batch, learner)
 
@@ -222,19 +275,18 @@ class PythonLoop(Loop):
         for i, (agent, key) in enumerate(zip(self.agents, self.lanes.keys, strict=True)):
             one = jax.tree.map(lambda leaf, i=i: leaf[i], learner)
             for step in range(at, reached):
-                one = self.step(agent, one, step_key(key, jnp.int32(step)))
+                one = self.step(agent, one, step_keys(key, jnp.int32(step)))
             done.append(one)
         return _stack(done), reached
 
-    def step(self, agent: Agent, learner: Learner, key: PRNGKeyArray) -> Learner:
+    def step(self, agent: Agent, learner: Learner, keys: StepKeys) -> Learner:
         """One step as one would write it by hand."""
-        act_key, env_key, update_key = purposes(key)
-        action, _ = _act(agent, learner.agent_state, learner.lane.obs, act_key)
+        action, _ = _act(agent, learner.agent_state, learner.lane.obs, keys.act)
         check_in_space("action", self.env.action_space, action)
-        env_lane, transition, end = _advance(self.env, learner.lane, action, env_key)
+        env_lane, transition, end = _advance(self.env, learner.lane, action, keys.env)
         check_in_space("observation", self.env.observation_space, transition.next_obs)
         check_finite("reward", transition.reward)
-        agent_state, metrics = _update(agent, learner.agent_state, transition, update_key)
+        agent_state, metrics = _update(agent, learner.agent_state, transition, keys.update)
         return Learner(agent_state, env_lane, _count(learner.tally, transition, end, metrics))
 
 

@@ -27,7 +27,7 @@ class Builder:
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.declarations: dict[str, str] = {}
-        self.globals: dict[object, tuple[str, str]] = {}
+        self.globals: dict[str, str] = {}
         self.block = "entry"
         self.counter = 0
         self.keep: list[object] = []

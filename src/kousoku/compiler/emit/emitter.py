@@ -15,7 +15,7 @@ import numpy as np
 from ..program import Atom, Literal, Op, Program, Unsupported
 from . import index as ix
 from .builder import Builder
-from .memory import Memory
+from .memory import Buffer, Memory
 from .operand import Operand
 from .value import Described, Known, Position, Registers, Stored, Value
 
@@ -196,6 +196,10 @@ class Emitter:
         if buffer.region is not self.memory.region or (wide and not buffer.wide and self.b.lanes > 1):
             return False
         return not any(buffer is other for v in [*self.live.values(), *others] for other in v.buffers())
+
+    def mask_of(self, buffer: Buffer) -> Operand | None:
+        """Which lanes a writer may touch: where all lanes share the elements, those that do not count do not matter."""
+        return self.mask if buffer.wide or self.b.lanes == 1 else None
 
 
 def is_wide(value: Value) -> bool:

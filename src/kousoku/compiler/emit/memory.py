@@ -42,10 +42,12 @@ class Buffer:
         size: number of elements of one lane.
         wide: whether it holds them for each lane.
         region: the loop body or branch that it was made in, which alone may overwrite it; None for what nobody may.
+        taken: bytes of the memory that it has taken from its home.
     """
 
     def __init__(self, text: str, type: str, size: int, wide: bool, region: object, home: Memory | None = None) -> None:
         self.text, self.type, self.size, self.wide, self.region, self.home = text, type, size, wide, region, home
+        self.taken = 0
 
     def __del__(self) -> None:
         if self.home is not None:
@@ -84,12 +86,12 @@ class Memory:
             self.slots.append((text, need))
             self.bytes += need
         buffer = Buffer(text, type, size, wide, self.region, self)
-        buffer.bytes = need
+        buffer.taken = need
         return buffer
 
     def free(self, buffer: Buffer) -> None:
         """Its memory may be used again."""
-        self.unused.setdefault(buffer.bytes, []).append(buffer.text)
+        self.unused.setdefault(buffer.taken, []).append(buffer.text)
 
     def stored(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype) -> Stored:
         """The whole buffer as an array."""
@@ -184,7 +186,8 @@ class Memory:
         value = b.cast("zext", value, I8) if buffer.type == I1 else value
         pointer, own = self.address(buffer, terms)
         if not buffer.wide:
-            assert not value.wide or b.lanes == 1, "a lane's own element cannot be stored where all lanes share it"
+            own_to_lanes = value.wide or (mask is not None and mask.wide)
+            assert not own_to_lanes or b.lanes == 1, "a lane's own element cannot be stored where all lanes share it"
         if own is not None:
             self.scatter(kind, pointer, own, value, mask)
         elif mask is None:

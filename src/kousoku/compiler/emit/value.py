@@ -60,7 +60,7 @@ class Known(Value):
 
     def at(self, position: Position) -> Operand:
         if all(isinstance(i, int) for i in position):
-            return constant(self.array[position], self.type)
+            return constant(self.array.item(*position), self.type)  # type: ignore[arg-type]
         if self.array.size and (self.array == self.array.flat[0]).all() and self.array.dtype.kind != "f":
             return constant(self.array.flat[0], self.type)
         return self.memory.table(self.array).at(position)

@@ -51,5 +51,5 @@ def scan_widths(op: Op, consts: list[bool], carry: list[bool], xs: list[bool]) -
         after = widths(op.params["body"], consts + carry + xs)
         grown = [a or b for a, b in zip(carry, after, strict=False)]
         if grown == carry:
-            return after
+            return [*carry, *after[len(carry) :]]
         carry = grown

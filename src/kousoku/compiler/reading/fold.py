@@ -16,26 +16,27 @@ Fold = Callable[..., Any]
 
 
 def _shift(op: Fold) -> Fold:
-    def fold(a: np.ndarray, b: np.ndarray, **_: Any) -> np.ndarray | None:
+    def fold(a: Any, b: Any, **_: Any) -> Any:
         bits = a.dtype.itemsize * 8
         return op(a, b) if np.all((b >= 0) & (b < bits)) else None
 
     return fold
 
 
-def _divide(a: np.ndarray, b: np.ndarray, **_: Any) -> np.ndarray | None:
+def _divide(a: Any, b: Any, **_: Any) -> Any:
     if a.dtype.kind == "f":
-        return a / b
+        return np.divide(a, b)
     if np.any(b == 0) or (a.dtype.kind != "u" and np.any((a == np.iinfo(a.dtype).min) & (b == -1))):
         return None
-    return (np.trunc(a / b) if a.dtype.itemsize < 8 else a // b) if a.dtype.kind != "u" else a // b
+    floor, rest = np.divmod(a, b)
+    return floor if a.dtype.kind == "u" else floor + ((rest != 0) & ((a < 0) != (b < 0)))
 
 
-def _remainder(a: np.ndarray, b: np.ndarray, **_: Any) -> np.ndarray | None:
+def _remainder(a: Any, b: Any, **_: Any) -> Any:
     return None if a.dtype.kind == "f" or np.any(b == 0) else np.fmod(a, b)
 
 
-def _convert(a: np.ndarray, *, new_dtype: Any, **_: Any) -> np.ndarray | None:
+def _convert(a: Any, *, new_dtype: Any, **_: Any) -> Any:
     if a.dtype.kind == "f" and np.dtype(new_dtype).kind in "iu":
         bounds = np.iinfo(new_dtype)
         if not np.all(np.isfinite(a)) or np.any(a <= bounds.min) or np.any(a >= bounds.max):
@@ -43,23 +44,24 @@ def _convert(a: np.ndarray, *, new_dtype: Any, **_: Any) -> np.ndarray | None:
     return a.astype(new_dtype)
 
 
-def _broadcast(a: np.ndarray, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], **_: Any) -> np.ndarray:
+def _broadcast(a: Any, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], **_: Any) -> Any:
     full = [1] * len(shape)
     for axis, dim in enumerate(broadcast_dimensions):
         full[dim] = a.shape[axis]
     return np.broadcast_to(a.reshape(full), shape)
 
 
-def _slice(a: np.ndarray, *, start_indices: Any, limit_indices: Any, strides: Any) -> np.ndarray:
+def _slice(a: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     steps = strides or [1] * a.ndim
     return a[tuple(slice(*ends) for ends in zip(start_indices, limit_indices, steps, strict=True))]
 
 
-def _select(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
-    return np.choose(np.broadcast_to(which, cases[0].shape).astype(np.int64), cases)
+def _select(which: Any, *cases: Any) -> Any:
+    number = np.broadcast_to(which, cases[0].shape).astype(np.int64)
+    return np.take_along_axis(np.stack(cases), np.clip(number, 0, len(cases) - 1)[None], 0)[0]
 
 
-def _iota(*, dtype: Any, shape: Sequence[int], dimension: int, **_: Any) -> np.ndarray:
+def _iota(*, dtype: Any, shape: Sequence[int], dimension: int, **_: Any) -> Any:
     along = np.arange(shape[dimension]).astype(dtype)
     return np.broadcast_to(along.reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape)
 
@@ -116,10 +118,22 @@ FOLDS["shift_right_arithmetic"] = _shift(
 )
 
 
+ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le", "gt", "ge", "convert_element_type"})
+
+
 def fold(name: str, arrays: Sequence[np.ndarray], params: dict[str, Any], size: int, dtype: Any) -> np.ndarray | None:
     """The operation's result, or None if it is not to be computed now."""
-    if name not in FOLDS or size > LIMIT:
+    if name not in FOLDS or size > LIMIT or (name in ARITHMETIC and any(map(_subnormal, arrays))):
         return None
     with np.errstate(all="ignore"):
         result = FOLDS[name](*arrays, **params)
-    return None if result is None else np.ascontiguousarray(np.asarray(result, dtype)).reshape(np.shape(result))
+    if result is None or (name in ARITHMETIC and _subnormal(np.asarray(result))):
+        return None
+    return np.ascontiguousarray(np.asarray(result, dtype)).reshape(np.shape(result))
+
+
+def _subnormal(array: np.ndarray) -> bool:
+    """Whether there are numbers that the processor may take for zero."""
+    if array.dtype.kind != "f":
+        return False
+    return bool(np.any((array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)))

@@ -53,9 +53,7 @@ def _scalar_condition(atom: Atom, origin: dict[int, Op]) -> Var | None:
 
 def _selections(program: Program, condition: Var) -> list[Op]:
     origin = _origin(program)
-    return [
-        op for op in program.ops if op.name == "select_n" and _scalar_condition(op.inputs[0], origin) is condition
-    ]
+    return [op for op in program.ops if op.name == "select_n" and _scalar_condition(op.inputs[0], origin) is condition]
 
 
 def _conditions(program: Program) -> list[Var]:

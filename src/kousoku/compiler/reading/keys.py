@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..emit.operand import LLVM_TYPES
 from ..program import Unsupported
 
 
 def is_key(aval: Any) -> bool:
     """Whether an abstract value is an array of keys."""
-    return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
 
 
 def words(aval: Any) -> tuple[int, ...]:
@@ -28,9 +29,15 @@ def words(aval: Any) -> tuple[int, ...]:
 
 
 def physical(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of a value as the kernel holds it."""
+    """Shape and dtype of a value as the kernel holds it.
+
+    Raises:
+        Unsupported: for dtypes that it cannot hold.
+    """
     if is_key(aval):
         return (*aval.shape, *words(aval)), np.dtype(np.uint32)
+    if not hasattr(aval, "dtype") or str(aval.dtype) not in LLVM_TYPES:
+        raise Unsupported(f"arrays of {getattr(aval, 'dtype', aval)}")
     return tuple(aval.shape), np.dtype(aval.dtype)
 
 
@@ -93,6 +100,16 @@ def append_axes(name: str, avals: list[Any], out: Any, params: dict[str, Any]) -
             numbers = params["dimension_numbers"]
             moved = numbers._replace(offset_dims=(*numbers.offset_dims, *more))
             return params | {"dimension_numbers": moved, "slice_sizes": (*params["slice_sizes"], *extra)}
-        case "squeeze" | "concatenate" | "rev" | "copy" | "copy_p" | "select_n" | "dynamic_update_slice":
+        case "tile":
+            return {"reps": (*params["reps"], *(1 for _ in extra))}
+        case "scatter":
+            numbers = params["dimension_numbers"]
+            window = tuple(range(avals[2].ndim, avals[2].ndim + len(extra)))
+            moved = numbers._replace(update_window_dims=(*numbers.update_window_dims, *window))
+            return params | {"dimension_numbers": moved}
+        case (
+            "squeeze" | "concatenate" | "rev" | "copy" | "copy_p" | "select_n" | "dynamic_update_slice" | "stack" |
+            "split" | "unstack"
+        ):  # fmt: skip
             return params
     raise Unsupported(f"{name} of random keys")

@@ -11,8 +11,8 @@ import numpy as np
 from jax.extend import core as jex_core
 from jax.interpreters import partial_eval as pe
 
-from ..program import Atom, Literal, Op, Program, Unsupported, Var
-from . import keys
+from ..program import Atom, Literal, Op, Program, Unsupported, Var, digest
+from . import definitions, keys
 from .fold import fold
 from .guard import guard
 
@@ -26,17 +26,19 @@ CALLS = {
     "custom_vjp_call_jaxpr": "fun_jaxpr",
     "checkpoint": "jaxpr",
     "remat2": "jaxpr",
+    "composite": "jaxpr",
+    "custom_vmap_call": "call",
 }
 
 SAME = {
     "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "pcast", "mesh_cast",
-    "random_wrap", "random_unwrap", "stop_gradient", "reshard",
+    "random_wrap", "random_unwrap", "random_clone", "stop_gradient", "reshard", "device_put", "layout_constraint",
 }  # fmt: skip
 
 FORGOTTEN = {
     "sharding", "out_sharding", "weak_type", "accuracy", "precision", "preferred_element_type", "jvp_jaxpr_fun",
-    "fwd_jaxpr_thunk", "bwd", "unique_indices", "indices_are_sorted", "linear", "_split_transpose", "unroll", "axis_name",
-    "update_consts", "impl", "name",
+    "fwd_jaxpr_thunk", "bwd", "unique_indices", "indices_are_sorted", "linear", "_split_transpose", "unroll",
+    "axis_name", "update_consts", "impl", "name", "computation",
 }  # fmt: skip
 
 
@@ -136,12 +138,17 @@ class Reader:
         drawn = self.drawing(name, avals, params, inputs)
         if drawn is not None:
             return drawn
+        if name in definitions.DEFINITIONS:
+            closed = definitions.definition(name, avals, params)
+            return self.inline(closed.jaxpr, closed.consts, inputs)
         if any(map(keys.is_key, avals)):
             params = keys.append_axes(name, avals, eqn.outvars[0].aval, params)
             inputs = self.with_key_axes(name, avals, inputs)
-        elif "update_jaxpr" in params:
-            params = dict(params, update_jaxpr=self.combiner(params["update_jaxpr"]))
-        return self.append(name, inputs, params, [keys.physical(v.aval) for v in eqn.outvars])
+        if "update_jaxpr" in params:
+            params = dict(params, update_jaxpr=self.combiner(params["update_jaxpr"], params["update_consts"]))
+        elif name == "reduce":
+            params = dict(params, jaxpr=self.inner(params["jaxpr"]))
+        return self.append(name, inputs, plain(params), [keys.physical(v.aval) for v in eqn.outvars])
 
     def append(self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any]) -> list[Atom]:
         """Append an operation, unless its result is known or was computed before."""
@@ -155,7 +162,8 @@ class Reader:
             if simpler is not None:
                 return [simpler]
         kept = {key: value for key, value in params.items() if key not in FORGOTTEN}
-        identity = (name, tuple(map(id, inputs)), repr(sorted(kept.items())))
+        meaning = {key: digest(value) if isinstance(value, Program) else value for key, value in kept.items()}
+        identity = (name, tuple(map(id, inputs)), repr(sorted(meaning.items())))
         if identity not in self.seen:
             outputs = [Var(shape, dtype) for shape, dtype in outs]
             self.ops.append(Op(name, inputs, outputs, kept))
@@ -182,13 +190,24 @@ class Reader:
             return [*inputs, *(zero for _ in extra)]
         return inputs
 
-    def combiner(self, jaxpr: Any) -> str:
-        """The one operation with which a scatter combines: its name, or "" for replacing."""
-        if jaxpr is None or not jaxpr.eqns:
+    def combiner(self, jaxpr: Any, consts: Sequence[Any]) -> str | Program:
+        """What a scatter does with old and new: an operation's name, "" for replacing, or a function of its own."""
+        if jaxpr is None or jaxpr.outvars == jaxpr.invars[1:]:
             return ""
-        if len(jaxpr.eqns) > 1:
-            raise Unsupported("a scatter with a function of its own")
-        return jaxpr.eqns[0].primitive.name
+        if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars:
+            return jaxpr.eqns[0].primitive.name
+        return Reader(self.literals).program(jaxpr, consts)
+
+
+def plain(value: Any) -> Any:
+    """Parameters with Python's integers in place of NumPy's."""
+    if isinstance(value, dict):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(plain, value))
+    if isinstance(value, tuple | list):
+        return tuple(map(plain, value))
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.dtype) -> Atom | None:

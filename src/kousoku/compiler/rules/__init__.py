@@ -1,9 +1,12 @@
 """One rule for each operation, in tables by family."""
 
-from . import arrays, control, elementwise, indexing, random, reductions, sorting
+from . import arrays, control, conversions, division, elementwise, floats, indexing, random, reductions, sorting
 
 RULES = {
     **elementwise.RULES,
+    **division.RULES,
+    **floats.RULES,
+    **conversions.RULES,
     **arrays.RULES,
     **reductions.RULES,
     **indexing.RULES,

@@ -152,9 +152,37 @@ def split(k: Emitter, op: Op, x: Value) -> list[Value]:
     return pieces
 
 
+def unstack(k: Emitter, op: Op, x: Value) -> list[Value]:
+    """The parts of an array along an axis, without it."""
+    axis = op.params["axis"]
+    x = k.settled(x)
+
+    def part(i: int) -> Value:
+        return k.move(op, lambda p: (*p[:axis], i, *p[axis:]), x)
+
+    return [part(i) for i in range(len(op.outputs))]
+
+
+def tile(k: Emitter, op: Op, x: Value) -> Value:
+    """Repeated as a whole along its axes; more of them may come first."""
+    reps, shape = op.params["reps"], x.shape
+    new = len(reps) - len(shape)
+
+    def where(p: Position) -> Position:
+        return tuple(_modulo(k, i, n) for i, n in zip(p[max(new, 0) :], shape, strict=True))
+
+    return k.move(op, where, x, repeats=True)
+
+
+def _modulo(k: Emitter, i: ix.Index, n: int) -> ix.Index:
+    return i % n if isinstance(i, int) else 0 if n == 1 else k.b.binary("urem", i, int_constant(n, i.type))
+
+
 def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
     """With borders, gaps and cut-off edges."""
     config, out, b = op.params["padding_config"], op.outputs[0], k.b
+    if x.size == 0:
+        return k.describe(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False)
     x = k.settled(x)
     if out.size > UNROLL and all(low >= 0 and high >= 0 and gap == 0 for low, high, gap in config):
         target = empty(k, op, (x, filler))
@@ -175,8 +203,6 @@ def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
                 shifted = b.binary("sdiv", at, step)
             valid = b.and_(valid, ix.inside(b, shifted, n))
             places.append(ix.clamp(b, shifted, 0, max(n - 1, 0)))
-        if x.size == 0:
-            return fill.at(())
         return b.select(valid, source.at(tuple(places)), fill.at(()))
 
     if out.size <= UNROLL:
@@ -213,7 +239,7 @@ def iota(k: Emitter, op: Op, *_: Value) -> Value:
 
 
 def squeeze(k: Emitter, op: Op, x: Value) -> Value:
-    """Without axes of size one, or with more of them."""
+    """Without axes of size one."""
     return reshape(k, op, x)
 
 
@@ -221,13 +247,14 @@ RULES: dict[str, Callable[..., Any]] = {
     "broadcast_in_dim": broadcast_in_dim,
     "reshape": reshape,
     "squeeze": squeeze,
-    "expand_dims": squeeze,
     "transpose": transpose,
     "slice": slice_,
     "rev": rev,
     "concatenate": concatenate,
     "stack": stack,
     "split": split,
+    "unstack": unstack,
+    "tile": tile,
     "pad": pad,
     "iota": iota,
 }

@@ -57,8 +57,8 @@ def cond(k: Emitter, op: Op, index: Value, *operands: Value) -> list[Value]:
     if number.type == I1:
         tests = [k.b.not_(number), number]
     else:
-        chosen = ix.clamp(k.b, ix.as_index(k.b, number), 0, len(branches) - 1)
-        tests = [k.b.icmp("eq", chosen, int_constant(i, chosen.type)) for i in range(len(branches))]  # type: ignore[union-attr, arg-type]
+        chosen = ix.operand(ix.clamp(k.b, ix.as_index(k.b, number), 0, len(branches) - 1))
+        tests = [k.b.icmp("eq", chosen, int_constant(i, chosen.type)) for i in range(len(branches))]
     if number.wide and k.b.lanes > 1:
         return _blend(k, op, branches, tests, args)
     wide = [False] * len(op.outputs)
@@ -96,14 +96,10 @@ def _blend(k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand]
     for i, branch in enumerate(branches):
         mask = masked(k, tests[i])
         run = partial(_run_branch, k, branch, args, targets, mask, i == 0)
-        if cheap(branch):
-            results = run()
-        else:
-            results = k.b.if_(k.b.any(mask), run, partial(list, current), [True] * len(current))
-        if i == 0:
-            current = results
-        else:
-            current = [k.b.select(mask, new, old) for new, old in zip(results, current, strict=True)]
+        if not cheap(branch):
+            run = partial(k.b.if_, k.b.any(mask), run, partial(list, current), [True] * len(current))
+        merged = zip(run(), current, strict=True)
+        current = [new if i == 0 else k.b.select(mask, new, old) for new, old in merged]
     return _collect(k, op, current, targets)
 
 
@@ -248,7 +244,7 @@ def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
 
     if per_lane and k.b.lanes > 1:
         first = masked(k, go_on(carry.flat))
-        mask, *flat = k.b.while_(
+        _, *flat = k.b.while_(
             [k.b.splat(first), *carry.flat],
             lambda c: k.b.any(c[0]),
             lambda c: _with_test(k, step(c[1:], c[0]), go_on, c[0]),

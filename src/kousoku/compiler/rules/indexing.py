@@ -16,8 +16,8 @@ from ..emit.builder import Builder
 from ..emit.emitter import UNROLL, Emitter, is_wide
 from ..emit.operand import Operand, int_constant
 from ..emit.value import Position, Registers, Stored, Value
-from ..program import Op, Unsupported
-from .reductions import combiner
+from ..program import Op, Program, Unsupported
+from .reductions import Combine, combiner, program_of
 
 SELECTED = 64
 
@@ -42,7 +42,10 @@ def dynamic_slice(k: Emitter, op: Op, x: Value, *indices: Value) -> Value:
     x = k.settled(x)
     if isinstance(x, Registers) and x.size > 1 and not all(isinstance(i, int) for i in start):
         x = _pickable(k, x, op.outputs[0].size)
-    return k.describe(op.outputs[0].shape, x.dtype, (x,), lambda p, v: v.at(add_positions(k.b, p, start)), costly=False)
+    sources = (x, *indices)
+    return k.describe(
+        op.outputs[0].shape, x.dtype, sources, lambda p, v, *_: v.at(add_positions(k.b, p, start)), costly=False
+    )
 
 
 def _pickable(k: Emitter, x: Registers, reads: int) -> Value:
@@ -62,12 +65,13 @@ def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: 
             elements[flat] = update.at(p)
         return Registers(x.shape, x.dtype, k.memory, elements)
     if x.size <= UNROLL and update.size == 1 and x.size <= SELECTED:
-        return _select_write(k, x, start, update.at((0,) * len(update.shape)), int_constant(1, "i1"), "")
+        return _select_write(k, x, start, update.at((0,) * len(update.shape)), int_constant(1, "i1"), None)
     update = k.settled(k.addressable(update) if update.size > UNROLL else update)
     target = k.owned(x, wide, (update,))
+    mask = k.mask_of(target.buffer)
 
     def write(p: Position) -> None:
-        k.memory.store(target.buffer, target.linear(add_positions(k.b, p, start)), update.at(p), k.mask)
+        k.memory.store(target.buffer, target.linear(add_positions(k.b, p, start)), update.at(p), mask)
 
     positions(k, update.shape, write)
     return target
@@ -142,10 +146,7 @@ def _fill_value(op: Op) -> Any:
 
 def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Value:
     """Windows written at positions, one after the other, as XLA's Scatter."""
-    numbers, name = op.params["dimension_numbers"], op.params["update_jaxpr"]
-    combine = combiner({"add": "sum", "mul": "prod"}.get(name, name), x.dtype) if name else None
-    if name not in ("", "add", "mul", "min", "max", "and", "or", "xor"):
-        raise Unsupported(f"scatter with {name}")
+    numbers, combine = op.params["dimension_numbers"], combination(k, op.params["update_jaxpr"], x.dtype)
     rank = len(x.shape)
     skipped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
     window_axes = [d for d in range(rank) if d not in skipped]
@@ -178,7 +179,7 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
         result: Value = x
         for p in ix.all_indices(updates.shape):
             place, valid = target_of(p)
-            result = _select_write(k, result, place, updates.at(p), valid, name)
+            result = _select_write(k, result, place, updates.at(p), valid, combine)
         return result
     if updates.size > UNROLL:
         indices, updates = k.addressable(indices), k.addressable(updates)
@@ -193,6 +194,16 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
     return target
 
 
+def combination(k: Emitter, given: str | Program, dtype: np.dtype) -> Combine | None:
+    """The function of old and new elements, None for replacing."""
+    if isinstance(given, Program):
+        run = program_of(k, given)
+        return lambda b, old, new: run([old, new])[0]
+    if given not in ("", "add", "sub", "mul", "min", "max", "and", "or", "xor"):
+        raise Unsupported(f"scatter with {given}")
+    return combiner({"add": "sum", "mul": "prod"}.get(given, given), dtype) if given else None
+
+
 def _combine_at(k: Emitter, target: Stored, place: Position, update: Operand, valid: Operand, combine: Any) -> None:
     """Read, combine, write back, where that is valid."""
     if valid.value == 0:
@@ -200,29 +211,27 @@ def _combine_at(k: Emitter, target: Stored, place: Position, update: Operand, va
     terms = target.linear(place)
     if combine is not None:
         update = combine(k.b, k.memory.load(target.buffer, terms), update)
-    mask = None if valid.value == 1 else valid
-    if k.mask is not None:
-        mask = k.mask if mask is None else k.b.and_(mask, k.mask)
+    mask, lanes = None if valid.value == 1 else valid, k.mask_of(target.buffer)
+    if lanes is not None:
+        mask = lanes if mask is None else k.b.and_(mask, lanes)
     k.memory.store(target.buffer, terms, update, mask)
 
 
 def _select_write(
-    k: Emitter, x: Value, place: Sequence[ix.Index], update: Operand, valid: Operand, name: str
+    k: Emitter, x: Value, place: Sequence[ix.Index], update: Operand, valid: Operand, combine: Combine | None
 ) -> Registers:
     """x in registers with one element replaced or combined."""
     b = k.b
     flat: ix.Index = 0
     for i, stride in zip(place, ix.strides_of(x.shape), strict=True):
         flat = ix.add(b, flat, ix.scale(b, i, stride))
-    combine = combiner({"add": "sum", "mul": "prod"}.get(name, name), x.dtype) if name else None
     elements = []
     for j, p in enumerate(ix.all_indices(x.shape)):
         old = x.at(p)
-        if isinstance(flat, int):
-            hit = int_constant(j == flat, "i1")
-        else:
-            hit = b.icmp("eq", flat, int_constant(j, flat.type))
-        hit = _and(b, hit, valid)
+        here = (
+            int_constant(j == flat, "i1") if isinstance(flat, int) else b.icmp("eq", flat, int_constant(j, flat.type))
+        )
+        hit = _and(b, here, valid)
         if hit.value == 0:
             elements.append(old)
             continue
@@ -230,9 +239,13 @@ def _select_write(
     return Registers(x.shape, x.dtype, k.memory, elements)
 
 
+def _is(b: Builder, i: ix.Index, n: int) -> Operand:
+    return int_constant(i == n, "i1") if isinstance(i, int) else b.icmp("eq", i, int_constant(n, i.type))
+
+
 RULES: dict[str, Callable[..., Any]] = {
     "dynamic_slice": dynamic_slice,
     "dynamic_update_slice": dynamic_update_slice,
     "gather": gather,
-    **{f"scatter{suffix}": scatter for suffix in ("", "-add", "_add", "-mul", "_mul", "_min", "_max", "-min", "-max")},
+    **{f"scatter{suffix}": scatter for suffix in ("", "-add", "-sub", "-mul", "-min", "-max")},
 }

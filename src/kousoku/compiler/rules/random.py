@@ -17,6 +17,7 @@ from ..program import Op
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
+WRITTEN_OUT = 4
 
 
 def block(b: Builder, key: tuple[Operand, Operand], counter: tuple[Operand, Operand]) -> tuple[Operand, Operand]:
@@ -36,7 +37,7 @@ def threefry2x32(k: Emitter, op: Op, *words: Value) -> list[Value]:
     """The two output words for key words and counter words, element by element."""
     out = op.outputs[0]
     sources = tuple(k.settled(w) for w in words)
-    if out.size <= UNROLL:
+    if out.size <= WRITTEN_OUT:
         pairs = []
         for p in np.ndindex(*out.shape):
             k0, k1, x0, x1 = (w.at(spread(p, w.shape)) for w in sources)

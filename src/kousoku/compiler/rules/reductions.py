@@ -12,7 +12,9 @@ from ..emit.builder import I1, I64, Builder
 from ..emit.emitter import UNROLL, Emitter, is_wide, ix_size
 from ..emit.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..emit.value import Position, Registers, Value
-from ..program import Op
+from ..program import Op, Program
+from .arrays import empty
+from .conversions import converted
 from .elementwise import extreme
 
 Combine = Callable[[Builder, Operand, Operand], Operand]
@@ -27,6 +29,8 @@ def combiner(name: str, dtype: np.dtype) -> Combine:
             return (lambda b, x, y: b.fadd(x, y)) if floating else (lambda b, x, y: b.add(x, y))
         case "prod":
             return (lambda b, x, y: b.fmul(x, y)) if floating else (lambda b, x, y: b.mul(x, y))
+        case "sub":
+            return (lambda b, x, y: b.fsub(x, y)) if floating else (lambda b, x, y: b.sub(x, y))
         case "max" | "min":
             return extreme(name, dtype)
         case _:
@@ -84,10 +88,10 @@ def fold(
     like: Value,
 ) -> Operand:
     """All terms combined: written out as a tree where they are few, else in a loop."""
-    if ix_size(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or len(shape) <= 1 and ix_size(shape) <= 8):
+    if ix_size(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or (len(shape) <= 1 and ix_size(shape) <= 8)):
         return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
     total = k.b.splat(start) if is_wide(like) else start
-    return _loop(k, shape, (), term, combine, total)
+    return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
 
 
 def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> Operand:
@@ -100,14 +104,47 @@ def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> 
     return terms[0]
 
 
-def _loop(k: Emitter, shape: tuple[int, ...], outer: Position, term: Any, combine: Combine, total: Operand) -> Operand:
-    if not shape:
-        return combine(k.b, total, term(outer))
+def reduce_by(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
+    """Several arrays reduced together, by a function of its own."""
+    count = len(inputs) // 2
+    axes, combine = tuple(op.params["dimensions"]), program_of(k, op.params["jaxpr"])
+    sources, starts = [k.addressable(x) for x in inputs[:count]], [x.at(()) for x in inputs[count:]]
+    inner = tuple(sources[0].shape[a] for a in axes)
+    wide = any(map(is_wide, inputs))
+    shape, rank = op.outputs[0].shape, len(sources[0].shape)
+    targets = [empty(k, Op(op.name, [], [out], {}), inputs) for out in op.outputs]
 
-    def step(i: Operand, carried: list[Operand]) -> list[Operand]:
-        return [_loop(k, shape[1:], (*outer, i), term, combine, carried[0])]
+    def element(p: Position) -> None:
+        def step(q: Position, totals: list[Operand]) -> list[Operand]:
+            return combine([*totals, *(x.at(merge(p, q, axes, rank)) for x in sources)])
 
-    return k.b.for_(int_constant(shape[0], I64), [total], step)[0]
+        totals = nest(k.b, inner, step, [k.b.splat(s) if wide else s for s in starts])
+        for target, total in zip(targets, totals, strict=True):
+            k.memory.store(target.buffer, target.linear(p), total)
+
+    ix.each(k.b, shape, element)
+    return list(targets)
+
+
+def program_of(k: Emitter, program: Program) -> Callable[[list[Operand]], list[Operand]]:
+    """A program of scalars as a function of operands."""
+
+    def run(operands: list[Operand]) -> list[Operand]:
+        args = [Registers((), v.dtype, k.memory, [a]) for v, a in zip(program.inputs, operands, strict=True)]
+        return [value.at(()) for value in k.run(program, args)]
+
+    return run
+
+
+def nest(b: Builder, shape: tuple[int, ...], step: Callable, carried: list[Operand]) -> list[Operand]:
+    """Loops over a shape that carry something."""
+
+    def inside(outer: Position, rest: tuple[int, ...], now: list[Operand]) -> list[Operand]:
+        if not rest:
+            return step(outer, now)
+        return b.for_(int_constant(rest[0], I64), now, lambda i, c: inside((*outer, i), rest[1:], c))
+
+    return carried if 0 in shape else inside((), shape, carried)
 
 
 # ---- argmax, argmin
@@ -167,8 +204,6 @@ def cumulative(name: str) -> Callable[..., Value]:
         outer = (*x.shape[:axis], *x.shape[axis + 1 :])
         if x.size <= UNROLL:
             return _cumulative_in_registers(k, x, axis, reverse, combine)
-        from .arrays import empty
-
         target = empty(k, op, (x,))
         source = k.addressable(x)
         wide = target.buffer.wide
@@ -223,7 +258,7 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
             ys = y_at | dict(zip(y_sum, q, strict=True))
             one = left.at(tuple(xs[a] for a in range(len(x.shape))))
             other = right.at(tuple(ys[a] for a in range(len(y.shape))))
-            return one, other
+            return converted(b, one, x.dtype, out.dtype), converted(b, other, y.dtype, out.dtype)
 
         def add_product(total: Operand, q: Position) -> Operand:
             one, other = operands(q)
@@ -241,24 +276,15 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
                     else add_product(total, q)
                 )
             return zero if total is None else total
-        return _sum_products(k, inner, (), add_product, b.splat(zero) if wide else zero)
+        return nest(b, inner, lambda q, c: [add_product(c[0], q)], [b.splat(zero) if wide else zero])[0]
 
     sources = [k.settled(v) if out.size * ix_size(inner) <= UNROLL * 4 else k.settled(k.addressable(v)) for v in (x, y)]
     return k.describe(out.shape, out.dtype, sources, element)
 
 
-def _sum_products(k: Emitter, shape: tuple[int, ...], outer: Position, add: Any, total: Operand) -> Operand:
-    if not shape:
-        return add(total, outer)
-
-    def step(i: Operand, carried: list[Operand]) -> list[Operand]:
-        return [_sum_products(k, shape[1:], (*outer, i), add, carried[0])]
-
-    return k.b.for_(int_constant(shape[0], I64), [total], step)[0]
-
-
 RULES: dict[str, Callable[..., Any]] = {
     **{f"reduce_{name}": reduce(name) for name in ("sum", "prod", "max", "min", "and", "or", "xor")},
+    "reduce": reduce_by,
     "argmax": arg_extreme("max"),
     "argmin": arg_extreme("min"),
     "cumsum": cumulative("sum"),

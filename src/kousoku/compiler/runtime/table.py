@@ -78,7 +78,7 @@ class Runtime:
     """The handler, registered with XLA, and its table."""
 
     def __init__(self) -> None:
-        text = resources.files(__package__).joinpath("handler.ll").read_text(encoding="utf-8")
+        text = resources.files("kousoku.compiler.runtime").joinpath("handler.ll").read_text(encoding="utf-8")
         symbols = {"kousoku_yield": _yield_address()}
         self.code = Loaded(object_code(text, host()), host(), symbols)
         self.table = Table(self.code.address("kousoku_table"))

@@ -1,0 +1,209 @@
+"""Kernels against plain JAX: the same function, compiled by both, on the same lanes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import kousoku as ks
+from kousoku.compiler import fallback
+
+LANES = (None, 1, 3, 16, 37)
+"""One lane without an axis, and numbers of lanes below, at and above a group, most of them with an incomplete one."""
+
+Draw = Callable[[np.random.Generator], Sequence[Any]]
+
+
+def check(
+    function: Callable[..., Any],
+    draw: Draw,
+    lanes: int | None = None,
+    shared: Sequence[int] = (),
+    seed: int = 0,
+    ulp: float = 0,
+    absolute: float = 0.0,
+) -> None:
+    """Assert that the kernel of `function` does what XLA does.
+
+    Args:
+        function: of one lane.
+        draw: makes the arguments of one lane.
+        lanes: how many, None for no axis of lanes.
+        shared: arguments that have no axis of lanes.
+        ulp: how far floats may be apart, in units of the last place of the larger.
+        absolute: a distance that does not count.
+    """
+    rng = np.random.default_rng(seed)
+    if lanes is None:
+        compare(function, list(draw(rng)), ulp, absolute)
+        return
+    rows = [draw(rng) for _ in range(lanes)]
+    columns = [column[0] if i in shared else _stacked(column) for i, column in enumerate(zip(*rows, strict=True))]
+    if len(shared) == len(columns):
+        compare(function, columns, ulp, absolute)
+        return
+    axes = [None if i in shared else 0 for i in range(len(columns))]
+    compare(function, columns, ulp, absolute, axes)
+
+
+def compare(
+    function: Callable[..., Any], args: Sequence[Any], ulp: float, absolute: float, axes: list[int | None] | None = None
+) -> None:
+    """Assert that both give the same, under vmap over `axes` if they are given."""
+
+    def over_lanes(f: Callable[..., Any]) -> Callable[..., Any]:
+        return jax.jit(f if axes is None else jax.vmap(f, in_axes=tuple(axes)))
+
+    wanted = over_lanes(function)(*args)
+    with no_fallback():
+        given = over_lanes(ks.kernel(lambda *xs: function(*xs)))(*args)
+    assert jax.tree.structure(given) == jax.tree.structure(wanted)
+    for g, w in zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True):
+        assert_same(g, w, ulp, absolute)
+
+
+@contextmanager
+def no_fallback() -> Iterator[None]:
+    """A context in which falling back to plain JAX is an error."""
+    fallback._warned.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ks.KernelWarning)
+        yield
+
+
+def assert_same(given: Any, wanted: Any, ulp: float = 0, absolute: float = 0.0) -> None:
+    """Equal in shape, dtype and value: NaN is NaN, -0 is -0; subnormal numbers count as zero."""
+    if jax.dtypes.issubdtype(wanted.dtype, jax.dtypes.prng_key):
+        given, wanted = jax.random.key_data(given), jax.random.key_data(wanted)
+    assert (given.shape, given.dtype) == (wanted.shape, wanted.dtype)
+    g, w = np.asarray(given), np.asarray(wanted)
+    if w.dtype.kind != "f":
+        np.testing.assert_array_equal(g, w)
+        return
+    g, w = flushed(g), flushed(w)
+    if not (ulp or absolute):
+        np.testing.assert_array_equal(g, w)
+        number = ~np.isnan(w)
+        np.testing.assert_array_equal(np.signbit(g[number]), np.signbit(w[number]))
+        return
+    np.testing.assert_array_equal(np.isnan(g), np.isnan(w))
+    finite = np.isfinite(w) & np.isfinite(g)
+    np.testing.assert_array_equal(g[~finite], w[~finite])
+    unit = np.spacing(np.maximum(np.abs(w[finite]), np.finfo(w.dtype).tiny))
+    apart = np.abs(g[finite].astype(np.float64) - w[finite])
+    assert np.all(apart <= ulp * unit + absolute), f"{(apart / unit).max()} ulp: {g} for {w}"
+
+
+def flushed(x: np.ndarray) -> np.ndarray:
+    """Subnormal numbers as zeros."""
+    return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
+
+
+def _stacked(column: Sequence[Any]) -> Any:
+    if isinstance(column[0], jax.Array):
+        return jax.numpy.stack(column)
+    return np.stack(column)
+
+
+# ---- cases
+
+SHAPES = ((), (1,), (3,), (40,), (5, 9), (2, 3, 4), (0,), (3, 0))
+"""Scalars, empty arrays, and sizes below and above what lives in registers."""
+
+LANES_AND_SEEDS = st.tuples(st.sampled_from(LANES), st.integers(0, 1 << 30))
+
+
+def examples(few: int, many: int = 60) -> Any:
+    """Parametrises a test by how many examples it tries: few, or many in the full run."""
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.full)])
+
+
+def for_all(count: int, *strategies: Any) -> Callable[[Callable[..., None]], None]:
+    """Runs the decorated function on that many examples."""
+
+    def run(function: Callable[..., None]) -> None:
+        phases = [Phase.explicit, Phase.reuse, Phase.generate]
+        chosen = settings(max_examples=count, deadline=None, phases=phases, suppress_health_check=list(HealthCheck))
+        chosen(given(*strategies)(function))()
+
+    return run
+
+
+def shared_of(seed: int, count: int) -> tuple[int, ...]:
+    """Which of `count` arguments have no axis of lanes: none in half of the cases, never all."""
+    bits = seed % (1 << (count + 1))
+    chosen = tuple(i for i in range(count) if bits >> i & 1) if bits >> count else ()
+    return chosen if len(chosen) < count else ()
+
+
+def width_of(*dtypes: Any) -> Any:
+    """The context in which arrays of these dtypes exist."""
+    return jax.enable_x64(True) if any(np.dtype(d).itemsize == 8 for d in dtypes) else nullcontext()
+
+
+# ---- arguments
+
+
+def edges(dtype: Any) -> np.ndarray:
+    """Values at which something happens."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        some = [0, 1, 2, 3, 5, 7, 8, 31, 32, 63, 64, 100, info.max, info.max - 1, info.max // 2, info.min, info.min + 1]
+        some += [-1, -2, -3, -7, -100] if dtype.kind == "i" else []
+        return np.array([n for n in some if info.min <= n <= info.max], dtype)
+    info = np.finfo(dtype)
+    some = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 7.25, 127.5, 255.9, 32768.0, 65536.5, 2.0**31, 2.0**32, 2.0**63, 2.0**64]
+    some += [1e-3, 0.1, 1 / 3, 1e7, 16777217.0, info.tiny, info.max, info.tiny / 4, info.eps, np.inf]
+    return np.array([*some, *(-x for x in some), np.nan], dtype)
+
+
+def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, edgy: float = 0.5) -> np.ndarray:
+    """Random numbers, a part of which (`edgy`) are edge values."""
+    dtype = np.dtype(dtype)
+    at_edge = rng.choice(edges(dtype), shape)
+    if dtype.kind == "f":
+        plain = (rng.normal(size=shape) * 3).astype(dtype)
+    elif dtype.kind == "b":
+        plain = rng.random(shape) < 0.5
+    else:
+        info = np.iinfo(dtype)
+        plain = rng.integers(max(info.min, -20), min(info.max, 20), shape).astype(dtype)
+    return np.where(rng.random(shape) < edgy, at_edge, plain)
+
+
+NAMES = {
+    "f": np.float32, "d": np.float64, "i": np.int32, "b": np.bool_, "u": np.uint32,
+    "c": np.int8, "h": np.int16, "l": np.int64, "B": np.uint8, "H": np.uint16, "L": np.uint64,
+}  # fmt: skip
+
+
+def inputs(spec: str) -> Draw:
+    """Arguments from words such as "f5x9 i k3": a letter for the dtype (k: a key), then the shape.
+
+    Tame values: floats are normal, integers lie in [-3, 12).
+    """
+
+    def one(rng: np.random.Generator, word: str) -> Any:
+        shape = tuple(map(int, word[1:].split("x"))) if word[1:] else ()
+        if word[0] == "k":
+            key = jax.random.key(int(rng.integers(1 << 31)))
+            return jax.random.split(key, shape) if shape else key
+        dtype = np.dtype(NAMES[word[0]])
+        if dtype.kind == "f":
+            return np.asarray(rng.normal(size=shape) * 2, dtype)
+        if dtype.kind == "b":
+            return np.asarray(rng.random(shape) < 0.5)
+        return np.asarray(rng.integers(-3 if dtype.kind == "i" else 0, 12, shape), dtype)
+
+    return lambda rng: [one(rng, word) for word in spec.split()]
