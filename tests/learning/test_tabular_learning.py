@@ -49,8 +49,8 @@ OFF_POLICY = {
     "watkins_q_lambda": (EpsilonGreedy(0.5), {"lambda_": 0.7}, 0.05),
 }
 ON_POLICY = {
-    "sarsa": ({}, 0.03),
-    "expected_sarsa": ({}, 0.03),
+    "sarsa": ({}, 0.04),
+    "expected_sarsa": ({}, 0.04),
     "sarsa_lambda": ({"lambda_": 0.7}, 0.04),
     "n_step_sarsa": ({"n": 3}, 0.06),
     "monte_carlo": ({}, 0.07),

@@ -20,6 +20,7 @@ COMMANDS = {
     "view": "open a run's report in the browser",
     "bench": "measure the speed on this machine",
     "list": "show environments and agents",
+    "cache": "show or clear the compiled programs that are kept",
     "doctor": "show versions, devices, caches and known problems",
 }
 

@@ -13,21 +13,65 @@ def run(words: Sequence[str]) -> int:
     parse("doctor", "Show versions, devices, caches and known problems.", (), words)
     import jax
 
+    from ..core.cache_folder import SWITCH
     from ..training import compile_cache, facts
 
     print("versions: " + ", ".join(f"{name} {version}" for name, version in facts.versions().items()))
     device = facts.device()
     print(f"device:   {device['count']} x {device['kind']} ({device['platform']}), {device['cores']} cores, ", end="")
     print(f"{device['machine']} {device['system']}")
-    folder = compile_cache.enable()
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder else 0
-    where = f"{folder} ({size / 2**20:.1f} MiB)" if folder else "off"
-    print(f"cache:    {where}; {compile_cache.SWITCH}=off switches it off")
+    print(f"kernels:  {_kernels(device['platform'])}")
+    compile_cache.enable()
+    kept = [f"{kind} {len(files)} files in {folder}" for kind, (folder, files) in compile_cache.kept_files().items()]
+    print(f"cache:    {'; '.join(kept) or 'off'}; `kousoku cache` shows and clears it, {SWITCH}=off switches it off")
     answer = float(jax.jit(lambda x: x + 1.0)(1.0))
     print(f"compiler: {'works' if answer == 2.0 else 'gives wrong results'}")
     for problem in _problems(device["platform"]):
         print(f"note:     {problem}")
     return 0 if answer == 2.0 else 1
+
+
+def _kernels(platform: str) -> str:
+    """What the kernel compiler makes code for, and whether that code gives right results."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    from ..compiler.machine.target import host
+    from ..compiler.switch import VARIABLE, is_on
+
+    if not is_on():
+        return f"off, by {VARIABLE}"
+    if platform != "cpu":
+        return f"none: functions are plain JAX on {platform}"
+    target = host()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return (
+        f"{target.cpu} ({target.triple}), vectors of {target.bits} bits, groups of {target.lanes} lanes, "
+        f"LLVM {version} of llvmlite {llvmlite.__version__}; {_check()}"
+    )
+
+
+def _check() -> str:
+    """Compile a function and compare."""
+    import warnings
+
+    import jax
+    import jax.numpy as jnp
+
+    from ..compiler.fallback import KernelWarning
+    from ..compiler.function import kernel
+
+    def function(x: jax.Array) -> jax.Array:
+        return jnp.where(x > 2, x * 3, x + 1)
+
+    x = jnp.arange(5, dtype=jnp.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", KernelWarning)
+        try:
+            right = (jax.vmap(kernel(function))(x) == jax.vmap(function)(x)).all()
+        except KernelWarning as reason:
+            return f"not working: {reason}"
+    return "works" if right else "gives wrong results"
 
 
 def _problems(platform: str) -> list[str]:

@@ -86,7 +86,7 @@ class Traced:
                 return list(out)
 
             given = [a for a, n in zip(avals, nonzero, strict=True) if n]
-            jaxpr = jax.make_jaxpr(push)(*map(_struct, [*avals, *given]))
+            jaxpr = jax.make_jaxpr(push)(*map(struct, [*avals, *given]))
             self.derived["jvp", nonzero] = Traced(jaxpr, f"jvp of {self.name}", (self, nonzero))
         return self.derived["jvp", nonzero]
 
@@ -108,12 +108,13 @@ class Traced:
                 return list(back(list(cotangents)))
 
             outs = [a for a in self.jaxpr.out_avals if _differentiable(a)]
-            jaxpr = jax.make_jaxpr(pull)(*map(_struct, [*avals, *outs]))
+            jaxpr = jax.make_jaxpr(pull)(*map(struct, [*avals, *outs]))
             self.derived["vjp", nonzero] = Traced(jaxpr, f"vjp of {self.name}")
         return self.derived["vjp", nonzero]
 
 
-def _struct(aval: Any) -> jax.ShapeDtypeStruct:
+def struct(aval: Any) -> jax.ShapeDtypeStruct:
+    """What to trace with for a value of that type."""
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
@@ -181,8 +182,8 @@ def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...],
         if any(map(_differentiable, results))
         else []
     )
-    none = ad.Zero.from_primal_value  # pyright: ignore[reportAttributeAccessIssue]
-    return results, [next(moved) if _differentiable(r) else none(r) for r in results]
+    none = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
+    return results, [next(moved) if _differentiable(r) else zero for r, zero in zip(results, none, strict=True)]
 
 
 ad.primitive_jvps[kernel_p] = _jvp

@@ -7,12 +7,13 @@ import threading
 import weakref
 
 from .assemble import NAME, assemble
-from .machine.code import Loaded, object_code
+from .machine.build import build
+from .machine.code import Loaded
+from .machine.object_cache import compiler_version
 from .machine.target import Target, host
 from .program import Program, digest
-from .runtime.table import REMOVED, runtime
+from .runtime.table import FREE, runtime
 
-VERSION = 1
 GRAIN_NANOSECONDS = 8000
 LOOP_GUESS = 16
 
@@ -27,10 +28,10 @@ class Compiled:
 
     def __init__(self, number: int, lanes: int, code: bytes, target: Target, grain: int, batched: bool) -> None:
         self.number, self.lanes = number, lanes
-        self.loaded = Loaded(code, target)
+        loaded = Loaded(code, target)
         table = runtime().table
-        table.add(number, self.loaded.address(NAME), lanes, grain, batched)
-        weakref.finalize(self, table.remove, number).atexit = False
+        record = table.add(number, loaded.address(NAME), lanes, grain, batched)
+        weakref.finalize(self, table.remove, record, loaded).atexit = False
 
 
 _alive: weakref.WeakValueDictionary[int, Compiled] = weakref.WeakValueDictionary()
@@ -45,12 +46,12 @@ def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: 
     """
     target = host()
     lanes = group_size(count, target)
-    number = number_of(program, target, lanes, batched, has_axis)
+    key = key_of(program, target, lanes, batched, has_axis)
+    number = number_of(key)
     with _lock:
         found = _alive.get(number)
         if found is None:
-            assembly = assemble(program, lanes, batched, target.attributes())
-            code = object_code(assembly.text, target)
+            code = build(key, lambda: assemble(program, lanes, batched, target.attributes()).text, target)
             grain = lanes * max(1, GRAIN_NANOSECONDS // max(1, cost(program)))
             found = _alive[number] = Compiled(number, lanes, code, target, grain, has_axis)
         return found
@@ -63,11 +64,16 @@ def group_size(count: int, target: Target) -> int:
     return min(max(4, 1 << (count - 1).bit_length()), target.lanes)
 
 
-def number_of(program: Program, target: Target, lanes: int, batched: tuple[bool, ...], has_axis: bool) -> int:
-    """63 bits of the hash of everything that the code depends on."""
+def key_of(program: Program, target: Target, lanes: int, batched: tuple[bool, ...], has_axis: bool) -> str:
+    """The hash of everything that the code depends on, in hexadecimal digits."""
     sha = hashlib.sha256(digest(program))
-    sha.update(repr((VERSION, target, lanes, batched, has_axis)).encode())
-    return max(int.from_bytes(sha.digest()[:8], "little") >> 1, REMOVED + 1)
+    sha.update(repr((compiler_version(), target, lanes, batched, has_axis)).encode())
+    return sha.hexdigest()
+
+
+def number_of(key: str) -> int:
+    """63 bits of the key."""
+    return max(int(key[:16], 16) >> 1, FREE + 1)
 
 
 def cost(program: Program) -> int:

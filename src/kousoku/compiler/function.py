@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
+from jax.core import Tracer, eval_jaxpr
 
 from .assemble import assemble
-from .call import Traced, kernel_p
+from .call import Traced, kernel_p, struct
 from .program import Unsupported
 from .switch import is_on
 
@@ -108,9 +108,12 @@ def _lift_tracers(closed: Any) -> tuple[Any, list[Any]]:
     lifted = [isinstance(c, Tracer) for c in closed.consts]
     if not any(lifted):
         return closed, []
-    jaxpr = closed.jaxpr
-    moved = [v for v, yes in zip(jaxpr.constvars, lifted, strict=True) if yes]
-    kept = [v for v, yes in zip(jaxpr.constvars, lifted, strict=True) if not yes]
-    values = [c for c, yes in zip(closed.consts, lifted, strict=True) if not yes]
-    opened = jaxpr.replace(constvars=kept, invars=[*moved, *jaxpr.invars], debug_info=None)
-    return type(closed)(opened, values), [c for c, yes in zip(closed.consts, lifted, strict=True) if yes]
+    moved = [c for c, yes in zip(closed.consts, lifted, strict=True) if yes]
+
+    def opened(*values: Any) -> list[Any]:
+        given = iter(values[: len(moved)])
+        consts = [next(given) if yes else c for c, yes in zip(closed.consts, lifted, strict=True)]
+        return eval_jaxpr(closed.jaxpr, consts, *values[len(moved) :])
+
+    avals = [*map(jax.typeof, moved), *closed.in_avals]
+    return jax.make_jaxpr(opened)(*map(struct, avals)), moved

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import warnings
 from importlib import metadata
 from pathlib import Path
 
-SWITCH = "KOUSOKU_COMPILATION_CACHE"
+from ..compiler.machine.object_cache import ObjectCache
+from ..core.cache_folder import SWITCH, cache_root, chosen_folder
 
 
 def cache_folder() -> Path | None:
@@ -18,13 +18,8 @@ def cache_folder() -> Path | None:
     `KOUSOKU_COMPILATION_CACHE` may be "off" (or "0"), or a folder. The default is below the user's cache folder, one
     folder for each kind of machine and version of jaxlib, since code compiled for one CPU may not run on another.
     """
-    setting = os.environ.get(SWITCH, "")
-    if setting.lower() in ("0", "off", "no", "false"):
-        return None
-    if setting and setting.lower() not in ("1", "on", "yes", "true"):
-        return Path(setting).expanduser()
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "kousoku" / "xla" / _machine()
+    root = cache_root()
+    return None if root is None else chosen_folder() or root / "xla" / _machine()
 
 
 def enable() -> Path | None:
@@ -45,6 +40,17 @@ def enable() -> Path | None:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
     return folder
+
+
+def kept_files() -> dict[str, tuple[Path, list[Path]]]:
+    """By kind: the folder, and the files in it that are ours; the folder may hold other things of the user's."""
+    root = cache_root()
+    if root is None:
+        return {}
+    xla, kernels = chosen_folder() or root / "xla", ObjectCache(root / "kernels")
+    depth = "" if chosen_folder() else "*/"
+    programs = [file for pattern in ("*-cache", "*-atime") for file in xla.glob(depth + pattern)]
+    return {"xla": (xla, programs), "kernels": (kernels.folder, kernels.files())}
 
 
 def _machine() -> str:

@@ -30,6 +30,16 @@ def definition(name: str, avals: Sequence[Any], params: dict[str, Any]) -> Any:
         return jax.make_jaxpr(DEFINITIONS[name](**params))(*given)
 
 
+def defined(name: str, params: dict[str, Any]) -> bool:
+    """Whether an operation is others in disguise."""
+    return name in DEFINITIONS and (name != "reshape" or params["dimensions"] is not None)
+
+
+def reshape(*, new_sizes: Sequence[int], dimensions: Sequence[int], **_: Any) -> Function:
+    """The axes in the order `dimensions`, then read as others."""
+    return lambda x: lax.reshape(lax.transpose(x, dimensions), new_sizes)
+
+
 def mulhi(**_: Any) -> Function:
     """The upper half of a product of integers, from 64-bit products or from those of halves."""
 
@@ -193,6 +203,7 @@ def convolution(
 
 
 DEFINITIONS: dict[str, Callable[..., Function]] = {
+    "reshape": reshape,
     "mulhi": mulhi,
     "one_minus_square": one_minus_square,
     "polynomial": polynomial,

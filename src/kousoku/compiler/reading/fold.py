@@ -132,6 +132,14 @@ def fold(name: str, arrays: Sequence[np.ndarray], params: dict[str, Any], size: 
     return np.ascontiguousarray(np.asarray(result, dtype)).reshape(np.shape(result))
 
 
+def reciprocal(divisor: np.ndarray) -> np.ndarray | None:
+    """1 / divisor, by which XLA multiplies where a divisor is known; None where it divides."""
+    if divisor.dtype.kind != "f" or _subnormal(divisor):
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(1 / divisor, divisor.dtype)
+
+
 def _subnormal(array: np.ndarray) -> bool:
     """Whether there are numbers that the processor may take for zero."""
     if array.dtype.kind != "f":

@@ -13,7 +13,7 @@ from jax.interpreters import partial_eval as pe
 
 from ..program import Atom, Literal, Op, Program, Unsupported, Var, digest
 from . import definitions, keys
-from .fold import fold
+from .fold import fold, reciprocal
 from .guard import guard
 
 CALLS = {
@@ -138,7 +138,7 @@ class Reader:
         drawn = self.drawing(name, avals, params, inputs)
         if drawn is not None:
             return drawn
-        if name in definitions.DEFINITIONS:
+        if definitions.defined(name, params):
             closed = definitions.definition(name, avals, params)
             return self.inline(closed.jaxpr, closed.consts, inputs)
         if any(map(keys.is_key, avals)):
@@ -157,6 +157,9 @@ class Reader:
             value = fold(name, arrays, params, int(np.prod(shape, dtype=np.int64)), dtype)
             if value is not None:
                 return [self.literals.setdefault((dtype, shape, value.tobytes()), Literal(value))]
+        divisor = inputs[1] if name == "div" and isinstance(inputs[0], Var) else None
+        if isinstance(divisor, Literal) and (factor := reciprocal(divisor.value)) is not None:
+            name, inputs = "mul", [inputs[0], self.literal(factor, factor)]
         if len(outs) == 1:
             simpler = simplified(name, inputs, *outs[0])
             if simpler is not None:
@@ -277,16 +280,25 @@ def _while(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
 
 def _scan(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     p = eqn.params
-    consts, rest = inputs[: p["num_consts"]], inputs[p["num_consts"] :]
+    count, carry = _scan_counts(p)
+    consts, rest = inputs[:count], inputs[count:]
     free: list[Atom | None] = [None] * len(rest)
     params = {
         "body": reader.inner(p["jaxpr"], _constants(consts) + free),
         "consts": len(_variables(consts)),
-        "carry": p["num_carry"],
+        "carry": carry,
         "length": p["length"],
         "reverse": p["reverse"],
     }
     return _append_control(reader, "scan", [*_variables(consts), *rest], params, eqn)
+
+
+def _scan_counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many inputs of a scan are constants, and how many the carry; newer JAX tells it by a tree."""
+    if "ft_in" in params:
+        consts, carry, _ = params["ft_in"].unpack()
+        return len(consts), len(carry)
+    return params["num_consts"], params["num_carry"]
 
 
 def _append_control(reader: Reader, name: str, inputs: list[Atom], params: dict[str, Any], eqn: Any) -> list[Atom]:

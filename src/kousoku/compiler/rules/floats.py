@@ -46,14 +46,15 @@ def is_finite(b: Builder, x: Operand) -> Operand:
     return b.fcmp("olt", b.intrinsic("llvm.fabs", x), b.f(float("inf"), x))
 
 
+def rank(b: Builder, x: Operand) -> Operand:
+    """An integer that orders floats: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
+    bits = b.bits_of(x)
+    sign = b.ashr(bits, b.i(BITS[bits.type] - 1, bits))
+    return b.xor(bits, b.and_(sign, b.i((1 << (BITS[bits.type] - 1)) - 1, bits)))
+
+
 def total_order(predicate: str) -> Callable[..., Value]:
-    """A rule for a comparison in which floats are ordered -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
-
-    def rank(b: Builder, x: Operand) -> Operand:
-        bits = b.bits_of(x)
-        sign = b.ashr(bits, b.i(BITS[bits.type] - 1, bits))
-        return b.xor(bits, b.and_(sign, b.i((1 << (BITS[bits.type] - 1)) - 1, bits)))
-
+    """A rule for a comparison by rank."""
     signed, unsigned = (predicate if predicate == "eq" else sign + predicate for sign in "su")
     return by_kind(
         f=lambda b, x, y: b.icmp(signed, rank(b, x), rank(b, y)), i=icmp(signed), u=icmp(unsigned), b=icmp(unsigned)

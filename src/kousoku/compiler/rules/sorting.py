@@ -19,6 +19,7 @@ from ..emit.operand import Operand, int_constant
 from ..emit.value import Position, Registers, Stored, Value
 from ..program import Op, Unsupported
 from .arrays import window
+from .floats import rank
 
 LONGEST = 1024
 PLACE = np.dtype(np.int32)
@@ -26,8 +27,10 @@ PLACE = np.dtype(np.int32)
 Elements = list[Operand]
 
 
-def less(b: Builder, x: Operand, y: Operand, dtype: np.dtype) -> Operand:
-    """x before y: NaN last, -0 and 0 equal."""
+def less(b: Builder, x: Operand, y: Operand, dtype: np.dtype, total: bool) -> Operand:
+    """x before y: NaN last, -0 and 0 equal; or, in the total order, by rank."""
+    if dtype.kind == "f" and total:
+        return b.icmp("slt", rank(b, x), rank(b, y))
     if dtype.kind == "f":
         return b.or_(b.fcmp("olt", x, y), b.and_(b.fcmp("ord", x, x), b.fcmp("uno", y, y)))
     return b.icmp("slt" if dtype.kind == "i" else "ult", x, y)
@@ -39,7 +42,7 @@ class Order:
 
     Attributes:
         dtypes: of the elements that decide, the first deciding first.
-        descending: whether larger ones come first, where NaN is largest.
+        descending: whether larger ones come first, and floats are in their total order.
         stable: whether the last element is the place, which decides between equals.
     """
 
@@ -52,8 +55,10 @@ class Order:
         result = b.icmp("slt", xs[-1], ys[-1]) if self.stable else None
         for x, y, dtype in list(zip(xs, ys, self.dtypes, strict=False))[::-1]:
             x, y = (y, x) if self.descending else (x, y)
-            first = less(b, x, y, dtype)
-            result = first if result is None else b.or_(first, b.and_(b.not_(less(b, y, x, dtype)), result))
+            first = less(b, x, y, dtype, self.descending)
+            if result is not None:
+                first = b.or_(first, b.and_(b.not_(less(b, y, x, dtype, self.descending)), result))
+            result = first
         assert result is not None
         return result
 
@@ -76,7 +81,10 @@ def sort(k: Emitter, op: Op, *arrays: Value) -> list[Value]:
 
 
 def top_k(k: Emitter, op: Op, x: Value) -> list[Value]:
-    """The largest elements along an axis, in descending order, and where they are; the first of equals first."""
+    """The largest elements along an axis, in descending order, and where they are; the first of equals first.
+
+    XLA puts floats in their total order here, and only here.
+    """
     axis = op.params["axis"]
     values, places = in_order(k, Order((x.dtype,), True, True), [x, numbers(k, x.shape, axis)], axis)
     shape = op.outputs[0].shape

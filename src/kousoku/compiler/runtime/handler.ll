@@ -5,15 +5,20 @@
 ; that XLA's threads and the caller claim from a counter; the caller waits for chunks that others have begun, never for
 ; threads that have not started.
 
-; One row of the table: number, function, lanes in a group, lanes in the smallest chunk, whether there is a lane axis.
-%Row = type { i64, ptr, i64, i64, i64 }
+; What is known of a kernel: number, the next record, function, lanes in a group, lanes in the smallest chunk, whether
+; there is a lane axis, programs of XLA's that use it.
+%Record = type { i64, ptr, ptr, i64, i64, i64, i64 }
 
 ; What the workers of one call share: next chunk, chunks done, users, function, inputs, outputs, lanes, lanes in a
 ; chunk, number of chunks.
 %Call = type { i64, i64, i64, ptr, ptr, ptr, i64, i64, i64 }
 
-; Points to { i64 rows - 1, [rows x %Row] }: open addressing; number 0 is an empty row, 1 a removed one.
-@kousoku_table = global ptr null
+; The first record; number 0 is a record that is free.
+@kousoku_records = global ptr null
+
+; XLA's name for a pointer to a record (XLA_FFI_TypeId), and what to call when the program that holds it is gone.
+@kousoku_type = global i64 0
+@kousoku_type_info = global { i64, ptr, ptr } { i64 24, ptr null, ptr @release }
 
 @lost = private constant [57 x i8] c"kousoku: this program calls a kernel that is not loaded.\00"
 
@@ -55,34 +60,52 @@ version:
 answered:
   ret ptr null
 
-; The row of the kernel whose number is the frame's attribute.
+; Made ready once, when XLA builds the program; run many times.
 find:
+  %stage.at = getelementptr i8, ptr %frame, i64 32
+  %stage = load i32, ptr %stage.at
+  %execute = icmp eq i32 %stage, 3
+  br i1 %execute, label %run, label %instantiate
+
+; The record of the kernel whose number is the frame's attribute becomes the state of this call, and counts it.
+instantiate:
   %attributes.at = getelementptr i8, ptr %frame, i64 160
   %attributes = load ptr, ptr %attributes.at
   %scalar = load ptr, ptr %attributes
   %value.at = getelementptr i8, ptr %scalar, i64 8
   %value = load ptr, ptr %value.at
   %number = load i64, ptr %value
-  %table = load atomic ptr, ptr @kousoku_table acquire, align 8
-  %mask = load i64, ptr %table
-  %rows = getelementptr i8, ptr %table, i64 8
+  %first.record = load atomic ptr, ptr @kousoku_records acquire, align 8
   br label %probe
 
 probe:
-  %try = phi i64 [ %number, %find ], [ %next.try, %further ]
-  %slot = and i64 %try, %mask
-  %row = getelementptr %Row, ptr %rows, i64 %slot
-  %there = load atomic i64, ptr %row acquire, align 8
-  %hit = icmp eq i64 %there, %number
-  br i1 %hit, label %found, label %miss
+  %candidate = phi ptr [ %first.record, %instantiate ], [ %next.record, %further ]
+  %last = icmp eq ptr %candidate, null
+  br i1 %last, label %fail, label %compare
 
-miss:
-  %empty = icmp eq i64 %there, 0
-  br i1 %empty, label %fail, label %further
+compare:
+  %there = load atomic i64, ptr %candidate acquire, align 8
+  %hit = icmp eq i64 %there, %number
+  br i1 %hit, label %keep, label %further
 
 further:
-  %next.try = add i64 %try, 1
+  %next.at = getelementptr %Record, ptr %candidate, i64 0, i32 1
+  %next.record = load ptr, ptr %next.at
   br label %probe
+
+keep:
+  %programs.at = getelementptr %Record, ptr %candidate, i64 0, i32 6
+  %programs = atomicrmw add ptr %programs.at, i64 1 acq_rel, align 8
+  %kept.error = call ptr @remember(ptr %frame, ptr %candidate)
+  %refused = icmp ne ptr %kept.error, null
+  br i1 %refused, label %unkeep, label %ready
+
+unkeep:
+  call void @release(ptr %candidate)
+  br label %ready
+
+ready:
+  ret ptr %kept.error
 
 fail:
   %error = alloca { i64, ptr, ptr, i32 }
@@ -101,7 +124,17 @@ fail:
   ret ptr %failure
 
 ; Addresses of the inputs' and outputs' elements.
+run:
+  %record.at = alloca ptr
+  %recall.error = call ptr @recall(ptr %frame, ptr %record.at)
+  %forgotten = icmp ne ptr %recall.error, null
+  br i1 %forgotten, label %no.record, label %found
+
+no.record:
+  ret ptr %recall.error
+
 found:
+  %record = load ptr, ptr %record.at
   %inputs.n.at = getelementptr i8, ptr %frame, i64 56
   %inputs.n = load i64, ptr %inputs.n.at
   %inputs.buffers.at = getelementptr i8, ptr %frame, i64 72
@@ -114,9 +147,9 @@ found:
   %outputs = alloca ptr, i64 %outputs.n
   call void @addresses(ptr %inputs.buffers, i64 %inputs.n, ptr %inputs)
   call void @addresses(ptr %outputs.buffers, i64 %outputs.n, ptr %outputs)
-  %function.at = getelementptr %Row, ptr %row, i64 0, i32 1
+  %function.at = getelementptr %Record, ptr %record, i64 0, i32 2
   %function = load ptr, ptr %function.at
-  %batched.at = getelementptr %Row, ptr %row, i64 0, i32 4
+  %batched.at = getelementptr %Record, ptr %record, i64 0, i32 5
   %batched = load i64, ptr %batched.at
   %many = icmp ne i64 %batched, 0
   br i1 %many, label %lanes, label %single
@@ -131,7 +164,7 @@ lanes:
   %dims.at = getelementptr i8, ptr %first, i64 40
   %dims = load ptr, ptr %dims.at
   %count = load i64, ptr %dims
-  %grain.at = getelementptr %Row, ptr %row, i64 0, i32 3
+  %grain.at = getelementptr %Record, ptr %record, i64 0, i32 4
   %grain = load i64, ptr %grain.at
   %few = icmp sle i64 %count, %grain
   br i1 %few, label %serial, label %threads
@@ -147,7 +180,7 @@ threads:
 
 ; Chunks of whole groups: four for each thread, unless they get too small.
 share:
-  %group.at = getelementptr %Row, ptr %row, i64 0, i32 2
+  %group.at = getelementptr %Record, ptr %record, i64 0, i32 3
   %group = load i64, ptr %group.at
   %shares = mul i64 %threads.n, 4
   %part = udiv i64 %count, %shares
@@ -219,6 +252,63 @@ wait.again:
 finish:
   call void @leave(ptr %call)
   ret ptr null
+}
+
+; XLA_FFI_State_Set: the program holds the record.
+define internal ptr @remember(ptr %frame, ptr %record) {
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at
+  %context.at = getelementptr i8, ptr %frame, i64 24
+  %context = load ptr, ptr %context.at
+  %args = alloca { i64, ptr, ptr, i64, ptr, ptr }
+  store i64 48, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.context = getelementptr i8, ptr %args, i64 16
+  store ptr %context, ptr %args.context
+  %args.stage = getelementptr i8, ptr %args, i64 24
+  store i64 0, ptr %args.stage
+  %args.type = getelementptr i8, ptr %args, i64 32
+  store ptr @kousoku_type, ptr %args.type
+  %args.state = getelementptr i8, ptr %args, i64 40
+  store ptr %record, ptr %args.state
+  %ask.at = getelementptr i8, ptr %api, i64 104
+  %ask = load ptr, ptr %ask.at
+  %error = call ptr %ask(ptr %args)
+  ret ptr %error
+}
+
+; XLA_FFI_State_Get: the record that the program holds.
+define internal ptr @recall(ptr %frame, ptr %record.at) {
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at
+  %context.at = getelementptr i8, ptr %frame, i64 24
+  %context = load ptr, ptr %context.at
+  %args = alloca { i64, ptr, ptr, i64, ptr, ptr }
+  store i64 48, ptr %args
+  %extension.at = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %extension.at
+  %args.context = getelementptr i8, ptr %args, i64 16
+  store ptr %context, ptr %args.context
+  %args.stage = getelementptr i8, ptr %args, i64 24
+  store i64 0, ptr %args.stage
+  %args.type = getelementptr i8, ptr %args, i64 32
+  store ptr @kousoku_type, ptr %args.type
+  %args.state = getelementptr i8, ptr %args, i64 40
+  store ptr null, ptr %args.state
+  %ask.at = getelementptr i8, ptr %api, i64 112
+  %ask = load ptr, ptr %ask.at
+  %error = call ptr %ask(ptr %args)
+  %record = load ptr, ptr %args.state
+  store ptr %record, ptr %record.at
+  ret ptr %error
+}
+
+; A program that held the record is gone.
+define internal void @release(ptr %record) {
+  %programs.at = getelementptr %Record, ptr %record, i64 0, i32 6
+  %before = atomicrmw sub ptr %programs.at, i64 1 acq_rel, align 8
+  ret void
 }
 
 ; data[i] = buffers[i]->data

@@ -1,4 +1,4 @@
-"""The table from a kernel's number to its code, and the handler that reads it.
+"""What XLA's programs know of a kernel: records by number, and the handler that reads them.
 
 A number is made of what the kernel means, so that a program that XLA keeps on disk finds it again in another process.
 """
@@ -6,72 +6,88 @@ A number is made of what the kernel means, so that a program that XLA keeps on d
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import sys
 import threading
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import jax.ffi
-import numpy as np
 
-from ..machine.code import Loaded, object_code
+from ..machine.build import build
+from ..machine.code import Loaded
+from ..machine.object_cache import compiler_version
 from ..machine.target import host
 
 TARGET_NAME = "kousoku_kernel"
-COLUMNS = 5
-EMPTY, REMOVED = 0, 1
+TYPE_NAME = "kousoku_kernel_record"
+FREE = 0
+
+
+class Record(ctypes.Structure):
+    """`%Record` in handler.ll. It never moves and is never given back, but used again for another kernel."""
+
+    _fields_ = (
+        ("number", ctypes.c_int64),
+        ("next", ctypes.c_void_p),
+        ("function", ctypes.c_void_p),
+        ("group", ctypes.c_int64),
+        ("grain", ctypes.c_int64),
+        ("batched", ctypes.c_int64),
+        ("programs", ctypes.c_int64),
+    )
 
 
 class Table:
-    """Rows of (number, function, lanes in a group, lanes in the smallest chunk, whether there is a lane axis).
+    """The list of records. The handler reads it without a lock while others write: a number is written last.
 
-    The handler reads it without a lock while others write: a row's number is written last, a full table is replaced
-    by a larger one, and old ones are kept (they add up to no more than the current one).
+    A kernel that is let go of stays while a program of XLA's holds it: a computation runs on, in XLA's own threads,
+    when the function that began it is gone.
     """
 
-    def __init__(self, pointer: int) -> None:
+    def __init__(self, first: int) -> None:
         self.lock = threading.RLock()
-        self.pointer = ctypes.c_void_p.from_address(pointer)
-        self.kept: list[np.ndarray] = []
-        self.used = 0
-        self._replace(64)
+        self.first = ctypes.c_void_p.from_address(first)
+        self.records: list[Record] = []
+        self.free: list[Record] = []
+        self.leaving: list[tuple[Record, Loaded]] = []
 
-    def _replace(self, size: int) -> None:
-        live = [row.copy() for row in self.rows if row[0] not in (EMPTY, REMOVED)] if self.kept else []
-        memory = np.zeros(1 + COLUMNS * size, np.int64)
-        memory[0] = size - 1
-        self.kept.append(memory)
-        self.rows = memory[1:].reshape(size, COLUMNS)
-        self.used = 0
-        for row in live:
-            self._put(row)
-        self.pointer.value = memory.ctypes.data
-
-    def _put(self, row: np.ndarray) -> None:
-        mask = len(self.rows) - 1
-        slot = int(row[0]) & mask
-        while self.rows[slot, 0] != EMPTY:
-            slot = (slot + 1) & mask
-        self.rows[slot, 1:] = row[1:]
-        self.rows[slot, 0] = row[0]
-        self.used += 1
-
-    def add(self, number: int, function: int, group: int, grain: int, batched: bool) -> None:
+    def add(self, number: int, function: int, group: int, grain: int, batched: bool) -> Record:
         """Make a kernel known."""
         with self.lock:
-            if 2 * (self.used + 1) > len(self.rows):
-                live = int(np.sum(self.rows[:, 0] > REMOVED)) + 1
-                self._replace(max(len(self.rows), 1 << (4 * live - 1).bit_length()))
-            self._put(np.array([number, function, group, grain, batched], np.int64))
+            self.clear()
+            record = self.free.pop() if self.free else self._another()
+            record.function, record.group, record.grain, record.batched = function, group, grain, batched
+            record.number = number
+            return record
 
-    def remove(self, number: int) -> None:
-        """Forget a kernel."""
+    def _another(self) -> Record:
+        record = Record()
+        record.next = self.first.value
+        self.records.append(record)
+        self.first.value = ctypes.addressof(record)
+        return record
+
+    def remove(self, record: Record, code: Loaded) -> None:
+        """Forget a kernel and free its code, as soon as no program holds it."""
         with self.lock:
-            self.rows[self.rows[:, 0] == number, 0] = REMOVED
+            record.number = FREE
+            self.leaving.append((record, code))
+            self.clear()
+
+    def clear(self) -> None:
+        """Free what nobody holds any more."""
+        with self.lock:
+            gone = [record for record, _ in self.leaving if record.programs == 0]
+            self.free.extend(gone)
+            self.leaving = [(record, code) for record, code in self.leaving if record not in gone]
 
     def __len__(self) -> int:
+        """Kernels whose code is in memory."""
         with self.lock:
-            return int(np.sum(self.rows[:, 0] > REMOVED))
+            self.clear()
+            return len(self.records) - len(self.free)
 
 
 class Runtime:
@@ -79,11 +95,16 @@ class Runtime:
 
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.runtime").joinpath("handler.ll").read_text(encoding="utf-8")
-        symbols = {"kousoku_yield": _yield_address()}
-        self.code = Loaded(object_code(text, host()), host(), symbols)
-        self.table = Table(self.code.address("kousoku_table"))
-        handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self.code.address("kousoku_handler"))
-        jax.ffi.register_ffi_target(TARGET_NAME, jax.ffi.pycapsule(handler), platform="cpu")
+        key = hashlib.sha256(f"{compiler_version()} {host()}".encode()).hexdigest()
+        self.code = Loaded(build(key, lambda: text, host()), host(), {"kousoku_yield": _yield_address()})
+        self.table = Table(self.code.address("kousoku_records"))
+        state: Any = {"type_id": self._capsule("kousoku_type"), "type_info": self._capsule("kousoku_type_info")}
+        jax.ffi.register_ffi_type(TYPE_NAME, state, platform="cpu")
+        handler = self._capsule("kousoku_handler")
+        jax.ffi.register_ffi_target(TARGET_NAME, {"instantiate": handler, "execute": handler}, platform="cpu")
+
+    def _capsule(self, name: str) -> object:
+        return jax.ffi.pycapsule(ctypes.c_void_p(self.code.address(name)))
 
 
 def _yield_address() -> int:

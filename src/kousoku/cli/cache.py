@@ -1,0 +1,45 @@
+"""`kousoku cache`: what is kept between runs, and how to throw it away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.errors import check_choice
+from .options import Option, parse
+
+KINDS = ("xla", "kernels", "all")
+OPTIONS = (Option("clear", None, "KIND", f"throw away what is kept: one of {', '.join(KINDS)}"),)
+
+
+def run(words: Sequence[str]) -> int:
+    """Print what is kept, or clear it."""
+    given = parse("cache", "Show or clear the compiled programs that are kept between runs.", OPTIONS, words)
+    if "clear" in given:
+        check_choice("--clear", given["clear"], KINDS)
+    from ..core.cache_folder import SWITCH
+    from ..training.compile_cache import kept_files
+
+    kept = kept_files()
+    if not kept:
+        print(f"nothing is kept: {SWITCH} is off")
+    for kind, (folder, files) in kept.items():
+        count, size = len(files), _bytes(files)
+        if given.get("clear") in (kind, "all"):
+            for file in files:
+                file.unlink(missing_ok=True)
+            print(f"{kind:<8} cleared {count} files, {size / 2**20:.1f} MiB, in {folder}")
+        else:
+            print(f"{kind:<8} {count} files, {size / 2**20:.1f} MiB, in {folder}")
+    return 0
+
+
+def _bytes(files: list[Path]) -> int:
+    """Together; another process may remove some meanwhile."""
+    sizes = []
+    for file in files:
+        try:
+            sizes.append(file.stat().st_size)
+        except FileNotFoundError:
+            continue
+    return sum(sizes)

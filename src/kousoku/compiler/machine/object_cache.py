@@ -1,0 +1,150 @@
+"""Machine code kept on disk, by content, so that a second start compiles nothing.
+
+An entry is one file, named by the hash of what its code depends on. It is written beside its place and then moved
+there, so another process sees all of it or nothing, and one that is killed leaves nothing but a file that is cleared
+later. An entry that does not agree with its own checksum is thrown away and made anew. What was not used for longest
+goes when the folder gets too large.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import llvmlite
+
+from ...core.cache_folder import SWITCH, cache_root
+
+LIMIT = 512 * 2**20
+WORTH_SECONDS = 0.02
+STALE_SECONDS = 3600.0
+SUFFIX, UNFINISHED = ".o", ".part"
+CHECKSUM = hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True)
+class ObjectCache:
+    """A folder of machine code.
+
+    Attributes:
+        folder: made when something is put into it.
+        limit: bytes that the entries may take together.
+        worth: seconds of compiling from which a result is kept.
+    """
+
+    folder: Path
+    limit: int = LIMIT
+    worth: float = WORTH_SECONDS
+
+    def get_or_make(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """The code of that key, from the folder or else made, and kept if it was worth it."""
+        found = self.get(key)
+        if found is not None:
+            return found
+        began = time.perf_counter()
+        code = make()
+        if time.perf_counter() - began >= self.worth:
+            self.put(key, code)
+        return code
+
+    def get(self, key: str) -> bytes | None:
+        """The code of that key, or None where there is none or a damaged one, which is removed."""
+        file = self.folder / (key + SUFFIX)
+        try:
+            data = file.read_bytes()
+        except OSError:
+            return None
+        code = data[CHECKSUM:]
+        if hashlib.sha256(code).digest() != data[:CHECKSUM]:
+            with contextlib.suppress(OSError):
+                file.unlink()
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(file)
+        return code
+
+    def put(self, key: str, code: bytes) -> None:
+        """Keep code; where the disk refuses, warn and go on."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with tempfile.NamedTemporaryFile(dir=self.folder, suffix=UNFINISHED, delete=False) as file:
+                file.write(hashlib.sha256(code).digest() + code)
+            os.replace(file.name, self.folder / (key + SUFFIX))
+            self.trim()
+        except OSError as error:
+            _warn_once(str(error))
+
+    def entries(self) -> list[tuple[float, int, Path]]:
+        """When each entry was last used, its bytes and its file; the oldest first."""
+        return sorted(_seen(self.folder.glob(f"*{SUFFIX}")))
+
+    def files(self) -> list[Path]:
+        """Every file of the cache, unfinished ones too."""
+        return [file for suffix in (SUFFIX, UNFINISHED) for file in self.folder.glob(f"*{suffix}")]
+
+    def trim(self) -> None:
+        """Remove what was not used for longest until the rest is within the limit, and what others left unfinished."""
+        entries = self.entries()
+        excess = sum(size for _, size, _ in entries) - self.limit
+        gone = [
+            file for when, _, file in _seen(self.folder.glob(f"*{UNFINISHED}")) if when < time.time() - STALE_SECONDS
+        ]
+        for _, size, file in entries:
+            if excess <= 0:
+                break
+            gone.append(file)
+            excess -= size
+        for file in gone:
+            with contextlib.suppress(FileNotFoundError):
+                file.unlink()
+
+
+def object_cache() -> ObjectCache | None:
+    """The user's cache, or None if it is switched off."""
+    root = cache_root()
+    return None if root is None else ObjectCache(root / "kernels")
+
+
+@cache
+def compiler_version() -> str:
+    """A hash of the compiler's own source and of LLVM's version: other source, other code."""
+    sha = hashlib.sha256(llvmlite.__version__.encode())
+    for name, text in sorted(_sources(resources.files("kousoku.compiler"), "")):
+        sha.update(name.encode() + text)
+    return sha.hexdigest()
+
+
+def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
+    found = []
+    for entry in folder.iterdir():
+        name = f"{path}/{entry.name}"
+        if entry.is_dir():
+            found += _sources(entry, name)
+        elif name.endswith((".py", ".ll")):
+            found.append((name, entry.read_bytes()))
+    return found
+
+
+def _seen(files: Iterable[Path]) -> list[tuple[float, int, Path]]:
+    """Time of last use, size and path of the files; another process may remove some meanwhile."""
+    found = []
+    for file in files:
+        with contextlib.suppress(OSError):
+            about = file.stat()
+            found.append((about.st_mtime, about.st_size, file))
+    return found
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(f"compiled kernels are not kept: {reason}; set {SWITCH} to a folder, or to off", stacklevel=3)

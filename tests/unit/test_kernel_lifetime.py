@@ -1,0 +1,64 @@
+"""Kernels live as long as somebody may run them, and no longer."""
+
+import gc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.compiler.runtime.table import runtime
+
+
+def step(i: int):
+    return lambda x: x * jnp.float32(0.5) + jnp.float32(i)
+
+
+def settle() -> int:
+    """Kernels that are in memory when nobody in Python or XLA needs more."""
+    jax.clear_caches()
+    gc.collect()
+    return len(runtime().table)
+
+
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.full)])
+def test_small_functions_in_a_row_leave_nothing(count):
+    """Neither code nor records: those of kernels that are gone are used again."""
+    before = settle()
+    records = len(runtime().table.records)
+    x = np.arange(8, dtype=np.float32)
+    for i in range(count):
+        y = jax.jit(jax.vmap(ks.kernel(step(i))))(x)
+        np.testing.assert_array_equal(y, x * np.float32(0.5) + np.float32(i))
+    assert settle() == before
+    assert len(runtime().table.records) <= records + count // 4
+
+
+def test_a_computation_runs_on_when_its_function_is_gone():
+    """XLA runs it in a thread of its own, when what it waits for is there: here after everything was let go of."""
+    wait = jax.jit(lambda x: jax.lax.fori_loop(0, 40, lambda _, c: jnp.tanh(c @ x), x)[0, :64])
+    x = np.eye(700, dtype=np.float32)
+    jax.block_until_ready(wait(x))
+    results = []
+    for i in range(3):
+        late = wait(x)
+        results.append(jax.jit(jax.vmap(ks.kernel(step(i))))(late))
+        del late
+        settle()
+    expected = np.asarray(wait(x)) * np.float32(0.5)
+    for i, result in enumerate(results):
+        np.testing.assert_array_equal(result, expected + np.float32(i))
+
+
+def test_one_kernel_serves_all_who_need_the_same():
+    before = settle()
+    x = np.arange(8, dtype=np.float32)
+    functions = [jax.jit(jax.vmap(ks.kernel(step(3)))) for _ in range(4)]
+    results = [f(x) for f in functions]
+    assert len(runtime().table) == before + 1
+    del functions[1:], results
+    jax.block_until_ready(functions[0](x))
+    assert len(runtime().table) == before + 1
+    del functions
+    assert settle() == before

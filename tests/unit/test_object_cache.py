@@ -1,0 +1,158 @@
+"""Compiled kernels are kept on disk: by content, by several processes at once, whatever happens to one of them."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kousoku.cli import main
+from kousoku.compiler.machine import object_cache
+from kousoku.compiler.machine.object_cache import SUFFIX, UNFINISHED, ObjectCache
+from kousoku.core.cache_folder import SWITCH
+
+KERNEL = """
+import sys, numpy as np, jax, jax.numpy as jnp, kousoku as ks
+from kousoku.compiler.machine import build
+def function(x):
+    for i in range(200):
+        x = jnp.sin(x) * jnp.float32(1.5) + jnp.where(x > i, x, -x)
+    return x
+made = []
+original = build.object_code
+build.object_code = lambda *args: made.append(1) or original(*args)
+x = np.linspace(-3, 3, 16, dtype=np.float32)
+y = np.asarray(jax.jit(jax.vmap(ks.kernel(function)))(x))
+print(len(made), y.tobytes().hex())
+"""
+
+
+def start(folder: pathlib.Path, **options) -> subprocess.Popen:
+    environment = {**os.environ, SWITCH: str(folder), "XLA_FLAGS": ""}
+    return subprocess.Popen(
+        [sys.executable, "-c", KERNEL], env=environment, stdout=subprocess.PIPE, text=True, **options
+    )
+
+
+def answer(process: subprocess.Popen) -> tuple[int, str]:
+    """How many programs LLVM compiled, and the result's bits."""
+    printed, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    made, bits = printed.split()
+    return int(made), bits
+
+
+def entries(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted((folder / "kernels").glob(f"*{SUFFIX}"))
+
+
+def test_a_second_process_compiles_nothing_and_a_damaged_entry_is_made_anew(tmp_path):
+    made, bits = answer(start(tmp_path))
+    assert made >= 2, "the handler and the kernel"
+    assert entries(tmp_path)
+    assert answer(start(tmp_path)) == (0, bits)
+    for i, entry in enumerate(entries(tmp_path)):
+        data = bytearray(entry.read_bytes())
+        if i % 2:
+            data[len(data) // 2] ^= 255
+        entry.write_bytes(data if i % 2 else data[: len(data) // 2])
+    made, again = answer(start(tmp_path))
+    assert made == len(entries(tmp_path))
+    assert again == bits
+    assert answer(start(tmp_path)) == (0, bits)
+
+
+def test_processes_at_once_and_killed_ones_leave_whole_entries(tmp_path):
+    """Some are killed at any moment of their writing; those beside them and after them get the right code."""
+    processes = [start(tmp_path) for _ in range(3)]
+    victim = start(tmp_path)
+    deadline = time.monotonic() + 60
+    while not any((tmp_path / "kernels").glob("*")) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    victim.send_signal(signal.SIGKILL)
+    victim.communicate()
+    answers = [answer(process) for process in processes]
+    assert len({bits for _, bits in answers}) == 1
+    assert answer(start(tmp_path)) == (0, answers[0][1])
+
+
+def test_a_write_that_was_cut_short_is_no_entry_and_goes_later(tmp_path, monkeypatch):
+    cache = ObjectCache(tmp_path)
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(object_cache.os, "replace", die)
+        with pytest.raises(KeyboardInterrupt):
+            cache.put("a", b"code")
+    assert cache.get("a") is None
+    (left,) = tmp_path.glob(f"*{UNFINISHED}")
+    cache.put("b", b"code")
+    assert left.exists(), "it may be another process's, still at work"
+    os.utime(left, (0, 0))
+    cache.put("c", b"code")
+    assert not left.exists()
+
+
+def test_the_folder_is_bounded_and_the_least_recently_used_goes_first(tmp_path):
+    cache = ObjectCache(tmp_path, limit=4 * (1000 + object_cache.CHECKSUM))
+    for i in range(4):
+        cache.put(str(i), bytes([i]) * 1000)
+        os.utime(tmp_path / f"{i}{SUFFIX}", (i, i))
+    assert cache.get("0") == bytes(1000)
+    cache.put("4", bytes([4]) * 1000)
+    assert [cache.get(str(i)) is not None for i in range(5)] == [True, False, True, True, True]
+
+
+def test_what_compiles_at_once_is_not_kept(tmp_path):
+    cache = ObjectCache(tmp_path, worth=1000.0)
+    assert cache.get_or_make("a", lambda: b"code") == b"code"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning_and_no_failure(tmp_path):
+    (tmp_path / "file").write_text("")
+    object_cache._warn_once.cache_clear()
+    with pytest.warns(UserWarning, match=f"kernels are not kept: .*{SWITCH}"):
+        assert ObjectCache(tmp_path / "file" / "kernels", worth=0.0).get_or_make("a", lambda: b"code") == b"code"
+
+
+def test_off(monkeypatch):
+    monkeypatch.setenv(SWITCH, "off")
+    assert object_cache.object_cache() is None
+
+
+def test_other_source_is_another_version(monkeypatch, tmp_path):
+    here = object_cache.compiler_version()
+    (tmp_path / "rule.py").write_text("pass")
+    monkeypatch.setattr(object_cache.resources, "files", lambda _: tmp_path)
+    assert object_cache.compiler_version.__wrapped__() != here
+
+
+@pytest.mark.parametrize(("own", "kinds"), [(True, {"xla", "kernels"}), (False, {"xla", "kernels"})])
+def test_the_command_shows_and_clears_ours_and_nothing_else(own, kinds, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(SWITCH, str(tmp_path) if own else "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    root = tmp_path if own else tmp_path / "kousoku"
+    programs = root if own else root / "xla" / "machine"
+    programs.mkdir(parents=True, exist_ok=True)
+    (programs / "jit_f-1-cache").write_text("program")
+    (programs / "thesis.tex").write_text("precious")
+    ObjectCache(root / "kernels").put("a", b"code")
+    assert main(["cache"]) == 0
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines() if " 1 files" in line} == kinds
+    assert main(["cache", "--clear", "kernels"]) == 0
+    assert not entries(root)
+    assert (programs / "jit_f-1-cache").exists()
+    assert main(["cache", "--clear", "all"]) == 0
+    assert [file.name for file in programs.iterdir() if file.is_file()] == ["thesis.tex"]
+
+
+def test_the_command_where_nothing_is_kept(monkeypatch, capsys):
+    monkeypatch.setenv(SWITCH, "off")
+    assert main(["cache"]) == 0
+    assert "nothing is kept" in capsys.readouterr().out
