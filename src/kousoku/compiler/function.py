@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, cast, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer, eval_jaxpr
 
+from ..core.errors import check_count
 from .assemble import assemble
 from .call import Traced, kernel_p, struct
+from .explain import Explanation, explain
 from .program import Unsupported
 from .switch import is_on
 
 
-def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Callable[..., Any]:
+@runtime_checkable
+class Kernel(Protocol):
+    """What `kernel` returns: a function of JAX's, and how it is compiled."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives."""
+        ...
+
+    def explain(self, *args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
+        """How it is compiled for `lanes` lanes and arguments, of one lane, like these (arrays or shapes)."""
+        ...
+
+
+def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
     """The same function, compiled for lanes.
 
     A function of one lane goes in, in plain JAX: pure, of pytrees of arrays. The result is a JAX function with the same
@@ -58,7 +74,15 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Callable[
         results = kernel_p.bind(*consts, *dynamic, kernel=traced, lanes=(), batched=flags)
         return jax.tree.unflatten(out_tree, results)
 
-    return wrapper
+    def explained(*args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
+        check_count("lanes", lanes)
+        began = time.perf_counter()
+        traced = _traced(function, name, *args, **kwargs)
+        return explain(traced, time.perf_counter() - began, lanes)
+
+    made = cast(Any, wrapper)
+    made.explain = explained
+    return made
 
 
 def compiles(function: Callable[..., Any], *args: Any) -> bool:
@@ -68,20 +92,26 @@ def compiles(function: Callable[..., Any], *args: Any) -> bool:
 
 def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
     """What keeps a function of one lane from being compiled, or None."""
-    leaves, tree = jax.tree.flatten((args, {}))
-    dynamic = [leaf for leaf in leaves if _is_array(leaf)]
-    static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
-    structs = [jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype) for x in dynamic]
     try:
-        program = _trace(function, "", tree, static, structs)[0].program
+        program = _traced(function, "", *args).program
         assemble(program, 1, [False] * len(program.inputs), "")
     except Unsupported as reason:
         return str(reason)
     return None
 
 
+def _traced(function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Traced:
+    """The function, traced for arguments like these, which may be shapes."""
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    dynamic = [leaf for leaf in leaves if _is_array(leaf)]
+    static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
+    structs = [jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype) for x in dynamic]
+    return _trace(function, name, tree, static, structs)[0]
+
+
 def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | Tracer)
+    kinds = jax.Array | np.ndarray | np.generic | bool | int | float | Tracer | jax.ShapeDtypeStruct
+    return isinstance(leaf, kinds)
 
 
 def _trace(

@@ -32,9 +32,16 @@ def object_code(text: str, target: Target) -> bytes:
     return target.machine().emit_object(module)
 
 
+def optimised_code(text: str, target: Target) -> str:
+    """The module as LLVM's optimiser leaves it."""
+    return str(optimise(text, target))
+
+
 def assembly_code(text: str, target: Target) -> str:
-    """The module's machine code as text."""
-    return target.machine().emit_assembly(optimise(text, target))
+    """The module's machine code as text, with LLVM's remarks."""
+    machine = target.machine()
+    machine.set_asm_verbosity(True)
+    return machine.emit_assembly(optimise(text, target))
 
 
 class Loaded:

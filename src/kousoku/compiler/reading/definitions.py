@@ -25,9 +25,8 @@ Function = Callable[..., Any]
 
 def definition(name: str, avals: Sequence[Any], params: dict[str, Any]) -> Any:
     """The closed jaxpr of a defined operation."""
-    given = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        return jax.make_jaxpr(DEFINITIONS[name](**params))(*given)
+        return _closed(DEFINITIONS[name](**params), avals)
 
 
 def defined(name: str, params: dict[str, Any]) -> bool:
@@ -92,6 +91,38 @@ def random_gamma(*, log_space: bool, **_: Any) -> Function:
     from jax._src.random import core
 
     return lambda key, a: core._gamma_impl(key, a, log_space=log_space)
+
+
+# ---- loops
+
+
+def with_one_end(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a `while` whose rows end one by one, as one that ends with the last of them.
+
+    That is what `vmap` makes of a loop: a condition with axes; rows whose condition has failed stay as they are.
+    """
+    test, body = params["cond_jaxpr"], params["body_jaxpr"]
+    if not test.out_avals[0].shape:
+        return params
+    n, m = params["cond_nconsts"], params["body_nconsts"]
+
+    def going(*args: Any) -> Any:
+        return lax.reduce_or(*jaxpr_as_fun(test)(*args), axes=tuple(range(test.out_avals[0].ndim)))
+
+    def step(*args: Any) -> list[Any]:
+        carry = args[n + m :]
+        (rows,) = jaxpr_as_fun(test)(*args[:n], *carry)
+        after = jaxpr_as_fun(body)(*args[n:])
+        spread = [lax.broadcast_in_dim(rows, x.shape, range(rows.ndim)) for x in carry]
+        return [lax.select_n(*which) for which in zip(spread, carry, after, strict=True)]
+
+    consts = [*test.in_avals[:n]]
+    one_end, one_step = _closed(going, test.in_avals), _closed(step, [*consts, *body.in_avals])
+    return params | {"cond_jaxpr": one_end, "body_jaxpr": one_step, "body_nconsts": n + m}
+
+
+def _closed(function: Function, avals: Sequence[Any]) -> Any:
+    return jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals))
 
 
 # ---- windows

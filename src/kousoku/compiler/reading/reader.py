@@ -265,9 +265,11 @@ def _cond(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
 
 
 def _while(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
-    p = eqn.params
-    test, body = p["cond_nconsts"], p["body_nconsts"]
+    test, body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     test_consts, body_consts, carry = inputs[:test], inputs[test : test + body], inputs[test + body :]
+    p = definitions.with_one_end(eqn.params)
+    if p is not eqn.params:
+        body_consts = [*test_consts, *body_consts]
     free: list[Atom | None] = [None] * len(carry)
     params = {
         "test": reader.inner(p["cond_jaxpr"], _constants(test_consts) + free),

@@ -1,0 +1,129 @@
+"""What became of a function: operations, registers and memory, times, and the code itself on request."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .assemble import assemble
+from .compiled import group_size
+from .emit.emitter import UNROLL
+from .machine.code import assembly_code, object_code, optimised_code
+from .machine.target import Target, host
+from .program import Program, Unsupported
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a function of one lane is compiled; printed, a summary.
+
+    Attributes:
+        name: of the function.
+        lanes: lanes in a group, whose numbers lie side by side in vectors.
+        target: the processor.
+        fallback: what there is no rule for, so that the function is plain JAX; None if it is compiled.
+        operations: how many of each kind are left after simplifying, those inside loops and branches too.
+        in_registers: arrays of so few elements that each is a number of its own.
+        in_memory: larger arrays.
+        buffer_bytes: of a group's arrays in memory.
+        code_bytes: of machine code.
+        seconds: of each stage: trace, read, emit, llvm.
+        llvm_ir: what the compiler writes, as text.
+    """
+
+    name: str
+    lanes: int
+    target: Target
+    fallback: str | None
+    operations: dict[str, int]
+    in_registers: int
+    in_memory: int
+    buffer_bytes: int
+    code_bytes: int
+    seconds: dict[str, float]
+    llvm_ir: str
+
+    @cached_property
+    def optimised_ir(self) -> str:
+        """What LLVM makes of the text."""
+        return optimised_code(self.llvm_ir, self.target)
+
+    @cached_property
+    def assembly(self) -> str:
+        """The machine's instructions."""
+        return assembly_code(self.llvm_ir, self.target)
+
+    @property
+    def traffic(self) -> dict[str, int]:
+        """Places in the code that are dear: lanes that read or write each where it wants, registers that ran out."""
+        return {
+            "gathers": len(re.findall(r"call .*@llvm\.masked\.gather", self.optimised_ir)),
+            "scatters": len(re.findall(r"call .*@llvm\.masked\.scatter", self.optimised_ir)),
+            "spills": self.assembly.count(" Spill"),
+        }
+
+    def __str__(self) -> str:
+        if self.fallback is not None:
+            return f"{self.name}: plain JAX, for there is no rule for {self.fallback}"
+        counts = sorted(self.operations.items(), key=lambda item: (-item[1], item[0]))
+        places = f"{self.in_registers} in registers, {self.in_memory} in memory"
+        rows = {
+            "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {self.lanes} lanes in a group",
+            "operations": f"{sum(self.operations.values())}: " + ", ".join(f"{name} {n}" for name, n in counts),
+            "arrays": f"{places}; {self.buffer_bytes} bytes a group",
+            "code": f"{self.code_bytes} bytes; " + ", ".join(f"{n} {kind}" for kind, n in self.traffic.items()),
+            "seconds": ", ".join(f"{stage} {spent:.3f}" for stage, spent in self.seconds.items()),
+        }
+        width = max(map(len, rows))
+        return "\n".join([f"{self.name}: one kernel", *(f"  {row:<{width}}  {text}" for row, text in rows.items())])
+
+
+def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
+    """Compile a traced function anew, for `lanes` lanes that all have their own inputs."""
+    target = host()
+    group = group_size(lanes, target)
+    clock = _Clock()
+    try:
+        program = traced.program
+        read = clock.lap()
+        assembly = assemble(program, group, (True,) * len(program.inputs), target.attributes())
+        emitted = clock.lap()
+        code = object_code(assembly.text, target)
+        seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
+    except Unsupported as reason:
+        return Explanation(traced.name, group, target, str(reason), {}, 0, 0, 0, 0, {"trace": traced_seconds}, "")
+    sizes = [v.size for v in _variables(program)]
+    small = sum(size <= UNROLL for size in sizes)
+    return Explanation(
+        name=traced.name,
+        lanes=group,
+        target=target,
+        fallback=None,
+        operations=dict(Counter(op.name for op in program.walk())),
+        in_registers=small,
+        in_memory=len(sizes) - small,
+        buffer_bytes=assembly.memory,
+        code_bytes=len(code),
+        seconds=seconds,
+        llvm_ir=assembly.text,
+    )
+
+
+class _Clock:
+    """Time since it was last asked."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+
+    def lap(self) -> float:
+        """Seconds since the last lap."""
+        before, self.began = self.began, time.perf_counter()
+        return self.began - before
+
+
+def _variables(program: Program) -> list[Any]:
+    return [*program.inputs, *(v for op in program.walk() for v in op.outputs)]
