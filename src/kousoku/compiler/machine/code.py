@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import llvmlite.binding as llvm
 
 from .target import Target, prepare
 
+LONG_LINES = 4000
+LOOP = re.compile(r"^loop\d*:$", re.MULTILINE)
+
 
 def optimise(text: str, target: Target) -> llvm.ModuleRef:
-    """The module, checked and optimised.
-
-    Vectorising and the like are off: lanes are vectors already.
-    """
+    """The module, checked and optimised."""
     prepare()
     module = llvm.parse_assembly(text)
     module.triple = target.triple
@@ -22,8 +24,28 @@ def optimise(text: str, target: Target) -> llvm.ModuleRef:
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     tuning.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
+    pipeline = _short() if is_long_and_straight(text) else builder.getModulePassManager()
+    pipeline.run(module, builder)
     return module
+
+
+def is_long_and_straight(text: str) -> bool:
+    """Whether the module is so long that compiling is felt, and has no loop within the one over groups of lanes.
+
+    The reader has folded constants and merged equal operations: LLVM's passes, which take most of the time, find little
+    to do in such code.
+    """
+    return text.count("\n") > LONG_LINES and len(LOOP.findall(text)) <= 1
+
+
+def _short() -> llvm.ModulePassManager:
+    """The few passes that straight code needs. Vectorising is never among them: lanes are vectors already."""
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_dead_code_elimination_pass()
+    return passes
 
 
 def object_code(text: str, target: Target) -> bytes:

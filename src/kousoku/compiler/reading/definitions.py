@@ -39,6 +39,11 @@ def reshape(*, new_sizes: Sequence[int], dimensions: Sequence[int], **_: Any) ->
     return lambda x: lax.reshape(lax.transpose(x, dimensions), new_sizes)
 
 
+def expanded(*, _prim: Any, **_: Any) -> Function:
+    """What JAX 0.12 makes of an operation on its higher level, such as `nonzero`."""
+    return lambda *values: jax.tree.leaves(_prim.expand(*jax.tree.unflatten(_prim.in_tree, values)))
+
+
 def mulhi(**_: Any) -> Function:
     """The upper half of a product of integers, from 64-bit products or from those of halves."""
 
@@ -234,6 +239,7 @@ def convolution(
 
 
 DEFINITIONS: dict[str, Callable[..., Function]] = {
+    "call_hi_primitive": expanded,
     "reshape": reshape,
     "mulhi": mulhi,
     "one_minus_square": one_minus_square,

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from ..program import Atom, Literal, Op, Program, Var
 
 WORTH = 96
+SIDES = (1, 2)
 COSTS = {"threefry2x32": 80, "while": 2000, "scan": 400, "cond": 100, "sort": 400, "gather": 8, "exp": 12, "log": 12}
 
 
@@ -25,8 +26,13 @@ def guard(program: Program) -> Program:
                 op.params[key] = guard(value)
             elif isinstance(value, tuple) and any(isinstance(v, Program) for v in value):
                 op.params[key] = tuple(guard(v) for v in value)
-    for condition in _conditions(program):
-        program = _guard_by(program, condition)
+    flow = Flow(program)
+    for condition, selections in flow.conditions():
+        if max(work(flow.only_for(selections, side)) for side in SIDES) < WORTH:
+            continue
+        changed = _guard_by(program, flow, condition)
+        if changed is not program:
+            program, flow = changed, Flow(changed)
     return program
 
 
@@ -35,44 +41,79 @@ def work(ops: Iterable[Op]) -> int:
     return sum(COSTS.get(op.name, 1) * max([1, *(v.size for v in op.outputs)]) for op in ops)
 
 
-def _origin(program: Program) -> dict[int, Op]:
-    return {id(v): op for op in program.ops for v in op.outputs}
+class Flow:
+    """Who makes and who reads each array of a program.
 
+    Attributes:
+        origin: the operation that makes an array, by the array's id.
+        uses: the operations that read it; None for the program's outputs.
+        place: of an operation in the program.
+    """
 
-def _scalar_condition(atom: Atom, origin: dict[int, Op]) -> Var | None:
-    """The scalar boolean that `atom` is, or repeats."""
-    if isinstance(atom, Literal) or atom.dtype.kind != "b":
-        return None
-    if atom.shape == ():
-        return atom
-    op = origin.get(id(atom))
-    if op is not None and op.name in ("broadcast_in_dim", "reshape") and op.inputs[0].size == 1:
-        return _scalar_condition(op.inputs[0], origin)
-    return None
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.origin = {id(v): op for op in program.ops for v in op.outputs}
+        self.place = {id(op): i for i, op in enumerate(program.ops)}
+        self.uses: dict[int, list[Op | None]] = defaultdict(list)
+        for op in program.ops:
+            for a in op.inputs:
+                self.uses[id(a)].append(op)
+        for a in program.outputs:
+            self.uses[id(a)].append(None)
 
-
-def _selections(program: Program, condition: Var) -> list[Op]:
-    origin = _origin(program)
-    return [op for op in program.ops if op.name == "select_n" and _scalar_condition(op.inputs[0], origin) is condition]
-
-
-def _conditions(program: Program) -> list[Var]:
-    origin = _origin(program)
-    found: dict[int, Var] = {}
-    for op in program.ops:
-        if op.name == "select_n":
-            condition = _scalar_condition(op.inputs[0], origin)
+    def conditions(self) -> list[tuple[Var, list[Op]]]:
+        """The scalar booleans that select, and their selections."""
+        found: dict[int, tuple[Var, list[Op]]] = {}
+        for op in self.program.ops:
+            condition = self._scalar_condition(op.inputs[0]) if op.name == "select_n" else None
             if condition is not None:
-                found[id(condition)] = condition
-    return list(found.values())
+                found.setdefault(id(condition), (condition, []))[1].append(op)
+        return list(found.values())
+
+    def selections(self, condition: Var) -> list[Op]:
+        """The selections by that condition."""
+        return next((chosen for found, chosen in self.conditions() if found is condition), [])
+
+    def _scalar_condition(self, atom: Atom) -> Var | None:
+        """The scalar boolean that `atom` is, or repeats."""
+        if isinstance(atom, Literal) or atom.dtype.kind != "b":
+            return None
+        if atom.shape == ():
+            return atom
+        op = self.origin.get(id(atom))
+        if op is not None and op.name in ("broadcast_in_dim", "reshape") and op.inputs[0].size == 1:
+            return self._scalar_condition(op.inputs[0])
+        return None
+
+    def only_for(self, selections: list[Op], side: int) -> list[Op]:
+        """The operations whose results only the selections' inputs number `side` use, in the program's order."""
+        chosen = set(map(id, selections))
+        inside: dict[int, Op] = {}
+
+        def serves(op: Op) -> bool:
+            for v in op.outputs:
+                for user in self.uses[id(v)]:
+                    if user is None:
+                        return False
+                    if id(user) in inside:
+                        continue
+                    if id(user) not in chosen or any(a is v for i, a in enumerate(user.inputs) if i != side):
+                        return False
+            return True
+
+        waiting = [op.inputs[side] for op in selections]
+        while waiting:
+            op = self.origin.get(id(waiting.pop()))
+            if op is not None and id(op) not in chosen and id(op) not in inside and serves(op):
+                inside[id(op)] = op
+                waiting += op.inputs
+        return sorted(inside.values(), key=lambda op: self.place[id(op)])
 
 
-def _guard_by(program: Program, condition: Var) -> Program:
+def _guard_by(program: Program, flow: Flow, condition: Var) -> Program:
     """Guard what one condition's selections allow."""
-    selections = _independent(program, _selections(program, condition))
-    if not selections:
-        return program
-    sides = [_only_for(program, selections, side) for side in (1, 2)]
+    selections = _independent(program, flow.selections(condition))
+    sides = [flow.only_for(selections, side) for side in SIDES]
     if max(map(work, sides)) < WORTH:
         return program
     moved = {id(op) for side in sides for op in side}
@@ -97,36 +138,6 @@ def _independent(program: Program, selections: list[Op]) -> list[Op]:
         elif depends:
             tainted.update(map(id, op.outputs))
     return chosen
-
-
-def _only_for(program: Program, selections: list[Op], side: int) -> list[Op]:
-    """The operations whose results only the selections' inputs number `side` use."""
-    uses: dict[int, list[Op | None]] = defaultdict(list)
-    for op in program.ops:
-        for a in op.inputs:
-            uses[id(a)].append(op)
-    for a in program.outputs:
-        uses[id(a)].append(None)
-    chosen = set(map(id, selections))
-    inside: set[int] = set()
-
-    def serves(op: Op) -> bool:
-        for v in op.outputs:
-            for user in uses[id(v)]:
-                if user is None:
-                    return False
-                if id(user) in inside:
-                    continue
-                if id(user) not in chosen or any(a is v for i, a in enumerate(user.inputs) if i != side):
-                    return False
-        return True
-
-    found = []
-    for op in reversed(program.ops):
-        if id(op) not in chosen and serves(op):
-            inside.add(id(op))
-            found.append(op)
-    return found[::-1]
 
 
 def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tuple[tuple[Program, ...], list[Var]]:

@@ -8,6 +8,7 @@ generator it is; those that move elements about get W's axes appended.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -20,7 +21,18 @@ from ..program import Unsupported
 
 def is_key(aval: Any) -> bool:
     """Whether an abstract value is an array of keys."""
-    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
+    return _is_key_dtype(aval.dtype)
+
+
+@lru_cache(maxsize=64)
+def _is_key_dtype(dtype: Any) -> bool:
+    return jax.numpy.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+@lru_cache(maxsize=64)
+def _held(dtype: Any) -> np.dtype | None:
+    """The dtype as NumPy's, if the kernel can hold it."""
+    return np.dtype(dtype) if str(dtype) in LLVM_TYPES else None
 
 
 def words(aval: Any) -> tuple[int, ...]:
@@ -36,9 +48,10 @@ def physical(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
     """
     if is_key(aval):
         return (*aval.shape, *words(aval)), np.dtype(np.uint32)
-    if not hasattr(aval, "dtype") or str(aval.dtype) not in LLVM_TYPES:
+    held = _held(aval.dtype) if hasattr(aval, "dtype") else None
+    if held is None:
         raise Unsupported(f"arrays of {getattr(aval, 'dtype', aval)}")
-    return tuple(aval.shape), np.dtype(aval.dtype)
+    return aval.shape, held
 
 
 def definition(name: str, avals: list[Any], params: dict[str, Any]) -> Callable[..., Any] | None:
