@@ -11,6 +11,7 @@ import numpy as np
 
 from kousoku.compiler.emit.builder import Builder
 from kousoku.compiler.emit.operand import Operand
+from kousoku.compiler.machine.target import host
 
 C_TYPES = {"float": np.float32, "double": np.float64}
 BYTES = {"float": 4, "double": 8}
@@ -31,7 +32,7 @@ def source(make: Callable[..., Operand], type: str, lanes: int, arity: int, give
 
     `given` says how the arguments go in: "wide"; "narrow", one element that all lanes share; "second narrow".
     """
-    b = Builder(lanes)
+    b = Builder(lanes, host().rare_convention)
     b.block = "loop"
     vector = b.type_of(type, True)
     operands = []

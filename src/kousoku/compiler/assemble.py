@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from .emit import index as ix
 from .emit.builder import I1, I8, I32, I64, Builder
-from .emit.emitter import UNROLL, Emitter, is_wide
+from .emit.emitter import UNROLL, Emitter
 from .emit.memory import Buffer, element_bytes, stored_type
 from .emit.operand import LLVM_TYPES, Operand, int_constant
 from .emit.value import Registers, Value
+from .machine.target import Target
 from .program import Program, Var
 from .rules import RULES
 
@@ -38,19 +39,19 @@ class Assembly:
     memory: int
 
 
-def assemble(program: Program, lanes: int, batched: Sequence[bool], attributes: str) -> Assembly:
+def assemble(program: Program, lanes: int, batched: Sequence[bool], target: Target) -> Assembly:
     """The function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
 
     Args:
         program: what one lane does.
         lanes: lanes in a group; 1 for a single lane, whose inputs all count as shared.
         batched: which inputs have a leading axis of lanes; the others are shared.
-        attributes: LLVM function attributes.
+        target: the processor, whose attributes the function gets.
     """
-    writer = _Single(program, batched) if lanes == 1 else _Grouped(program, lanes, batched)
+    writer = (_Single if lanes == 1 else _Grouped)(program, lanes, batched, target)
     body, k = writer.write(), writer.k
     buffers, release = k.memory.prologue()
-    header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {attributes} {{"
+    header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {target.attributes()} {{"
     function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
     text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *function, ""])
     return Assembly(text, lanes, k.memory.bytes)
@@ -59,9 +60,9 @@ def assemble(program: Program, lanes: int, batched: Sequence[bool], attributes: 
 class _Writer:
     """What both forms share."""
 
-    def __init__(self, program: Program, lanes: int) -> None:
-        self.program = program
-        self.k = Emitter(Builder(lanes), RULES)
+    def __init__(self, program: Program, lanes: int, batched: Sequence[bool], target: Target) -> None:
+        self.program, self.batched = program, batched
+        self.k = Emitter(Builder(lanes, target.rare_convention), RULES)
         self.b = self.k.b
 
     def pointer(self, array: str, place: int) -> str:
@@ -88,10 +89,6 @@ class _Writer:
 
 class _Single(_Writer):
     """Lanes one after the other, in scalars."""
-
-    def __init__(self, program: Program, batched: Sequence[bool]) -> None:
-        super().__init__(program, 1)
-        self.batched = batched
 
     def write(self) -> list[str]:
         """The function's instructions."""
@@ -122,10 +119,6 @@ class _Single(_Writer):
 
 class _Grouped(_Writer):
     """Many lanes, in vectors, a group at a time."""
-
-    def __init__(self, program: Program, lanes: int, batched: Sequence[bool]) -> None:
-        super().__init__(program, lanes)
-        self.batched = batched
 
     def write(self) -> list[str]:
         """The function's instructions."""
@@ -334,6 +327,3 @@ class _Grouped(_Writer):
             self.store_strided(self.in_memory(stored.at(p)), base, value.size, flat)
 
         ix.each(self.b, value.shape, body)
-
-
-assert is_wide

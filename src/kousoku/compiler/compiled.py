@@ -51,7 +51,7 @@ def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: 
     with _lock:
         found = _alive.get(number)
         if found is None:
-            code = build(key, lambda: assemble(program, lanes, batched, target.attributes()).text, target)
+            code = build(key, lambda: assemble(program, lanes, batched, target).text, target)
             grain = lanes * max(1, GRAIN_NANOSECONDS // max(1, cost(program)))
             found = _alive[number] = Compiled(number, lanes, code, target, grain, has_axis)
         return found

@@ -90,7 +90,7 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     try:
         program = traced.program
         read = clock.lap()
-        assembly = assemble(program, group, (True,) * len(program.inputs), target.attributes())
+        assembly = assemble(program, group, (True,) * len(program.inputs), target)
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}

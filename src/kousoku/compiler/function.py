@@ -16,6 +16,7 @@ from ..core.errors import check_count
 from .assemble import assemble
 from .call import Traced, kernel_p, struct
 from .explain import Explanation, explain
+from .machine.target import host
 from .program import Unsupported
 from .switch import is_on
 
@@ -94,7 +95,7 @@ def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
     """What keeps a function of one lane from being compiled, or None."""
     try:
         program = _traced(function, "", *args).program
-        assemble(program, 1, [False] * len(program.inputs), "")
+        assemble(program, 1, [False] * len(program.inputs), host())
     except Unsupported as reason:
         return str(reason)
     return None

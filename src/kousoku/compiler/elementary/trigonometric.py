@@ -7,7 +7,6 @@ written alike up to the last selects, so that LLVM keeps one copy.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 
 from ..emit.builder import Builder
@@ -17,9 +16,6 @@ from .huge import reduced
 from .layout import fabs, integer, nearest, pick
 from .polynomial import polynomial
 
-# With a convention that spares all registers, what a kernel keeps in vectors survives a call that hardly ever happens.
-# LLVM 22 fails on it for AArch64.
-CONVENTION = "preserve_allcc" if platform.machine().lower() in ("x86_64", "amd64") else "ccc"
 BOUND = {"float": 2.0**17, "double": 2.0**29}
 
 Finish = Callable[[Builder, Operand, Operand, Operand], Operand]
@@ -105,7 +101,7 @@ def periodic(b: Builder, name: str, finish: Finish, x: Operand) -> Operand:
     def exact() -> list[Operand]:
         function, vector = define_exact(b, name, finish, fast), b.type_of(fast.type, fast.wide)
         given = f"{b.typed(x, fast.wide)}, {b.typed(fast)}"
-        return [b.define(fast.type, fast.wide, f"call {CONVENTION} {vector} @{function}({given})")]
+        return [b.define(fast.type, fast.wide, f"call {b.rare} {vector} @{function}({given})")]
 
     return b.if_(b.any(far), exact, lambda: [fast], [fast.wide])[0]
 
@@ -119,7 +115,7 @@ def define_exact(b: Builder, name: str, finish: Finish, like: Operand) -> str:
     function = f"kousoku.{name}.huge.{b.lanes if wide else 1}.{like.type}"
     if function in b.declarations:
         return function
-    inner = Builder(b.lanes)
+    inner = Builder(b.lanes, b.rare)
     vector = inner.type_of(like.type, wide)
     x, fast = Operand("%x", like.type, wide), Operand("%fast", like.type, wide)
 
@@ -138,7 +134,7 @@ def define_exact(b: Builder, name: str, finish: Finish, like: Operand) -> str:
     result = inner.for_(Operand(str(b.lanes), "i64"), [fast], lane)[0] if wide else one(x, fast)
     b.declarations |= inner.declarations
     body = "\n".join(["entry:", *inner.lines, f"  ret {vector} {result.text}"])
-    header = f"define internal {CONVENTION} {vector} @{function}({vector} %x, {vector} %fast) noinline cold nounwind"
+    header = f"define internal {b.rare} {vector} @{function}({vector} %x, {vector} %fast) noinline cold nounwind"
     b.declarations[function] = f"{header} {{\n{body}\n}}"
     return function
 

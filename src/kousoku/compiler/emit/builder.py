@@ -20,10 +20,11 @@ class Builder:
 
     Args:
         lanes: lanes in a wide operand; with 1, wide operands are plain scalars.
+        rare: calling convention of functions that hardly ever run.
     """
 
-    def __init__(self, lanes: int) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: int, rare: str = "ccc") -> None:
+        self.lanes, self.rare = lanes, rare
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.declarations: dict[str, str] = {}

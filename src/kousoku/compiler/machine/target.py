@@ -31,6 +31,14 @@ class Target:
         width = f'"prefer-vector-width"="{self.bits}" "min-legal-vector-width"="{self.bits}"'
         return f'nounwind "no-trapping-math"="true" {width if "86" in self.triple else ""}'.strip()
 
+    @property
+    def rare_convention(self) -> str:
+        """How to call what hardly ever runs: sparing all registers, so that a kernel's vectors survive it.
+
+        LLVM 22 fails on it for AArch64.
+        """
+        return "preserve_allcc" if self.triple.startswith("x86_64") else "ccc"
+
     def machine(self) -> llvm.TargetMachine:
         """LLVM's code generator for it."""
         target = llvm.Target.from_triple(self.triple)

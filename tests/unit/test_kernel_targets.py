@@ -1,0 +1,39 @@
+"""Code for processors that the tests do not run on: that LLVM makes it, and makes vectors of it."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import kousoku as ks
+from kousoku.compiler.assemble import assemble
+from kousoku.compiler.machine.code import assembly_code
+from kousoku.compiler.machine.target import Target, prepare
+from kousoku.compiler.reading import read
+from kousoku.training.rollout import advance, begin
+
+TARGETS = {
+    "NEON": (Target("aarch64-unknown-linux-gnu", "cortex-a76", "+neon", 4, 128), "v0.4s"),
+    "AVX2": (Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma", 8, 256), "%ymm0"),
+    "AVX-512": (Target("x86_64-unknown-linux-gnu", "skylake-avx512", "+avx512f,+avx512vl,+avx512dq", 16, 512), "%zmm0"),
+    "PTX": (Target("nvptx64-nvidia-cuda", "sm_80", "+ptx75", 1, 32), ".visible .func kousoku_kernel"),
+}
+
+
+def program(id: str):
+    """A step with auto-reset, and random numbers: arrays, branches, elementary functions."""
+    env = ks.make(id)
+    lane = begin(env, jax.random.key(0))
+    action = jnp.zeros(env.action_space.shape, env.action_space.dtype)
+    return read(
+        jax.make_jaxpr(lambda lane, action, key: advance(env, lane, action, key)[0])(lane, action, jax.random.key(0))
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("id", ["Acrobot-v1", "FrozenLake-v1"])
+def test_assembly(target, id):
+    prepare()
+    processor, sign = TARGETS[target]
+    step = program(id)
+    text = assemble(step, processor.lanes, (True,) * len(step.inputs), processor).text
+    assert sign in assembly_code(text, processor)
