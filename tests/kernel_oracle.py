@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -18,6 +19,9 @@ from kousoku.compiler import fallback
 
 LANES = (None, 1, 3, 16, 37)
 """One lane without an axis, and numbers of lanes below, at and above a group, most of them with an incomplete one."""
+
+QUICK = {"xla_backend_optimization_level": 0}
+"""For XLA, whose code runs once: not to spend its time on making it fast."""
 
 Draw = Callable[[np.random.Generator], Sequence[Any]]
 
@@ -41,33 +45,59 @@ def check(
         ulp: how far floats may be apart, in units of the last place of the larger.
         absolute: a distance that does not count.
     """
+    columns = columns_of(draw, lanes or 1, seed)
+    compare(function, columns, [range(len(columns)) if lanes is None else shared], ulp, absolute)
+
+
+def columns_of(draw: Draw, lanes: int, seed: int) -> list[Any]:
+    """The arguments of that many lanes, each with an axis of lanes."""
     rng = np.random.default_rng(seed)
-    if lanes is None:
-        compare(function, list(draw(rng)), ulp, absolute)
-        return
-    rows = [draw(rng) for _ in range(lanes)]
-    columns = [column[0] if i in shared else _stacked(column) for i, column in enumerate(zip(*rows, strict=True))]
-    if len(shared) == len(columns):
-        compare(function, columns, ulp, absolute)
-        return
-    axes = [None if i in shared else 0 for i in range(len(columns))]
-    compare(function, columns, ulp, absolute, axes)
+    return [_stacked(column) for column in zip(*(draw(rng) for _ in range(lanes)), strict=True)]
 
 
 def compare(
-    function: Callable[..., Any], args: Sequence[Any], ulp: float, absolute: float, axes: list[int | None] | None = None
+    function: Callable[..., Any],
+    columns: Sequence[Any],
+    ways: Sequence[Sequence[int]] = ((),),
+    ulp: float = 0,
+    absolute: float = 0.0,
 ) -> None:
-    """Assert that both give the same, under vmap over `axes` if they are given."""
+    """Assert that kernel and XLA give the same, in each of some ways to share arguments among lanes.
 
-    def over_lanes(f: Callable[..., Any]) -> Callable[..., Any]:
-        return jax.jit(f if axes is None else jax.vmap(f, in_axes=tuple(axes)))
+    XLA always runs over lanes of their own. Where it knows that they share something it may compute something else:
+    x / y becomes x * (1 / y).
 
-    wanted = over_lanes(function)(*args)
-    with no_fallback():
-        given = over_lanes(ks.kernel(lambda *xs: function(*xs)))(*args)
-    assert jax.tree.structure(given) == jax.tree.structure(wanted)
-    for g, w in zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True):
-        assert_same(g, w, ulp, absolute)
+    Args:
+        function: of one lane.
+        columns: the arguments, with an axis of lanes.
+        ways: in each, which arguments all lanes share: the first one's. If all are, there is no axis of lanes.
+        ulp: how far floats may be apart, in units of the last place of the larger.
+        absolute: a distance that does not count.
+    """
+    reference = jax.jit(jax.vmap(function), compiler_options=QUICK)
+    kernel = ks.kernel(lambda *xs: function(*xs))
+    for shared in ways:
+        alone = len(shared) == len(columns)
+        repeated = [_repeated(c) if i in shared else c for i, c in enumerate(columns)]
+        axes = tuple(None if i in shared else 0 for i in range(len(columns)))
+        with no_fallback():
+            run = jax.jit(kernel if alone else jax.vmap(kernel, in_axes=axes))
+            given = run(*(c[0] if i in shared else c for i, c in enumerate(columns)))
+        wanted = reference(*repeated)
+        assert jax.tree.structure(given) == jax.tree.structure(wanted)
+        for (path, g), w in zip(jax.tree.leaves_with_path(given), jax.tree.leaves(wanted), strict=True):
+            with noted(f"result{jax.tree_util.keystr(path)}, shared arguments {[*shared]}"):
+                assert_same(g, w[0] if alone else w, ulp, absolute)
+
+
+@contextmanager
+def noted(text: str) -> Iterator[None]:
+    """A context whose failures tell where they happened."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(text)
+        raise
 
 
 @contextmanager
@@ -107,6 +137,12 @@ def flushed(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
 
 
+def _repeated(column: Any) -> Any:
+    """The first lane's argument in all lanes."""
+    broadcast = jax.numpy.broadcast_to if isinstance(column, jax.Array) else np.broadcast_to
+    return broadcast(column[0], column.shape)
+
+
 def _stacked(column: Sequence[Any]) -> Any:
     if isinstance(column[0], jax.Array):
         return jax.numpy.stack(column)
@@ -127,11 +163,17 @@ def examples(few: int, many: int = 60) -> Any:
 
 
 def for_all(count: int, *strategies: Any) -> Callable[[Callable[..., None]], None]:
-    """Runs the decorated function on that many examples."""
+    """Runs the decorated function on that many examples: always the same, unless KOUSOKU_RANDOM_TESTS is set."""
 
     def run(function: Callable[..., None]) -> None:
         phases = [Phase.explicit, Phase.reuse, Phase.generate]
-        chosen = settings(max_examples=count, deadline=None, phases=phases, suppress_health_check=list(HealthCheck))
+        chosen = settings(
+            max_examples=count,
+            deadline=None,
+            phases=phases,
+            suppress_health_check=list(HealthCheck),
+            derandomize=not os.environ.get("KOUSOKU_RANDOM_TESTS"),
+        )
         chosen(given(*strategies)(function))()
 
     return run
