@@ -2,6 +2,7 @@
 #   make demo                 train 30 agents and write a report
 #   make test                 the tests (PYTHON=python3.13 for another Python)
 #   make test-full            the heavier checks too
+#   make test-peers           other libraries' environments in the kernel
 #   make bench                measure the speed on this machine
 #   make lint                 style, types and layers
 
@@ -11,7 +12,7 @@ VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-full bench lint format clean
+.PHONY: demo test test-full test-peers bench lint format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
@@ -22,8 +23,13 @@ test: $(VENV)/.installed-test
 test-full: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto
 
+test-peers: $(VENV)/.installed-peers
+	$(BIN)/python -c 'import gymnax'
+	$(BIN)/python -m pytest -n auto --dist loadgroup tests/peers
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/kousoku bench tabular --out benchmarks
+	$(BIN)/kousoku bench kernel --out benchmarks
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -46,6 +52,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	$(INSTALL) --editable ".[test]"
+	touch $@
+
+$(VENV)/.installed-peers: $(VENV)/.installed
+	$(INSTALL) --editable ".[test,peers]"
 	touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed

@@ -227,7 +227,8 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
         reached.append(settings)
         raise _Reached
 
-    for work in ("kousoku.api.train", "kousoku.api.load", "kousoku.bench.tabular.bench"):
+    benchmarks = ("kousoku.bench.tabular.bench", "kousoku.bench.kernel.bench")
+    for work in ("kousoku.api.train", "kousoku.api.load", *benchmarks):
         monkeypatch.setattr(work, stop)
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for words in commands(page):
@@ -236,7 +237,7 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
         elif words[1:] == ["view"]:
             assert main(["view"]) == 2
             assert "there is no run below runs/" in capsys.readouterr().err
-        elif words[1] in ("list", "doctor"):
+        elif words[1] in ("list", "doctor", "cache"):
             assert main(words[1:]) == 0
         else:
             with pytest.raises(_Reached):

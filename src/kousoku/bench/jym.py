@@ -40,7 +40,7 @@ def rollout(folder: str, steps: int, agents: int) -> Callable[[], Any]:
             warnings.simplefilter("ignore")
             jym = importlib.import_module("jym")
     except (ImportError, ValueError) as error:
-        raise JymError(str(error).splitlines()[0]) from error
+        raise JymError(f"does not import here: {str(error).splitlines()[0]}") from error
     finally:
         sys.path.remove(str(source))
     size = jnp.array([8, 12])

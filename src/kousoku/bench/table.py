@@ -1,15 +1,36 @@
-"""What a benchmark leaves behind: one table, printed and saved, with the machine and the versions beside it."""
+"""What a benchmark leaves behind: tables, printed and saved, with the machine and the versions beside them."""
 
 from __future__ import annotations
 
 import json
+import math
 import platform
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from ..core.errors import ConfigError
+
+REASON_LENGTH = 160
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of every row: its name in a row, its heading, its format."""
+
+    key: str
+    heading: str
+    form: str = ",.2f"
+
+
+AGENTS = Column("agents", "agents", ",d")
+LANES = Column("agents", "environments", ",d")
+SPEED = Column("steps_per_second", "steps/s", ",.0f")
+COMPILE = Column("compile_seconds", "compile, s")
+MEMORY = Column("memory_mib", "memory, MiB")
 
 
 @dataclass(frozen=True)
@@ -18,66 +39,140 @@ class Row:
 
     Attributes:
         name: what ran.
-        agents: how many at once.
-        steps_per_second: of all agents together, the median over repeats; None if it could not run.
-        compile_seconds: from Python to a finished program; None where nothing is compiled.
-        memory_mib: arguments, results and temporaries of the compiled program.
-        note: what one should know to read the row.
+        figures: by column; what was not measured is absent.
+        note: what one should know to read the row, or why there are no figures.
     """
 
     name: str
-    agents: int
-    steps_per_second: float | None
-    compile_seconds: float | None = None
-    memory_mib: float | None = None
+    figures: dict[str, float | int | None] = field(default_factory=dict)
     note: str = ""
 
 
-def median_seconds(run: Callable[[], object], repeats: int) -> float:
-    """The median wall time of `run`, which must wait for its own result; the first call is not counted."""
+@dataclass(frozen=True)
+class Section:
+    """One table.
+
+    Attributes:
+        title: its heading.
+        about: what was measured, and how.
+        columns: the figures, in order; the first of them that is no count is what the contenders are compared by.
+        rows: the contenders.
+        base: the name of the contender that the others are compared with; none without.
+    """
+
+    title: str
+    about: str
+    columns: tuple[Column, ...]
+    rows: list[Row]
+    base: str | None = None
+
+    @property
+    def measure(self) -> Column:
+        """What contenders are compared by."""
+        return next(column for column in self.columns if column.key != "agents")
+
+    def ratio(self, row: Row) -> float | None:
+        """How many times the base a row makes: the base with as many agents, if there is one."""
+        bases = [base for base in self.rows if base.name == self.base and base.figures.get(self.measure.key)]
+        same = [base for base in bases if base.figures.get("agents") == row.figures.get("agents")]
+        value = row.figures.get(self.measure.key)
+        if value is None or not bases:
+            return None
+        reference = (same or bases)[0].figures[self.measure.key]
+        return value / reference if reference else None
+
+
+def speed(name: str, agents: int, steps_per_second: float, note: str = "", **figures: float | None) -> Row:
+    """A row of a table of speeds: steps of all agents together in a second."""
+    return Row(name, {"agents": agents, "steps_per_second": steps_per_second, **figures}, note)
+
+
+def attempt(name: str, agents: int, measure: Callable[[], Row]) -> Row:
+    """The row that `measure` makes; if that fails, a row that says why: others' programs may be absent or broken."""
+    try:
+        return measure()
+    except ConfigError:
+        raise
+    except Exception as error:
+        return Row(name, {"agents": agents}, _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    reason = lines[0].replace("|", "/")
+    if isinstance(error, ImportError) or type(error).__module__.startswith("kousoku"):
+        return reason[:REASON_LENGTH]
+    return f"{type(error).__name__}: {reason}"[:REASON_LENGTH]
+
+
+def median_seconds(run: Callable[[], object], repeats: int, least: float = 0.0) -> float:
+    """The median wall time of `run`, which must wait for its own result; the first call is not counted.
+
+    What takes less than `least` seconds is called several times in a row, so that the clock has something to measure.
+    """
     run()
+    calls = 1
+    if least > 0:
+        began = time.perf_counter()
+        run()
+        calls = max(1, math.ceil(least / max(time.perf_counter() - began, 1e-9)))
     spent = []
     for _ in range(repeats):
         began = time.perf_counter()
-        run()
-        spent.append(time.perf_counter() - began)
+        for _ in range(calls):
+            run()
+        spent.append((time.perf_counter() - began) / calls)
     return statistics.median(spent)
 
 
-def markdown(title: str, rows: list[Row], base: Row, machine: str) -> str:
-    """The table as Markdown; the ratio is to the base row."""
-    lines = [
-        f"# {title}",
-        "",
-        machine,
-        "",
-        f"| contender | agents | steps/s | times {base.name} | compile, s | memory, MiB | note |",
-        "|---|---:|---:|---:|---:|---:|---|",
-    ]
-    for row in rows:
-        speed = "did not run" if row.steps_per_second is None else f"{row.steps_per_second:,.0f}"
-        ratio = ""
-        if row.steps_per_second is not None and base.steps_per_second:
-            ratio = f"{row.steps_per_second / base.steps_per_second:,.3g}"
-        cells = [
-            row.name,
-            str(row.agents),
-            speed,
-            ratio,
-            _number(row.compile_seconds),
-            _number(row.memory_mib),
-            row.note,
-        ]
+def markdown(title: str, about: str, sections: list[Section]) -> str:
+    """A page; one section alone needs no heading of its own."""
+    parts = [f"# {title}\n", f"{about}\n"]
+    for section in sections:
+        if len(sections) > 1:
+            parts.append(f"## {section.title}\n")
+        parts += [f"{section.about}\n", _table(section)]
+    return "\n".join(parts)
+
+
+def _table(section: Section) -> str:
+    headings = ["contender", *(column.heading for column in section.columns), "note"]
+    place = 2 + section.columns.index(section.measure)
+    if section.base is not None:
+        headings.insert(place, f"times {section.base}")
+    lines = ["| " + " | ".join(headings) + " |", "|---|" + "---:|" * (len(headings) - 2) + "---|"]
+    for row in section.rows:
+        cells = [row.name, *(_cell(row, column) for column in section.columns), row.note]
+        if row.figures.get(section.measure.key) is None:
+            cells[place - 1] = "did not run"
+        if section.base is not None:
+            ratio = section.ratio(row)
+            cells.insert(place, "" if ratio is None else f"{ratio:,.3g}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def save(folder: Path, name: str, text: str, rows: list[Row], facts: dict[str, Any]) -> Path:
+def _cell(row: Row, column: Column) -> str:
+    value = row.figures.get(column.key)
+    return "" if value is None else format(value, column.form)
+
+
+def save(folder: Path, name: str, text: str, sections: list[Section], facts: dict[str, Any]) -> Path:
     """Write name.md and name.json; returns the first."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps({**facts, "rows": [asdict(row) for row in rows]}, indent=2) + "\n")
+    tables = [
+        {
+            "title": section.title,
+            "base": section.base,
+            "rows": [
+                {"name": row.name, **row.figures, "ratio": section.ratio(row), "note": row.note} for row in section.rows
+            ],
+        }
+        for section in sections
+    ]
+    (folder / f"{name}.json").write_text(json.dumps({**facts, "sections": tables}, indent=2) + "\n", encoding="utf-8")
     path = folder / f"{name}.md"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -97,7 +192,3 @@ def _processor() -> str:
     flags = next((line.split() for line in lines if line.startswith("flags")), [])
     widest = next((name for name in ("avx512f", "avx2", "avx") if name in flags), "")
     return f"{model} {widest.upper()}".strip()
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"

@@ -16,33 +16,37 @@ from ..training.lanes import make_lanes
 from ..training.loops import CompiledLoop, PythonLoop
 from ..training.tally import Record
 from . import jym, plain
-from .table import Row, machine, markdown, median_seconds, save
+from .table import AGENTS, COMPILE, MEMORY, SPEED, Row, Section, attempt, machine, markdown, median_seconds, save, speed
+from .uncached import uncached
 
 TITLE = "Tabular Q-learning on the article's 8 x 12 grid"
 LONGEST_BLOCK = 1 << 20
+ENOUGH_STEPS = 8_000_000
+BASE = "Python and NumPy loop"
 ABOUT = (
     "epsilon-greedy (0.1) with random tie-break, threefry random bits, returns recorded; medians after a warm-up; "
     "compile time apart, without a cache."
 )
 
 
-def bench(out: Path, repeats: int, jym_folder: str | None, say: Callable[[str], None] = print) -> list[Row]:
+def bench(out: Path, repeats: int, jym_folder: str | None, say: Callable[[str], None] = print) -> Section:
     """Measure every contender, print the table and save it as tabular.md and tabular.json."""
-    base = plain_row(repeats)
-    rows = [base, readable_row()]
-    rows += [compiled_row(agents, repeats) for agents in (1, 30, 4096)]
-    rows += jym_rows(jym_folder)
-    about = machine(facts.device(), facts.versions())
-    text = markdown(TITLE, rows, base, f"{about}\n\n{ABOUT}")
+    with uncached():
+        rows = [plain_row(repeats), readable_row()]
+        rows += [compiled_row('loop="compiled"', agents, repeats) for agents in (1, 30, 4096)]
+        rows += jym_rows(jym_folder)
+    section = Section(TITLE, ABOUT, (AGENTS, SPEED, COMPILE, MEMORY), rows, BASE)
+    text = markdown(TITLE, machine(facts.device(), facts.versions()), [section])
     say(text)
-    say(f"saved: {save(out, 'tabular', text, rows, {'device': facts.device(), 'versions': facts.versions()})}")
-    return rows
+    found = {"device": facts.device(), "versions": facts.versions()}
+    say(f"saved: {save(out, 'tabular', text, [section], found)}")
+    return section
 
 
 def plain_row(repeats: int, steps: int = 20_000) -> Row:
     """The loop in Python and NumPy."""
     seconds = median_seconds(lambda: plain.q_learning(8, 12, steps, 0), repeats)
-    return Row("Python and NumPy loop", 1, steps / seconds, note="by hand, no library")
+    return speed(BASE, 1, steps / seconds, "by hand, no library")
 
 
 def readable_row(steps: int = 300) -> Row:
@@ -53,47 +57,43 @@ def readable_row(steps: int = 300) -> Row:
     began = time.perf_counter()
     while at < steps:
         learner, at = loop.run(learner, at, steps)
-    return Row(
-        'loop="python"', 1, (steps - 10) / (time.perf_counter() - began), note="for debugging: every value checked"
-    )
+    rate = (steps - 10) / (time.perf_counter() - began)
+    return speed('loop="python"', 1, rate, "for debugging: every value checked")
 
 
-def compiled_row(agents: int, repeats: int) -> Row:
-    """The compiled loop for a number of agents, spread over all devices."""
+def compiled_row(
+    name: str, agents: int, repeats: int, enough: int = ENOUGH_STEPS, longest: int = LONGEST_BLOCK, note: str = ""
+) -> Row:
+    """The compiled loop for a number of agents, spread over all devices: at least `enough` steps in a measurement."""
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
     lanes = make_lanes(agent, TrainConfig(seeds=agents))
-    loop = CompiledLoop(lanes, env, Record(), None, LONGEST_BLOCK)
+    loop = CompiledLoop(lanes, env, Record(), None, longest)
     learner = loop.start()
     began = time.perf_counter()
     compiled = loop.lower(learner).compile()
     compile_seconds = time.perf_counter() - began
-    blocks = max(1, 8_000_000 // (agents * loop.program.block))
+    blocks = max(1, enough // (agents * loop.program.block))
     state = [learner, 0]
 
     def run() -> None:
         for _ in range(blocks):
-            state[:] = loop.run(state[0], state[1], 2**30)
+            state[:] = loop.run(state[0], state[1] % 2**29, 2**30)
         jax.block_until_ready(state[0])
 
     steps = blocks * loop.program.block
     seconds = median_seconds(run, repeats)
     used = compiled.memory_analysis()
     memory = (used.argument_size_in_bytes + used.output_size_in_bytes + used.temp_size_in_bytes) / 2**20
-    return Row('loop="compiled"', agents, steps * agents / seconds, compile_seconds, memory)
+    return speed(name, agents, steps * agents / seconds, note, compile_seconds=compile_seconds, memory_mib=memory)
 
 
 def jym_rows(folder: str | None, steps: int = 100_000) -> list[Row]:
     """jym as its notebooks call it, compiling at each call, for one agent and for thirty."""
     if folder is None:
-        return [Row("jym", 1, None, note="name a folder that holds it with --jym")]
-    rows = []
-    for agents in (1, 30):
-        try:
-            run = jym.rollout(folder, steps, agents)
-        except jym.JymError as error:
-            return [Row("jym", 1, None, note=f"does not import here: {error}")]
-        seconds = median_seconds(run, 3)
-        rows.append(
-            Row("jym", agents, steps * agents / seconds, note="as its notebooks call it: compiles at each call")
-        )
-    return rows
+        return [Row("jym", {"agents": 1}, "name a folder that holds it with --jym")]
+
+    def measure(agents: int) -> Row:
+        seconds = median_seconds(jym.rollout(folder, steps, agents), 3)
+        return speed("jym", agents, steps * agents / seconds, "as its notebooks call it: compiles at each call")
+
+    return [attempt("jym", agents, lambda agents=agents: measure(agents)) for agents in (1, 30)]

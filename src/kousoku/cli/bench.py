@@ -8,12 +8,12 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice, check_count
 from .options import Option, number, parse
 
-BENCHMARKS = ("tabular",)
+BENCHMARKS = ("tabular", "kernel")
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
-    Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside"),
+    Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
 )
 
 
@@ -24,10 +24,16 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("benchmark", ..., f"name one of {', '.join(BENCHMARKS)}")
     check_choice("benchmark", given["name"], BENCHMARKS)
     repeats = check_count("--repeats", number("--repeats", str(given.get("repeats", 5))))
-    from ..bench import tabular
+    out, jym = Path(str(given.get("out", "benchmarks"))), given.get("jym")
+    if given["name"] == "kernel" and jym is not None:
+        raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
+    from ..bench import kernel, tabular
+    from ..bench.effort import Effort
     from ..training.devices import use_all_cores
 
     use_all_cores()
-    jym = given.get("jym")
-    tabular.bench(Path(str(given.get("out", "benchmarks"))), repeats, None if jym is None else str(jym))
+    if given["name"] == "kernel":
+        kernel.bench(out, Effort(repeats=repeats))
+    else:
+        tabular.bench(out, repeats, None if jym is None else str(jym))
     return 0

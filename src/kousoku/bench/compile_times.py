@@ -1,0 +1,143 @@
+"""How long compiling takes: each stage of ours, and XLA's for the same function."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..compiler.assemble import assemble
+from ..compiler.function import kernel
+from ..compiler.machine.code import object_code
+from ..compiler.machine.target import host
+from ..compiler.reading import read
+from ..envs import make
+from .effort import Effort
+from .fresh import measured
+from .table import Column, Row, Section, attempt
+
+ABOUT = (
+    "From Python to a program that can be called, in a process that has compiled something else before; every "
+    "repeat compiles other constants, so that no cache helps. The stages of the kernel are measured one by one, the "
+    "total as `jax.jit(jax.vmap(...)).lower(...).compile()`. Straight-line functions are compiled once."
+)
+STAGES = ("trace", "read", "emit", "llvm")
+COLUMNS = (
+    Column("seconds", "total, s", ",.3f"),
+    Column("trace", "trace, s", ",.3f"),
+    Column("read", "read, s", ",.3f"),
+    Column("emit", "emit, s", ",.3f"),
+    Column("llvm", "LLVM, s", ",.3f"),
+    Column("operations", "operations", ",d"),
+)
+WIDTH = 16
+CARTPOLE, STRAIGHT, FORWARD = "CartPole step", "straight line", "straight line, forward mode"
+
+Function = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def section(effort: Effort) -> Section:
+    """Each function, with the kernel and with XLA."""
+    rows = []
+    for name in (CARTPOLE, STRAIGHT, FORWARD):
+        for compiler, measure in (("kernel", "kernel_seconds"), ("XLA", "xla_seconds")):
+            repeats = effort.repeats if name == CARTPOLE else 1
+            arguments = measure, name, effort.operations, repeats
+            title = f"{name}, {compiler}"
+            rows.append(attempt(title, 0, lambda a=arguments, t=title: _row(t, a, effort.compile_limit)))
+    rows = [Row(row.name, {k: v for k, v in row.figures.items() if k != "agents"}, row.note) for row in rows]
+    return Section("Compile times", ABOUT, COLUMNS, rows)
+
+
+def _row(title: str, arguments: tuple[Any, ...], limit: float) -> Row:
+    return Row(title, measured(__name__, *arguments, limit=limit))
+
+
+def kernel_seconds(name: str, operations: int, repeats: int) -> dict[str, float]:
+    """Medians of the stages' seconds and of the whole, and the number of operations that are compiled."""
+    _whole(variant(CARTPOLE, operations, -1), True)
+    stages = [_stages(variant(name, operations, 2 * i)) for i in range(repeats)]
+    whole = [_whole(variant(name, operations, 2 * i + 1), True) for i in range(repeats)]
+    found = {key: statistics.median(stage[key] for stage in stages) for key in STAGES}
+    return {"seconds": statistics.median(whole), **found, "operations": stages[0]["operations"]}
+
+
+def xla_seconds(name: str, operations: int, repeats: int) -> dict[str, float]:
+    """The median of the whole."""
+    _whole(variant(CARTPOLE, operations, -1), False)
+    return {"seconds": statistics.median(_whole(variant(name, operations, i), False) for i in range(repeats))}
+
+
+def _stages(given: Function) -> dict[str, Any]:
+    """The kernel's stages, one after the other."""
+    function, args = given
+    target = host()
+    times = [time.perf_counter()]
+    jaxpr = jax.make_jaxpr(function)(*args)
+    times.append(time.perf_counter())
+    program = read(jaxpr)
+    times.append(time.perf_counter())
+    assembly = assemble(program, target.lanes, [True] * len(program.inputs), target)
+    times.append(time.perf_counter())
+    object_code(assembly.text, target)
+    times.append(time.perf_counter())
+    return {**dict(zip(STAGES, np.diff(times).tolist(), strict=True)), "operations": len(program.ops)}
+
+
+def _whole(given: Function, on: bool) -> float:
+    """Seconds until the function over lanes can be called."""
+    function, args = given
+    lanes = [jax.ShapeDtypeStruct((1024, *jnp.shape(x)), jax.typeof(x).dtype) for x in args]
+    began = time.perf_counter()
+    jax.jit(jax.vmap(kernel(function, on=on))).lower(*lanes).compile()
+    return time.perf_counter() - began
+
+
+def variant(name: str, operations: int, number: int) -> Function:
+    """A function with a constant of its own, and arguments of one lane."""
+    if name == CARTPOLE:
+        env = make("CartPole-v1", gravity=9.8 + 1e-3 * number)
+        state, _ = env.reset(jax.random.key(0))
+        return lambda *given: _flat_step(env, *given), (*jax.tree.leaves(state), jnp.int32(1))
+    function = straight_line(operations, 1.0 + 1e-3 * number)
+    x = jnp.linspace(0.1, 0.9, WIDTH)
+    if name == STRAIGHT:
+        return function, (x,)
+    return lambda x, tangent: jax.jvp(function, (x,), (tangent,)), (x, jnp.ones(WIDTH, jnp.float32))
+
+
+def _flat_step(env: Any, *given: Any) -> Any:
+    *numbers, action = given
+    structure = jax.tree.structure(jax.eval_shape(env.reset, jax.random.key(0))[0])
+    return env.step(jax.random.key(0), jax.tree.unflatten(structure, numbers), action)
+
+
+def straight_line(operations: int, scale: float) -> Callable[[Any], Any]:
+    """A function of 16 numbers made of so many scalar operations without a loop, each of which the result needs."""
+    rng = np.random.default_rng(0)
+    others, kinds = rng.integers(WIDTH, size=operations), rng.integers(8, size=operations)
+
+    def function(x: Any) -> Any:
+        values = [scale * x[i] for i in range(WIDTH)]
+        for n in range(operations - WIDTH):
+            a, b = values[n % WIDTH], values[others[n]]
+            values[n % WIDTH] = _operation(int(kinds[n]), a, b)
+        return jnp.stack(values)
+
+    return function
+
+
+def _operation(kind: int, a: Any, b: Any) -> Any:
+    """One of what dynamics are made of; bounded, so that numbers stay numbers."""
+    if kind < 3:
+        return a + b
+    if kind < 5:
+        return a * b
+    if kind < 7:
+        return a - b
+    return jnp.minimum(a, b)

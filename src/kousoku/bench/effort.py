@@ -1,0 +1,32 @@
+"""How much a benchmark measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The sizes of `kousoku bench kernel`; its tests use small ones.
+
+    Attributes:
+        repeats: of each measurement; the median counts.
+        least_seconds: of one measurement: what is faster is called several times in a row.
+        agents: numbers of Q-learning agents.
+        learn_steps: steps of all agents together in one measurement of Q-learning, at least.
+        environments: numbers of environments side by side; the first is used where one number is enough.
+        steps: of each environment in one call.
+        calls: of a kernel inside a loop.
+        operations: of the function whose compile time is measured.
+        compile_limit: seconds after which a compiler is stopped.
+    """
+
+    repeats: int = 5
+    least_seconds: float = 0.3
+    agents: tuple[int, ...] = (1, 30, 4096)
+    learn_steps: int = 8_000_000
+    environments: tuple[int, ...] = (4096, 65536)
+    steps: int = 256
+    calls: int = 10_000
+    operations: int = 10_000
+    compile_limit: float = 40.0

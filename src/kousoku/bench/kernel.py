@@ -1,0 +1,32 @@
+"""`kousoku bench kernel`: the kernel beside XLA, beside programs by hand, and beside other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..training import facts
+from . import classic, compile_times, cores, learners, overhead, peers
+from .effort import Effort
+from .table import Section, machine, markdown, save
+from .uncached import uncached
+
+TITLE = "The kernel"
+ABOUT = (
+    "Medians after a warm-up, every result waited for, compile time apart and without a cache; all in one run. Ours "
+    "computes in float32."
+)
+
+
+def bench(out: Path, effort: Effort, say: Callable[[str], None] = print) -> list[Section]:
+    """Measure every section, print the tables and save them as kernel.md and kernel.json."""
+    parts: list[Callable[[Effort], Section]] = [learners.section]
+    parts += [lambda effort, id=id: classic.section(id, effort) for id in classic.IDS]
+    parts += [overhead.section, cores.section, compile_times.section]
+    with uncached():
+        sections = [part(effort) for part in parts]
+    device, versions = facts.device(), {**facts.versions(), **peers.versions()}
+    text = markdown(TITLE, f"{machine(device, versions)}\n\n{ABOUT}", sections)
+    say(text)
+    say(f"saved: {save(out, 'kernel', text, sections, {'device': device, 'versions': versions})}")
+    return sections

@@ -1,0 +1,110 @@
+"""Other libraries' environments, as their documentation says to run many of them fast; each may be absent."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import metadata
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .by_hand.q_learning_c import NoCompiler, compiler_version
+
+DRAWN = 16
+NAMES = ("numba", "gymnax", "envpool", "gymnasium")
+
+
+def versions() -> dict[str, str]:
+    """Of those that are here, and of the C compiler."""
+    found = {}
+    for name in NAMES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    with suppress(NoCompiler):
+        found["cc"] = compiler_version()
+    return found
+
+
+@contextmanager
+def foreign() -> Iterator[None]:
+    """Around other libraries' code: its warnings are its own affair, and it may rely on JAX's promotions."""
+    with warnings.catch_warnings(), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def gymnax_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
+    """(keys [N], carry [N, ...] or None) -> carry: a scan of random actions, vmapped; gymnax restarts episodes."""
+    with foreign():
+        gymnax = importlib.import_module("gymnax")
+        env, params = gymnax.make(id)
+
+    def step(carry: Any, _: None) -> tuple[Any, None]:
+        key, _, state, reward, episodes = carry
+        key, action_key, step_key = jax.random.split(key, 3)
+        action = env.action_space(params).sample(action_key)
+        obs, state, given, done, _ = env.step(step_key, state, action, params)
+        return (key, obs, state, reward + given, episodes + done.astype(jnp.int32)), None
+
+    def start(key: Any) -> Any:
+        key, reset_key = jax.random.split(key)
+        return key, *env.reset(reset_key, params), jnp.float32(0.0), jnp.int32(0)
+
+    def run(keys: Any, carry: Any) -> Any:
+        if carry is None:
+            return jax.vmap(start)(keys)
+        return jax.vmap(lambda one: jax.lax.scan(step, one, length=steps)[0])(carry)
+
+    return run
+
+
+def envpool_steps(id: str, count: int) -> Callable[[int], None]:
+    """A function that steps `count` environments a number of times, on all cores."""
+    with foreign():
+        envpool = importlib.import_module("envpool")
+        env = envpool.make_gymnasium(id, num_envs=count, num_threads=os.cpu_count() or 1, seed=0)
+        env.reset()
+    return _stepped(env, env.action_space, count)
+
+
+def gymnasium_steps(id: str, count: int) -> tuple[Callable[[int], None], str]:
+    """The same with Gymnasium's vector environment, and its kind: the environment's own one where there is one."""
+    with foreign():
+        gymnasium = importlib.import_module("gymnasium")
+        own = gymnasium.spec(id).vector_entry_point is not None
+        env = gymnasium.make_vec(id, count, vectorization_mode="vector_entry_point" if own else "sync")
+        env.reset(seed=0)
+        space = env.unwrapped.single_action_space
+    return _stepped(env, space, count), "NumPy" if own else "sync"
+
+
+def has_own_vector(id: str) -> bool:
+    """Whether Gymnasium has a vector environment of its own for this id.
+
+    Raises:
+        ImportError: if Gymnasium is not there.
+    """
+    return importlib.import_module("gymnasium").spec(id).vector_entry_point is not None
+
+
+def _stepped(env: Any, space: Any, count: int) -> Callable[[int], None]:
+    """Random actions are drawn before: they cost these libraries nothing."""
+    rng = np.random.default_rng(0)
+    if hasattr(space, "n"):
+        drawn = rng.integers(space.n, size=(DRAWN, count))
+    else:
+        shape = (DRAWN, count, *space.shape)
+        drawn = rng.uniform(space.low, space.high, shape).astype(np.float32)
+
+    def run(steps: int) -> None:
+        with foreign():
+            for i in range(steps):
+                env.step(drawn[i % DRAWN])
+
+    return run

@@ -1,0 +1,103 @@
+"""Environments under random actions, whose loop lies inside one function of one lane: what a kernel is made for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
+
+from ..core.env import Env
+from ..core.spaces import Box, Discrete
+from ..ops.exploration import uniform_index, unit_interval
+from ..training.rollout import Lane, advance, begin, select
+
+BLOCK = 8
+
+
+class Walk(eqx.Module):
+    """A lane, and what its random steps have brought.
+
+    Attributes:
+        lane: the environment.
+        reward: of all steps.
+        episodes: that ended.
+    """
+
+    lane: Lane
+    reward: Float[Array, ""]
+    episodes: Int[Array, ""]
+
+
+def start(env: Env, key: PRNGKeyArray) -> Walk:
+    """Before the first step."""
+    return Walk(begin(env, key), jnp.float32(0.0), jnp.int32(0))
+
+
+def wander(env: Env, steps: int, ahead: bool, key: PRNGKeyArray, call: Int[Array, ""], walk: Walk) -> Walk:
+    """Random actions for a number of steps; every episode that ends is followed by one from a fresh random start.
+
+    Every random bit comes from threefry, and is used once. A block of eight steps draws its actions together: one
+    word serves them all where actions are discrete. With `ahead` it also draws, once, the start that follows should an
+    episode end: enough, because no episode of the classic environments is shorter than eight steps, so that no two end
+    in one block. Without, `advance` draws a start where one is needed, as everywhere else in this library.
+
+    Args:
+        env: with a Discrete or Box action space.
+        steps: a multiple of eight.
+        ahead: whether starts are drawn ahead.
+        key: of this lane.
+        call: how many times this lane was here before.
+        walk: before the steps.
+    """
+    action_key, start_key = jax.random.split(jax.random.fold_in(key, call))
+    count = steps // BLOCK
+    words = jax.random.bits(action_key, (count, 1 if isinstance(env.action_space, Discrete) else BLOCK), jnp.uint32)
+
+    def block(walk: Walk, drawn: tuple[Array, PRNGKeyArray]) -> tuple[Walk, None]:
+        fresh = begin(env, drawn[1])
+
+        def step(walk: Walk, given: tuple[PyTree, Array]) -> tuple[Walk, None]:
+            action, number = given
+            if ahead:
+                return _step(env, walk, action, fresh, drawn[1]), None
+            lane, taken, end = advance(env, walk.lane, action, jax.random.fold_in(drawn[1], number))
+            return _counted(walk, lane, taken.reward, end.ended), None
+
+        chosen = actions(env.action_space, drawn[0])
+        return jax.lax.scan(step, walk, (chosen, jnp.arange(BLOCK, dtype=jnp.int32)))
+
+    return jax.lax.scan(block, walk, (words, jax.random.split(start_key, count)))[0]
+
+
+def _step(env: Env, walk: Walk, action: PyTree, fresh: Lane, key: PRNGKeyArray) -> Walk:
+    """One step; `fresh` is where the next episode starts."""
+    lane = walk.lane
+    env_state, timestep = env.step(key, lane.env_state, action)
+    length = lane.episode_step + 1
+    ended = timestep.terminated | timestep.truncated
+    if env.time_limit is not None:
+        ended |= length >= env.time_limit
+    going = Lane(env_state, timestep.obs, length, lane.episode_return + timestep.reward)
+    return _counted(walk, select(ended, fresh, going), timestep.reward, ended)
+
+
+def _counted(walk: Walk, lane: Lane, reward: Array, ended: Array) -> Walk:
+    return Walk(lane, walk.reward + reward, walk.episodes + ended.astype(jnp.int32))
+
+
+def actions(space: Any, words: UInt32[Array, " n"]) -> Array:
+    """A block's random actions.
+
+    Discrete(n), from one word w: the leading digits of w / 2**32 to the base n, of which each has a bias below
+    n**8 / 2**32. Box: one word each, uniform between its bounds.
+    """
+    if isinstance(space, Discrete):
+        powers = jnp.array([space.n**i % 2**32 for i in range(BLOCK)], jnp.uint32)
+        return jax.vmap(lambda word: uniform_index(word, space.n))(words * powers)
+    if not isinstance(space, Box):
+        raise NotImplementedError(f"random actions of {space}")
+    low, high = (jnp.broadcast_to(jnp.asarray(end, jnp.float32), (1, *space.shape)) for end in (space.low, space.high))
+    return low + (high - low) * jnp.reshape(unit_interval(words), (BLOCK, *([1] * len(space.shape))))
