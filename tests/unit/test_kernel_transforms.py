@@ -155,6 +155,33 @@ def test_sharded_jit(mesh):
     same(step, x, jax.device_put(F(0.5), NamedSharding(mesh, P())), wrap=lambda f: jax.jit(jax.vmap(f, (0, None))))
 
 
+@pytest.mark.parametrize("spec", [P("d"), P(None, "d"), P()])
+def test_sharded_jit_divides_lanes_among_devices(mesh, spec):
+    """Nothing is gathered, whichever axis of lanes is divided; keys and what all lanes share go along."""
+
+    def function(x, table, key):
+        first, second = jax.random.split(key)
+        return x + table[jnp.int32(1)] + jax.random.uniform(first), second
+
+    x = jax.device_put(numbers(4, 6), NamedSharding(mesh, spec))
+    keys = jax.device_put(jax.random.split(jax.random.key(0), (4, 6)), NamedSharding(mesh, spec))
+    table = numbers(3)
+
+    def over_lanes(f):
+        return jax.jit(jax.vmap(jax.vmap(f, (0, None, 0)), (0, None, 0)))
+
+    run = over_lanes(ks.kernel(function))
+    program = run.lower(x, table, keys).compile().as_text()
+    assert "kousoku_kernel" in program
+    if spec == P("d"):
+        assert "all-gather" not in program
+        assert "f32[12]" in program, "half of the lanes"
+    got, wanted = run(x, table, keys), over_lanes(function)(x, table, keys)
+    for g, w in zip(got, wanted, strict=True):
+        assert_same(g, w)
+        assert spec != P("d") or g.sharding.is_equivalent_to(w.sharding, w.ndim)
+
+
 def test_another_device():
     x = jax.device_put(numbers(10), jax.devices()[1])
     given = same(step, x, x, wrap=lambda f: jax.jit(jax.vmap(f)))

@@ -20,6 +20,7 @@ from jax.interpreters import ad, batching, mlir
 
 from .compiled import Compiled, compiled
 from .fallback import warn_once
+from .partition import needs_devices, over_devices, spans_devices
 from .program import Program, Unsupported
 from .reading import read
 from .reading.keys import is_key
@@ -30,6 +31,7 @@ Flags = tuple[tuple[bool, ...], ...]
 
 kernel_p = Primitive("kousoku_kernel")
 kernel_p.multiple_results = True
+needs_devices(kernel_p)
 
 
 class Traced:
@@ -224,7 +226,10 @@ def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], bat
         warn_once(kernel.name, str(reason))
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     ctx.module_context.add_keepalive(code)
-    call = partial(_call, kernel, lanes, batched, code)
+    if lanes and spans_devices(ctx):
+        call = partial(_divided_call, kernel, lanes, batched)
+    else:
+        call = partial(_call, kernel, lanes, batched, code)
     return mlir.lower_fun(call, multiple_results=True)(ctx, *args)
 
 
@@ -242,8 +247,33 @@ def _call(kernel: Traced, lanes: tuple[int, ...], batched: Flags, code: Compiled
         shape, dtype = _physical(aval)
         outs.append(jax.ShapeDtypeStruct((count, *shape) if lanes else shape, dtype))
     results = jax.ffi.ffi_call(TARGET_NAME, outs)(*flat, kernel=np.int64(code.number))
-    shaped = [jnp.reshape(r, (*lanes, *_physical(a)[0])) for r, a in zip(results, kernel.jaxpr.out_avals, strict=True)]
-    return [_as_key(r, a) for r, a in zip(shaped, kernel.jaxpr.out_avals, strict=True)]
+    return _as_results(kernel, lanes, results)
+
+
+def _divided_call(kernel: Traced, lanes: tuple[int, ...], batched: Flags, *args: Any) -> list[Any]:
+    """Calls on several devices, each with its own part of the lanes.
+
+    XLA's partitioner lowers a part in a module of its own, which nobody keeps: the function keeps its code.
+    """
+    along = _flat(batched)
+    kept: list[Compiled] = []
+
+    def part(*flat: Any) -> list[Any]:
+        count = next(a.shape[0] for a, yes in zip(flat, along, strict=True) if yes)
+        kept.append(compiled(kernel.program, count, along, True))
+        given = [_as_key(a, aval) for a, aval in zip(flat, kernel.jaxpr.in_avals, strict=True)]
+        results = kernel_p.bind(*given, kernel=kernel, lanes=(count,), batched=tuple((yes,) for yes in along))
+        return [_as_words(r) for r in results]
+
+    flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]
+    return _as_results(kernel, lanes, over_devices(part, along, [struct(jax.typeof(a)) for a in flat])(*flat))
+
+
+def _as_results(kernel: Traced, lanes: tuple[int, ...], flat: Sequence[Any]) -> list[Any]:
+    """Words with one axis of lanes, as what the function returns over all of them."""
+    avals = kernel.jaxpr.out_avals
+    shaped = [jnp.reshape(r, (*lanes, *_physical(a)[0])) for r, a in zip(flat, avals, strict=True)]
+    return [_as_key(r, a) for r, a in zip(shaped, avals, strict=True)]
 
 
 def _physical(aval: Any) -> tuple[tuple[int, ...], Any]:
@@ -256,10 +286,13 @@ def _as_key(words: Any, aval: Any) -> Any:
     return jax.random.wrap_key_data(words, impl=aval.dtype) if is_key(aval) else words
 
 
+def _as_words(array: Any) -> Any:
+    return jax.random.key_data(array) if is_key(array) else array
+
+
 def _one_axis(array: Any, flags: tuple[bool, ...], lanes: tuple[int, ...]) -> Any:
     """The axes of lanes as one; an array that varies along some of them only is repeated along the others."""
-    if is_key(array):
-        array = jax.random.key_data(array)
+    array = _as_words(array)
     if not any(flags):
         return array
     rest = array.shape[sum(flags) :]
