@@ -19,9 +19,9 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from .compiled import Compiled, compiled
-from .fallback import warn_once
+from .fallback import reason_of, warn_once
 from .partition import needs_devices, over_devices, spans_devices
-from .program import Program, Unsupported
+from .program import Program
 from .reading import read
 from .reading.keys import is_key
 from .runtime.table import TARGET_NAME, runtime
@@ -222,8 +222,8 @@ def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], bat
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
         code = compiled(kernel.program, math.prod(lanes), _flat(batched), bool(lanes))
-    except Unsupported as reason:
-        warn_once(kernel.name, str(reason))
+    except Exception as error:
+        warn_once(kernel.name, reason_of(error))
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     ctx.module_context.add_keepalive(code)
     if lanes and spans_devices(ctx):

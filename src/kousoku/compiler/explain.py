@@ -12,9 +12,10 @@ from typing import Any
 from .assemble import assemble
 from .compiled import group_size
 from .emit.emitter import UNROLL
+from .fallback import reason_of
 from .machine.code import assembly_code, object_code, optimised_code
 from .machine.target import Target, host
-from .program import Program, Unsupported
+from .program import Program
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Explanation:
         name: of the function.
         lanes: lanes in a group, whose numbers lie side by side in vectors.
         target: the processor.
-        fallback: what there is no rule for, so that the function is plain JAX; None if it is compiled.
+        fallback: why the function is plain JAX instead; None if it is compiled.
         operations: how many of each kind are left after simplifying, those inside loops and branches too.
         in_registers: arrays of so few elements that each is a number of its own.
         in_memory: larger arrays.
@@ -68,7 +69,7 @@ class Explanation:
 
     def __str__(self) -> str:
         if self.fallback is not None:
-            return f"{self.name}: plain JAX, for there is no rule for {self.fallback}"
+            return f"{self.name}: plain JAX, for {self.fallback}"
         counts = sorted(self.operations.items(), key=lambda item: (-item[1], item[0]))
         places = f"{self.in_registers} in registers, {self.in_memory} in memory"
         rows = {
@@ -94,8 +95,8 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
-    except Unsupported as reason:
-        return Explanation(traced.name, group, target, str(reason), {}, 0, 0, 0, 0, {"trace": traced_seconds}, "")
+    except Exception as error:
+        return Explanation(traced.name, group, target, reason_of(error), {}, 0, 0, 0, 0, {"trace": traced_seconds}, "")
     sizes = [v.size for v in _variables(program)]
     small = sum(size <= UNROLL for size in sizes)
     return Explanation(

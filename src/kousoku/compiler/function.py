@@ -16,8 +16,8 @@ from ..core.errors import check_count
 from .assemble import assemble
 from .call import Traced, kernel_p, struct
 from .explain import Explanation, explain
+from .fallback import reason_of
 from .machine.target import host
-from .program import Unsupported
 from .switch import is_on
 
 
@@ -96,8 +96,8 @@ def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
     try:
         program = _traced(function, "", *args).program
         assemble(program, 1, [False] * len(program.inputs), host())
-    except Unsupported as reason:
-        return str(reason)
+    except Exception as error:
+        return reason_of(error)
     return None
 
 

@@ -98,6 +98,12 @@ def random_gamma(*, log_space: bool, **_: Any) -> Function:
     return lambda key, a: core._gamma_impl(key, a, log_space=log_space)
 
 
+def platform_index(*, platforms: Sequence[Sequence[str] | None], **_: Any) -> Function:
+    """Which of the branches of `lax.platform_dependent` is the CPU's; None stands for the default."""
+    number = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
+    return lambda: jnp.asarray(number, jnp.int32)
+
+
 # ---- loops
 
 
@@ -241,6 +247,7 @@ def convolution(
 DEFINITIONS: dict[str, Callable[..., Function]] = {
     "call_hi_primitive": expanded,
     "reshape": reshape,
+    "platform_index": platform_index,
     "mulhi": mulhi,
     "one_minus_square": one_minus_square,
     "polynomial": polynomial,

@@ -13,8 +13,10 @@ from jax.interpreters import partial_eval as pe
 
 from ..program import Atom, Literal, Op, Program, Unsupported, Var, digest
 from . import definitions, keys
+from .control import CONTROL
 from .fold import fold, reciprocal
 from .guard import guard
+from .jaxprs import consts_of, opened
 
 CALLS = {
     "jit": "jaxpr",
@@ -50,16 +52,8 @@ def read(closed: Any) -> Program:
     """
     if closed.effects:
         raise Unsupported(f"effects ({', '.join(sorted(map(str, closed.effects)))})")
-    jaxpr, _ = pe.dce_jaxpr(_open(closed), [True] * len(closed.out_avals), instantiate=True)
+    jaxpr, _ = pe.dce_jaxpr(opened(closed), [True] * len(closed.out_avals), instantiate=True)
     return guard(Reader().program(jaxpr, closed.consts))
-
-
-def _open(closed: Any) -> Any:
-    return getattr(closed, "jaxpr", closed)
-
-
-def _consts(closed: Any) -> Sequence[Any]:
-    return getattr(closed, "consts", ())
 
 
 class Reader:
@@ -88,7 +82,7 @@ class Reader:
 
     def inner(self, closed: Any, known: Sequence[Atom | None] | None = None) -> Program:
         """The program of a jaxpr within a control-flow operation."""
-        return Reader(self.literals).program(_open(closed), _consts(closed), known)
+        return Reader(self.literals).program(opened(closed), consts_of(closed), known)
 
     def inline(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
         """The jaxpr's operations, appended here; its results."""
@@ -126,7 +120,7 @@ class Reader:
         name, params = eqn.primitive.name, eqn.params
         if name in CALLS:
             closed = params[CALLS[name]]
-            return self.inline(_open(closed), _consts(closed), inputs)
+            return self.inline(opened(closed), consts_of(closed), inputs)
         if name in SAME:
             return inputs
         if name == "kousoku_kernel":
@@ -241,72 +235,3 @@ def _definition(name: str, avals: tuple[Any, ...], params: tuple[tuple[str, Any]
         return None
     given = [jax.ShapeDtypeStruct(*keys.physical(a)) for a in avals]
     return jax.make_jaxpr(function)(*given)
-
-
-# ---- control flow
-
-
-def _constants(atoms: Sequence[Atom]) -> list[Atom | None]:
-    return [a if isinstance(a, Literal) else None for a in atoms]
-
-
-def _variables(atoms: Sequence[Atom]) -> list[Atom]:
-    return [a for a in atoms if isinstance(a, Var)]
-
-
-def _cond(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
-    index, operands = inputs[0], inputs[1:]
-    branches = eqn.params["branches"]
-    if isinstance(index, Literal):
-        chosen = branches[int(np.clip(int(index.value), 0, len(branches) - 1))]
-        return reader.inline(_open(chosen), _consts(chosen), operands)
-    programs = tuple(reader.inner(branch, _constants(operands)) for branch in branches)
-    return _append_control(reader, "cond", [index, *_variables(operands)], {"branches": programs}, eqn)
-
-
-def _while(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
-    test, body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-    test_consts, body_consts, carry = inputs[:test], inputs[test : test + body], inputs[test + body :]
-    p = definitions.with_one_end(eqn.params)
-    if p is not eqn.params:
-        body_consts = [*test_consts, *body_consts]
-    free: list[Atom | None] = [None] * len(carry)
-    params = {
-        "test": reader.inner(p["cond_jaxpr"], _constants(test_consts) + free),
-        "body": reader.inner(p["body_jaxpr"], _constants(body_consts) + free),
-        "test_consts": len(_variables(test_consts)),
-        "body_consts": len(_variables(body_consts)),
-    }
-    return _append_control(reader, "while", [*_variables(test_consts), *_variables(body_consts), *carry], params, eqn)
-
-
-def _scan(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
-    p = eqn.params
-    count, carry = _scan_counts(p)
-    consts, rest = inputs[:count], inputs[count:]
-    free: list[Atom | None] = [None] * len(rest)
-    params = {
-        "body": reader.inner(p["jaxpr"], _constants(consts) + free),
-        "consts": len(_variables(consts)),
-        "carry": carry,
-        "length": p["length"],
-        "reverse": p["reverse"],
-    }
-    return _append_control(reader, "scan", [*_variables(consts), *rest], params, eqn)
-
-
-def _scan_counts(params: dict[str, Any]) -> tuple[int, int]:
-    """How many inputs of a scan are constants, and how many the carry; newer JAX tells it by a tree."""
-    if "ft_in" in params:
-        consts, carry, _ = params["ft_in"].unpack()
-        return len(consts), len(carry)
-    return params["num_consts"], params["num_carry"]
-
-
-def _append_control(reader: Reader, name: str, inputs: list[Atom], params: dict[str, Any], eqn: Any) -> list[Atom]:
-    outputs = [reader.new(v.aval) for v in eqn.outvars]
-    reader.ops.append(Op(name, inputs, outputs, params))
-    return list(outputs)
-
-
-CONTROL = {"cond": _cond, "while": _while, "scan": _scan}
