@@ -1,6 +1,8 @@
 """Kernels live as long as somebody may run them, and no longer."""
 
 import gc
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -62,3 +64,37 @@ def test_one_kernel_serves_all_who_need_the_same():
     assert len(runtime().table) == before + 1
     del functions
     assert settle() == before
+
+
+FAR = """
+import ctypes, mmap
+from kousoku.compiler.machine.code import Loaded, object_code
+from kousoku.compiler.machine.target import host
+text = '''
+@table = private constant [64 x float] zeroinitializer, align 64
+@number = global i32 5
+define float @function(i64 %i) {
+  %place = getelementptr float, ptr @table, i64 %i
+  %read = load float, ptr %place
+  %whole = load i32, ptr @number
+  %other = sitofp i32 %whole to float
+  %sum = fadd float %read, %other
+  ret float %sum
+}
+'''
+code = object_code(text, host())
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+kept = []
+for i in range(200):
+    kept.append(Loaded(code, host()))
+    assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)(kept[-1].address("function"))(3) == 5.0
+    libc.mmap(None, 3 << 30, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reserves addresses as Linux does")
+def test_code_reaches_its_constants_in_a_crowded_process():
+    """Three gigabytes of addresses are taken after each kernel: the next one finds only small gaps near by."""
+    subprocess.run([sys.executable, "-c", FAR], check=True, timeout=120)

@@ -67,7 +67,11 @@ def assembly_code(text: str, target: Target) -> str:
 
 
 class Loaded:
-    """Object code in executable memory, for as long as this object lives."""
+    """Object code in executable memory, for as long as this object lives.
+
+    Code and constants lie in one piece of memory (`use_lmm`): apart, in a process with little room in between, they may
+    be farther from one another than the code's 32-bit distances reach.
+    """
 
     def __init__(self, code: bytes, target: Target, symbols: dict[str, int] | None = None) -> None:
         prepare()
@@ -75,7 +79,7 @@ class Loaded:
             llvm.add_symbol(name, address)
         empty = llvm.parse_assembly("")
         empty.triple = target.triple
-        self.engine = llvm.create_mcjit_compiler(empty, target.machine())
+        self.engine = llvm.create_mcjit_compiler(empty, target.machine(), use_lmm=True)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
 
