@@ -88,7 +88,7 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 kept = []
 for i in range(200):
-    kept.append(Loaded(code, host()))
+    kept.append(Loaded(code, ["function"]))
     assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)(kept[-1].address("function"))(3) == 5.0
     libc.mmap(None, 3 << 30, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
 """

@@ -26,9 +26,9 @@ class Compiled:
         lanes: lanes in a group.
     """
 
-    def __init__(self, number: int, lanes: int, code: bytes, target: Target, grain: int, batched: bool) -> None:
+    def __init__(self, number: int, lanes: int, code: bytes, grain: int, batched: bool) -> None:
         self.number, self.lanes = number, lanes
-        loaded = Loaded(code, target)
+        loaded = Loaded(code, [NAME])
         table = runtime().table
         record = table.add(number, loaded.address(NAME), lanes, grain, batched)
         weakref.finalize(self, table.remove, record, loaded).atexit = False
@@ -53,7 +53,7 @@ def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: 
         if found is None:
             code = build(key, lambda: assemble(program, lanes, batched, target).text, target)
             grain = lanes * max(1, GRAIN_NANOSECONDS // max(1, cost(program)))
-            found = _alive[number] = Compiled(number, lanes, code, target, grain, has_axis)
+            found = _alive[number] = Compiled(number, lanes, code, grain, has_axis)
         return found
 
 

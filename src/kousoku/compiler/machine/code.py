@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
+from functools import cache
 
 import llvmlite.binding as llvm
 
-from .target import Target, prepare
+from .target import Target, host, prepare
 
 LONG_LINES = 4000
 LOOP = re.compile(r"^loop\d*:$", re.MULTILINE)
@@ -66,26 +69,32 @@ def assembly_code(text: str, target: Target) -> str:
     return machine.emit_assembly(optimise(text, target))
 
 
+@cache
+def _linker() -> llvm.LLJIT:
+    """LLVM's loader, one for the process."""
+    prepare()
+    return llvm.create_lljit_compiler(host().machine(), use_jit_link=True)
+
+
+_numbers = itertools.count()
+
+
 class Loaded:
     """Object code in executable memory, for as long as this object lives.
 
-    Code and constants lie in one piece of memory (`use_lmm`): apart, in a process with little room in between, they may
-    be farther from one another than the code's 32-bit distances reach.
+    JITLink puts code and constants into one piece of memory. LLVM's older loader does not: in a process with little
+    room in between they may be farther from one another than the code's 32-bit distances reach, and it aborts.
     """
 
-    def __init__(self, code: bytes, target: Target, symbols: dict[str, int] | None = None) -> None:
-        prepare()
-        for name, address in (symbols or {}).items():
-            llvm.add_symbol(name, address)
-        empty = llvm.parse_assembly("")
-        empty.triple = target.triple
-        self.engine = llvm.create_mcjit_compiler(empty, target.machine(), use_lmm=True)
-        self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self.engine.finalize_object()
+    def __init__(self, code: bytes, exported: Sequence[str], imported: dict[str, int] | None = None) -> None:
+        library = llvm.JITLibraryBuilder()
+        library.add_object_img(code)
+        for name in exported:
+            library.export_symbol(name)
+        for name, address in (imported or {}).items():
+            library.import_symbol(name, address)
+        self.tracker = library.link(_linker(), f"kernel {next(_numbers)}")
 
     def address(self, name: str) -> int:
-        """Where a function or variable lies."""
-        found = self.engine.get_function_address(name) or self.engine.get_global_value_address(name)
-        if not found:
-            raise KeyError(name)
-        return found
+        """Where an exported function or variable lies."""
+        return self.tracker[name]

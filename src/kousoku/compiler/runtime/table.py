@@ -23,6 +23,7 @@ from ..machine.target import host
 TARGET_NAME = "kousoku_kernel"
 TYPE_NAME = "kousoku_kernel_record"
 FREE = 0
+EXPORTED = ("kousoku_handler", "kousoku_records", "kousoku_type", "kousoku_type_info")
 
 
 class Record(ctypes.Structure):
@@ -96,7 +97,7 @@ class Runtime:
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.runtime").joinpath("handler.ll").read_text(encoding="utf-8")
         key = hashlib.sha256(f"{compiler_version()} {host()}".encode()).hexdigest()
-        self.code = Loaded(build(key, lambda: text, host()), host(), {"kousoku_yield": _yield_address()})
+        self.code = Loaded(build(key, lambda: text, host()), EXPORTED, {"kousoku_yield": _yield_address()})
         self.table = Table(self.code.address("kousoku_records"))
         state: Any = {"type_id": self._capsule("kousoku_type"), "type_info": self._capsule("kousoku_type_info")}
         jax.ffi.register_ffi_type(TYPE_NAME, state, platform="cpu")
