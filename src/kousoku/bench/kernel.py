@@ -19,10 +19,13 @@ ABOUT = (
 
 
 def bench(out: Path, effort: Effort, say: Callable[[str], None] = print) -> list[Section]:
-    """Measure every section, print the tables and save them as kernel.md and kernel.json."""
-    parts: list[Callable[[Effort], Section]] = [learners.section]
+    """Measure every section, print the tables and save them as kernel.md and kernel.json.
+
+    Other libraries come last: some leave threads behind that never rest.
+    """
+    parts: list[Callable[[Effort], Section]] = [cores.section, overhead.section, compile_times.section]
+    parts += [learners.section]
     parts += [lambda effort, id=id: classic.section(id, effort) for id in classic.IDS]
-    parts += [overhead.section, cores.section, compile_times.section]
     with uncached():
         sections = [part(effort) for part in parts]
     device, versions = facts.device(), {**facts.versions(), **peers.versions()}
