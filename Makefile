@@ -5,6 +5,7 @@
 #   make test-peers           other libraries' environments in the kernel
 #   make bench                measure the speed on this machine
 #   make lint                 style, types and layers
+#   make viewer               build the 3-D player's script (needs Node and npm)
 
 PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -12,7 +13,7 @@ VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-full test-peers bench lint format clean
+.PHONY: demo test test-full test-peers bench lint format viewer clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
@@ -30,6 +31,7 @@ test-peers: $(VENV)/.installed-peers
 bench: $(VENV)/.installed-bench
 	$(BIN)/kousoku bench tabular --out benchmarks
 	$(BIN)/kousoku bench kernel --out benchmarks
+	$(BIN)/kousoku bench balls --out benchmarks
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -40,6 +42,9 @@ lint: $(VENV)/.installed-test
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+viewer:
+	cd viewer && npm ci && npm run build
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

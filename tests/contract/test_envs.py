@@ -17,6 +17,7 @@ CLASSIC = {
     "MountainCarContinuous-v0",
     "Pendulum-v1",
 }
+MOTIONS = {*CLASSIC, "Balls-v0"}
 NEEDS = {"CustomGrid-v0": {"map": "SS.#\n.P..\n..G."}}
 NOT_MARKOV = {"Blackjack-v1": {"sab": False}}  # with Gymnasium's rule its observation hides what decides
 
@@ -48,7 +49,7 @@ def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)
 
 
-@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - CLASSIC))
+@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - MOTIONS))
 def test_a_model_is_a_model_and_its_panels_show_its_states(id):
     env = ks.make(id, **NOT_MARKOV[id]) if id in NOT_MARKOV else made(id)
     assert isinstance(env, Finite)
@@ -61,7 +62,7 @@ def test_a_model_is_a_model_and_its_panels_show_its_states(id):
         assert len(panel.action_names) == len(panel.action_arrows) == model.num_actions
 
 
-@pytest.mark.parametrize("id", sorted(BANDITS | CLASSIC))
+@pytest.mark.parametrize("id", sorted(BANDITS | MOTIONS))
 def test_bandits_and_motions_have_no_model(id):
     assert not isinstance(made(id), Finite)
 

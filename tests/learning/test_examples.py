@@ -46,3 +46,12 @@ def test_sarsa_is_safe_and_q_learning_optimal():
     assert found["Q-learning"]["greedy"] == -13
     assert -20 <= found["SARSA"]["greedy"] <= -15
     assert found["SARSA"]["online"] > found["Q-learning"]["online"] + 5
+
+
+def test_steepest_descent_follows_its_closed_form():
+    path = load("steepest_descent").main(out=".", steps=30, rate=0.1)
+    start, lowest = np.array([-1.75, 0.35]), np.array([0.0, -0.5])
+    exact = lowest + 0.8 ** np.arange(31)[:, None] * (start - lowest)
+    np.testing.assert_allclose(path[:, :2], exact, atol=1e-5)
+    np.testing.assert_allclose(path[:, 2], ((exact - lowest) ** 2).sum(1) - 0.25, atol=1e-5)
+    assert pathlib.Path("steepest_descent.png").stat().st_size > 50_000

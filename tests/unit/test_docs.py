@@ -19,6 +19,7 @@ from jaxtyping import TypeCheckError
 from kousoku.agents import AGENTS, planning
 from kousoku.agents.exploration import EXPLORATIONS, Exploration
 from kousoku.cli import main
+from kousoku.cli.bench import BENCHMARKS
 from kousoku.core.errors import ConfigError
 from kousoku.ops.schedules import FORMS, SCHEDULES, Linear, parse_schedule
 from kousoku.training.config import TrainConfig
@@ -227,7 +228,7 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
         reached.append(settings)
         raise _Reached
 
-    benchmarks = ("kousoku.bench.tabular.bench", "kousoku.bench.kernel.bench")
+    benchmarks = [f"kousoku.bench.{name}.bench" for name in BENCHMARKS]
     for work in ("kousoku.api.train", "kousoku.api.load", *benchmarks):
         monkeypatch.setattr(work, stop)
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

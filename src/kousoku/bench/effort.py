@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Effort:
-    """The sizes of `kousoku bench kernel`; its tests use small ones.
+    """The sizes of `kousoku bench kernel` and `kousoku bench balls`; their tests use small ones.
 
     Attributes:
         repeats: of each measurement; the median counts.
@@ -19,6 +19,10 @@ class Effort:
         calls: of a kernel inside a loop.
         operations: of the function whose compile time is measured.
         compile_limit: seconds after which a compiler is stopped.
+        balls: numbers of falling balls, multiples of 8.
+        fall_steps: of each ball in one call.
+        film_balls: in the animation.
+        film_frames: of the animation.
     """
 
     repeats: int = 5
@@ -30,3 +34,7 @@ class Effort:
     calls: int = 10_000
     operations: int = 10_000
     compile_limit: float = 40.0
+    balls: tuple[int, ...] = (4_000, 8_000, 16_000, 32_000, 64_000)
+    fall_steps: int = 1_000
+    film_balls: int = 300
+    film_frames: int = 100

@@ -8,10 +8,10 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice, check_count
 from .options import Option, number, parse
 
-BENCHMARKS = ("tabular", "kernel")
+BENCHMARKS = ("tabular", "kernel", "balls")
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
-    Option("out", "benchmarks", "FOLDER", "where the table is saved"),
+    Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
 )
@@ -25,15 +25,17 @@ def run(words: Sequence[str]) -> int:
     check_choice("benchmark", given["name"], BENCHMARKS)
     repeats = check_count("--repeats", number("--repeats", str(given.get("repeats", 5))))
     out, jym = Path(str(given.get("out", "benchmarks"))), given.get("jym")
-    if given["name"] == "kernel" and jym is not None:
+    if given["name"] != "tabular" and jym is not None:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
-    from ..bench import kernel, tabular
+    from ..bench import balls, kernel, tabular
     from ..bench.effort import Effort
     from ..training.devices import use_all_cores
 
     use_all_cores()
     if given["name"] == "kernel":
         kernel.bench(out, Effort(repeats=repeats))
+    elif given["name"] == "balls":
+        balls.bench(out, Effort(repeats=repeats))
     else:
         tabular.bench(out, repeats, None if jym is None else str(jym))
     return 0

@@ -34,6 +34,7 @@ ENVS.register("MountainCar-v0", f"{_CLASSIC}.mountain_car:MountainCar")
 ENVS.register("MountainCarContinuous-v0", f"{_CLASSIC}.mountain_car_continuous:MountainCarContinuous")
 ENVS.register("Pendulum-v1", f"{_CLASSIC}.pendulum:Pendulum")
 ENVS.register("Acrobot-v1", f"{_CLASSIC}.acrobot:Acrobot")
+ENVS.register("Balls-v0", "kousoku.envs.balls.env:Balls")
 ENVS.register("Bandit-v0", "kousoku.envs.bandits.bandit:bandit")
 ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0.01, mean_spread=0.0)
 

@@ -24,9 +24,9 @@ TURN_HIGH = 6.28125  # 2 pi in two parts; the first has so few bits that its sma
 TURN_LOW = 2.0 * math.pi - TURN_HIGH
 
 
-def number(name: str, default: float, *, low: float = -LARGEST, open_low: bool = False) -> Any:
+def number(name: str, default: float, *, low: float = -LARGEST, high: float = LARGEST, open_low: bool = False) -> Any:
     """A field for a number that lanes may differ in: a float, or a float32 scalar array."""
-    return eqx.field(default=default, converter=partial(_number, name, low, open_low))
+    return eqx.field(default=default, converter=partial(_number, name, low, high, open_low))
 
 
 def positive(name: str, default: float) -> Any:
@@ -34,8 +34,8 @@ def positive(name: str, default: float) -> Any:
     return number(name, default, low=0.0, open_low=True)
 
 
-def _number(name: str, low: float, open_low: bool, value: Any) -> Any:
-    check_number(name, value, low=low, high=LARGEST, open_low=open_low)
+def _number(name: str, low: float, high: float, open_low: bool, value: Any) -> Any:
+    check_number(name, value, low=low, high=high, open_low=open_low)
     return float(value) if is_number(value) else jnp.asarray(value, jnp.float32)
 
 
