@@ -13,7 +13,7 @@ from . import style
 from .encode import to_json
 
 
-def page_html(title: str, scripts: Sequence[str], data: Any, without_script: str) -> str:
+def page_html(title: str, scripts: Sequence[str], data: Any, without_script: str, css: str | None = None) -> str:
     """A self-contained page: no network, no frame, no inline handler; its policy forbids them.
 
     Args:
@@ -21,8 +21,10 @@ def page_html(title: str, scripts: Sequence[str], data: Any, without_script: str
         scripts: names of files in the folder `page`, in the order in which they become one script.
         data: what the script reads as JSON.
         without_script: HTML that is shown where scripts are off; it has to be safe already.
+        css: the style sheet; None for the report's.
     """
-    css, script = style.css() + asset("report.css"), "".join(asset(name) for name in scripts)
+    css = style.css() + asset("report.css") if css is None else css
+    script = "".join(asset(name) for name in scripts)
     parts = {
         "policy": policy(css, script),
         "title": escape(title),

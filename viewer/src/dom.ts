@@ -1,0 +1,37 @@
+// Elements. Text becomes text nodes only; nothing here reads a string as markup.
+type Attributes = Record<string, string | number | boolean | null>;
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string | null)[]
+): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: (Node | string | null)[]
+): SVGElementTagNameMap[K] {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill<E extends Element>(node: E, attributes: Attributes, children: (Node | string | null)[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== null) node.append(child);
+  return node;
+}
+
+export function button(text: string, label: string, press: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  const node = el("button", { type: "button", "aria-label": label, title: label, ...attributes }, text);
+  node.addEventListener("click", press);
+  return node;
+}
+
+// A button that stays pressed.
+export function setPressed(node: HTMLButtonElement, pressed: boolean): void {
+  node.setAttribute("aria-pressed", String(pressed));
+}

@@ -1,0 +1,125 @@
+// Values over time under the scrub bar: a chip for each, lines for those that are pressed, and a cursor.
+import type { Clock } from "./clock";
+import { el, setPressed, svg } from "./dom";
+import type { Film } from "./film";
+import { short } from "./text";
+
+const HEIGHT = 92;
+const EDGE = 6;
+const COLORS = 8;
+
+interface Row {
+  name: string;
+  // by environment; null where it has no such value
+  data: (Float32Array | null)[];
+  chip: HTMLButtonElement;
+  now: HTMLElement;
+  chosen: boolean;
+}
+
+export class Graph {
+  readonly node: HTMLElement | null;
+  private readonly rows: Row[];
+  private readonly plot = svg("svg", { class: "plot", role: "img", "aria-label": "the chosen values over time" });
+  private readonly lines = svg("g");
+  private readonly cursor = svg("line", { class: "cursor", y1: 0, y2: HEIGHT });
+  private readonly top = svg("text", { class: "tick", x: 4, y: 13 });
+  private readonly bottom = svg("text", { class: "tick", x: 4, y: HEIGHT - 4 });
+  private width = 0;
+
+  constructor(
+    private readonly film: Film,
+    private readonly clock: Clock,
+    private readonly selected: () => number,
+  ) {
+    const names = [...new Set(film.runs.flatMap((run) => run.values.map((value) => value.name)))];
+    this.rows = names.map((name, i) => this.row(name, i));
+    this.node = names.length ? el("section", { class: "graph", "aria-label": "values" }) : null;
+    if (!this.node) return;
+    this.plot.append(this.lines, this.cursor, this.top, this.bottom);
+    this.node.append(el("div", { class: "chips" }, ...this.rows.map((row) => row.chip)), this.plot);
+    const scrub = (event: PointerEvent) => {
+      if (event.buttons) clock.seek((event.offsetX / Math.max(1, this.width)) * clock.last);
+    };
+    this.plot.addEventListener("pointerdown", (event) => {
+      if (event.isTrusted) this.plot.setPointerCapture(event.pointerId);
+      scrub(event);
+    });
+    this.plot.addEventListener("pointermove", scrub);
+    new ResizeObserver(() => this.draw()).observe(this.plot);
+  }
+
+  // Draw the lines again: another choice, width or environment.
+  draw(): void {
+    this.width = this.plot.clientWidth;
+    if (!this.node || !this.width) return;
+    const shown = this.rows.filter((row) => row.chosen);
+    const [low, high] = extent(shown.flatMap((row) => row.data));
+    this.plot.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
+    this.lines.replaceChildren(...shown.flatMap((row) => this.drawRow(row, low, high)));
+    this.top.replaceChildren(shown.length ? short(high) : "");
+    this.bottom.replaceChildren(shown.length ? short(low) : "");
+    this.update();
+  }
+
+  // Another time.
+  update(): void {
+    const { at, last } = this.clock;
+    const x = this.width * (last ? at / last : 0);
+    this.cursor.setAttribute("x1", String(x));
+    this.cursor.setAttribute("x2", String(x));
+    const run = Math.max(0, this.selected());
+    for (const row of this.rows) row.now.replaceChildren(short(row.data[run]?.[Math.floor(at + 1e-6)] ?? NaN));
+  }
+
+  private row(name: string, i: number): Row {
+    const now = el("output", {});
+    const swatch = el("span", { class: `swatch color${i % COLORS}` });
+    const chip = el("button", { type: "button", class: "chip" }, swatch, el("span", { class: "name" }, name), now);
+    const data = this.film.runs.map((run) => run.values.find((value) => value.name === name)?.data ?? null);
+    const row: Row = { name, data, chip, now, chosen: i === 0 };
+    setPressed(chip, row.chosen);
+    chip.addEventListener("click", () => {
+      row.chosen = !row.chosen;
+      setPressed(chip, row.chosen);
+      this.draw();
+    });
+    return row;
+  }
+
+  private drawRow(row: Row, low: number, high: number): SVGPathElement[] {
+    const color = `color${this.rows.indexOf(row) % COLORS}`;
+    return row.data.flatMap((data, run) => {
+      const faint = this.selected() >= 0 && run !== this.selected() ? " faint" : "";
+      return data ? [svg("path", { class: `line ${color}${faint}`, d: this.path(data, low, high) })] : [];
+    });
+  }
+
+  // Through every time; where there are more times than pixels, through the lowest and the highest of each pixel.
+  private path(data: Float32Array, low: number, high: number): string {
+    const y = (value: number) => (HEIGHT - EDGE - ((value - low) / (high - low)) * (HEIGHT - 2 * EDGE)).toFixed(1);
+    const each = Math.max(1, Math.floor(this.clock.last / this.width));
+    let text = "";
+    let pen = false;
+    for (let t = 0; t < data.length; t += each) {
+      const part = data.subarray(t, t + each).filter((value) => !Number.isNaN(value));
+      const x = ((t / Math.max(1, this.clock.last)) * this.width).toFixed(1);
+      if (part.length) text += `${pen ? "L" : "M"}${x} ${y(Math.min(...part))}`;
+      if (part.length > 1) text += `L${x} ${y(Math.max(...part))}`;
+      pen = part.length > 0;
+    }
+    return text;
+  }
+}
+
+function extent(arrays: (Float32Array | null)[]): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const data of arrays) {
+    data?.forEach((value) => {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    });
+  }
+  if (low > high) return [0, 1];
+  return low < high ? [low, high] : [low - 0.5, high + 0.5];
+}

@@ -1,0 +1,184 @@
+// The picture: environments side by side on a floor, light, shadows, and the camera.
+import {
+  ACESFilmicToneMapping,
+  DirectionalLight,
+  HemisphereLight,
+  NoToneMapping,
+  PCFShadowMap,
+  PerspectiveCamera,
+  Raycaster,
+  Scene,
+  Vector2,
+  Vector3,
+  WebGLRenderer,
+} from "three";
+import { Actor } from "./actor";
+import type { Film } from "./film";
+import { Floor } from "./floor";
+import { isFloor } from "./geoms";
+import { Orbit } from "./orbit";
+import { isDark, variable } from "./theme";
+import { Touches } from "./touches";
+
+const LIGHT_FROM = new Vector3(0.35, -0.55, 1).normalize();
+const IN_A_ROW = 6;
+
+export class Stage {
+  readonly actors: Actor[];
+  readonly orbit: Orbit;
+  readonly touches: Touches;
+  // -1: all of them
+  selected: number;
+  following = true;
+  private readonly scene = new Scene();
+  private readonly renderer: WebGLRenderer;
+  private readonly floor: Floor;
+  private readonly sun = new DirectionalLight();
+  private readonly sky = new HemisphereLight();
+  private readonly size: number;
+  private readonly reach: number;
+
+  constructor(film: Film, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
+    this.renderer = new WebGLRenderer({ canvas, context });
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.shadowMap.type = PCFShadowMap;
+    this.renderer.setClearAlpha(0);
+    this.actors = film.runs.map((run) => new Actor(run, film.dt));
+    this.size = Math.max(...this.actors.map((actor) => actor.bounds().getSize(new Vector3()).length())) || 1;
+    const reach = placeSideBySide(this.actors, this.size);
+    const floorGeom = film.runs.flatMap((run) => run.geoms).find(isFloor);
+    this.floor = new Floor(floorGeom ? floorGeom.position[2] : this.lowest() - 0.25 * this.size, this.size);
+    this.touches = new Touches(this.actors, 0.5 * this.size);
+    this.orbit = new Orbit(new PerspectiveCamera(35, 1, 0.1, 100), canvas, floorGeom ? 0.02 : -1.54, changed);
+    this.selected = this.actors.length > 1 ? -1 : 0;
+    this.light();
+    this.scene.add(this.floor.root, this.touches.root, ...this.actors.map((actor) => actor.root));
+    this.reach = reach;
+    this.look();
+    this.paint();
+  }
+
+  draw(at: number): { count: number; newtons: number } {
+    for (const actor of this.actors) actor.pose(at);
+    if (this.following) this.anchor(at);
+    this.orbit.apply();
+    this.floor.follow(this.orbit.target);
+    this.sun.target.position.copy(this.orbit.target);
+    this.sun.position.copy(this.orbit.target).addScaledVector(LIGHT_FROM, 30 * this.size);
+    this.sun.target.updateMatrixWorld();
+    const found = this.touches.root.visible ? this.touches.show(at) : { count: 0, newtons: 0 };
+    this.renderer.render(this.scene, this.orbit.camera);
+    return found;
+  }
+
+  resize(width: number, height: number): void {
+    this.renderer.setPixelRatio(Math.min(2, devicePixelRatio));
+    this.renderer.setSize(width, height, false);
+    this.orbit.camera.aspect = width / Math.max(1, height);
+  }
+
+  // Colours of the scheme that is on.
+  paint(): void {
+    const dark = isDark();
+    this.floor.paint(variable("ground"), variable("gridline"), dark ? 0.5 : 0.24);
+    this.touches.paint(variable("focus"));
+    this.renderer.toneMapping = dark ? ACESFilmicToneMapping : NoToneMapping;
+    this.sun.intensity = dark ? 2.3 : 1.95;
+    this.sky.intensity = dark ? 1.2 : 1.65;
+    this.sky.color.set(dark ? "#b9cbe8" : "#ffffff");
+    this.sky.groundColor.set(dark ? "#4a5260" : "#a9aeb8");
+  }
+
+  select(index: number): void {
+    this.selected = index;
+    this.look();
+  }
+
+  // The first view: of one environment from near, of several from higher up.
+  look(): void {
+    this.following = true;
+    const one = this.selected >= 0;
+    const distance = 1.8 * this.size + (one ? 0 : 1.75 * (this.reach - this.size / 2));
+    this.orbit.setHome(one ? -1.02 : -0.5, one ? 0.3 : 0.42, distance);
+    this.orbit.aspect = one ? 1.1 : 1.9;
+    this.spread((one ? 0 : this.reach) + 1.6 * this.size);
+  }
+
+  // Stop or start moving with the figure, without a jump when it stops.
+  follow(on: boolean): void {
+    this.following = on;
+    if (on) this.orbit.pan.set(0, 0, 0);
+  }
+
+  // The name of the geom at a place of the picture (each from -1 to 1), or nothing.
+  nameAt(x: number, y: number): string {
+    const ray = new Raycaster();
+    ray.setFromCamera(new Vector2(x, y), this.orbit.camera);
+    const hits = ray.intersectObjects(this.actors.flatMap((actor) => actor.meshes), false);
+    return hits.length ? hits[0].object.name : "";
+  }
+
+  // Where a label of an environment belongs, in pixels; null behind the camera.
+  labelAt(actor: Actor, at: number, width: number, height: number): { x: number; y: number } | null {
+    const place = actor.centre(at, new Vector3());
+    place.z += actor.tall + 0.04 * this.size;
+    place.project(this.orbit.camera);
+    return place.z > 1 ? null : { x: (0.5 + 0.5 * place.x) * width, y: (0.5 - 0.5 * place.y) * height };
+  }
+
+  private anchor(at: number): void {
+    const chosen = this.selected < 0 ? this.actors : [this.actors[this.selected]];
+    const centres = chosen.map((actor) => actor.centre(at, new Vector3()));
+    this.orbit.anchor.set(0, 0, 0);
+    for (const centre of centres) this.orbit.anchor.addScaledVector(centre, 1 / centres.length);
+    const reach = Math.max(...centres.map((centre) => centre.distanceTo(this.orbit.anchor)));
+    this.orbit.stretch = Math.max(1, (0.5 * this.size + reach) / this.reach);
+  }
+
+  private light(): void {
+    this.sun.castShadow = true;
+    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.bias = -0.0006;
+    this.sun.shadow.radius = 3;
+    this.scene.add(this.sun, this.sun.target, this.sky);
+  }
+
+  // Shadows reach so far around the target; a smaller area has sharper ones.
+  private spread(half: number): void {
+    const { shadow } = this.sun;
+    Object.assign(shadow.camera, { left: -half, right: half, top: half, bottom: -half, near: this.size, far: 60 * this.size });
+    shadow.camera.updateProjectionMatrix();
+    shadow.normalBias = (4 * half) / 2048;
+  }
+
+  // The lowest point that anything reaches, at forty times.
+  private lowest(): number {
+    let low = Infinity;
+    for (const actor of this.actors) {
+      for (let k = 0; k < 40; k += 1) {
+        actor.pose((k / 39) * (actor.run.frames - 1));
+        low = Math.min(low, actor.bounds().min.z);
+      }
+    }
+    return low;
+  }
+}
+
+// In rows across the way they face (x); returns how far the outermost reach from the middle.
+function placeSideBySide(actors: Actor[], size: number): number {
+  const columns = actors.length <= IN_A_ROW ? actors.length : Math.ceil(Math.sqrt(actors.length));
+  const rows = Math.ceil(actors.length / columns);
+  const gap = Math.max(...actors.map((actor) => sideways(actor, size)));
+  actors.forEach((actor, k) => {
+    const [row, column] = [Math.floor(k / columns), k % columns];
+    actor.root.position.set(1.6 * gap * ((rows - 1) / 2 - row), gap * ((columns - 1) / 2 - column), 0);
+  });
+  return size / 2 + Math.max(((columns - 1) / 2) * gap, ((rows - 1) / 2) * 1.6 * gap);
+}
+
+// Room for one environment: its width, and its way to the side up to its size.
+function sideways({ run }: Actor, size: number): number {
+  let way = 0;
+  for (let t = 0; t < run.frames; t += 1) way = Math.max(way, Math.abs(run.centre[3 * t + 1] - run.centre[1]));
+  return size + Math.min(way, 0.8 * size);
+}

@@ -1,0 +1,18 @@
+// Numbers as text.
+const MINUS = "\u2212";
+
+// Three significant digits; a dash for what is not known.
+export function short(x: number): string {
+  if (!Number.isFinite(x)) return "\u2013";
+  const size = Math.abs(x);
+  let text = size.toExponential(1);
+  if (size === 0) text = "0";
+  else if (size >= 1e6) text = text.replace("e+", "e");
+  else if (size >= 100) text = String(Math.round(size));
+  else if (size >= 0.001) text = size.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
+  return x < 0 ? MINUS + text : text;
+}
+
+export function seconds(x: number): string {
+  return x.toFixed(2);
+}
