@@ -1,0 +1,143 @@
+"""A mechanism: what is joined to what, which never changes in a program, and the numbers, of which any may.
+
+Names are those of MuJoCo's `mjModel` (https://mujoco.readthedocs.io/en/stable/APIreference/APItypes.html#mjmodel).
+Numbers are constants, which a program is simplified by; `with_numbers` makes some of them leaves, which may differ from
+lane to lane without compiling anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..core.errors import ConfigError, check_keys
+
+OPTIONS = ("timestep", "gravity", "wind", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
+CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
+
+
+class Constants(Mapping[str, np.ndarray]):
+    """Arrays by name that can be compared and hashed: equal ones share their compiled programs."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._arrays = {name: np.array(array) for name, array in sorted(arrays.items())}
+        for array in self._arrays.values():
+            array.setflags(write=False)
+
+    @cached_property
+    def _digest(self) -> bytes:
+        sha = hashlib.sha256()
+        for name, array in self._arrays.items():
+            sha.update(f"{name} {array.dtype} {array.shape};".encode() + array.tobytes())
+        return sha.digest()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    def __iter__(self) -> Any:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constants) and self._digest == other._digest
+
+
+class Model(eqx.Module):
+    """A mechanism as MuJoCo's compiler makes it of an MJCF file.
+
+    Every field of `mjModel` that the engine reads is an attribute: `model.body_mass` [nbody], `model.jnt_type` [njnt].
+
+    Attributes:
+        structure: counts, types and indices; options that choose a method.
+        constants: numbers that are known when a program is compiled.
+        varied: numbers that are not; see `with_numbers`.
+        names: of bodies, joints, geoms, sites, actuators, tendons and sensors.
+    """
+
+    structure: Constants = eqx.field(static=True)
+    constants: Constants = eqx.field(static=True)
+    names: tuple[tuple[str, tuple[str, ...]], ...] = eqx.field(static=True)
+    varied: dict[str, Array] = eqx.field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("structure", "constants", "varied", "names"):
+            raise AttributeError(name)
+        for where in (self.varied, self.constants, self.structure):
+            if name in where:
+                found = where[name]
+                return found.item() if isinstance(found, np.ndarray) and found.ndim == 0 else found
+        raise AttributeError(f"a model has no {name}")
+
+    def with_numbers(self, **numbers: Any) -> Model:
+        """The model with other numbers, each an array of the shape that it has now, as leaves.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from kousoku.physics import load
+            >>> model = load("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
+            >>> masses = jnp.array([[0.0, 1.0], [0.0, 2.0]])
+            >>> jax.vmap(lambda mass: model.with_numbers(body_mass=mass).body_mass[1])(masses)
+            Array([1., 2.], dtype=float32)
+
+        Raises:
+            ConfigError: for an unknown name or another shape.
+        """
+        check_keys("number of the model", numbers, self.constants)
+        varied = dict(self.varied)
+        for name, value in numbers.items():
+            array = jnp.asarray(
+                value, jax.dtypes.canonicalize_dtype(np.float64) if not hasattr(value, "dtype") else None
+            )
+            shape = self.constants[name].shape
+            if array.shape != shape:
+                raise ConfigError(name, array.shape, f"give an array of shape {shape}")
+            varied[name] = array
+        return Model(self.structure, self.constants, self.names, varied)
+
+    def id(self, kind: str, name: str) -> int:
+        """The number of a body, joint, geom, site, actuator, tendon or sensor.
+
+        Raises:
+            ConfigError: if there is none of that name.
+        """
+        kinds = dict(self.names)
+        check_keys("kind", [kind], kinds)
+        check_keys(kind, [name], kinds[kind])
+        return kinds[kind].index(name)
+
+
+class State(eqx.Module):
+    """A mechanism between two steps.
+
+    Attributes:
+        qpos: positions: of a free joint a translation and a quaternion (w, x, y, z), of a ball joint a quaternion, of a
+            slide metres, of a hinge radians.
+        qvel: velocities.
+        act: activations of actuators.
+        warmstart: accelerations of the last step, where the solver begins.
+    """
+
+    qpos: Float[Array, " nq"]
+    qvel: Float[Array, " nv"]
+    act: Float[Array, " na"]
+    warmstart: Float[Array, " nv"]
+
+
+def initial_state(model: Model, dtype: Any = None) -> State:
+    """The model's own reference position, at rest."""
+    dtype = dtype or jax.dtypes.canonicalize_dtype(np.float64)
+    still = jnp.zeros((model.nv,), dtype)
+    return State(jnp.asarray(model.qpos0, dtype), still, jnp.zeros((model.na,), dtype), still)

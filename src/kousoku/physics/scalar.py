@@ -1,0 +1,231 @@
+"""Numbers of which some are known: arithmetic that leaves out what zeros and ones make needless.
+
+A rigid body's equations are full of zeros: an axis along y, a body in its parent's plane, an offset that is not there.
+Written in arrays, each is multiplied and added; written in these numbers, they are gone before JAX sees them, and a
+planar robot costs a fifth of a spatial one. A known zero times anything is zero here, infinities and NaN too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+Scalar: TypeAlias = "float | jax.Array"
+
+
+class Num:
+    """A number: a float that is known, or a scalar of JAX's. Arithmetic with floats and with one another."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def known(self) -> bool:
+        """Whether it is a float."""
+        return isinstance(self.value, float)
+
+    def is_known(self, value: float) -> bool:
+        """Whether it is known to be `value`."""
+        return self.known and self.value == value
+
+    def __add__(self, other: Num | float) -> Num:
+        other = num(other)
+        if self.known and other.known:
+            return Num(self.value + other.value)
+        if other.is_known(0.0):
+            return self
+        return other if self.is_known(0.0) else Num(_bind(lax.add_p, self, other))
+
+    def __sub__(self, other: Num | float) -> Num:
+        other = num(other)
+        if self.known and other.known:
+            return Num(self.value - other.value)
+        if other.is_known(0.0):
+            return self
+        return -other if self.is_known(0.0) else Num(_bind(lax.sub_p, self, other))
+
+    def __mul__(self, other: Num | float) -> Num:
+        other = num(other)
+        if self.known and other.known:
+            return Num(self.value * other.value)
+        for a, b in ((self, other), (other, self)):
+            if a.known and a.value in (0.0, 1.0, -1.0):
+                return ZERO if a.value == 0.0 else b if a.value == 1.0 else -b
+        return Num(_bind(lax.mul_p, self, other))
+
+    def __truediv__(self, other: Num | float) -> Num:
+        other = num(other)
+        if self.known and other.known:
+            return Num(self.value / other.value)
+        if other.known:
+            return self * (1.0 / other.value)
+        return ZERO if self.is_known(0.0) else Num(_bind(lax.div_p, self, other))
+
+    def __neg__(self) -> Num:
+        return Num(-self.value) if self.known else Num(lax.neg_p.bind(self.value))
+
+    def __radd__(self, other: float) -> Num:
+        return num(other) + self
+
+    def __rsub__(self, other: float) -> Num:
+        return num(other) - self
+
+    def __rmul__(self, other: float) -> Num:
+        return self * other
+
+    def __rtruediv__(self, other: float) -> Num:
+        return num(other) / self
+
+    def __lt__(self, other: Num | float) -> Truth:
+        return _compare(lax.lt_p, self, num(other), lambda a, b: a < b)
+
+    def __gt__(self, other: Num | float) -> Truth:
+        return _compare(lax.gt_p, self, num(other), lambda a, b: a > b)
+
+    def __le__(self, other: Num | float) -> Truth:
+        return _compare(lax.le_p, self, num(other), lambda a, b: a <= b)
+
+    def __ge__(self, other: Num | float) -> Truth:
+        return _compare(lax.ge_p, self, num(other), lambda a, b: a >= b)
+
+    def __repr__(self) -> str:
+        return f"Num({self.value})"
+
+
+Truth: TypeAlias = "bool | jax.Array"
+
+
+def num(value: Any) -> Num:
+    """A float, a NumPy number, a scalar of JAX's or a `Num`, as a `Num`."""
+    if isinstance(value, Num):
+        return value
+    if isinstance(value, int | float | np.floating | np.integer):
+        return Num(float(value))
+    return Num(value)
+
+
+ZERO, ONE = Num(0.0), Num(1.0)
+
+
+def nums(array: Any) -> list[Num]:
+    """The elements of a vector: floats of NumPy's, scalars of JAX's."""
+    if isinstance(array, np.ndarray):
+        return [Num(float(x)) for x in array]
+    return [Num(array[i]) for i in range(array.shape[0])]
+
+
+def stacked(values: Sequence[Num], dtype: Any) -> jax.Array:
+    """The numbers as one vector."""
+    if not values:
+        return jnp.zeros((0,), dtype)
+    return jnp.stack([jnp.asarray(v.value, dtype) for v in values])
+
+
+def total(values: Iterable[Num]) -> Num:
+    """Their sum."""
+    result = ZERO
+    for value in values:
+        result = result + value
+    return result
+
+
+def where(condition: Truth, if_true: Num | float, if_false: Num | float, like: Num | None = None) -> Num:
+    """One of two numbers; of two known ones, in the dtype of `like`."""
+    a, b = num(if_true), num(if_false)
+    if isinstance(condition, bool | np.bool_):
+        return a if condition else b
+    if a is b or (a.known and b.known and a.value == b.value):
+        return a
+    if a.known and b.known:
+        if like is None or like.known:
+            raise TypeError(f"where of {a} and {b}, whose dtype would be a guess: say `like` what")
+        cases = (np.asarray(x.value, like.value.dtype) for x in (b, a))
+        return Num(lax.select_n_p.bind(condition, *cases))
+    return Num(lax.select_n_p.bind(condition, _as(b, a), _as(a, b)))
+
+
+def both(a: Truth, b: Truth) -> Truth:
+    """a and b."""
+    if isinstance(a, bool):
+        return b if a else False
+    if isinstance(b, bool):
+        return a if b else False
+    return lax.and_p.bind(a, b)
+
+
+def negated(a: Truth) -> Truth:
+    """Not a."""
+    return (not a) if isinstance(a, bool) else lax.not_p.bind(a)
+
+
+def maximum(a: Num | float, b: Num | float) -> Num:
+    """The larger one."""
+    a, b = num(a), num(b)
+    return Num(max(a.value, b.value)) if a.known and b.known else Num(_bind(lax.max_p, a, b))
+
+
+def minimum(a: Num | float, b: Num | float) -> Num:
+    """The smaller one."""
+    a, b = num(a), num(b)
+    return Num(min(a.value, b.value)) if a.known and b.known else Num(_bind(lax.min_p, a, b))
+
+
+def clipped(x: Num, low: Num | float, high: Num | float) -> Num:
+    """x, at least `low` and at most `high`."""
+    return minimum(maximum(x, low), high)
+
+
+def _function(known: Callable[[float], float], traced: Callable[[Any], Any]) -> Callable[[Num], Num]:
+    def function(x: Num) -> Num:
+        return Num(known(x.value)) if x.known else Num(traced(x.value))
+
+    return function
+
+
+sqrt = _function(math.sqrt, lax.sqrt)
+sin = _function(math.sin, lax.sin)
+cos = _function(math.cos, lax.cos)
+exp = _function(math.exp, lax.exp)
+absolute = _function(abs, lax.abs)
+
+
+def power(x: Num, exponent: Num) -> Num:
+    """x to a known exponent, x >= 0."""
+    if not exponent.known:
+        return Num(_bind(lax.pow_p, x, exponent))
+    if x.known:
+        return Num(x.value**exponent.value)
+    whole = int(exponent.value)
+    if exponent.value == whole and 0 <= whole <= 8:
+        result = ONE
+        for _ in range(whole):
+            result = result * x
+        return result
+    return Num(lax.pow(x.value, np.asarray(exponent.value, x.value.dtype)[()]))
+
+
+def atan2(y: Num, x: Num) -> Num:
+    """The angle of the point (x, y)."""
+    return Num(math.atan2(y.value, x.value)) if x.known and y.known else Num(_bind(lax.atan2_p, y, x))
+
+
+def _as(x: Num, like: Num) -> Any:
+    """The value, as the other's dtype if it is known."""
+    return np.asarray(x.value, like.value.dtype)[()] if x.known else x.value
+
+
+def _bind(primitive: Any, a: Num, b: Num) -> Any:
+    """The primitive itself: JAX's functions would spend most of the tracing time on checking."""
+    return primitive.bind(_as(a, b), _as(b, a))
+
+
+def _compare(primitive: Any, a: Num, b: Num, known: Callable[[float, float], bool]) -> Truth:
+    return known(a.value, b.value) if a.known and b.known else _bind(primitive, a, b)

@@ -1,0 +1,185 @@
+"""Every stage of the engine against C MuJoCo, from the same states, in float64.
+
+Stages are plain arithmetic: with known numbers they are evaluated in Python, and nothing is compiled.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from physics_models import GYMNASIUM, MODELS, compiled
+from physics_states import Oracle, State, silent, stack, states
+
+import kousoku as ks
+from kousoku.core.errors import ConfigError
+from kousoku.physics import State as Ours
+from kousoku.physics import load, step
+from kousoku.physics.constraint import rows
+from kousoku.physics.kinematics import geom_frame, site_frame
+from kousoku.physics.load import from_mujoco
+from kousoku.physics.scalar import nums
+from kousoku.physics.smooth import smooth
+
+SMOOTH, HELD, MOVED = 1e-11, 1e-8, 1e-9
+NAMES = [*MODELS, *GYMNASIUM]
+SAMPLE = {
+    "free_body", "several_joints", "tree", "springs", "gravity_compensation", "fluid", "actuators", "actuators_site",
+    "actuators_dynamics", "tendons", "limits_margin", "limits_ball", "limits_solimp", "limits_direct", "friction_loss",
+    "tendon_limits", "plane_capsule", "sphere_capsule", "capsule_capsule", "condims_pyramidal", "mixing", "filters",
+    "pairs", "ant", "half_cheetah", "hopper", "swimmer", "inverted_double_pendulum",
+}  # fmt: skip
+
+
+def supported(name: str):
+    """The model, ours and C's; skips where the engine refuses it."""
+    with silent():
+        theirs = compiled(name)
+    try:
+        return from_mujoco(theirs), theirs
+    except ConfigError as refused:
+        pytest.skip(str(refused.given))
+
+
+def often(names):
+    """A sample by default, all in the full tests."""
+    return [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.full) for name in names]
+
+
+def values(numbers) -> np.ndarray:
+    return np.array([n.value for n in numbers])
+
+
+def close(ours, theirs, tolerance: float, what: str) -> None:
+    """Within `tolerance`, of one plus the largest number."""
+    theirs = np.asarray(theirs)
+    ours = np.asarray(ours).reshape(theirs.shape)
+    scale = 1.0 + np.abs(theirs).max(initial=0.0)
+    assert np.abs(ours - theirs).max(initial=0.0) <= tolerance * scale, what
+
+
+def evaluated(model, state: State):
+    qpos, qvel, act, ctrl = (nums(np.asarray(x)) for x in (state.qpos, state.qvel, state.act, state.ctrl))
+    s = smooth(model, qpos, qvel, act, ctrl)
+    return s, rows(model, s, qpos, qvel)
+
+
+@pytest.mark.parametrize("name", often(NAMES))
+def test_smooth_stages(name):
+    model, theirs = supported(name)
+    oracle = Oracle(theirs)
+    for state in states(theirs, 3, seed=1):
+        wanted = oracle.forward(state)
+        s, _ = evaluated(model, state)
+        k = s.kinematics
+        close([values(f.pos) for f in k.bodies], wanted["xpos"], SMOOTH, "xpos")
+        close([values([x for r in f.mat for x in r]) for f in k.bodies], wanted["xmat"], SMOOTH, "xmat")
+        close([values(f.pos) for f in k.inertial], wanted["xipos"], SMOOTH, "xipos")
+        close([values(geom_frame(model, k, g).pos) for g in range(model.ngeom)], wanted["geom_xpos"], SMOOTH, "geoms")
+        close([values(site_frame(model, k, i).pos) for i in range(model.nsite)], wanted["site_xpos"], SMOOTH, "sites")
+        close([values(c) for c in s.tree.subtree_com], wanted["subtree_com"], SMOOTH, "subtree_com")
+        close([values([*m.rot, *m.lin]) for m in s.tree.motion], wanted["cdof"], SMOOTH, "cdof")
+        mass = np.zeros((model.nv, model.nv))
+        for (i, j), entry in s.tree.mass_matrix.items():
+            mass[i, j] = mass[j, i] = entry.value
+        close(mass, wanted["qM"], SMOOTH, "mass matrix")
+        close(values(s.bias), wanted["qfrc_bias"], SMOOTH, "bias")
+        close(values(s.passive), wanted["qfrc_passive"], SMOOTH, "passive")
+        close(values(s.actuation.force), wanted["actuator_force"], SMOOTH, "actuator force")
+        close(values(s.actuation.qfrc), wanted["qfrc_actuator"], SMOOTH, "actuation")
+        close(values(s.actuation.act_dot), wanted["act_dot"], SMOOTH, "activation rates")
+        close(values([t.length for t in s.tendons]), wanted["ten_length"], SMOOTH, "tendons")
+        close(values(s.acceleration), wanted["qacc_smooth"], SMOOTH, "smooth acceleration")
+
+
+@pytest.mark.parametrize("name", often(NAMES))
+def test_constraint_rows(name):
+    """As many active rows; their sums D J J^T and D reference J agree, whatever the order."""
+    model, theirs = supported(name)
+    oracle = Oracle(theirs)
+    for state in states(theirs, 6, seed=2):
+        wanted = oracle.forward(state)
+        active = [r for r in evaluated(model, state)[1] if r.active]
+        assert len(active) == len(wanted["efc_D"])
+        jacobian = np.zeros((len(active), model.nv))
+        for i, r in enumerate(active):
+            jacobian[i, list(r.jacobian)] = values(r.jacobian.values())
+        ours = values([r.stiffness for r in active]), values([r.reference for r in active])
+        for found, wished in zip(
+            _sums(jacobian, *ours), _sums(wanted["efc_J"], wanted["efc_D"], wanted["efc_aref"]), strict=True
+        ):
+            close(found, wished, HELD, "rows")
+
+
+def _sums(jacobian, stiffness, reference):
+    return jacobian.T @ (stiffness[:, None] * jacobian), jacobian.T @ (stiffness * reference)
+
+
+STEPPED = {"inverted_pendulum", "hopper", "limits_ball", "friction_loss", "sphere_capsule", "tendon_limits"}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in STEPPED else pytest.param(name, marks=pytest.mark.full) for name in NAMES]
+)
+def test_steps(name):
+    """Whole steps, contacts and limits included, by the kernel over states as lanes."""
+    model, theirs = supported(name)
+    theirs.opt.tolerance = 0.0
+    given = states(theirs, 16, seed=3)
+    oracle = Oracle(theirs)
+    wanted = [oracle.step(state) for state in given]
+    with jax.enable_x64(True):
+        model = from_mujoco(theirs)
+        many = stack(given)
+
+        def moves(qpos, qvel, act, warmstart, ctrl):
+            after = step(model, Ours(qpos, qvel, act, warmstart), ctrl)
+            return after.qpos, after.qvel, after.act
+
+        arrays = map(jnp.asarray, (many.qpos, many.qvel, many.act, many.qacc_warmstart, many.ctrl))
+        moved = jax.jit(jax.vmap(ks.kernel(moves)))(*arrays)
+    for i, after in enumerate(wanted):
+        for ours, theirs_after, what in zip(moved, after, ("qpos", "qvel", "act"), strict=True):
+            close(ours[i], theirs_after, MOVED, what)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("condims_elliptic", "elliptic friction cones"),
+        ("implicit", "integrator implicit"),
+        ("connect", "equality constraints"),
+        ("box_box", "contacts between a box and a box"),
+    ],
+)
+def test_what_the_engine_does_not_do_is_refused_by_name(name, what):
+    with silent():
+        theirs = compiled(name)
+    with pytest.raises(ConfigError, match=what):
+        load(theirs)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [("no/such/file.xml", "give the path of an MJCF file"), ("<mujoco", "model: got '<mujoco'"), ("", "give the path")],
+)
+def test_bad_files(source, message):
+    with pytest.raises(ConfigError, match=message):
+        load(source)
+
+
+def test_other_numbers_are_leaves():
+    model = load(
+        "<mujoco><worldbody><body><joint axis='0 1 0'/><geom size='.1' pos='.3 0 0'/></body></worldbody></mujoco>"
+    )
+    state = Ours(jnp.zeros(1), jnp.zeros(1), jnp.zeros(0), jnp.zeros(1))
+
+    def speed(gravity):
+        heavier = model.with_numbers(gravity=jnp.stack([jnp.float32(0), jnp.float32(0), -gravity]))
+        return step(heavier, state, jnp.zeros(0)).qvel[0]
+
+    fast = jax.vmap(ks.kernel(speed))(jnp.array([1.0, 2.0, 4.0]))
+    np.testing.assert_allclose(fast / fast[0], [1.0, 2.0, 4.0], rtol=1e-6)
+    with pytest.raises(ConfigError, match=r"gravity: got \(2,\); give an array of shape \(3,\)"):
+        model.with_numbers(gravity=np.zeros(2))
+    with pytest.raises(ConfigError, match="body_mas"):
+        model.with_numbers(body_mas=1.0)

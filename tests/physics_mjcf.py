@@ -1,0 +1,33 @@
+"""How the tests write MJCF: the frame that all models share, and the names of their features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SMOOTH = "smooth"
+"""No constraint is ever active."""
+CONSTRAINED = "constrained"
+"""Limits, friction loss or equalities are active; no contact."""
+CONTACT = "contact"
+"""Contacts are active."""
+
+
+class Model(NamedTuple):
+    features: frozenset[str]
+    xml: str
+
+
+def model(features: str, world: str, tail: str = "", option: str = "", head: str = "") -> Model:
+    """A model from what stands in its worldbody, after it and before it; `features` is a list of words."""
+    return Model(frozenset(features.split()), mjcf(world, tail, option, head))
+
+
+def mjcf(world: str, tail: str = "", option: str = "", head: str = "") -> str:
+    """The text of a model whose solver is Newton run to convergence."""
+    return f"""<mujoco>
+  <compiler angle="radian"/>
+  <option solver="Newton" tolerance="1e-10" iterations="100" {option}/>
+  {head}
+  <worldbody>{world}</worldbody>
+  {tail}
+</mujoco>"""
