@@ -8,7 +8,8 @@ difference is looked at, and their number is bounded: `MAX_CLOSE` of a thousand,
 million such transitions of CartPole about 200 differ, of the others none at ordinary speeds. For the float32 state that
 was reached, CartPole's and MountainCar's flags obey Gymnasium's rule, in float64, without an exception.
 
-A million transitions of each id run in the full tests, all of them steps of Gymnasium.
+Transitions of random play, which seldom meet an edge, agree without an exception. A million of them, and a million of
+the others, run in the full tests for each id, all of them steps of Gymnasium.
 """
 
 from __future__ import annotations
@@ -351,6 +352,44 @@ def test_the_acrobot_in_play_is_exact():
     found = both(played, 2000, seed=4)
     assert np.abs(found.states).max(axis=0)[3] > 8.0
     check(played, found)
+
+
+class Wandered(Case):
+    """States of episodes of random actions, from Gymnasium's own starts."""
+
+    def states(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        theirs = theirs_of(self.id)
+        theirs.action_space.seed(int(rng.integers(2**31)))
+        found: list[Any] = []
+        ended = True
+        while len(found) < count:
+            if ended:
+                theirs.reset(seed=int(rng.integers(2**31)))
+            found.append(np.array(theirs.unwrapped.state, np.float32))
+            _, _, terminated, truncated, _ = theirs.step(theirs.action_space.sample())
+            ended = terminated or truncated
+        return np.array(found)
+
+
+def check_wandered(id: str, count: int, seed: int) -> None:
+    """Flags without one exception, numbers to 1e-6."""
+    case = CASES[id]
+    found = both(Wandered(case.id, case.kind, case.axes, case.near), count, seed)
+    np.testing.assert_array_equal(found.terminated[0], found.terminated[1])
+    assert found.error.max() < TOLERANCE
+    assert (np.abs(found.reward[0] - found.reward[1]) / (1.0 + np.abs(found.reward[1]))).max() < TOLERANCE
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_transitions_of_random_play_are_gymnasiums_without_exception(id):
+    check_wandered(id, 3000, seed=5)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("id", IDS)
+def test_a_million_transitions_of_random_play(id):
+    for seed in range(20):
+        check_wandered(id, 50_000, seed=300 + seed)
 
 
 @pytest.mark.full
