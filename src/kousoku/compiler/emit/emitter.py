@@ -17,7 +17,7 @@ from . import index as ix
 from .builder import Builder
 from .memory import Buffer, Memory
 from .operand import Operand
-from .value import Described, Known, Position, Registers, Stored, Value
+from .value import Blank, Described, Known, Position, Registers, Stored, Value
 
 UNROLL = 32
 CONTROL = frozenset({"cond", "while", "scan"})
@@ -148,8 +148,10 @@ class Emitter:
                 self.memory.store(made[0].buffer, [k], e)
             return made[0]
         value = self.addressable(value)
-        if value.size == 0 or wide is not None:
+        if value.size == 0 or wide is not None or isinstance(value, Blank):
             start(bool(wide))
+        if isinstance(value, Blank):
+            return made[0]
 
         def body(position: Position) -> None:
             e = value.at(position)

@@ -116,6 +116,16 @@ class Stored(Value):
 
 
 @dataclass(eq=False)
+class Blank(Value):
+    """Elements that nobody may count on: zeros where they are read, whatever lies there once they have a buffer."""
+
+    memory: Memory
+
+    def at(self, position: Position) -> Operand:
+        return constant(0, self.type)
+
+
+@dataclass(eq=False)
 class Described(Value):
     """Elements that are computed where they are needed.
 

@@ -45,6 +45,16 @@ def while_widths(op: Op, test: list[bool], body: list[bool], carry: list[bool]) 
         carry = grown
 
 
+def running_widths(op: Op, body: list[bool], carry: list[bool]) -> list[bool]:
+    """Widths of what a while loop carries, in the lanes that still run: a counter is the same in all of them."""
+    while True:
+        after = widths(op.params["body"], body + carry)
+        grown = [a or b for a, b in zip(carry, after, strict=True)]
+        if grown == carry:
+            return carry
+        carry = grown
+
+
 def scan_widths(op: Op, consts: list[bool], carry: list[bool], xs: list[bool]) -> list[bool]:
     """Widths of a scan's outputs: what it carries, then what it stacks."""
     while True:

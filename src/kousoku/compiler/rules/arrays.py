@@ -10,7 +10,7 @@ import numpy as np
 from ..emit import index as ix
 from ..emit.emitter import UNROLL, Emitter, is_wide
 from ..emit.operand import LLVM_TYPES, Operand, int_constant
-from ..emit.value import Known, Position, Registers, Stored, Value
+from ..emit.value import Blank, Known, Position, Registers, Stored, Value
 from ..program import Op
 
 
@@ -243,7 +243,14 @@ def squeeze(k: Emitter, op: Op, x: Value) -> Value:
     return reshape(k, op, x)
 
 
+def blank(k: Emitter, op: Op, *_: Value) -> Value:
+    """Elements that will be written before they are read."""
+    out = op.outputs[0]
+    return Blank(out.shape, out.dtype, k.memory)
+
+
 RULES: dict[str, Callable[..., Any]] = {
+    "empty": blank,
     "broadcast_in_dim": broadcast_in_dim,
     "reshape": reshape,
     "squeeze": squeeze,

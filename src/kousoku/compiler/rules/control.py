@@ -15,7 +15,7 @@ from ..emit.builder import I1, I64
 from ..emit.emitter import UNROLL, Emitter, is_wide
 from ..emit.operand import LLVM_TYPES, Operand, int_constant
 from ..emit.value import Registers, Stored, Value
-from ..emit.width import scan_widths, while_widths, widths
+from ..emit.width import running_widths, scan_widths, while_widths, widths
 from ..program import Op, Program, Var
 
 CHEAP = 24
@@ -228,35 +228,67 @@ def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     test, body = p["test"], p["body"]
     is_w = [is_wide(v) for v in values]
     wide, per_lane = while_widths(op, is_w[:n_test], is_w[n_test : n_test + n_body], is_w[n_test + n_body :])
-    carry = Carry(k, inits, wide, _unchanged(body, n_body, len(inits)))
+    fixed = _unchanged(body, n_body, len(inits))
     outer_mask = k.mask
+    if per_lane and k.b.lanes > 1:
+        return _while_some(k, op, values, wide, fixed)
+    carry = Carry(k, inits, wide, fixed)
 
     def go_on(flat: list[Operand]) -> Operand:
         with region(k, outer_mask):
             return k.run(test, [*test_consts, *carry.values(flat)])[0].at(())
 
-    def step(flat: list[Operand], mask: Operand | None) -> list[Operand]:
-        with region(k, mask if mask is not None else outer_mask):
+    def step(flat: list[Operand]) -> list[Operand]:
+        with region(k, outer_mask):
             carry.adopt()
-            results = k.run(body, [*body_consts, *carry.values(flat)])
-            new = carry.update(results, mask)
-        return new if mask is None else [k.b.select(mask, a, b) for a, b in zip(new, flat, strict=True)]
+            return carry.update(k.run(body, [*body_consts, *carry.values(flat)]), None)
 
-    if per_lane and k.b.lanes > 1:
-        first = masked(k, go_on(carry.flat))
-        _, *flat = k.b.while_(
-            [k.b.splat(first), *carry.flat],
-            lambda c: k.b.any(c[0]),
-            lambda c: _with_test(k, step(c[1:], c[0]), go_on, c[0]),
-        )
-    else:
-        flat = k.b.while_(carry.flat, go_on, lambda c: step(c, None))
+    flat = k.b.while_(carry.flat, go_on, step)
     carry.adopt()
     return carry.values(flat)
 
 
-def _with_test(k: Emitter, flat: list[Operand], go_on: Callable, mask: Operand) -> list[Operand]:
-    return [k.b.and_(go_on(flat), mask), *flat]
+def _while_some(k: Emitter, op: Op, values: list[Value], wide: list[bool], fixed: list[bool]) -> list[Value]:
+    """A loop that lanes leave one after the other; those that have left keep what they carry.
+
+    What is the same in all lanes that still run, as a counter is, stays a single number, beside its last value in each
+    lane.
+    """
+    p = op.params
+    n_test, n_body = p["test_consts"], p["body_consts"]
+    test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
+    running = running_widths(op, [is_wide(v) for v in body_consts], [is_wide(v) for v in inits])
+    alike = [not r and not f and small(v) for r, f, v in zip(running, fixed, inits, strict=True)]
+    carry = Carry(k, inits, [w and not a for w, a in zip(wide, alike, strict=True)], fixed)
+    kept = [a for v, t, f, a in zip(inits, carry.targets, fixed, alike, strict=True) if t is None and not f
+            for _ in range(v.size)]  # fmt: skip
+    outer_mask, count = k.mask, len(carry.flat)
+
+    def go_on(flat: Sequence[Operand]) -> Operand:
+        with region(k, outer_mask):
+            return k.run(p["test"], [*test_consts, *carry.values(flat)])[0].at(())
+
+    def step(flat: Sequence[Operand], own: Sequence[Operand], mask: Operand) -> list[Operand]:
+        with region(k, mask):
+            carry.adopt()
+            new = carry.update(k.run(p["body"], [*body_consts, *carry.values(flat)]), mask)
+        flat = [n if a else k.b.select(mask, n, o) for n, o, a in zip(new, flat, kept, strict=True)]
+        own = [k.b.select(mask, n, o) for n, o in zip(_only(new, kept), own, strict=True)]
+        return [k.b.and_(go_on(flat), mask), *flat, *own]
+
+    first = k.b.splat(masked(k, go_on(carry.flat)))
+    _, *state = k.b.while_(
+        [first, *carry.flat, *map(k.b.splat, _only(carry.flat, kept))],
+        lambda c: k.b.any(c[0]),
+        lambda c: step(c[1 : count + 1], c[count + 1 :], c[0]),
+    )
+    carry.adopt()
+    last = iter(state[count:])
+    return carry.values([next(last) if a else f for f, a in zip(state[:count], kept, strict=True)])
+
+
+def _only(operands: Sequence[Operand], chosen: Sequence[bool]) -> list[Operand]:
+    return [x for x, c in zip(operands, chosen, strict=True) if c]
 
 
 def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
