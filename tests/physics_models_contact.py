@@ -187,6 +187,44 @@ MODELS = {
              <body pos="0.15 0 0"><geom type="capsule" size="0.04 0.08"/></body></body>
            <body pos="0.3 0 0.2"><freejoint/><geom type="box" size="0.08 0.1 0.05"/></body>""",
     ),
+    "box_stack": model(
+        "contact free box_box plane_box pyramidal condim3",
+        FLOOR.replace('euler="0.02 -0.03 0.4"', "")
+        + "".join(
+            f"""<body pos="{0.01 * i} {0.02 * i} {0.1 + 0.21 * i}"><freejoint/>
+                  <geom type="box" size="0.1 0.1 0.1" friction="0.8"/></body>"""
+            for i in range(3)
+        ),
+    ),
+    "boxes_on_edge": model(
+        "contact free box_box elliptic condim3",
+        """<geom type="box" size="0.3 0.1 0.1" euler="0.7854 0 0"/>
+           <body pos="0.02 0.01 0.25" euler="0 0.7854 0.1"><freejoint/><geom type="box" size="0.06 0.2 0.06"/></body>
+           <body pos="0.2 0 0.25" euler="0.1 0.7 1.2"><freejoint/><geom type="box" size="0.05 0.05 0.1"/></body>""",
+        option='cone="elliptic"',
+    ),
+    "capsules_lying": model(
+        "contact free capsule_box capsule_capsule pyramidal condim3",
+        """<geom type="box" size="0.3 0.3 0.05"/>
+           <body pos="0 0.001 0.12" euler="0 1.5708 0"><freejoint/><geom type="capsule" size="0.06 0.1"/></body>
+           <body pos="0.05 0.1 0.14" euler="0 1.5708 0"><freejoint/><geom type="capsule" size="0.05 0.08"/></body>
+           <body pos="0.28 -0.15 0.13" euler="0.1 1.4 0"><freejoint/><geom type="capsule" size="0.05 0.12"/></body>
+           <body pos="0.01 0.04 0.3" euler="0 1.5708 0"><freejoint/><geom type="capsule" size="0.05 0.1"/></body>""",
+    ),
+    "round_on_boxes": model(
+        "contact free sphere_box sphere_cylinder plane_cylinder plane_ellipsoid pyramidal condim3 condim4 margin",
+        FLOOR
+        + """<geom type="box" size="0.1 0.1 0.1" pos="0 0 0.1" contype="2" conaffinity="0"/>
+           <geom type="cylinder" size="0.1 0.08" pos="0.4 0 0.08" contype="2" conaffinity="0"/>
+           <body pos="0.02 0.01 0.28"><freejoint/><geom size="0.07" margin="0.01" conaffinity="3"/></body>
+           <body pos="0.09 0.09 0.3"><freejoint/><geom size="0.06" condim="4" conaffinity="3"/></body>
+           <body pos="0.42 0 0.25"><freejoint/><geom size="0.06" conaffinity="3"/></body>
+           <body pos="0.49 0.03 0.26"><freejoint/><geom size="0.05" margin="0.005" conaffinity="3"/></body>
+           <body pos="-0.4 0 0.1" euler="1.5 0.1 0"><freejoint/><geom type="cylinder" size="0.06 0.1" contype="0"/>
+           </body>
+           <body pos="-0.4 0.5 0.1" euler="1 1 0"><freejoint/><geom type="ellipsoid" size="0.1 0.07 0.05" contype="0"/>
+           </body>""",
+    ),
     "planar": model(
         "contact hinge slide several_joints limit actuator plane_capsule",
         FLOOR

@@ -17,6 +17,7 @@ import numpy as np
 from jax import lax
 
 Scalar: TypeAlias = "float | jax.Array"
+SMALLEST = 1e-15
 
 
 class Num:
@@ -59,7 +60,7 @@ class Num:
         for a, b in ((self, other), (other, self)):
             if a.known and a.value in (0.0, 1.0, -1.0):
                 return ZERO if a.value == 0.0 else b if a.value == 1.0 else -b
-        return Num(_bind(lax.mul_p, self, other))
+        return Num(_bind(lax.mul_p, self, other, out_dtype=None))
 
     def __truediv__(self, other: Num | float) -> Num:
         other = num(other)
@@ -222,9 +223,9 @@ def _as(x: Num, like: Num) -> Any:
     return np.asarray(x.value, like.value.dtype)[()] if x.known else x.value
 
 
-def _bind(primitive: Any, a: Num, b: Num) -> Any:
+def _bind(primitive: Any, a: Num, b: Num, **params: Any) -> Any:
     """The primitive itself: JAX's functions would spend most of the tracing time on checking."""
-    return primitive.bind(_as(a, b), _as(b, a))
+    return primitive.bind(_as(a, b), _as(b, a), **params)
 
 
 def _compare(primitive: Any, a: Num, b: Num, known: Callable[[float, float], bool]) -> Truth:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .scalar import ONE, ZERO, Num, num, sqrt, total
+from .scalar import ONE, SMALLEST, ZERO, Num, num, sqrt, total, where
 
 
 class Vec(NamedTuple):
@@ -47,6 +47,14 @@ class Vec(NamedTuple):
     def norm(self) -> Num:
         """The length."""
         return sqrt(self.dot(self))
+
+    def direction(self) -> tuple[Num, Vec]:
+        """The length, and the unit vector along it, x where there is no length; neither has a NaN for a derivative."""
+        square = self.dot(self)
+        tiny = square < SMALLEST**2
+        size = sqrt(where(tiny, 1.0, square))
+        unit = Vec(*(where(tiny, other, part / size, size) for other, part in zip((1.0, 0.0, 0.0), self, strict=True)))
+        return where(tiny, 0.0, size), unit
 
 
 NOWHERE = Vec(ZERO, ZERO, ZERO)

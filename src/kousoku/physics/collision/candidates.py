@@ -6,11 +6,10 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..model import Model
-from ..scalar import Num, maximum, nums, total, where
+from ..scalar import SMALLEST, Num, both, maximum, minimum, nums, total, where
 from .shapes import PAIRS, Shape
 
 LEAST_FRICTION = 1e-5
@@ -26,6 +25,7 @@ class Candidate:
         friction: two of sliding, one torsional, two rolling.
         solref, solimp: of the constraint.
         margin: distance from which it acts, and from which it is counted as zero.
+        solreffriction: of the friction in an elliptic cone, if it is not `solref`; known zeros otherwise.
     """
 
     first: int
@@ -35,6 +35,7 @@ class Candidate:
     solref: list[Num]
     solimp: list[Num]
     margin: Num
+    solreffriction: list[Num] = field(default_factory=list)
 
 
 def candidates(model: Model) -> list[Candidate]:
@@ -51,10 +52,14 @@ def candidates(model: Model) -> list[Candidate]:
     return found
 
 
+def shapes(model: Model, candidate: Candidate) -> tuple[Shape, Shape]:
+    """The kinds of its two geoms."""
+    return Shape(int(model.geom_type[candidate.first])), Shape(int(model.geom_type[candidate.second]))
+
+
 def missing(model: Model) -> list[tuple[Shape, Shape]]:
     """Kinds of pairs that may touch and that there is no function for."""
-    kinds = {tuple(Shape(int(model.geom_type[g])) for g in (c.first, c.second)) for c in candidates(model)}
-    return [pair for pair in sorted(kinds) if pair not in PAIRS]  # type: ignore[misc]
+    return sorted({shapes(model, candidate) for candidate in candidates(model)} - PAIRS.keys())
 
 
 def _may_touch(model: Model, a: int, b: int, named: set[int]) -> bool:
@@ -97,14 +102,10 @@ def _mixed(model: Model, a: int, b: int) -> Candidate:
 
 
 def _share(x: Num, y: Num) -> Num:
-    """How much the first counts."""
-    small = 1e-15
-    both = x + y
-    if x.known and y.known:
-        if x.value < small and y.value < small:
-            return Num(0.5)
-        return Num(0.0 if x.value < small else 1.0 if y.value < small else x.value / both.value)
-    return where(x < small, where(y < small, 0.5, both * 0.0), where(y < small, 1.0, x / both))
+    """How much the first counts: x / (x + y), and one half where both are zero."""
+    no_x, no_y = x < SMALLEST, y < SMALLEST
+    whole = where(both(no_x, no_y), 1.0, x + y)
+    return where(no_x, where(no_y, 0.5, 0.0, whole), where(no_y, 1.0, x / whole, whole), whole)
 
 
 def _weighted(pair: list[list[Num]], share: Num) -> list[Num]:
@@ -112,14 +113,10 @@ def _weighted(pair: list[list[Num]], share: Num) -> list[Num]:
 
 
 def _mixed_solref(pair: list[list[Num]], share: Num) -> list[Num]:
-    standard = pair[0][0] > 0.0, pair[1][0] > 0.0
-    if all(isinstance(s, bool) for s in standard):
-        return _weighted(pair, share) if all(standard) else [_least(x, y) for x, y in zip(*pair, strict=True)]
-    raise NotImplementedError("geom_solref that differs from lane to lane")
-
-
-def _least(x: Num, y: Num) -> Num:
-    return Num(min(x.value, y.value))
+    """Weighted if both are a time constant and a damping ratio; if one is a stiffness and a damping, the least ones."""
+    standard = both(pair[0][0] > 0.0, pair[1][0] > 0.0)
+    least = [minimum(x, y) for x, y in zip(*pair, strict=True)]
+    return [where(standard, x, y, share) for x, y in zip(_weighted(pair, share), least, strict=True)]
 
 
 def _positive(friction: list[Num]) -> list[Num]:
@@ -127,9 +124,10 @@ def _positive(friction: list[Num]) -> list[Num]:
 
 
 def _named(model: Model, p: int) -> Candidate:
+    """A pair of the file, with parameters of its own."""
     a, b = int(model.pair_geom1[p]), int(model.pair_geom2[p])
     if model.geom_type[a] > model.geom_type[b]:
         a, b = b, a
-    get: Any = lambda name: nums(getattr(model, f"pair_{name}")[p])  # noqa: E731
-    margin = nums(model.pair_margin)[p]
-    return Candidate(a, b, int(model.pair_dim[p]), _positive(get("friction")), get("solref"), get("solimp"), margin)
+    friction, solref, solimp = (nums(array[p]) for array in (model.pair_friction, model.pair_solref, model.pair_solimp))
+    margin, slip = nums(model.pair_margin)[p], nums(model.pair_solreffriction[p])
+    return Candidate(a, b, int(model.pair_dim[p]), _positive(friction), solref, solimp, margin, slip)

@@ -1,0 +1,232 @@
+"""Boxes against boxes: a face and what lies on it, up to eight points; or two edges, one point.
+
+The direction of contact is the one in which the boxes are farthest apart, or overlap least, among the normals of their
+faces and the directions at right angles to an edge of each. If it is a face's, the other box's face that is turned most
+towards it is clipped by it. Each corner of what is left is the start of a side of it, which is a part of one of the
+eight edges of the two faces: so each edge gives one point at most.
+
+References:
+    Gottschalk, Lin, Manocha (1996), OBBTree, section 5: the fifteen directions.
+    Liang, Barsky (1984), A new concept and method for line clipping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..scalar import ONE, ZERO, Num, Truth, absolute, maximum, minimum, sqrt, where
+from ..vector import Mat, Vec
+from .geom import ABSENT, Geom, Touch, chosen, either
+
+NEVER = -1e10
+LEAST_WAY = 1e-18
+ALIKE = 0.99
+ANY_WORTH, ALIKE_WORTH = 1e-6, 0.05
+"""By what share the gap between edges must be larger than the face's; if their directions' cosine is above `ALIKE`."""
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One of three axes: the first, or the second, or else the third; `like` has the dtype of all numbers."""
+
+    first: Truth
+    second: Truth
+    like: Num
+
+    def or_else(self, condition: Truth, other: _Axis) -> _Axis:
+        """The other one, where the condition holds."""
+        first, second = (either(condition, *two) for two in ((other.first, self.first), (other.second, self.second)))
+        return _Axis(first, second, other.like)
+
+    def pick(self, three: Sequence[Num], after: int = 0) -> Num:
+        """Of a number for each axis, this one's, or that of the axis so many places after it, in turns."""
+        x, y, z = (three[(i + after) % 3] for i in range(3))
+        return where(self.first, x, where(self.second, y, z, self.like), self.like)
+
+    def last(self, three: Sequence[Num]) -> Vec:
+        """The numbers in turns, so that this axis' comes last."""
+        return Vec(self.pick(three, 1), self.pick(three, 2), self.pick(three))
+
+    def last_row(self, matrix: Mat) -> Mat:
+        """The rows in turns, so that this axis' comes last."""
+        return Mat(*map(self.last, matrix.transposed())).transposed()
+
+
+@dataclass(frozen=True)
+class _View:
+    """Two boxes, seen from one of them.
+
+    Attributes:
+        origin, axes: its centre and its axes, in the world.
+        size: its half sizes.
+        centre: of the other one.
+        turn: the other one's axes, as columns.
+        other: half sizes of the other one.
+    """
+
+    origin: Vec
+    axes: Mat
+    size: Vec
+    centre: Vec
+    turn: Mat
+    other: Vec
+
+    def or_else(self, condition: Truth, view: _View) -> _View:
+        """The other view, where the condition holds."""
+
+        def pick(a: Vec, b: Vec) -> Vec:
+            return chosen(condition, b, a, self.centre.x)
+
+        axes, turn = (Mat(*map(pick, a, b)) for a, b in ((self.axes, view.axes), (self.turn, view.turn)))
+        origin, size = pick(self.origin, view.origin), pick(self.size, view.size)
+        return _View(origin, axes, size, pick(self.centre, view.centre), turn, pick(self.other, view.other))
+
+    def facing(self, row: _Axis) -> _View:
+        """With the axes in turns, so that `row` is the last, and turned round if it does not point to the other box."""
+        axes, turn, centre = row.last_row(self.axes), row.last_row(self.turn), row.last(self.centre)
+        side = where(centre.z > 0.0, 1.0, -1.0, centre.z)
+        axes, turn = (Mat(m.a, m.b, m.c * side) for m in (axes, turn))
+        return _View(self.origin, axes, row.last(self.size), centre._replace(z=centre.z * side), turn, self.other)
+
+    def showing(self, column: _Axis) -> _View:
+        """With the other box's axes in turns, so that `column` is the last."""
+        return replace(self, turn=Mat(*map(column.last, self.turn)), other=column.last(self.other))
+
+    def along(self, direction: Vec) -> Vec:
+        """A direction, in the world."""
+        return self.axes.a * direction.x + self.axes.b * direction.y + self.axes.c * direction.z
+
+
+def box_box(first: Geom, second: Geom) -> list[Touch]:
+    """Eight points."""
+    apart = second.frame.pos - first.frame.pos
+    ours, theirs = first.frame.mat.transposed(), second.frame.mat.transposed()
+    turn = Mat(*(theirs @ axis for axis in ours))
+    one = _View(first.frame.pos, ours, Vec(*first.size), ours @ apart, turn, Vec(*second.size))
+    two = _View(second.frame.pos, theirs, one.other, -(theirs @ apart), turn.transposed(), one.size)
+    near, far = _face_gaps(one), _face_gaps(two)
+    face_gap = maximum(_largest(near), _largest(far))
+    swapped = _largest(far) > _largest(near)
+    view = one.or_else(swapped, two).facing(_which(chosen(swapped, far, near, face_gap)))
+    view = view.showing(_which(Vec(*map(absolute, view.turn.c))))
+    edge_gap, row, column = _edge_gap(one)
+    across, crossing = _crossing(one.facing(row).showing(column))
+    alike = absolute(across.dot(view.axes.c)) > ALIKE
+    edges = edge_gap > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH, face_gap) * absolute(face_gap) + _noise(face_gap)
+    normal = chosen(edges, across, view.axes.c * where(swapped, -1.0, 1.0, face_gap), face_gap)
+    touches = []
+    for there, point, distance in _clipped(view):
+        point, distance = view.origin + view.along(point), where(there, distance, ABSENT)
+        if touches:
+            distance = where(edges, ABSENT, distance, face_gap)
+        else:
+            point, distance = chosen(edges, crossing, point, face_gap), where(edges, edge_gap, distance, face_gap)
+        touches.append(Touch(distance, point, normal))
+    return touches
+
+
+def _face_gaps(view: _View) -> Vec:
+    """How far the other box is from each face on its side; negative where it overlaps the box."""
+    rows = zip(view.centre, view.size, view.turn, strict=True)
+    return Vec(*(absolute(c) - s - Vec(*map(absolute, row)).dot(view.other) for c, s, row in rows))
+
+
+def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
+    """The largest gap along a direction at right angles to an edge of each box, and those edges' axes."""
+    best, row, column = Num(NEVER), _Axis(True, False, ZERO), _Axis(True, False, ZERO)
+    size = [Vec(*map(absolute, r)) for r in view.turn]
+    for i in range(3):
+        u, v = (i + 1) % 3, (i + 2) % 3
+        for j in range(3):
+            a, b = (j + 1) % 3, (j + 2) % 3
+            square = view.turn[u][j] * view.turn[u][j] + view.turn[v][j] * view.turn[v][j]
+            parallel = square < _noise(square)
+            length = sqrt(where(parallel, 1.0, square))
+            reach = size[v][j] * view.size[u] + size[u][j] * view.size[v]
+            reach = reach + size[i][b] * view.other[a] + size[i][a] * view.other[b]
+            apart = absolute(view.turn[u][j] * view.centre[v] - view.turn[v][j] * view.centre[u])
+            gap = where(parallel, NEVER, (apart - reach) / length, length)
+            better = gap > best
+            best = where(better, gap, best)
+            row = row.or_else(better, _Axis(i == 0, i == 1, gap))
+            column = column.or_else(better, _Axis(j == 0, j == 1, gap))
+    return best, row, column
+
+
+def _crossing(view: _View) -> tuple[Vec, Vec]:
+    """Of the edges along the third axis of each box: the normal, and the point halfway between them, in the world."""
+    (au, bu, cu), (av, bv, cv), (aw, bw, cw) = view.turn
+    square = cu * cu + cv * cv
+    square = where(square < _noise(square), 1.0, square)
+    length = sqrt(square)
+    side = where(cu * view.centre.y > cv * view.centre.x, 1.0, -1.0, length) / length
+    nu, nv = -(cv * side), cu * side
+    edge = [where(n > 0.0, s, -s) for n, s in zip((nu, nv), view.size, strict=False)]
+    a, b = (where(n > 0.0, -s, s) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
+    x, y, z = (c + p * a + q * b for c, p, q in zip(view.centre, (au, av, aw), (bu, bv, bw), strict=True))
+    along = ((edge[0] - x) * cu + (edge[1] - y) * cv) / square
+    x, y, z = x + along * cu, y + along * cv, z + along * cw
+    halfway = Vec(0.5 * (x + edge[0]), 0.5 * (y + edge[1]), z)
+    return view.along(Vec(nu, nv, ZERO)), view.origin + view.along(halfway)
+
+
+def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
+    """Corners of the face on the third axis of the other box, clipped by that of the one: if there, where, distance."""
+    (au, bu, cu), (av, bv, cv), (_, _, cw) = view.turn
+    depth = where(cw > 0.0, -view.other.z, view.other.z)
+    x, y, z = (c + depth * d for c, d in zip(view.centre, (cu, cv, cw), strict=True))
+    au, av, bu, bv = au * view.other.x, av * view.other.x, bu * view.other.y, bv * view.other.y
+    area = au * bv - av * bu
+    mirrored = area < 0.0
+    bu, bv, density = (where(mirrored, -n, n) for n in (bu, bv, ONE / area))
+    tilt_u, tilt_v = cu / cw, cv / cw
+    width, height = view.size.x, view.size.y
+    # Sides that coincide but for rounding count once: as those of the other box.
+    more, less = 1.0 + _noise(x) / 16.0, Num(1.0 - _noise(x) / 16.0)
+
+    def corner(there: Truth, u: Num, v: Num) -> tuple[Truth, Vec, Num]:
+        gap = z - view.size.z - ((u - x) * tilt_u + (v - y) * tilt_v)
+        return there, Vec(u, v, view.size.z + 0.5 * gap), gap
+
+    for (du, dv), (ou, ov) in (((au, av), (bu, bv)), ((bu, bv), (-au, -av))):
+        for side in (-1.0, 1.0):
+            u, v = x + ou * side, y + ov * side
+            way = -(du * side), -(dv * side)
+            start, there = _start((u, v), way, (width * more, height * more))
+            yield corner(there, u + start * way[0], v + start * way[1])
+    for (du, dv), (ou, ov) in (((width, ZERO), (ZERO, height)), ((ZERO, height), (-width, ZERO))):
+        for side in (-1.0, 1.0):
+            u, v = ou * side, ov * side
+            along = -(du * side), -(dv * side)
+            place = ((u - x) * bv - (v - y) * bu) * density, ((v - y) * au - (u - x) * av) * density
+            way = (along[0] * bv - along[1] * bu) * density, (along[1] * au - along[0] * av) * density
+            start, there = _start(place, way, (less, less))
+            yield corner(there, u + start * along[0], v + start * along[1])
+
+
+def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) -> tuple[Num, Truth]:
+    """Where on a line, from -1 to 1, a rectangle about the origin begins, and whether the line meets it."""
+    low, high = Num(-1.0), ONE
+    for p, d, s in zip(place, way, size, strict=True):
+        steep = where(absolute(d) < LEAST_WAY, LEAST_WAY, d)
+        middle, half = -(p / steep), s / absolute(steep)
+        low, high = maximum(low, middle - half), minimum(high, middle + half)
+    return low, low < high
+
+
+def _noise(x: Num) -> float:
+    """What may be due to rounding, of numbers near one."""
+    return 64.0 * float(np.finfo(np.float64 if x.known else x.value.dtype).eps)
+
+
+def _largest(three: Vec) -> Num:
+    return maximum(maximum(three.x, three.y), three.z)
+
+
+def _which(three: Vec) -> _Axis:
+    """The axis of the largest number."""
+    largest = _largest(three)
+    return _Axis(three.x >= largest, three.y >= largest, largest)

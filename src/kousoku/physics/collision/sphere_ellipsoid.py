@@ -1,0 +1,56 @@
+"""Spheres against ellipsoids: the point of the ellipsoid that is nearest to the sphere's centre.
+
+The nearest point to p is a_i^2 p_i / (t + a_i^2), where t is the largest root of |u(t)| = 1 with
+u_i = a_i p_i / (t + a_i^2). Newton's method on 1 / |u(t)|, which is nearly a straight line, comes to it from below. If
+p lies inside, on the plane across the shortest axis, |u| may be below 1 at all t: then u along that axis is what lacks.
+
+References:
+    Eberly (2013), Distance from a point to an ellipse, an ellipsoid, or a hyperellipsoid, section 3.
+    Conn, Gould, Toint (2000), Trust-region methods, section 7.3.2: Newton's method on the secular equation.
+"""
+
+from __future__ import annotations
+
+from ..scalar import SMALLEST, Num, absolute, both, maximum, minimum, negated, sqrt, total, where
+from ..vector import Vec
+from .geom import Geom, Touch, round_touch
+
+NEWTON_STEPS = 8
+ROUNDING = 1e-5
+
+
+def sphere_ellipsoid(sphere: Geom, ellipsoid: Geom) -> list[Touch]:
+    """One point."""
+    centre, size = ellipsoid.local(sphere.frame.pos), ellipsoid.size
+    away, outwards = _nearest(centre, size)
+    return [round_touch(sphere.frame.pos, sphere.size[0], away, -(ellipsoid.frame.mat @ outwards))]
+
+
+def _nearest(point: Vec, size: list[Num]) -> tuple[Num, Vec]:
+    """The signed distance of the surface, and the direction away from it."""
+    least = minimum(minimum(size[0], size[1]), size[2])
+    excess = [(a - least) * (a + least) for a in size]
+    reaches = [a * absolute(p) for a, p in zip(size, point, strict=True)]
+    x, y, z = (r - e for r, e in zip(reaches, excess, strict=True))
+    root = maximum(maximum(x, y), maximum(z, SMALLEST))
+    for _ in range(NEWTON_STEPS):
+        shares = [1.0 / (root + e) for e in excess]
+        u = [r * q for r, q in zip(reaches, shares, strict=True)]
+        square = maximum(total(x * x for x in u), SMALLEST)
+        slope = total(x * x * q for x, q in zip(u, shares, strict=True))
+        step = square * (sqrt(square) - 1.0) / maximum(slope, SMALLEST)
+        root = maximum(root + step, SMALLEST)
+    return _at(root, point, size, least, excess)
+
+
+def _at(root: Num, point: Vec, size: list[Num], least: Num, excess: list[Num]) -> tuple[Num, Vec]:
+    across = [p / (root + e) for p, e in zip(point, excess, strict=True)]
+    lacking = 1.0 - total(a * a * s * s for a, s in zip(across, size, strict=True))
+    lacks = lacking > ROUNDING
+    side = sqrt(where(lacks, lacking, 1.0)) / least
+    for i, e in enumerate(excess):
+        shortest = e <= 0.0
+        across[i] = where(both(lacks, shortest), side, across[i])
+        lacks = both(lacks, negated(shortest))
+    length, normal = Vec(*across).direction()
+    return (root - least * least) * length, normal

@@ -1,0 +1,317 @@
+"""Where shapes touch, against C MuJoCo: distances, points, normals and their number, in float64.
+
+The functions are plain arithmetic: with known numbers they are evaluated in Python, and nothing is compiled.
+"""
+
+from functools import cache
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.physics import load
+from kousoku.physics.collision.candidates import candidates, missing
+from kousoku.physics.collision.shapes import PAIRS, Geom, Shape
+from kousoku.physics.kinematics import Frame
+from kousoku.physics.scalar import nums
+from kousoku.physics.vector import Mat, quat, vec
+
+EXACT = 1e-9
+# C finds these by iteration: how far its points and normals are from the true ones, at its smallest tolerance.
+ITERATED = {(Shape.SPHERE, Shape.ELLIPSOID): 5e-5}
+COUNT = {Shape.PLANE: 3, Shape.SPHERE: 1, Shape.CAPSULE: 2, Shape.ELLIPSOID: 3, Shape.CYLINDER: 2, Shape.BOX: 3}
+NAMES = [f"{a.name}_{b.name}".lower() for a, b in PAIRS]
+QUARTERS = [np.array(q) / np.linalg.norm(q) for q in product((-1, 0, 1), repeat=4) if np.count_nonzero(q) in (1, 2, 4)]
+
+
+def size(shape: Shape, rng: np.random.Generator) -> list[float]:
+    if shape == Shape.PLANE:
+        return [5.0, 5.0, 0.1]
+    return [float(round(x, 3)) for x in rng.uniform(0.04, 0.15, size=COUNT[shape])]
+
+
+@cache
+def scene(pair: tuple[Shape, Shape], seed: int, margin: float) -> mujoco.MjModel:
+    """Two free bodies; a plane lies in the world."""
+    rng = np.random.default_rng(seed)
+    bodies = []
+    for shape in pair:
+        sizes = " ".join(map(str, size(shape, rng)))
+        geom = f'<geom type="{shape.name.lower()}" size="{sizes}" margin="{margin / 2}"/>'
+        bodies.append(geom if shape == Shape.PLANE else f"<body><freejoint/>{geom}</body>")
+    option = '<option ccd_tolerance="1e-15" ccd_iterations="1000"/>'
+    return mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{''.join(bodies)}</worldbody></mujoco>")
+
+
+def turn(rng: np.random.Generator, angle: float) -> np.ndarray:
+    """About a random axis."""
+    axis, q = rng.normal(size=3), np.zeros(4)
+    mujoco.mju_axisAngle2Quat(q, axis / np.linalg.norm(axis), angle)
+    return q
+
+
+def times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    product = np.zeros(4)
+    mujoco.mju_mulQuat(product, a, b)
+    return product
+
+
+def poses(kind: str, rng: np.random.Generator) -> np.ndarray:
+    """Of two bodies: overlapping, touching and far, in directions that are usual or special."""
+    away = rng.normal(size=3)
+    away *= rng.uniform(0.0, 0.3) / np.linalg.norm(away)
+    one, other = turn(rng, rng.uniform(0, np.pi)), turn(rng, rng.uniform(0, np.pi))
+    quarters = [QUARTERS[i] for i in rng.integers(len(QUARTERS), size=2)]
+    if kind == "aligned":
+        one, other = quarters
+    elif kind == "parallel":
+        other = times(one, quarters[0])
+    elif kind == "nearly":
+        other = times(times(one, quarters[0]), turn(rng, 10.0 ** rng.uniform(-7, -1)))
+    elif kind == "turned":
+        one, other = quarters[0], times(np.array([np.cos(away[0]), 0, 0, np.sin(away[0])]), quarters[1])
+    elif kind == "lattice":
+        one, other = quarters
+        away = rng.integers(-4, 5, size=3) * 0.05
+    start = np.zeros(3) if kind == "lattice" else rng.normal(size=3)
+    return np.concatenate([start, one, start + away, other])
+
+
+KINDS = {"random": 120, "aligned": 40, "parallel": 40, "nearly": 40, "turned": 40, "lattice": 20}
+
+
+def theirs(model: mujoco.MjModel, pose: np.ndarray) -> tuple[mujoco.MjData, np.ndarray]:
+    """C's contacts: distance, point, normal, first tangent; one a row."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = pose if model.nq == 14 else np.concatenate([pose[7:10] - pose[:3], pose[10:]])
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_collision(model, data)
+    contact = data.contact
+    return data, np.column_stack([contact.dist, contact.pos, contact.frame.reshape(-1, 9)[:, :6]])
+
+
+def ours(pair: tuple[Shape, Shape], model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """All our contacts; where the first tangent does not matter, it is as C has it."""
+    geoms = []
+    for g in range(2):
+        mat = data.geom_xmat[g].reshape(3, 3).tolist()
+        frame = Frame(vec(data.geom_xpos[g].tolist()), quat([1.0, 0.0, 0.0, 0.0]), Mat(*map(vec, mat)))
+        geoms.append(Geom(frame, nums(model.geom_size[g])))
+    rows = []
+    for touch in PAIRS[pair](*geoms):
+        normal, along = (np.array([x.value for x in v]) for v in (touch.normal, touch.along))
+        if not along.any():
+            along = np.array([0, 1, 0] if abs(normal[1]) < 0.5 else [0, 0, 1])
+        along = along - normal * normal.dot(along)
+        length = np.linalg.norm(along)
+        along = along / length if length > 1e-6 else along * np.nan
+        rows.append([touch.distance.value, *(x.value for x in touch.point), *normal, *along])
+    return np.array(rows)
+
+
+def agree(mine: np.ndarray, wanted: np.ndarray, margin: float, tolerance: float, distance: float = 1e-4) -> bool:
+    """As many within the margin, the same ones in any order; those at the margin itself may be there or not."""
+    mine, wanted = (rows[rows[:, 0] < margin - 1e-9] for rows in (mine, wanted))
+    if len(mine) != len(wanted):
+        return False
+    left = list(wanted)
+    for row in mine:
+        apart = [np.nanmax(np.abs(row - other)) for other in left]
+        best = int(np.argmin(apart))
+        if apart[best] > tolerance or abs(row[0] - left[best][0]) > distance:
+            return False
+        left.pop(best)
+    return True
+
+
+def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The pose but for rounding."""
+    moved = pose + rng.normal(size=14) * 1e-14
+    for q in (slice(3, 7), slice(10, 14)):
+        moved[q] /= np.linalg.norm(moved[q])
+    return moved
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_contacts_are_those_of_mujoco(pair, kind):
+    """At each pose, or, where C changes its mind from rounding alone, at one that rounding cannot tell from it."""
+    rng = np.random.default_rng([int(pair[0]), int(pair[1]), len(kind)])
+    touched = 0
+    for i in range(KINDS[kind]):
+        margin = (0.0, 0.05)[i % 2]
+        model = scene(pair, i % 5, margin)
+        pose = poses(kind, rng)
+        data, wanted = theirs(model, pose)
+        touched += len(wanted) > 0
+        tolerance = ITERATED.get(pair, EXACT)
+        if agree(ours(pair, model, data), wanted, margin, tolerance, EXACT):
+            continue
+        near = [nudged(pose, rng) for _ in range(12)] if kind != "random" else []
+        for other in near:
+            data, _ = theirs(model, pose)
+            if agree(ours(pair, model, data), theirs(model, other)[1], margin, max(tolerance, 1e-6)):
+                break
+        else:
+            pytest.fail(f"{pose.tolist()} {margin=}\n{ours(pair, model, data)}\n{wanted}")
+    assert touched > KINDS[kind] // 4
+
+
+def test_boxes_change_from_faces_to_edges_where_mujoco_does():
+    """Along a turn of one box, the number of contacts becomes one, or is so no more, at the same angle."""
+    pair, rng, flips = (Shape.BOX, Shape.BOX), np.random.default_rng(5), 0
+    model = scene(pair, 0, 0.0)
+    for _ in range(12):
+        axis, depth = rng.normal(size=3), rng.uniform(0.005, 0.02)
+        place = np.array([*rng.uniform(-0.05, 0.05, size=2), model.geom_size[:, 2].sum() - depth])
+
+        def at(angle, axis=axis, place=place):
+            q = np.zeros(4)
+            mujoco.mju_axisAngle2Quat(q, axis / np.linalg.norm(axis), angle)
+            return theirs(model, np.concatenate([np.zeros(3), [1, 0, 0, 0], place, q]))
+
+        angles = np.linspace(0.01, 1.5, 60)
+        single = [len(at(angle)[1]) == 1 for angle in angles]
+        for low, high, before, after in zip(angles, angles[1:], single, single[1:], strict=False):
+            if before == after:
+                continue
+            for _ in range(40):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if (len(at(middle)[1]) == 1) == before else (low, middle)
+            for angle in (low - 1e-7, high + 1e-7):
+                data, wanted = at(angle)
+                assert agree(ours(pair, model, data), wanted, 0.0, 1e-6)
+            flips += 1
+    assert flips >= 6
+
+
+def test_a_sphere_is_pushed_out_of_an_ellipsoid_the_shortest_way():
+    """Its centre inside, in the planes and on the axes of symmetry too: against points all over the surface."""
+    rng = np.random.default_rng(0)
+    around, across = np.meshgrid(np.linspace(0, 2 * np.pi, 400), np.linspace(0, np.pi, 200))
+    ball = np.array([np.cos(around) * np.sin(across), np.sin(around) * np.sin(across), np.cos(across)]).reshape(3, -1).T
+    for case in range(80):
+        half = rng.uniform(0.05, 0.15, size=3)
+        if case % 8 == 0:
+            half[:2] = half[0]
+        centre = rng.normal(size=3)
+        centre *= half * rng.uniform(0, 0.95) / np.linalg.norm(centre)
+        centre[rng.random(3) < 0.3] = 0.0
+        world = quat([1.0, 0.0, 0.0, 0.0]).matrix()
+        sphere, ellipsoid = (
+            Geom(Frame(vec(place), quat([1.0, 0.0, 0.0, 0.0]), world), nums(sizes))
+            for place, sizes in ((centre.tolist(), np.array([0.02, 0.0, 0.0])), ([0.0, 0.0, 0.0], half))
+        )
+        (touch,) = PAIRS[Shape.SPHERE, Shape.ELLIPSOID](sphere, ellipsoid)
+        shortest = np.linalg.norm(ball * half - centre, axis=1).min()
+        depth = -touch.distance.value - 0.02
+        assert depth <= shortest + 1e-9 <= depth + 1e-3
+        normal, point = (np.array([x.value for x in v]) for v in (touch.normal, touch.point))
+        surface = point + 0.5 * touch.distance.value * normal
+        assert np.linalg.norm(surface / half) == pytest.approx(1.0, abs=1e-6)
+        assert np.cross(surface / half**2, normal) == pytest.approx(np.zeros(3), abs=1e-4)
+
+
+def traced(pair: tuple[Shape, Shape], sizes: np.ndarray, pose: jax.Array) -> list[jax.Array]:
+    """All our contacts of two bodies at a pose: distance, point, normal, seven numbers for each."""
+    geoms = []
+    for row, place in zip(sizes, (pose[:7], pose[7:]), strict=True):
+        turned = quat(nums(place[3:])).normalised()
+        geoms.append(Geom(Frame(vec(nums(place[:3])), turned, turned.matrix()), nums(row)))
+    touches = PAIRS[pair](*geoms)
+    return [n.value for t in touches for n in (t.distance, *t.point, *t.normal)]
+
+
+def many_poses(pair: tuple[Shape, Shape], kinds: list[str], count: int) -> np.ndarray:
+    rng = np.random.default_rng([int(pair[0]), int(pair[1]), 7])
+    found = [poses(kind, rng) for kind in kinds for _ in range(count)]
+    for pose in found:
+        pose[:3] -= pose[7:10]
+        pose[7:10] = 0.0
+    return np.array(found)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
+def test_gradients_are_finite_and_those_of_the_function(pair):
+    """Finite at all poses, the special ones too; at random ones as finite differences say, one or two edges apart."""
+    sizes = scene(pair, 0, 0.0).geom_size
+    centred = np.concatenate([np.zeros(3), QUARTERS[0], np.zeros(3), QUARTERS[0]])
+
+    def summed(pose):
+        numbers = traced(pair, sizes, pose)
+        return sum(jnp.where(numbers[i - i % 7] < 100.0, n, 0.0) for i, n in enumerate(numbers))
+
+    with jax.enable_x64(True):
+        special = np.array([centred, *many_poses(pair, ["aligned", "parallel", "nearly", "turned", "lattice"], 12)])
+        assert np.isfinite(jax.vmap(jax.grad(summed))(jnp.asarray(special))).all()
+        usual = many_poses(pair, ["random"], len(special))
+        slope = jax.vmap(jax.grad(summed))(jnp.asarray(usual))
+        rng, step = np.random.default_rng(3), 1e-6
+        way = rng.normal(size=usual.shape)
+        ends = [jax.vmap(summed)(jnp.asarray(usual + side * step * way)) for side in (1.0, -1.0)]
+        found, wanted = (slope * way).sum(axis=1), (ends[0] - ends[1]) / (2.0 * step)
+        close = np.abs(found - wanted) <= 1e-5 * (1.0 + np.abs(wanted))
+    assert close.mean() >= 0.95
+    with jax.enable_x64(False):
+        assert np.isfinite(jax.vmap(jax.grad(summed))(jnp.asarray(special, jnp.float32))).all()
+
+
+@pytest.mark.parametrize("pair", [(Shape.PLANE, Shape.BOX), (Shape.CAPSULE, Shape.CAPSULE), (Shape.BOX, Shape.BOX)])
+def test_compiled_contacts_are_the_same(pair):
+    """The kernel's contacts of many lanes are those of the arithmetic in Python; in float32, nearly all of them."""
+    sizes = scene(pair, 1, 0.0).geom_size
+    given = many_poses(pair, ["random"], 200)
+
+    def contacts(pose):
+        return traced(pair, sizes, pose)
+
+    def rows(many):
+        return np.stack(many, axis=1).reshape(len(given), -1, 7)
+
+    with jax.enable_x64(True):
+        exact = rows(jax.vmap(ks.kernel(contacts))(jnp.asarray(given)))
+        np.testing.assert_allclose(exact, rows(jax.vmap(contacts)(jnp.asarray(given))), atol=EXACT)
+    with jax.enable_x64(False):
+        rough = rows(jax.vmap(ks.kernel(contacts))(jnp.asarray(given, jnp.float32)))
+    assert np.mean([agree(a, b, 100.0, 1e-4) for a, b in zip(rough, exact, strict=True)]) > 0.98
+
+
+def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
+    """Of softness in both forms, weights of nothing, and friction, against C's contacts."""
+    shapes = [f'<body pos="{x} 0 0"><freejoint/><geom size="0.1"/></body>' for x in (0.0, 0.15)]
+    compiled = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{''.join(shapes)}</worldbody></mujoco>")
+    model = load(compiled)
+    cases = [
+        ([[0.02, 1.0], [0.05, 0.6]], [1.0, 3.0]),
+        ([[-300.0, -20.0], [0.05, 0.6]], [1.0, 3.0]),
+        ([[-300.0, -20.0], [-100.0, -50.0]], [0.0, 2.0]),
+        ([[0.02, 1.0], [0.05, 0.6]], [2.0, 0.0]),
+        ([[0.02, 1.0], [0.05, 0.6]], [0.0, 0.0]),
+    ]
+
+    def mixed(solref, solmix):
+        (one,) = candidates(model.with_numbers(geom_solref=solref, geom_solmix=solmix))
+        return jnp.stack([n.value for n in (*one.solref, *one.solimp)])
+
+    with jax.enable_x64(True):
+        many = [jnp.array(x) for x in zip(*cases, strict=True)]
+        found = jax.vmap(mixed)(*many)
+        slope = jax.vmap(jax.grad(lambda *x: mixed(*x).sum(), argnums=(0, 1)))(*many)
+    assert all(np.isfinite(x).all() for x in slope)
+    data = mujoco.MjData(compiled)
+    for (solref, solmix), row in zip(cases, found, strict=True):
+        compiled.geom_solref[:], compiled.geom_solmix[:] = solref, solmix
+        mujoco.mj_forward(compiled, data)
+        np.testing.assert_allclose(row[:2], data.contact.solref[0], rtol=1e-12)
+        np.testing.assert_allclose(row[2:], data.contact.solimp[0], rtol=1e-12)
+
+
+def test_pairs_that_there_is_no_function_for_are_found():
+    model = load("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
+    assert missing(model) == []
+    assert all(first <= second for first, second in PAIRS)
