@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import ConfigError
 from .collision.candidates import missing
+from .collision.shapes import PAIRS
+from .compiler import Places, compiled, mujoco, words
+from .mjcf import Document, read
 from .model import CHOICES, OPTIONS, Constants, Model
+from .supported import problems, wrong_numbers
 
-COUNTS = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "npair", "nexclude", "nsensor")
+COUNTS = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "npair", "nexclude", "nsensor",
+          "nsensordata")  # fmt: skip
 INTEGERS = {
     "body": ("parentid", "rootid", "jntnum", "jntadr", "dofnum", "dofadr", "weldid", "geomnum", "geomadr"),
     "jnt": ("type", "qposadr", "dofadr", "bodyid", "limited", "actfrclimited"),
     "dof": ("bodyid", "jntid", "parentid"),
-    "geom": ("type", "bodyid", "contype", "conaffinity", "condim", "priority"),
+    "geom": ("type", "bodyid", "contype", "conaffinity", "condim", "priority", "group"),
     "site": ("bodyid", "type"),
     "actuator": (
         "trntype", "dyntype", "gaintype", "biastype", "trnid", "ctrllimited", "forcelimited", "actlimited", "actadr",
@@ -29,7 +31,7 @@ INTEGERS = {
     "wrap": ("type", "objid"),
     "eq": ("type", "obj1id", "obj2id", "objtype", "active0"),
     "pair": ("dim", "geom1", "geom2", "signature"),
-    "sensor": ("type", "objtype", "objid", "reftype", "refid", "adr", "dim"),
+    "sensor": ("datatype", "objtype", "objid", "reftype", "refid", "adr", "dim"),
 }  # fmt: skip
 FLOATS = {
     "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "invweight0", "subtreemass"),
@@ -45,12 +47,12 @@ FLOATS = {
     "wrap": ("prm",),
     "eq": ("data", "solref", "solimp"),
     "pair": ("margin", "gap", "solref", "solreffriction", "solimp", "friction"),
+    "sensor": ("cutoff",),
 }  # fmt: skip
 SWITCHES = (
     "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
-    "warmstart", "filterparent", "actuation", "refsafe", "eulerdamp",
+    "warmstart", "filterparent", "actuation", "refsafe", "eulerdamp", "sensor",
 )  # fmt: skip
-REFUSAL = "the engine does not do this; docs/physics.md says what it does"
 NAMED = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "actuator": "nu", "tendon": "ntendon",
          "sensor": "nsensor"}  # fmt: skip
 
@@ -59,60 +61,59 @@ def load(source: str | os.PathLike[str] | Any) -> Model:
     """The mechanism of an MJCF file.
 
     Args:
-        source: a path, MJCF text, or MuJoCo's own compiled model.
+        source: a path, MJCF text, or MuJoCo's own compiled model. What a file includes has to be in its folder.
 
     Raises:
-        ConfigError: if there is no such file, MuJoCo cannot compile it, or the engine lacks what it uses.
+        ConfigError: if there is no such file, MuJoCo cannot compile it, or the engine lacks what it uses, and where.
     """
-    return from_mujoco(_compiled(source))
+    if isinstance(source, mujoco().MjModel):
+        return from_mujoco(source)
+    document = read(source)
+    return from_mujoco(compiled(document), document)
 
 
-def _mujoco() -> Any:
-    """MuJoCo, of whose names type checkers know nothing; it is imported when a model is loaded."""
-    return importlib.import_module("mujoco")
+def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
+    """MuJoCo's compiled model as ours; what is refused is looked for in the document.
 
-
-def _compiled(source: Any) -> Any:
-    mujoco = _mujoco()
-    if isinstance(source, mujoco.MjModel):
-        return source
-    text = os.fspath(source)
-    try:
-        if text.lstrip().startswith("<"):
-            return mujoco.MjModel.from_xml_string(text)
-        if not Path(text).is_file():
-            raise ConfigError("model", text, "give the path of an MJCF file, or its text")
-        return mujoco.MjModel.from_xml_path(text)
-    except ValueError as error:
-        if isinstance(error, ConfigError):
-            raise
-        raise ConfigError("model", text, " ".join(str(error).split())) from None
-
-
-def from_mujoco(compiled: Any) -> Model:
-    """MuJoCo's compiled model as ours."""
-    for problem in unsupported(compiled):
-        raise ConfigError("model", problem, REFUSAL)
+    Raises:
+        ConfigError: if the engine lacks what it uses.
+    """
+    places = Places(compiled, document)
+    for problem in problems(compiled, places):
+        raise ConfigError(*problem)
+    for problem in wrong_numbers(compiled, [f"{kind}_{name}" for kind in FLOATS for name in FLOATS[kind]], places):
+        raise ConfigError(*problem)
     structure = {name: np.asarray(getattr(compiled, name)) for name in COUNTS}
     structure |= {name: np.asarray(getattr(compiled.opt, name), np.int32) for name in CHOICES}
     structure |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in INTEGERS for name in INTEGERS[kind]}
     structure["exclude_signature"] = compiled.exclude_signature
+    structure["sensor_kind"] = np.array([words("mjtSensor")[int(kind)] for kind in compiled.sensor_type], str)
     structure |= _switches(compiled)
     numbers = {name: np.asarray(getattr(compiled.opt, name), np.float64) for name in OPTIONS}
     numbers |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in FLOATS for name in FLOATS[kind]}
-    numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring}
+    numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring, "geom_rgba": _colors(compiled)}
     numbers["meaninertia"] = np.asarray(compiled.stat.meaninertia, np.float64)
     model = Model(Constants(structure), Constants(numbers), _names(compiled))
-    for first, second in missing(model):
-        what = f"contacts between a {first.name.lower()} and a {second.name.lower()}"
-        raise ConfigError("model", what, REFUSAL)
+    for pair in missing(model):
+        what = " and ".join(f"a {shape.name.lower()}" for shape in pair)
+        shown = next(g for g in range(model.ngeom) if int(model.geom_type[g]) == pair[1])
+        done = ", ".join(sorted({"-".join(shape.name.lower() for shape in known) for known in PAIRS}))
+        raise ConfigError(places.of("geom", shown), f"contacts between {what}", f"the engine has {done}")
     return model
+
+
+def _colors(compiled: Any) -> np.ndarray:
+    """Of each geom: its material's where it has one and no colour of its own, as MuJoCo draws it."""
+    plain = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
+    own = np.all(compiled.geom_rgba == plain, axis=1) & (compiled.geom_matid >= 0)
+    material = compiled.mat_rgba[np.maximum(compiled.geom_matid, 0)] if compiled.nmat else compiled.geom_rgba
+    return np.where(own[:, None], material, compiled.geom_rgba).astype(np.float64)
 
 
 def _switches(compiled: Any) -> dict[str, np.ndarray]:
     """What the file switches off, each as `no_...`; the bits are not the same in every version of MuJoCo."""
-    mujoco = _mujoco()
-    bits = {name.removeprefix("mjDSBL_").lower(): int(bit) for name, bit in mujoco.mjtDisableBit.__members__.items()}
+    bits = mujoco().mjtDisableBit.__members__.items()
+    bits = {name.removeprefix("mjDSBL_").lower(): int(bit) for name, bit in bits}
     passive = bits.get("passive", 0)
     off = int(compiled.opt.disableflags)
     return {f"no_{name}": np.asarray(bool(off & bits.get(name, passive))) for name in SWITCHES}
@@ -123,52 +124,3 @@ def _names(compiled: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         (kind, tuple(getattr(compiled, kind)(i).name for i in range(getattr(compiled, count))))
         for kind, count in NAMED.items()
     )
-
-
-def unsupported(compiled: Any) -> Iterator[str]:
-    """What of the model the engine does not do, by name."""
-    mujoco = _mujoco()
-    absent = {
-        "nmocap": "mocap bodies",
-        "nflex": "flexible bodies",
-        "nefm0L": "elastic bodies",
-        "nplugin": "plugins",
-        "nhfield": "height fields",
-    }
-    for count, what in absent.items():
-        if getattr(compiled, count, 0):
-            yield what
-    if compiled.opt.cone:
-        yield "elliptic friction cones"
-    if int(compiled.opt.integrator) not in (0, 1):
-        yield f"integrator {mujoco.mjtIntegrator(int(compiled.opt.integrator)).name.removeprefix('mjINT_').lower()}"
-    if compiled.opt.noslip_iterations:
-        yield "noslip iterations"
-    if np.any(compiled.eq_active0):
-        yield "equality constraints"
-    allowed = {
-        "actuator_trntype": (mujoco.mjtTrn, {"JOINT", "JOINTINPARENT", "TENDON", "SITE"}),
-        "actuator_dyntype": (mujoco.mjtDyn, {"NONE", "INTEGRATOR", "FILTER", "FILTEREXACT"}),
-        "actuator_gaintype": (mujoco.mjtGain, {"FIXED", "AFFINE"}),
-        "actuator_biastype": (mujoco.mjtBias, {"NONE", "AFFINE"}),
-        "wrap_type": (mujoco.mjtWrap, {"JOINT"}),
-    }
-    for field, (kinds, names) in allowed.items():
-        known = {int(kind) for name, kind in kinds.__members__.items() if name.rsplit("_", 1)[1] in names}
-        for i, kind in enumerate(getattr(compiled, field)):
-            if int(kind) not in known:
-                yield f"{kinds(int(kind)).name} ({field} {i})"
-    ball = int(mujoco.mjtJoint.mjJNT_BALL)
-    for i, (joint, _) in enumerate(compiled.actuator_trnid):
-        on_joint = int(compiled.actuator_trntype[i]) in (0, 1)
-        if on_joint and int(compiled.jnt_type[joint]) == ball and compiled.actuator_biasprm[i][1]:
-            yield f"position feedback on a ball joint (actuator {i})"
-    zero = (
-        "dof_dampingpoly", "tendon_dampingpoly", "jnt_stiffnesspoly", "tendon_stiffnesspoly", "actuator_damping",
-        "actuator_armature", "tendon_armature", "tendon_actfrclimited", "jnt_actgravcomp", "jnt_springyield",
-        "tendon_springyield", "actuator_delay", "geom_adhesion", "geom_surfacevel", "geom_fluid",
-    )  # fmt: skip
-    for field in zero:
-        values = getattr(compiled, field, None)
-        if values is not None and np.size(values) and np.any(values):
-            yield field

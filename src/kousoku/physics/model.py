@@ -16,11 +16,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
 
-OPTIONS = ("timestep", "gravity", "wind", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
+OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
 CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
 
 
@@ -93,19 +94,11 @@ class Model(eqx.Module):
             Array([1., 2.], dtype=float32)
 
         Raises:
-            ConfigError: for an unknown name or another shape.
+            ConfigError: for an unknown name, another shape, integers, and numbers that no mechanism has.
         """
         check_keys("number of the model", numbers, self.constants)
-        varied = dict(self.varied)
-        for name, value in numbers.items():
-            array = jnp.asarray(
-                value, jax.dtypes.canonicalize_dtype(np.float64) if not hasattr(value, "dtype") else None
-            )
-            shape = self.constants[name].shape
-            if array.shape != shape:
-                raise ConfigError(name, array.shape, f"give an array of shape {shape}")
-            varied[name] = array
-        return Model(self.structure, self.constants, self.names, varied)
+        new = {name: _checked(name, value, self.constants[name].shape) for name, value in numbers.items()}
+        return Model(self.structure, self.constants, self.names, {**self.varied, **new})
 
     def id(self, kind: str, name: str) -> int:
         """The number of a body, joint, geom, site, actuator, tendon or sensor.
@@ -117,6 +110,24 @@ class Model(eqx.Module):
         check_keys("kind", [kind], kinds)
         check_keys(kind, [name], kinds[kind])
         return kinds[kind].index(name)
+
+
+def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """An array that can stand for numbers of a model; values that are not known yet pass."""
+    try:
+        array = jnp.asarray(value, None if hasattr(value, "dtype") else jax.dtypes.canonicalize_dtype(np.float64))
+    except (TypeError, ValueError):
+        raise ConfigError(name, value, f"give an array of shape {shape}") from None
+    if array.shape != shape:
+        raise ConfigError(name, array.shape, f"give an array of shape {shape}")
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        raise ConfigError(name, array.dtype, "give an array of floats")
+    if not isinstance(array, Tracer):
+        least = {"timestep": np.nextafter(0, 1), "body_mass": 0.0, "body_inertia": 0.0}.get(name, -np.inf)
+        wrong = np.ravel(np.asarray(array))[~(np.ravel(np.asarray(array)) >= least)]
+        if wrong.size:
+            raise ConfigError(name, float(wrong[0]), "give numbers above 0" if least > -1 else "give numbers, not NaN")
+    return array
 
 
 class State(eqx.Module):

@@ -1,0 +1,45 @@
+"""How much an MJCF document may ask for: beyond that MuJoCo takes all memory, or does not come to an end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+LARGEST_FILE = 32 * 2**20
+DEEPEST = 100
+MOST_FILES = 20
+MOST_ELEMENTS = 20_000
+# Attributes of which MuJoCo makes something as large as the product of their numbers, and the most that is let through.
+COUNTS = {
+    "count": MOST_ELEMENTS, "cellcount": MOST_ELEMENTS, "actdim": 1000, "nsample": 10_000, "dim": 10_000,
+    "num": 10_000, "params": 10_000, "resolution": 2**26, "width height": 2**26, "nrow ncol": 2**24,
+    "nkey": 10_000, "nuserdata": 2**20, "nuser_body": 1000, "nuser_jnt": 1000, "nuser_geom": 1000, "nuser_site": 1000,
+    "nuser_cam": 1000, "nuser_tendon": 1000, "nuser_actuator": 1000, "nuser_sensor": 1000,
+}  # fmt: skip
+
+
+def counted(attributes: Mapping[str, str], *names: str) -> float:
+    """The product of the numbers in some attributes; 1 without.
+
+    >>> counted({"count": "2 3 4", "size": "5"}, "count", "nothing")
+    24.0
+    """
+    words = " ".join(attributes.get(name, "") for name in names).split()
+    try:
+        return float(math.prod(abs(float(word)) for word in words))
+    except ValueError:
+        return 1.0
+
+
+def excess(tag: str, attributes: Mapping[str, str]) -> tuple[str, str] | None:
+    """What an element asks too much of, and what it may; nothing if it does not."""
+    for names, most in COUNTS.items():
+        if not counted(attributes, *names.split()) <= most:
+            given = " ".join(f"{name}={attributes.get(name, '')}" for name in names.split())
+            return given, f"at most {most} can be made"
+    if tag == "lengthrange":
+        times = {"inttotal": "10", "timestep": "0.01", **attributes}
+        steps = counted(times, "inttotal") / max(counted(times, "timestep"), 1e-9)
+        if not steps <= 1e6:
+            return f"{steps:g} steps", "at most 1000000 can be made"
+    return None

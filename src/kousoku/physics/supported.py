@@ -1,0 +1,245 @@
+"""What the engine does and what it does not: one line for each feature. What it does not is refused at load.
+
+References:
+    MuJoCo documentation, XML reference; API reference, mjModel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .compiler import KINDS, Places, mujoco, words
+from .sensors import DONE as SENSORS
+
+
+class Problem(NamedTuple):
+    """What is refused: where it stands, what it is, and what would do."""
+
+    place: str
+    what: str
+    fix: str
+
+
+class Choice(NamedTuple):
+    """A field of the model that may have some of MuJoCo's words.
+
+    Attributes:
+        field: of mjModel.
+        enum: MuJoCo's.
+        what: how it is said, with the word in it.
+        done: the words that the engine knows.
+    """
+
+    field: str
+    enum: str
+    what: str
+    done: str
+
+
+class Absent(NamedTuple):
+    """Something that the model must not have.
+
+    Attributes:
+        field: of mjModel, zero where it has none.
+        what: how it is said.
+        tags, attribute: where it stands in a file.
+    """
+
+    field: str
+    what: str
+    tags: str = ""
+    attribute: str | None = None
+
+
+OPTIONS = (
+    Choice("integrator", "mjtIntegrator", "integrator {}", "euler rk4 implicit implicitfast"),
+    Choice("cone", "mjtCone", "{} friction cones", "pyramidal elliptic"),
+)
+CHOICES = (
+    Choice("eq_type", "mjtEq", "equality constraints: {}", "connect weld joint tendon"),
+    Choice("geom_type", "mjtGeom", "contacts of a {}", "plane sphere capsule ellipsoid cylinder box"),
+    Choice("wrap_type", "mjtWrap", "tendon through a {}", "joint"),
+    Choice("actuator_trntype", "mjtTrn", "transmission to a {}", "joint jointinparent tendon site"),
+    Choice("actuator_dyntype", "mjtDyn", "actuator dynamics {}", "none integrator filter filterexact"),
+    Choice("actuator_gaintype", "mjtGain", "actuator gain {}", "fixed affine"),
+    Choice("actuator_biastype", "mjtBias", "actuator bias {}", "none affine"),
+    Choice("sensor_type", "mjtSensor", "sensor {}", SENSORS),
+    Choice("sensor_objtype", "mjtObj", "sensor of a {}", "unknown body xbody joint geom site tendon actuator"),
+    Choice("sensor_reftype", "mjtObj", "sensor in the frame of a {}", "unknown body xbody geom site"),
+)
+COUNTS = (
+    Absent("nmocap", "mocap bodies", "body", "mocap"),
+    Absent("nflex", "flexible bodies", "flex flexcomp"),
+    Absent("nefm0L", "elastic bodies", "flex flexcomp"),
+    Absent("nplugin", "plugins", "plugin instance"),
+    Absent("nhfield", "height fields", "hfield"),
+)
+FLAGS = (
+    Absent("mjENBL_OVERRIDE", "contact override", "flag", "override"),
+    Absent("mjENBL_SLEEP", "sleeping", "flag", "sleep"),
+    Absent("mjENBL_DIAGEXACT", "exact inertia of constraints", "flag", "diagexact"),
+    Absent("mjENBL_SPECULATIVE", "speculative contacts", "flag", "speculative"),
+)
+ZERO_OPTIONS = (
+    Absent("noslip_iterations", "noslip iterations", "option", "noslip_iterations"),
+    Absent("disableactuator", "groups of actuators that are off", "option", "actuatorgroupdisable"),
+)
+ZERO = (
+    Absent("dof_dampingpoly", "damping by a polynomial"),
+    Absent("tendon_dampingpoly", "damping by a polynomial"),
+    Absent("jnt_stiffnesspoly", "stiffness by a polynomial"),
+    Absent("tendon_stiffnesspoly", "stiffness by a polynomial"),
+    Absent("actuator_damping", "damping of an actuator"),
+    Absent("actuator_dampingpoly", "damping of an actuator"),
+    Absent("actuator_armature", "armature of an actuator"),
+    Absent("actuator_history", "delay of an actuator"),
+    Absent("sensor_history", "delay of a sensor"),
+    Absent("sensor_interval", "interval of a sensor"),
+    Absent("tendon_armature", "armature of a tendon"),
+    Absent("tendon_actfrclimited", "limited actuator force on a tendon"),
+    Absent("jnt_actgravcomp", "gravity compensation by an actuator"),
+    Absent("jnt_springyield", "plastic springs"),
+    Absent("tendon_springyield", "plastic springs"),
+    Absent("geom_adhesion", "adhesion"),
+    Absent("pair_adhesion", "adhesion"),
+    Absent("geom_surfacevel", "moving surfaces"),
+    Absent("geom_fluid", "fluid forces of the ellipsoid model"),
+)
+ONE = (
+    Absent("actuator_ctrlnum", "an actuator of no command or several"),
+    Absent("actuator_outnum", "an actuator of several forces"),
+)
+SOLREF = ("jnt", "dof", "geom", "tendon", "eq", "pair")
+MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites", "ntendon": "tendons",
+        "nu": "actuators", "neq": "equality constraints", "npair": "pairs", "nsensor": "sensors"}  # fmt: skip
+MOST_OF_EACH = 1000
+LARGEST = 1e15
+LEAST_MASS = 1e-15
+
+
+def problems(model: Any, places: Places) -> Iterator[Problem]:
+    """All that the engine does not do, of MuJoCo's compiled model."""
+    yield from _features(model, places)
+    yield from _choices(model, places)
+    yield from _zeros(model, places)
+    yield from _feedback(model, places)
+    yield from _solref(model, places)
+    yield from _masses(model, places)
+
+
+def _features(model: Any, places: Places) -> Iterator[Problem]:
+    for count, what in MOST.items():
+        if getattr(model, count) > MOST_OF_EACH:
+            yield Problem("model", f"{getattr(model, count)} {what}", f"the engine has at most {MOST_OF_EACH}")
+    for row in COUNTS:
+        if getattr(model, row.field, 0):
+            yield _none(places.find(row.tags, row.attribute), row)
+    for row in FLAGS:
+        if model.opt.enableflags & int(getattr(mujoco().mjtEnableBit, row.field, 0)):
+            yield _none(places.find(row.tags, row.attribute), row)
+    for row in ZERO_OPTIONS:
+        if getattr(model.opt, row.field, 0):
+            yield _none(places.find(row.tags, row.attribute), row)
+
+
+def _none(place: str, row: Absent) -> Problem:
+    return Problem(place, row.what, "the engine does not do this; docs/physics.md says what it does")
+
+
+def _choices(model: Any, places: Places) -> Iterator[Problem]:
+    for row in OPTIONS:
+        if problem := _choice(row, int(getattr(model.opt, row.field))):
+            yield Problem(places.find("option", row.field), *problem)
+    for row in CHOICES:
+        off = _off(model, row.field)
+        for i, value in enumerate(getattr(model, row.field)):
+            if i not in off and (problem := _choice(row, int(value))):
+                yield Problem(places.of(*_owner(model, row.field, i)), *problem)
+
+
+def _off(model: Any, field: str) -> set[int]:
+    """Elements that do nothing: equality constraints that are switched off, geoms that touch nothing."""
+    if field == "eq_type":
+        return {int(i) for i in np.flatnonzero(model.eq_active0 == 0)}
+    if field == "geom_type":
+        touching = (model.geom_contype | model.geom_conaffinity) != 0
+        touching[model.pair_geom1], touching[model.pair_geom2] = True, True
+        return {int(i) for i in np.flatnonzero(~touching)}
+    return set()
+
+
+def _choice(row: Choice, value: int) -> tuple[str, str] | None:
+    """What is wrong with a word, and what would do; nothing if it is right."""
+    name = words(row.enum).get(value, str(value))
+    if name in row.done.split():
+        return None
+    return row.what.format(name), f"the engine has {', '.join(row.done.split()) or 'none'}"
+
+
+def _owner(model: Any, field: str, number: int) -> tuple[str, int]:
+    """Whose a number of a field is: its kind of element and its own number."""
+    kind = field.split("_", 1)[0]
+    if kind == "dof":
+        return "jnt", int(model.dof_jntid[number])
+    if kind == "wrap":
+        return "tendon", int(np.searchsorted(model.tendon_adr, number, side="right")) - 1
+    return (kind, number) if kind in KINDS else ("body", 0)
+
+
+def _zeros(model: Any, places: Places) -> Iterator[Problem]:
+    for rows, wanted in ((ZERO, 0), (ONE, 1)):
+        for row in rows:
+            values = np.asarray(getattr(model, row.field, ()))
+            wrong = values != wanted
+            if row.field == "sensor_interval":
+                wrong = values > 0
+            for i in np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1)) if values.size else ():
+                yield _none(places.of(*_owner(model, row.field, int(i))), row)
+
+
+def _feedback(model: Any, places: Places) -> Iterator[Problem]:
+    """A servo on a ball joint, whose length would turn with it."""
+    ball = int(mujoco().mjtJoint.mjJNT_BALL)
+    for i, (joint, _) in enumerate(model.actuator_trnid):
+        on_joint = int(model.actuator_trntype[i]) in (0, 1)
+        if on_joint and int(model.jnt_type[joint]) == ball and model.actuator_biasprm[i][1]:
+            yield Problem(places.of("actuator", i), "position feedback on a ball joint", "use motors, or hinges")
+
+
+def _solref(model: Any, places: Places) -> Iterator[Problem]:
+    """Times with negative damping ratios, or stiffnesses with positive dampings: C warns and takes its own."""
+    for kind in SOLREF:
+        for field in (f"{kind}_solref", f"{kind}_solref_lim", f"{kind}_solref_fri", f"{kind}_solreffriction"):
+            values: Any = getattr(model, field, ())
+            for i, (first, second) in enumerate(values):
+                if (first > 0.0) != (second > 0.0):
+                    fix = "give a time and a damping ratio, both positive, or minus a stiffness and a damping"
+                    yield Problem(places.of(*_owner(model, field, i)), f"{field} {first:g} {second:g}", fix)
+
+
+def _masses(model: Any, places: Places) -> Iterator[Problem]:
+    """What MuJoCo's compiler sees to in files, but not in a model that was changed since."""
+    if not 0.0 < model.opt.timestep <= LARGEST:
+        yield Problem(
+            places.find("option", "timestep"), f"timestep {model.opt.timestep:g}", "give seconds, more than 0"
+        )
+    weights = np.bincount(model.body_weldid, model.body_mass, minlength=model.nbody)
+    for body in range(1, model.nbody):
+        mass = weights[body] if model.body_dofnum[body] else max(model.body_mass[body], LEAST_MASS)
+        if not LEAST_MASS <= mass <= LARGEST:
+            yield Problem(places.of("body", body), f"a mass of {mass:g}", f"give it one above 0 and up to {LARGEST:g}")
+
+
+def wrong_numbers(model: Any, fields: list[str], places: Places) -> Iterator[Problem]:
+    """Numbers that are not, or are too large for any arithmetic; ranges and cutoffs may be infinite."""
+    for field in fields:
+        values = np.asarray(getattr(model, field), np.float64)
+        bound = np.inf if field.endswith(("range", "cutoff", "lengthspring")) else LARGEST
+        bad = ~(np.abs(values) <= bound)
+        for i in np.flatnonzero(bad.reshape(len(values), -1).any(axis=1)) if values.size else ():
+            kind, number = _owner(model, field, int(i))
+            given = " ".join(f"{x:g}" for x in np.ravel(values[i]))
+            yield Problem(places.of(kind, number), f"{field} {given}", f"use numbers of at most {LARGEST:g}")
