@@ -17,7 +17,7 @@ from .joints import Kind, ancestors, joint, joints, last_dof
 from .kinematics import Frame, Kinematics, row, site_frame
 from .model import Model
 from .passive import SMALLEST, turned
-from .scalar import ZERO, Num, clipped, exp, maximum, total
+from .scalar import ZERO, Num, both, clipped, exp, maximum, total, where
 from .tendon import Tendon
 from .vector import UNTURNED, Vec, quat, vec
 
@@ -45,6 +45,7 @@ class Actuation:
     """What the actuators do.
 
     Attributes:
+        length, velocity: of what each actuator pulls at, times its gear [nu].
         force: of each actuator [nu].
         qfrc: generalised forces [nv].
         act_dot: rates of the activations [na].
@@ -52,6 +53,8 @@ class Actuation:
         gain_slope: how each actuator's force changes with its velocity [nu].
     """
 
+    length: list[Num]
+    velocity: list[Num]
     force: list[Num]
     qfrc: list[Num]
     act_dot: list[Num]
@@ -70,7 +73,8 @@ def actuation(
     ctrl: Sequence[Num],
 ) -> Actuation:
     """Forces of all actuators for the commands `ctrl` [nu]."""
-    forces, moments, slopes, act_dot = [], [], [], [ZERO] * model.na
+    lengths, velocities, forces, moments, slopes = [], [], [], [], []
+    act_dot = [ZERO] * model.na
     qfrc = [ZERO] * model.nv
     for i in range(model.nu):
         length, moment = transmission(model, k, t, tendons, qpos, i)
@@ -86,6 +90,8 @@ def actuation(
         else:
             given = command
         force, slope = _force(model, i, given, length, velocity)
+        lengths.append(length)
+        velocities.append(velocity)
         forces.append(force)
         moments.append(moment)
         slopes.append(slope)
@@ -93,8 +99,12 @@ def actuation(
             qfrc[d] = qfrc[d] + arm * force
     for j in joints(model):
         if model.jnt_actfrclimited[j.id] and j.kind in (Kind.SLIDE, Kind.HINGE):
-            qfrc[j.dof] = clipped(qfrc[j.dof], *row(model.jnt_actfrcrange, j.id))
-    return Actuation(forces, qfrc, act_dot, moments, slopes)
+            given, ends = qfrc[j.dof], row(model.jnt_actfrcrange, j.id)
+            qfrc[j.dof] = clipped(given, *ends)
+            for i, kind in enumerate(model.actuator_trntype):
+                if kind in (Transmission.JOINT, Transmission.JOINT_IN_PARENT) and model.actuator_trnid[i][0] == j.id:
+                    slopes[i] = _limited(given, slopes[i], ends)[1]
+    return Actuation(lengths, velocities, forces, qfrc, act_dot, moments, slopes)
 
 
 def _force(model: Model, i: int, given: Num, length: Num, velocity: Num) -> tuple[Num, Num]:
@@ -109,8 +119,14 @@ def _force(model: Model, i: int, given: Num, length: Num, velocity: Num) -> tupl
         force = force + bias[0] + bias[1] * length + bias[2] * velocity
         slope = slope + bias[2]
     if model.actuator_forcelimited[i]:
-        force = clipped(force, *row(model.actuator_forcerange, i))
+        force, slope = _limited(force, slope, row(model.actuator_forcerange, i))
     return force, slope
+
+
+def _limited(force: Num, slope: Num, ends: list[Num]) -> tuple[Num, Num]:
+    """A force within its range, at whose ends it does not change."""
+    inside = both(force > ends[0], force < ends[1])
+    return clipped(force, *ends), where(inside, slope, 0.0, force)
 
 
 def _rate(model: Model, i: int, command: Num, activation: Num) -> Num:

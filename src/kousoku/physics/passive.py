@@ -7,15 +7,16 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from .dynamics import Motion, Tree, along_dofs, point_force
-from .joints import Kind, joints
-from .kinematics import Kinematics, row
+from .joints import Joint, Kind, joints
+from .kinematics import Frame, Kinematics, row
 from .model import Model
 from .scalar import ZERO, Num, absolute, atan2, maximum, minimum, nums, sqrt, total, where
 from .tendon import Tendon
-from .vector import NOWHERE, Quat, Six, Vec, quat, vec
+from .vector import NOWHERE, Quat, Vec, quat, vec
 
 SMALLEST = 1e-15
 
@@ -36,16 +37,8 @@ def passive(
 def springs(model: Model, tendons: list[Tendon], qpos: Sequence[Num]) -> list[Num]:
     """Of joints and tendons: -k (q - spring position)."""
     force = [ZERO] * model.nv
-    stiffness, rest = nums(model.jnt_stiffness), nums(model.qpos_spring)
-    for j in joints(model):
-        if stiffness[j.id].is_known(0.0):
-            continue
-        if j.kind in (Kind.SLIDE, Kind.HINGE):
-            away = [qpos[j.qpos] - rest[j.qpos]]
-        else:
-            first = j.qpos + (3 if j.kind == Kind.FREE else 0)
-            away = [qpos[j.qpos + i] - rest[j.qpos + i] for i in range(first - j.qpos)]
-            away += turned(quat(qpos[first : first + 4]).normalised(), quat(rest[first : first + 4]).normalised())
+    stiffness = nums(model.jnt_stiffness)
+    for j, away in stretched(model, qpos):
         for d, distance in zip(j.dofs, away, strict=True):
             force[d] = force[d] - stiffness[j.id] * distance
     for i, tendon in enumerate(tendons):
@@ -53,6 +46,21 @@ def springs(model: Model, tendons: list[Tendon], qpos: Sequence[Num]) -> list[Nu
         pull = minimum(high - tendon.length, ZERO) + maximum(low - tendon.length, ZERO)
         tendon.add(force, nums(model.tendon_stiffness)[i] * pull)
     return force
+
+
+def stretched(model: Model, qpos: Sequence[Num]) -> Iterator[tuple[Joint, list[Num]]]:
+    """How far joints with springs are from their rest, along each degree of freedom."""
+    stiffness, rest = nums(model.jnt_stiffness), nums(model.qpos_spring)
+    for j in joints(model):
+        if stiffness[j.id].is_known(0.0):
+            continue
+        if j.kind in (Kind.SLIDE, Kind.HINGE):
+            yield j, [qpos[j.qpos] - rest[j.qpos]]
+            continue
+        first = j.qpos + (3 if j.kind == Kind.FREE else 0)
+        away = [qpos[i] - rest[i] for i in range(j.qpos, first)]
+        turn = turned(quat(qpos[first : first + 4]).normalised(), quat(rest[first : first + 4]).normalised())
+        yield j, [*away, *turn]
 
 
 def dampers(model: Model, tendons: list[Tendon], qvel: Sequence[Num]) -> list[Num]:
@@ -90,33 +98,56 @@ def gravity_compensation(model: Model, k: Kinematics, t: Tree) -> list[Num]:
 
 def fluid(model: Model, k: Kinematics, t: Tree, m: Motion) -> list[Num]:
     """Drag and viscous resistance on boxes of the bodies' inertia."""
-    density, viscosity = Num(model.density), Num(model.viscosity)
-    if density.is_known(0.0) and viscosity.is_known(0.0):
-        return [ZERO] * model.nv
-    mass = nums(model.body_mass)
-    forces = {
-        i: _fluid_force(model, k, t, m, i, density, viscosity)
-        for i in range(1, model.nbody)
-        if not mass[i].is_known(0.0)
-    }
+    forces = {}
+    for d in drags(model, k, t, m):
+        push = [-(a + b) * v for a, b, v in zip(d.even, d.growing, d.speed, strict=True)]
+        torque, force = d.frame.mat @ vec(push[:3]), d.frame.mat @ vec(push[3:])
+        forces[d.body] = point_force(t, model, d.body, d.frame.pos, force, torque)
     return along_dofs(model, t, forces)
 
 
-def _fluid_force(model: Model, k: Kinematics, t: Tree, m: Motion, i: int, density: Num, viscosity: Num) -> Six:
+@dataclass(frozen=True)
+class Drag:
+    """How a fluid resists a body: by `even` + `growing`, times the speed, in each of six directions.
+
+    Attributes:
+        body: the body.
+        frame: its centre of mass, along its principal axes.
+        speed: its rotation about these, then its translation along them, in the fluid.
+        even: what does not change with the speed, of a viscous fluid.
+        growing: what is proportional to its size, of a heavy one.
+    """
+
+    body: int
+    frame: Frame
+    speed: list[Num]
+    even: list[Num]
+    growing: list[Num]
+
+
+def drags(model: Model, k: Kinematics, t: Tree, m: Motion) -> list[Drag]:
+    """Of every body in the fluid, if there is one."""
+    density, viscosity = Num(model.density), Num(model.viscosity)
+    if density.is_known(0.0) and viscosity.is_known(0.0):
+        return []
+    mass = nums(model.body_mass)
+    bodies = (i for i in range(1, model.nbody) if not mass[i].is_known(0.0))
+    return [_drag(model, k, t, m, i, density, viscosity) for i in bodies]
+
+
+def _drag(model: Model, k: Kinematics, t: Tree, m: Motion, i: int, density: Num, viscosity: Num) -> Drag:
     frame, mass, inertia = k.inertial[i], nums(model.body_mass)[i], row(model.body_inertia, i)
     box = [sqrt(maximum((total(inertia) - 2.0 * inertia[a]) / mass * 6.0, SMALLEST)) for a in range(3)]
     back = frame.mat.transposed()
     arm = frame.pos - t.subtree_com[int(model.body_rootid[i])]
     spin = back @ m.body[i].rot
-    speed = back @ (m.body[i].lin + m.body[i].rot.cross(arm) - vec(nums(model.wind)))
+    slide = back @ (m.body[i].lin + m.body[i].rot.cross(arm) - vec(nums(model.wind)))
     width = total(box) * (1.0 / 3.0)
-    torque = spin * (-math.pi * width * width * width * viscosity)
-    force = speed * (-3.0 * math.pi * width * viscosity)
-    more_force, more_torque = [], []
+    even = [math.pi * width * width * width * viscosity] * 3 + [3.0 * math.pi * width * viscosity] * 3
+    turning, sliding = [], []
     for a in range(3):
         b, c = box[(a + 1) % 3], box[(a + 2) % 3]
-        more_force.append(-0.5 * density * b * c * absolute(speed[a]) * speed[a])
         fourth = b * b * b * b + c * c * c * c
-        more_torque.append(-density * box[a] * fourth * absolute(spin[a]) * spin[a] * (1.0 / 64.0))
-    force, torque = frame.mat @ (force + Vec(*more_force)), frame.mat @ (torque + Vec(*more_torque))
-    return point_force(t, model, i, frame.pos, force, torque)
+        turning.append(density * box[a] * fourth * absolute(spin[a]) * (1.0 / 64.0))
+        sliding.append(0.5 * density * b * c * absolute(slide[a]))
+    return Drag(i, frame, [*spin, *slide], even, turning + sliding)

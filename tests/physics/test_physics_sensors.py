@@ -1,0 +1,219 @@
+"""Sensors against C MuJoCo, from the same states, in float64.
+
+Most are evaluated from C's own accelerations and external forces, in known floats, so that nothing is compiled and
+nothing but the sensors is compared; whole steps of a robot's sensors go through the kernel.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from physics_mjcf import mjcf
+from physics_models_smooth import CREATURE
+from physics_states import Oracle, State, stack, states
+
+import kousoku as ks
+from kousoku.physics import Forward, forward, initial_state, sensors
+from kousoku.physics import State as Ours
+from kousoku.physics.constraint import constraints
+from kousoku.physics.constraint.contact import Contact
+from kousoku.physics.constraint.row import Constraint
+from kousoku.physics.load import from_mujoco
+from kousoku.physics.scalar import Num, nums
+from kousoku.physics.sensors import readings
+from kousoku.physics.smooth import smooth
+from kousoku.physics.solver import Solution
+from kousoku.physics.touch import SHAPES, meets
+from kousoku.physics.vector import vec
+
+EXACT = 1e-10
+FRAMES = [("body", "hand"), ("xbody", "shin"), ("geom", "head"), ("site", "foot")]
+SMALL = f"""{CREATURE.replace('<geom type="ellipsoid"', '<geom name="head" type="ellipsoid"')}
+  <body name="other" pos="2 0 1"><joint name="rail" type="slide" axis="1 0 1" range="-.1 .1" limited="true"/>
+    <joint name="turn" axis="0 1 0"/><geom size=".1 .1" type="capsule"/><site name="other" pos=".1 .2 .3"/></body>
+  <body name="plate" pos="5 0 0"><geom size=".1"/><site name="plate"/></body><site name="world" pos="1 2 3"/>"""
+
+
+def _all_sensors() -> str:
+    lines = []
+    for kind in ("pos", "quat", "xaxis", "yaxis", "zaxis", "linvel", "angvel", "linacc", "angacc"):
+        for i, (shape, name) in enumerate(FRAMES):
+            lines.append(f'<frame{kind} objtype="{shape}" objname="{name}"/>')
+            if "acc" not in kind:
+                for other, its in (FRAMES[(i + 1) % 4], ("site", "other"), ("site", "world")):
+                    lines.append(f'<frame{kind} objtype="{shape}" objname="{name}" reftype="{other}" refname="{its}"/>')
+    for kind in ("accelerometer", "gyro", "velocimeter", "magnetometer", "force", "torque"):
+        lines += [f'<{kind} site="{site}"/>' for site in ("base", "foot", "other", "plate", "world")]
+    for kind in ("subtreecom", "subtreelinvel", "subtreeangmom"):
+        lines += [f'<{kind} body="{body}"/>' for body in ("base", "arm", "leg", "hand", "other", "world", "plate")]
+    for kind in ("jointpos", "jointvel", "jointactuatorfrc"):
+        lines += [f'<{kind} joint="{joint}"/>' for joint in ("swing", "reach", "knee", "turn")]
+    for kind in ("tendonpos", "tendonvel", "tendonactuatorfrc"):
+        lines += [f'<{kind} tendon="{name}"/>' for name in ("short", "long")]
+    for kind in ("actuatorpos", "actuatorvel", "actuatorfrc"):
+        lines += [f'<{kind} actuator="{name}"/>' for name in ("motor", "servo", "rope", "gas")]
+    lines += ['<ballquat joint="head"/>', '<ballangvel joint="head"/>', "<e_potential/>", "<e_kinetic/>"]
+    lines += ['<accelerometer site="foot" cutoff="3"/>', '<framepos objtype="site" objname="foot" cutoff=".2"/>']
+    lines += ['<jointvel joint="knee" cutoff=".1"/>']
+    return "\n".join(lines)
+
+
+ALL = mjcf(
+    SMALL,
+    f"""<tendon><fixed name="short"><joint joint="swing" coef="2"/><joint joint="reach" coef="-1"/></fixed>
+      <fixed name="long" stiffness="3" springlength=".1 .2"><joint joint="knee" coef="1"/><joint joint="hip" coef=".5"/>
+      </fixed></tendon>
+    <actuator><motor name="motor" joint="swing" gear="3"/><position name="servo" joint="knee" kp="5" kv=".1"/>
+      <motor name="rope" tendon="long" gear="2"/><motor tendon="long"/>
+      <general name="gas" joint="turn" dyntype="filter" dynprm=".1" gainprm="2"/></actuator>
+    <sensor>{_all_sensors()}</sensor>""",
+    option='gravity="1 -2 -9" magnetic=".1 -.4 .3"',
+    head='<default><geom contype="0" conaffinity="0"/><joint stiffness=".3" springref=".1"/></default>',
+)
+
+
+def told(model, oracle: Oracle, state: State) -> np.ndarray:
+    """Our sensors, of C's accelerations and contact forces."""
+    wanted = oracle.forward(state)
+    qpos, qvel, act, ctrl = (nums(x) for x in (state.qpos, state.qvel, state.act, state.ctrl))
+    s = smooth(model, qpos, qvel, act, ctrl)
+    found = constraints(model, s, qpos, qvel)
+    solution = Solution(nums(wanted["qacc"]), [], [_forces(oracle, c) for c in found], jnp.zeros((), jnp.int32))
+    f = Forward(model=model, state=initial_state(model), smooth=s, constraints=found, listed=None, solution=solution)
+    return np.array([x.value for x in readings(f, qpos, qvel)])
+
+
+def _forces(oracle: Oracle, c: Constraint) -> list[Num]:
+    """C's forces of the contact that is nearest to one of ours; none if it has no such contact."""
+    force, forces = np.zeros(6), []
+    if isinstance(c.of, Contact):
+        point = np.array([x.value for x in c.of.touch.point])
+        geoms = [c.of.candidate.first, c.of.candidate.second]
+        near = [
+            (np.linalg.norm(contact.pos - point), i)
+            for i, contact in enumerate(oracle.data.contact)
+            if list(contact.geom) == geoms
+        ]
+        if near and min(near)[0] < 1e-6:
+            mujoco.mj_contactForce(oracle.model, oracle.data, min(near)[1], force)
+        forces = [force[i] for i in c.of.used]
+    return nums(np.array(forces))
+
+
+def assert_same(ours: np.ndarray, theirs: np.ndarray, names: list[str], tolerance: float) -> None:
+    wrong = np.abs(ours - theirs) > tolerance * (1.0 + np.abs(theirs))
+    assert not wrong.any(), [(names[i], ours[i], theirs[i]) for i in np.flatnonzero(wrong)]
+
+
+def numbered(theirs: mujoco.MjModel) -> list[str]:
+    """What each number of sensordata is."""
+    kinds = [mujoco.mjtSensor(int(kind)).name for kind in theirs.sensor_type]
+    return [f"{kind} {i}" for i, kind in enumerate(kinds) for _ in range(theirs.sensor_dim[i])]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    ["", "<flag actuation='disable'/>", "<flag sensor='disable'/>", "<flag spring='disable' gravity='disable'/>"],
+)
+def test_every_sensor(flags):
+    theirs = mujoco.MjModel.from_xml_string(ALL.replace("<worldbody>", f"<option>{flags}</option><worldbody>"))
+    model, oracle, names = from_mujoco(theirs), Oracle(theirs), numbered(theirs)
+    for state in states(theirs, 2, seed=1):
+        ours = told(model, oracle, state)
+        assert (np.abs(oracle.data.sensordata).max() > 1) == ("sensor" not in flags)
+        assert_same(ours, oracle.data.sensordata, names, EXACT)
+
+
+# Floors, a scale that cannot move, and bodies that fall on both and on one another, with friction and turning contacts.
+SCALE = mjcf(
+    """<geom type="plane" size="5 5 1"/><body name="scale" pos="0 0 .1"><geom type="capsule" size=".1 .3"
+      euler="1.5708 0 0" condim="6"/><site name="scale" pos=".1 0 0" euler=".1 .2 .3" size=".3"/></body>
+    <body name="ball" pos="0 0 .35"><freejoint/><geom size=".1" condim="4"/><site name="ball" size=".12"/>
+      <site name="centre" size=".03"/><site name="aside" size=".03" pos=".2 0 0"/>
+      <body name="welded" pos="0 .14 -.05"><geom size=".06"/>
+        <site name="welded" type="box" size=".1 .1 .1"/></body></body>
+    <body name="arm" pos="1 0 .2"><joint name="arm" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 -.6 0 .02" size=".06"/>
+      <site name="arm" type="capsule" size=".05 .2" pos="-.4 0 -.05" euler="0 1.5 0"/>
+      <site name="tip" type="ellipsoid" size=".2 .1 .1" pos="-.5 0 0"/>
+      <site name="back" type="cylinder" size=".2 .3" pos="-.5 0 0"/></body>""",
+    "<sensor>"
+    + "".join(f'<touch site="{s}"/>' for s in ("scale", "ball", "welded", "arm", "tip", "back"))
+    + "".join(f'<{k} site="{s}"/>' for s in ("scale", "welded", "arm") for k in ("force", "torque", "accelerometer"))
+    + '<touch site="ball" cutoff="2"/><touch site="centre"/><touch site="aside"/></sensor>',
+    head='<default><geom friction=".8 .02 .01"/></default>',
+)
+
+BALL = mjcf(
+    """<geom type="plane" size="5 5 1"/><body name="ball" pos="0 0 .1"><joint type="slide" axis="0 0 1"/>
+      <joint axis="0 1 0"/><geom size=".1"/><geom size=".05" pos=".1 0 0"/><site name="in" size=".2"/></body>""",
+    """<sensor><touch site="in"/><force site="in"/><accelerometer site="in"/>
+      <framelinvel objtype="body" objname="ball"/><subtreeangmom body="ball"/>
+      <framequat objtype="site" objname="in"/></sensor>""",
+)
+
+
+def test_touch_and_forces_of_contacts():
+    theirs = mujoco.MjModel.from_xml_string(SCALE)
+    model, oracle, names = from_mujoco(theirs), Oracle(theirs), numbered(theirs)
+    given = states(theirs, 40, seed=2)
+    touched = np.array([oracle.forward(state)["sensordata"][:6] != 0 for state in given])
+    assert touched.any(axis=0).all()
+    assert oracle.data.sensordata[-1] == 0
+    for i in sorted(set(touched.argmax(axis=0))):
+        ours = told(model, oracle, given[i])
+        assert_same(ours, oracle.data.sensordata, names, EXACT)
+
+
+# Five balls in a heap, each of which may touch every other: more pairs than are written out.
+HEAP = mjcf(
+    '<geom type="plane" size="5 5 1"/>'
+    + "".join(
+        f"""<body pos="{0.03 * i} 0 {0.12 + 0.19 * i}"><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/>
+          <geom size=".1" condim="{{0}}"/><site name="s{i}" size=".05" pos="0 0 {{1}}"/></body>"""
+        for i in range(5)
+    ),
+    "<sensor>" + "".join(f'<touch site="s{i}"/><force site="s{i}"/>' for i in range(5)) + "</sensor>",
+)
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        pytest.param(BALL, id="ball"),
+        pytest.param(HEAP.format(3, 0.08), id="heap"),
+        pytest.param(HEAP.format(1, -0.08), id="heap_without_friction", marks=pytest.mark.full),
+    ],
+)
+def test_sensors_of_a_step_in_the_kernel(xml):
+    theirs = mujoco.MjModel.from_xml_string(xml)
+    given, oracle, names = states(theirs, 40, seed=3), Oracle(theirs), numbered(theirs)
+    with jax.enable_x64(True):
+        model, many = from_mujoco(oracle.model), stack(given)
+
+        def measured(qpos, qvel, act, warmstart, ctrl):
+            return sensors(forward(model, Ours(qpos, qvel, act, warmstart), ctrl))
+
+        arrays = map(jnp.asarray, (many.qpos, many.qvel, many.act, many.qacc_warmstart, many.ctrl))
+        ours = np.asarray(jax.jit(jax.vmap(ks.kernel(measured)))(*arrays))
+    for i, state in enumerate(given):
+        oracle.forward(state)
+        assert_same(ours[i], oracle.data.sensordata, names, 1e-8)
+    touches = [i for i, name in enumerate(names) if "TOUCH" in name]
+    assert 0 < (np.abs(ours[:, touches]) > 0).mean() < 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rays_meet_a_shape_where_c_says_so(shape):
+    rng = np.random.default_rng(shape)
+    hits = 0
+    for i in range(300):
+        size, start, along = rng.uniform(0.2, 1.5, 3), rng.normal(size=3), rng.normal(size=3)
+        along = np.eye(3)[i % 3] if i % 4 == 0 else along / np.linalg.norm(along)
+        hit = mujoco.mju_rayGeom(np.zeros(3), np.eye(3).ravel(), size, start, along, shape, None) >= 0
+        assert meets(shape, nums(size), vec(nums(start)), vec(nums(along))) == hit
+        hits += hit
+    assert 40 < hits < 260
