@@ -4,8 +4,8 @@ All six-dimensional quantities are about the centre of mass of the whole tree th
 axes, which keeps numbers small and float32 exact.
 
 References:
-    Featherstone (2008), Rigid Body Dynamics Algorithms: table 6.2 (composite rigid body), table 5.1 (Newton-Euler),
-    table 6.3 (sparse factorisation). MuJoCo documentation, Computation, "General framework".
+    Featherstone (2008), Rigid Body Dynamics Algorithms: table 6.2 (composite rigid body), table 5.1 (Newton-Euler).
+    MuJoCo documentation, Computation, "General framework".
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from .joints import Kind, ancestors, joints_of, last_dof
 from .kinematics import Kinematics, row
 from .model import Model
-from .scalar import ONE, ZERO, Num, num, nums, total
+from .scalar import ONE, ZERO, Num, nums
+from .sparse import Matrix
 from .vector import NOWHERE, STILL, Inertia, Six, Vec, inertia_about, vec
 
 UNITS = (Vec(ONE, ZERO, ZERO), Vec(ZERO, ONE, ZERO), Vec(ZERO, ZERO, ONE))
-Matrix = dict[tuple[int, int], Num]
 
 
 @dataclass(frozen=True)
@@ -151,64 +151,6 @@ def bias(model: Model, t: Tree, m: Motion, qvel: Sequence[Num]) -> list[Num]:
         parent = int(model.body_parentid[i])
         force[parent] = force[parent] + force[i]
     return [t.motion[d].dot(force[int(model.dof_bodyid[d])]) for d in range(model.nv)]
-
-
-# ---- the sparse factorisation
-
-
-@dataclass(frozen=True)
-class Factor:
-    """M = L^T D L with L lower triangular, of M's pattern, with ones on its diagonal.
-
-    Attributes:
-        lower: L's entries below the diagonal.
-        diagonal: 1 / D.
-    """
-
-    model: Model
-    lower: Matrix
-    diagonal: list[Num]
-
-    def solve(self, right: Sequence[Num]) -> list[Num]:
-        """x with M x = right."""
-        x = list(right)
-        for i in range(self.model.nv - 1, -1, -1):
-            for j in list(ancestors(self.model, i))[1:]:
-                x[j] = x[j] - self.lower[i, j] * x[i]
-        x = [a * d for a, d in zip(x, self.diagonal, strict=True)]
-        for i in range(self.model.nv):
-            x[i] = x[i] - total(self.lower[i, j] * x[j] for j in list(ancestors(self.model, i))[1:])
-        return x
-
-
-def factor(model: Model, entries: Matrix) -> Factor:
-    """Factorise, from the leaves to the root: nothing fills in."""
-    work = dict(entries)
-    diagonal: list[Num] = [num(1.0)] * model.nv
-    for k in range(model.nv - 1, -1, -1):
-        above = list(ancestors(model, k))[1:]
-        diagonal[k] = 1.0 / work[k, k]
-        scaled = {i: work[k, i] * diagonal[k] for i in above}
-        for place, i in enumerate(above):
-            for j in above[place:]:
-                work[i, j] = work[i, j] - scaled[i] * work[k, j]
-        for i in above:
-            work[k, i] = scaled[i]
-    return Factor(model, {key: value for key, value in work.items() if key[0] != key[1]}, diagonal)
-
-
-def multiplied(model: Model, entries: Matrix, x: Sequence[Num]) -> list[Num]:
-    """M x."""
-    result = [entries[i, i] * x[i] for i in range(model.nv)]
-    for (i, j), value in entries.items():
-        if i != j:
-            result[i], result[j] = result[i] + value * x[j], result[j] + value * x[i]
-    return result
-
-
-def with_diagonal(entries: Matrix, more: Sequence[Num]) -> Matrix:
-    """M with something added on its diagonal."""
-    return entries | {(i, i): entries[i, i] + extra for i, extra in enumerate(more)}
 
 
 # ---- forces at points

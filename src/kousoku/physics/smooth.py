@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .actuation import Actuation, actuation
-from .dynamics import Factor, Motion, Tree, bias, factor, tree, velocities
+from .dynamics import Motion, Tree, bias, tree, velocities
 from .kinematics import Kinematics, kinematics
 from .model import Model
 from .passive import passive
 from .scalar import ZERO, Num
+from .sparse import Factor, Pattern, factor
 from .tendon import Tendon, tendons
 
 
@@ -50,5 +51,5 @@ def smooth(model: Model, qpos: Sequence[Num], qvel: Sequence[Num], act: Sequence
     a = actuation(model, k, t, ropes, qpos, qvel, act, ctrl)
     pushed = [ZERO] * model.nv if model.no_actuation else a.qfrc
     force = [x - y + z for x, y, z in zip(p, c, pushed, strict=True)]
-    f = factor(model, t.mass_matrix)
+    f = factor(Pattern.of(model), t.mass_matrix)
     return Smooth(k, t, ropes, m, c, p, a, f, force, f.solve(force))

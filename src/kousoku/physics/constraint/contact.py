@@ -1,0 +1,140 @@
+"""Contacts: where shapes touch, and the rows that keep them apart and rub.
+
+References:
+    MuJoCo documentation, Computation, "Contact" and "Friction cones".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..collision.candidates import Candidate
+from ..collision.shapes import PAIRS, Geom, Shape, Touch
+from ..dynamics import Tree
+from ..kinematics import geom_frame, row
+from ..model import Model
+from ..scalar import ONE, SMALLEST, ZERO, Num, absolute, maximum, nums, sqrt, where
+from ..smooth import Smooth
+from ..vector import NOWHERE, Six, Vec
+from .law import Cone, Law, Push, Pyramid
+from .row import Constraint, Grip, jacobian, moving, speeds, vanishes
+from .softness import Softness, softness
+
+ELLIPTIC = 1
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A point where two geoms touch, or may.
+
+    Attributes:
+        candidate: the geoms and their parameters.
+        touch: the point, the direction and the distance.
+        axes: normal, from the first geom to the second, and two tangents.
+        used: which of the rows there are: pushes along the axes, then turns about them; those along which nothing can
+            move are left out.
+    """
+
+    candidate: Candidate
+    touch: Touch
+    axes: tuple[Vec, Vec, Vec]
+    used: tuple[int, ...]
+
+
+def contacts(model: Model, s: Smooth, pairs: Sequence[Candidate]) -> list[Constraint]:
+    """Of all points where these pairs of geoms may touch."""
+    geoms: dict[int, Geom] = {}
+    found = []
+    for c in pairs:
+        for g in (c.first, c.second):
+            if g not in geoms:
+                geoms[g] = Geom(geom_frame(model, s.kinematics, g), row(model.geom_size, g))
+        kinds = Shape(int(model.geom_type[c.first])), Shape(int(model.geom_type[c.second]))
+        found += [_contact(model, s, c, touch) for touch in PAIRS[kinds](geoms[c.first], geoms[c.second])]
+    return found
+
+
+def _contact(model: Model, s: Smooth, c: Candidate, touch: Touch) -> Constraint:
+    axes = frame(touch)
+    bodies = int(model.geom_bodyid[c.first]), int(model.geom_bodyid[c.second])
+    moved = [(body, side) for body, side in zip(bodies, (-1.0, 1.0), strict=True) if moving(model, body)]
+    grips = [_grip(model, s.tree, body, side, touch.point, axes, range(c.condim)) for body, side in moved]
+    still = [all(vanishes(model, s.tree, g.wrenches[i], g.body) for g in grips) for i in range(c.condim)]
+    used = tuple(i for i in range(c.condim) if i == 0 or not still[i])
+    grips = [_grip(model, s.tree, body, side, touch.point, axes, used) for body, side in moved]
+    one_tree = model.body_rootid[bodies[0]] == model.body_rootid[bodies[1]]
+    away = touch.distance - c.margin
+    soft = softness(model, c.solref, c.solimp, away)
+    slip = soft
+    if model.cone == ELLIPTIC and not all(x.is_known(0.0) for x in c.solreffriction):
+        slip = softness(model, c.solreffriction, c.solimp, away)
+    wanted = [
+        slip.reference(speed, ZERO) if i else soft.reference(speed, away)
+        for i, speed in zip(used, speeds(s.motion, grips), strict=True)
+    ]
+    law = _law(model, c, soft, inverse_inertia(model, c), away, used)
+    return Constraint(law, wanted, jacobian(model, s.tree, grips, bool(one_tree)), grips, Contact(c, touch, axes, used))
+
+
+def _grip(model: Model, t: Tree, body: int, side: float, point: Vec, axes: Sequence[Vec], rows: Sequence[int]) -> Grip:
+    root = int(model.body_rootid[body])
+    found = wrenches(t, root, point, [axis * side for axis in axes])
+    if max(rows) >= len(axes):
+        return Grip(body, [found[i] for i in rows])
+    return Grip(body, [found[i] for i in rows], point - t.subtree_com[root], [axes[i] * side for i in rows])
+
+
+def inverse_inertia(model: Model, c: Candidate) -> Num:
+    """How easily two geoms are pushed apart, when the mechanism is as its file has it."""
+    one, other = (nums(model.body_invweight0[int(model.geom_bodyid[g])])[0] for g in (c.first, c.second))
+    return one + other
+
+
+def pyramid(model: Model, soft: Softness, inverse: Num, mu: Num) -> Num:
+    """The stiffness of a pyramid's edges."""
+    edge = soft.regularisation(inverse + mu * mu * inverse)
+    return ONE / maximum(2.0 * mu * mu * edge / Num(model.impratio), SMALLEST)
+
+
+def _law(model: Model, c: Candidate, soft: Softness, inverse: Num, away: Num, used: tuple[int, ...]) -> Law:
+    first = soft.regularisation(inverse)
+    friction = [c.friction[i - 1] for i in used[1:]]
+
+    def there(stiffness: Num) -> Num:
+        return where(away < 0.0, stiffness, 0.0, away)
+
+    if c.condim == 1:
+        return Push(there(ONE / first))
+    if model.cone == ELLIPTIC:
+        slip = first / maximum(Num(model.impratio), SMALLEST)
+        mu = c.friction[0] / sqrt(maximum(Num(model.impratio), SMALLEST))
+        scale = [c.friction[0] / f for f in friction]
+        rows = [first, *(slip * x * x for x in scale)]
+        return Cone([there(ONE / r) for r in rows], friction, mu)
+    return Pyramid(there(pyramid(model, soft, inverse, c.friction[0])), friction, c.condim - len(used))
+
+
+def frame(touch: Touch) -> tuple[Vec, Vec, Vec]:
+    """The normal and two tangents, as MuJoCo chooses them."""
+    normal, along = touch.normal, touch.along
+    if all(part.is_known(0.0) for part in along):
+        steep = absolute(normal.y) >= 0.5
+        along = Vec(ZERO, where(steep, 0.0, 1.0, normal.y), where(steep, 1.0, 0.0, normal.y))
+    across = along - normal * normal.dot(along)
+    first = _only(across) or across.direction()[1]
+    return normal, first, normal.cross(first)
+
+
+def _only(v: Vec) -> Vec | None:
+    """The axis that a vector lies along whatever its numbers are, if there is one; its sign is left out."""
+    parts = [not part.is_known(0.0) for part in v]
+    if sum(parts) != 1 or any(part.known for part, there in zip(v, parts, strict=True) if there):
+        return None
+    return Vec(*(ONE if there else ZERO for there in parts))
+
+
+def wrenches(t: Tree, root: int, point: Vec, axes: Sequence[Vec]) -> list[Six]:
+    """What pushes at a point along the axes, and turns about them, do to the bodies of a tree."""
+    arm = point - t.subtree_com[root]
+    return [*(Six(arm.cross(axis), axis) for axis in axes), *(Six(axis, NOWHERE) for axis in axes)]

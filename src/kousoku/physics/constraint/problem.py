@@ -1,0 +1,171 @@
+"""The function that constrained acceleration minimises, and the products that its derivatives are made of.
+
+    1/2 (a - a0)^T M (a - a0) + sum_c s_c(J_c a - reference_c)
+
+with a0 the smooth acceleration and s_c a constraint's law. Constraints that hold a single body are summed up on the
+bodies: J x is what the body's motion under x does along a wrench, J^T f goes down the tree as in the recursive
+Newton-Euler algorithm, and J^T C J up it as in the composite rigid body algorithm.
+
+References:
+    MuJoCo documentation, Computation, "Constraint solver: optimization". Featherstone (2008), tables 5.1 and 6.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..joints import ancestors
+from ..model import Model
+from ..scalar import ZERO, Num, total
+from ..smooth import Smooth
+from ..sparse import Matrix, Pattern, multiplied
+from ..vector import STILL, Six, Vec
+from .listed import Listed
+from .row import Constraint, Grip, moving
+
+Rows = list[list[Num]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mechanism and its constraints."""
+
+    model: Model
+    smooth: Smooth
+    constraints: list[Constraint]
+    listed: Listed | None = None
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """Of the Hessian."""
+        coupled = [tuple(r) for c in self.constraints for r in c.jacobian.dofs]
+        return Pattern.of(self.model, coupled + list(self.listed.coupled if self.listed else ()))
+
+    @cached_property
+    def carriers(self) -> list[int]:
+        """Bodies that constraints hold, and those that carry these; parents first."""
+        found = {c.jacobian.held.body for c in self.constraints if c.jacobian.held}
+        for body in sorted(found, reverse=True):
+            while body := self.parent(body):
+                found.add(body)
+        return sorted(found)
+
+    def parent(self, body: int) -> int:
+        """The next body towards the world that moves by itself."""
+        return moving(self.model, int(self.model.body_parentid[body]))
+
+    def dofs(self, body: int) -> range:
+        """Degrees of freedom between a body and its parent."""
+        first = int(self.model.body_dofadr[body])
+        return range(first, first + int(self.model.body_dofnum[body]))
+
+    def products(self, x: Sequence[Num]) -> Rows:
+        """J x."""
+        motion = self.smooth.tree.motion
+        moves: dict[int, Six] = {0: STILL}
+        for body in self.carriers:
+            move = moves[self.parent(body)]
+            for d in self.dofs(body):
+                move = move + motion[d] * x[d]
+            moves[body] = move
+        found = []
+        for c in self.constraints:
+            if grip := c.jacobian.held:
+                found.append([w.dot(moves[grip.body]) for w in grip.wrenches])
+            else:
+                found.append([total(j * x[d] for d, j in r.items()) for r in c.jacobian.dofs])
+        return found
+
+    def residuals(self, x: Sequence[Num]) -> Rows:
+        """J x - reference."""
+        return [
+            [p - r for p, r in zip(product, c.reference, strict=True)]
+            for c, product in zip(self.constraints, self.products(x), strict=True)
+        ]
+
+    def pulled(self, forces: Rows, x: Sequence[Num]) -> list[Num]:
+        """J^T f, of given forces and those of listed contacts at the acceleration x."""
+        result = self.listed.pulled(x) if self.listed else [ZERO] * self.model.nv
+        loads = dict.fromkeys(self.carriers, STILL)
+        for c, force in zip(self.constraints, forces, strict=True):
+            if grip := c.jacobian.held:
+                for wrench, f in zip(grip.wrenches, force, strict=True):
+                    loads[grip.body] = loads[grip.body] + wrench * f
+            for r, f in zip(c.jacobian.dofs, force, strict=False):
+                for d, j in r.items():
+                    result[d] = result[d] + j * f
+        for body in reversed(self.carriers):
+            for d in self.dofs(body):
+                result[d] = result[d] + self.smooth.tree.motion[d].dot(loads[body])
+            if parent := self.parent(body):
+                loads[parent] = loads[parent] + loads[body]
+        return result
+
+    def hessian(self, curvatures: Sequence[Matrix], x: Sequence[Num]) -> Matrix:
+        """M + J^T C J, on and below the diagonal, with the curvatures of listed contacts at x."""
+        found = dict(self.smooth.tree.mass_matrix)
+        carried: dict[int, Matrix] = {body: {} for body in self.carriers}
+        for c, curvature in zip(self.constraints, curvatures, strict=True):
+            if grip := c.jacobian.held:
+                _add_held(carried[grip.body], grip, curvature)
+            else:
+                _add_congruent(found, c.jacobian.dofs, curvature)
+        motion = self.smooth.tree.motion
+        for body in reversed(self.carriers):
+            for d in self.dofs(body):
+                load = _loaded(carried[body], motion[d])
+                for a in ancestors(self.model, d):
+                    found[d, a] = found[d, a] + motion[a].dot(load)
+            if parent := self.parent(body):
+                for key, value in carried[body].items():
+                    carried[parent][key] = carried[parent].get(key, ZERO) + value
+        return self.listed.curved(found, self.pattern.below, x) if self.listed else found
+
+    def cost(self, x: Sequence[Num]) -> Num:
+        """The function, but for a constant."""
+        away = [a - b for a, b in zip(x, self.smooth.acceleration, strict=True)]
+        pull = multiplied(self.smooth.tree.mass_matrix, away)
+        result = 0.5 * total(a * b for a, b in zip(away, pull, strict=True))
+        result = result + total(c.law.cost(v) for c, v in zip(self.constraints, self.residuals(x), strict=True))
+        return result + self.listed.cost(x) if self.listed else result
+
+
+def _add_congruent(found: Matrix, rows: Sequence[dict[int, Num]], curvature: Matrix) -> None:
+    """Add J^T C J for rows J: C J first."""
+    turned: list[dict[int, Num]] = [{} for _ in rows]
+    for (i, j), entry in curvature.items():
+        for here, other in {(i, j), (j, i)}:
+            for d, value in rows[other].items():
+                turned[here][d] = turned[here].get(d, ZERO) + entry * value
+    for r, other in zip(rows, turned, strict=True):
+        for i, a in other.items():
+            if not a.is_known(0.0):
+                for j, b in r.items():
+                    if j <= i and not b.is_known(0.0):
+                        found[i, j] = found.get((i, j), ZERO) + a * b
+
+
+def _add_held(found: Matrix, grip: Grip, curvature: Matrix) -> None:
+    """Add what a body carries: a 6 x 6 inertia, rotation first."""
+    if grip.arm is None:
+        _add_congruent(found, [dict(enumerate((*w.rot, *w.lin))) for w in grip.wrenches], curvature)
+        return
+    q: Matrix = {}
+    _add_congruent(q, [dict(enumerate(axis)) for axis in grip.axes], curvature)
+    rows = [Vec(*(q.get((max(i, j), min(i, j)), ZERO) for j in range(3))) for i in range(3)]
+    turning = list(zip(*(grip.arm.cross(r) for r in rows), strict=True))  # of a push along each axis, the torque
+    twisting = [grip.arm.cross(Vec(*r)) for r in turning]
+    for i in range(3):
+        for j in range(3):
+            found[3 + i, j] = found.get((3 + i, j), ZERO) + turning[j][i]
+            if j <= i:
+                found[i, j] = found.get((i, j), ZERO) + twisting[i][j]
+                found[3 + i, 3 + j] = found.get((3 + i, 3 + j), ZERO) + rows[i][j]
+
+
+def _loaded(carried: Matrix, move: Six) -> Six:
+    """The load of what a body carries when it moves."""
+    parts = multiplied(carried, [*move.rot, *move.lin])
+    return Six(Vec(*parts[:3]), Vec(*parts[3:]))

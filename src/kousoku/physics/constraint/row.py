@@ -1,0 +1,114 @@
+"""Constraints: how they move with the mechanism, what they want, and which forces they may have for it.
+
+A constraint has one or more rows. Their Jacobian is written out by degree of freedom, or, where they hold one body of
+the tree against the world, left as wrenches on that body: products with it then pass along the tree once for all such
+constraints together, and what they add to the Hessian is an inertia that the body carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ..dynamics import Motion, Tree
+from ..joints import ancestors, last_dof
+from ..model import Model
+from ..scalar import ZERO, Num, total
+from ..vector import Six, Vec
+from .law import Law
+
+Dofs = dict[int, Num]
+
+
+@dataclass(frozen=True)
+class Grip:
+    """What a unit of force of each row does to a body.
+
+    Attributes:
+        body: which.
+        wrenches: torque and force about the centre of mass of the body's tree.
+        arm, axes: if all rows push at one point, the point from that centre, and the rows' directions.
+    """
+
+    body: int
+    wrenches: list[Six]
+    arm: Vec | None = None
+    axes: Sequence[Vec] = ()
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """Of a constraint's rows, in one of two forms.
+
+    Attributes:
+        dofs: by degree of freedom, a dictionary a row.
+        held: the only body that they move, one that moves by itself; the rows are then its wrenches times the motions
+            of the degrees of freedom that move it.
+    """
+
+    dofs: list[Dofs] = field(default_factory=list)
+    held: Grip | None = None
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Rows that belong together.
+
+    Attributes:
+        law: which forces they may have.
+        reference: the accelerations that they want.
+        jacobian: how they move.
+        grips: on which moving bodies they act; none for joints and tendons.
+        of: what they belong to: a contact, or a name.
+    """
+
+    law: Law
+    reference: list[Num]
+    jacobian: Jacobian
+    grips: list[Grip] = field(default_factory=list)
+    of: object = None
+
+
+def moving(model: Model, body: int) -> int:
+    """The nearest body that moves by itself and takes this one along; 0 if none does."""
+    dof = last_dof(model, body)
+    return int(model.dof_bodyid[dof]) if dof >= 0 else 0
+
+
+def vanishes(model: Model, t: Tree, wrench: Six, body: int) -> bool:
+    """Whether nothing that moves the body moves it along the wrench, whatever its position."""
+
+    def known(motion: Six) -> bool:
+        pairs = zip((*motion.rot, *motion.lin), (*wrench.rot, *wrench.lin), strict=True)
+        return all(a.is_known(0.0) or b.is_known(0.0) for a, b in pairs)
+
+    return all(known(t.motion[d]) for d in ancestors(model, last_dof(model, body)))
+
+
+def speeds(m: Motion, grips: Sequence[Grip]) -> list[Num]:
+    """J qvel of rows that act on bodies."""
+    powers = ([w.dot(m.body[g.body]) for w in g.wrenches] for g in grips)
+    return [total(column) for column in zip(*powers, strict=True)]
+
+
+def jacobian(model: Model, t: Tree, grips: Sequence[Grip], opposite: bool = False) -> Jacobian:
+    """Of rows that act on one or two moving bodies.
+
+    Args:
+        model: the mechanism.
+        t: where it is.
+        grips: at least one.
+        opposite: whether the wrenches on two bodies are each other's negatives, about the same point: then what moves
+            both counts for nothing.
+    """
+    if len(grips) == 1:
+        return Jacobian(held=replace(grips[0], body=moving(model, grips[0].body)))
+    chains = [list(ancestors(model, last_dof(model, g.body))) for g in grips]
+    shared = set(chains[0]).intersection(*chains[1:]) if opposite else set()
+    rows: list[Dofs] = [{} for _ in grips[0].wrenches]
+    for grip, chain in zip(grips, chains, strict=True):
+        for d in chain:
+            if d not in shared:
+                for found, wrench in zip(rows, grip.wrenches, strict=True):
+                    found[d] = found.get(d, ZERO) + t.motion[d].dot(wrench)
+    return Jacobian([dict(sorted(r.items())) for r in rows])

@@ -1,0 +1,67 @@
+"""From a state and commands to accelerations: all stages but the integration.
+
+References:
+    MuJoCo documentation, Computation, "Simulation pipeline", forward dynamics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from jaxtyping import Array, Float
+
+from .constraint import Constraint, constraints
+from .constraint.listed import Listed, divided, listed
+from .implicit_solution import solution
+from .model import Model, State
+from .scalar import nums
+from .smooth import Smooth, smooth
+from .solver import Solution
+from .vector import STILL, Six
+
+
+@dataclass(frozen=True)
+class Forward:
+    """What a state and commands bring about.
+
+    Attributes:
+        model, state: of what, and when.
+        smooth: everything but constraints.
+        constraints: all that there can be, each with its force in `solution.forces`, but for
+        listed: contacts between moving bodies where these are many.
+        solution: accelerations and forces.
+    """
+
+    model: Model
+    state: State
+    smooth: Smooth
+    constraints: list[Constraint]
+    listed: Listed | None
+    solution: Solution
+
+    @cached_property
+    def external(self) -> list[Six]:
+        """Torque and force of contacts and of equalities between bodies on each body, about its tree's centre of mass.
+
+        MuJoCo's cfrc_ext, but for bodies that cannot move, where it is zero here.
+        """
+        accelerated = self.solution.acceleration
+        loads = [STILL] * self.model.nbody
+        if self.listed:
+            loads = self.listed.loads(self.model, self.smooth, accelerated)
+        for c, forces in zip(self.constraints, self.solution.forces, strict=True):
+            for grip in c.grips:
+                for wrench, force in zip(grip.wrenches, forces, strict=True):
+                    loads[grip.body] = loads[grip.body] + wrench * force
+        return loads
+
+
+def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:
+    """Everything up to the acceleration, for the commands `ctrl` [nu]."""
+    qpos, qvel, act, given = map(nums, (state.qpos, state.qvel, state.act, ctrl))
+    s = smooth(model, qpos, qvel, act, given)
+    pairs, crowd = divided(model)
+    held, dtype = constraints(model, s, qpos, qvel, pairs), state.qpos.dtype
+    touching = listed(model, s, crowd, qvel, dtype) if crowd else None
+    return Forward(model, state, s, held, touching, solution(model, s, held, touching, nums(state.warmstart), dtype))

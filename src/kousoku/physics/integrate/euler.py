@@ -1,0 +1,59 @@
+"""Semi-implicit Euler, with implicit joint damping.
+
+References:
+    MuJoCo documentation, Computation, "Numerical integration".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from jaxtyping import Array, Float
+
+from ..actuation import next_activation
+from ..forward import Forward, forward
+from ..model import Model, State
+from ..scalar import Num, num, nums, stacked
+from ..sparse import factor, with_diagonal
+from .position import advanced
+
+T = TypeVar("T")
+
+
+def euler(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable[[Forward], T]) -> tuple[State, T]:
+    """The state a time step later, and what is measured at its beginning."""
+    f = forward(model, state, ctrl)
+    return accelerated(model, state, f, _damped(model, f)), measure(f)
+
+
+def _damped(model: Model, f: Forward) -> list[Num]:
+    """Accelerations that foresee how joints' damping changes during the step."""
+    damping = nums(model.dof_damping)
+    if model.no_eulerdamp or model.no_damper or all(b.is_known(0.0) for b in damping):
+        return f.solution.acceleration
+    matrix = with_diagonal(f.smooth.tree.mass_matrix, [num(model.timestep) * b for b in damping])
+    force = [a + b for a, b in zip(f.smooth.force, f.solution.force, strict=True)]
+    return factor(f.smooth.factor.pattern, matrix).solve(force)
+
+
+def accelerated(model: Model, state: State, f: Forward, acceleration: list[Num]) -> State:
+    """Velocities first, then positions with the new velocities."""
+    dt, dtype = num(model.timestep), state.qpos.dtype
+    qvel = [v + dt * a for v, a in zip(nums(state.qvel), acceleration, strict=True)]
+    return State(
+        stacked(advanced(model, nums(state.qpos), qvel, dt), dtype),
+        stacked(qvel, dtype),
+        stacked(_activations(model, state, f), dtype),
+        stacked(f.solution.acceleration, dtype),
+    )
+
+
+def _activations(model: Model, state: State, f: Forward) -> list[Num]:
+    act = nums(state.act)
+    for i in range(model.nu):
+        place = int(model.actuator_actadr[i])
+        if place >= 0:
+            place += int(model.actuator_actnum[i]) - 1
+            act[place] = next_activation(model, i, act[place], f.smooth.actuation.act_dot[place])
+    return act

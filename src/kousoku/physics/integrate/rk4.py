@@ -1,0 +1,82 @@
+"""Runge and Kutta's classical method, of fourth order for orientations too.
+
+References:
+    MuJoCo documentation, Computation, "Numerical integration". Munthe-Kaas (1999), High order Runge-Kutta methods on
+    manifolds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from ..forward import Forward, forward
+from ..joints import Kind, joints
+from ..model import Model, State
+from ..scalar import Num, cos, num, nums, sin, sqrt, stacked, where
+from ..vector import Vec
+from .position import advanced
+
+T = TypeVar("T")
+
+
+def rk4(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable[[Forward], T]) -> tuple[State, T]:
+    """The state a time step later, and what is measured at the last of the four stages.
+
+    A loop over the stages, so that a stage is compiled once. The solver begins where it ended in the stage before.
+    """
+    dt, dtype = model.timestep, state.qpos.dtype
+
+    def stage(carry: Any, weights: Any) -> Any:
+        at, moved, sums = carry
+        ahead, share = weights
+        f = forward(model, at, ctrl)
+        acceleration, rate = stacked(f.solution.acceleration, dtype), stacked(f.smooth.actuation.act_dot, dtype)
+        velocity = stacked(_corrected(model, nums(at.qvel), nums(moved)), dtype)
+        rates = velocity, acceleration, rate
+        following = _moved(model, state, rates, ahead * dt, acceleration)
+        sums = tuple(x + share * y for x, y in zip(sums, rates, strict=True))
+        return (following, ahead * dt * velocity, sums), measure(f)
+
+    sums = tuple(jnp.zeros_like(x) for x in (state.qvel, state.qvel, state.act))
+    weights = jnp.array([0.5, 0.5, 1.0, 0.0], dtype), jnp.array([1.0, 2.0, 2.0, 1.0], dtype) / 6.0
+    (ended, _, sums), measured = lax.scan(stage, (state, sums[0], sums), weights)
+    last: T = jax.tree.map(lambda x: x[-1], measured)
+    return _moved(model, state, sums, dt, ended.warmstart), last
+
+
+def _moved(model: Model, state: State, rates: Any, dt: Any, warmstart: Array) -> State:
+    """The state, moved for a time with given velocities, accelerations and rates of activations."""
+    velocity, acceleration, rate = rates
+    qpos = advanced(model, nums(state.qpos), nums(velocity), num(dt))
+    return State(stacked(qpos, state.qpos.dtype), state.qvel + dt * acceleration, state.act + dt * rate, warmstart)
+
+
+def _corrected(model: Model, qvel: Sequence[Num], moved: Sequence[Num]) -> list[Num]:
+    """Velocities with those of orientations as rates of the turn since the step began, `moved`.
+
+    With u the turn and w the velocity in the body's axes, u' = w + u x w / 2 + u x (u x w) / 12 + ...
+    """
+    rates = list(qvel)
+    for j in joints(model):
+        if j.kind in (Kind.FREE, Kind.BALL):
+            first = j.dof + (3 if j.kind == Kind.FREE else 0)
+            turn, spin = Vec(*moved[first : first + 3]), Vec(*qvel[first : first + 3])
+            across = turn.cross(spin)
+            rates[first : first + 3] = spin + across * 0.5 + turn.cross(across) * _curvature(turn)
+    return rates
+
+
+def _curvature(turn: Vec) -> Num:
+    """(1 - (t / 2) cot(t / 2)) / t^2 for a turn by t."""
+    square = turn.dot(turn)
+    tiny = square < 1e-4
+    size = sqrt(where(tiny, 1.0, square))
+    half = 0.5 * size
+    exact = (1.0 - half * cos(half) / sin(half)) / (size * size)
+    return where(tiny, 1.0 / 12.0 + square / 720.0, exact)

@@ -1,0 +1,120 @@
+"""Symmetric matrices in the pattern of a kinematic tree: products, and a factorisation that hardly fills in.
+
+References:
+    Featherstone (2008), Rigid Body Dynamics Algorithms, tables 6.3 and 6.5: L^T D L from the leaves to the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .joints import ancestors
+from .model import Model
+from .scalar import ZERO, Num, total
+
+Matrix = dict[tuple[int, int], Num]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which entries of a symmetric matrix and of its factor may differ from zero.
+
+    Attributes:
+        below: for each row, the columns left of its diagonal, nearest first.
+    """
+
+    below: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(model: Model, coupled: Iterable[Sequence[int]] = ()) -> Pattern:
+        """Of the mass matrix, and of what couples degrees of freedom beyond the tree."""
+        entries = [set(ancestors(model, i)) - {i} for i in range(model.nv)]
+        for dofs in coupled:
+            for i in dofs:
+                entries[i].update(j for j in dofs if j < i)
+        for k in range(model.nv - 1, -1, -1):
+            for i in entries[k]:
+                entries[i].update(j for j in entries[k] if j < i)
+        return Pattern(tuple(tuple(sorted(e, reverse=True)) for e in entries))
+
+    @property
+    def size(self) -> int:
+        """Rows and columns."""
+        return len(self.below)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A = L^T D L with ones on L's diagonal.
+
+    Attributes:
+        pattern: of A and L.
+        lower: L's entries below the diagonal.
+        inverse: 1 / D.
+    """
+
+    pattern: Pattern
+    lower: Matrix
+    inverse: list[Num]
+
+    def solve(self, right: Sequence[Num]) -> list[Num]:
+        """x with A x = right."""
+        x, below = list(right), self.pattern.below
+        for i in range(len(x) - 1, -1, -1):
+            for j in below[i]:
+                x[j] = x[j] - self.lower[i, j] * x[i]
+        x = [a * d for a, d in zip(x, self.inverse, strict=True)]
+        for i in range(len(x)):
+            x[i] = x[i] - total(self.lower[i, j] * x[j] for j in below[i])
+        return x
+
+
+def factor(pattern: Pattern, entries: Matrix) -> Factor:
+    """Factorise a matrix whose lower entries are given; those that are not are zero."""
+    work = {(i, j): entries.get((i, j), ZERO) for i in range(pattern.size) for j in (i, *pattern.below[i])}
+    lower: Matrix = {}
+    inverse = [ZERO] * pattern.size
+    for k in range(pattern.size - 1, -1, -1):
+        columns = pattern.below[k]
+        inverse[k] = 1.0 / work[k, k]
+        for i in columns:
+            lower[k, i] = work[k, i] * inverse[k]
+        for place, i in enumerate(columns):
+            for j in columns[place:]:
+                work[i, j] = work[i, j] - lower[k, i] * work[k, j]
+    return Factor(pattern, lower, inverse)
+
+
+def multiplied(entries: Matrix, x: Sequence[Num]) -> list[Num]:
+    """A x."""
+    result = [ZERO] * len(x)
+    for (i, j), value in entries.items():
+        result[i] = result[i] + value * x[j]
+        if i != j:
+            result[j] = result[j] + value * x[i]
+    return result
+
+
+def with_diagonal(entries: Matrix, more: Sequence[Num]) -> Matrix:
+    """A with something added on its diagonal."""
+    return entries | {(i, i): entries[i, i] + extra for i, extra in enumerate(more)}
+
+
+def solved(pattern: Pattern, entries: Matrix, right: Sequence[Num]) -> list[Num]:
+    """x with A x = right, for any matrix in the pattern of which both halves are given; entries that are not are zero.
+
+    Elimination from the last row up, which leaves a lower triangle; without pivots, which matrices near a mass matrix
+    do not need.
+    """
+    work, x = dict(entries), list(right)
+    for k in range(pattern.size - 1, -1, -1):
+        columns = pattern.below[k]
+        for i in columns:
+            share = work.get((i, k), ZERO) / work[k, k]
+            for j in columns:
+                work[i, j] = work.get((i, j), ZERO) - share * work.get((k, j), ZERO)
+            x[i] = x[i] - share * x[k]
+    for k in range(pattern.size):
+        x[k] = (x[k] - total(work.get((k, j), ZERO) * x[j] for j in pattern.below[k])) / work[k, k]
+    return x
