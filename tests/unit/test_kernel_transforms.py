@@ -337,6 +337,11 @@ def test_a_kernel_in_a_kernel():
     same(f, F(0.5), wrap=jax.grad)
 
 
+def test_a_kernel_where_jit_is_off():
+    with jax.disable_jit():
+        assert float(ks.kernel(lambda x: x + 1.0)(F(0.5))) == 1.5
+
+
 def test_a_kernel_of_a_jitted_function():
     same(jax.jit(step), numbers(5), numbers(5), wrap=jax.vmap)
 

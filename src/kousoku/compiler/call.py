@@ -125,7 +125,7 @@ def _differentiable(aval: Any) -> bool:
 
 
 def _floats(values: Sequence[Any]) -> list[Any]:
-    return [v for v in values if _differentiable(v)]
+    return [v for v in values if _differentiable(jax.typeof(v))]  # a value may be a constant, a plain bool even
 
 
 def _zero(primal: Any) -> Any:
@@ -143,7 +143,8 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
     if identity not in kernel.jitted:
         bind = partial(kernel_p.bind, kernel=kernel, lanes=lanes, batched=batched)
         kernel.jitted[identity] = jax.jit(lambda *xs: bind(*xs))
-    return kernel.jitted[identity](*args)
+    with jax.disable_jit(False):  # a kernel is compiled also where nothing else is; else this would call itself
+        return kernel.jitted[identity](*args)
 
 
 @kernel_p.def_abstract_eval
