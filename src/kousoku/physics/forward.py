@@ -6,9 +6,14 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
+import jax
+import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from .constraint import Constraint, constraints
@@ -19,6 +24,8 @@ from .scalar import nums
 from .smooth import Smooth, smooth
 from .solver import Solution
 from .vector import STILL, Six
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,19 @@ class Forward:
                 for wrench, force in zip(grip.wrenches, forces, strict=True):
                     loads[grip.body] = loads[grip.body] + wrench * force
         return loads
+
+
+def measured(f: Forward, measure: Callable[[Forward], T], wanted: Any) -> T:
+    """What is measured, where it is wanted; zeros elsewhere, at no cost."""
+
+    def taken() -> T:
+        return measure(replace(f))  # one of its own, so that what it caches stays in the branch
+
+    shapes = jax.eval_shape(taken)
+    if not jax.tree.leaves(shapes):
+        return shapes
+    nothing: T = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    return lax.cond(wanted, taken, lambda: nothing)
 
 
 def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:

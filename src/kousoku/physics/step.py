@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from .forward import Forward
+from .forward import Forward, measured
 from .integrate.euler import euler
 from .integrate.implicit import implicit, implicitfast
 from .integrate.rk4 import rk4
@@ -39,11 +40,15 @@ def simulate(
         ctrl: commands [nu].
         steps: how many, at least one.
         measure: arrays of what it needs to know of the last time that the dynamics were evaluated: where the last step
-            began, or RK4's last stage, as MuJoCo leaves them in mjData. It is traced once.
+            began, or RK4's last stage, as MuJoCo leaves them in mjData.
     """
 
-    def once(state: State, _: None) -> tuple[State, T]:
-        return INTEGRATORS[model.integrator](model, state, ctrl, measure)
+    integrate = INTEGRATORS[model.integrator]
+    if steps == 1:
+        return integrate(model, state, ctrl, measure)
 
-    state, measured = lax.scan(once, state, None, length=steps)
-    return state, jax.tree.map(lambda x: x[-1], measured)
+    def once(state: State, last: jax.Array) -> tuple[State, T]:
+        return integrate(model, state, ctrl, lambda f: measured(f, measure, last))
+
+    state, found = lax.scan(once, state, np.arange(steps) == steps - 1)
+    return state, jax.tree.map(lambda x: x[-1], found)
