@@ -11,13 +11,17 @@ from kousoku.training.rollout import advance, begin
 from kousoku.training.tally import Record
 
 KEY = jax.random.key(0)
+LARGE = {"Ant-v5", "HalfCheetah-v5", "Humanoid-v5", "HumanoidStandup-v5", "Pusher-v5", "RandomAnt-v0", "Walker2d-v5"}
 
 
 def first_action(env):
     return jnp.zeros(env.action_space.shape, env.action_space.dtype)
 
 
-@pytest.mark.parametrize("id", [id for id in ks.list_envs() if id != "CustomGrid-v0"])
+@pytest.mark.parametrize(
+    "id",
+    [pytest.param(id, marks=[pytest.mark.full] * (id in LARGE)) for id in ks.list_envs() if id != "CustomGrid-v0"],
+)
 def test_environments(id):
     env = ks.make(id)
     lane = jax.eval_shape(begin, env, KEY)

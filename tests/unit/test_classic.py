@@ -243,8 +243,8 @@ class Leaning(ks.Agent):
 def test_a_run_is_written_read_and_filmed(id, tmp_path):
     run = ks.train(Leaning(), id, steps=500, seeds=2, out=str(tmp_path / "run"))
     again = ks.load(tmp_path / "run")
-    assert len(run.record.frames) > 5
-    assert again.record.frames == run.record.frames
+    assert len(run.record.film.scenes) > 5
+    assert again.record.film.scenes == run.record.film.scenes
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
     page = again.animate().save(tmp_path / "film.html")
     assert f"on {id}" in page.read_text() or id in page.read_text()
@@ -315,7 +315,7 @@ class TestScenes:
     def test_becomes_every_kind_of_file(self, id, tmp_path):
         env = ks.make(id)
         state = jax.device_get(env.reset(KEY)[0])
-        film = Animation((env.scene(state),) * 2, 0.1)
+        film = Animation.of_scenes((env.scene(state),) * 2, 0.1)
         for ending in ("svg", "gif", "html"):
             assert film.save(tmp_path / f"x.{ending}", size=120).stat().st_size > 500
 

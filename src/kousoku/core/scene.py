@@ -6,7 +6,14 @@ or hex.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Array
+
+from .errors import ConfigError, check_number
 
 
 @dataclass(frozen=True)
@@ -82,3 +89,54 @@ class Scene:
     height: float
     background: tuple[Shape, ...] = field(default=())
     foreground: tuple[Shape, ...] = field(default=())
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory2d:
+    """An episode, picture by picture.
+
+    Attributes:
+        scenes: at least one, all of the same size.
+        dt: seconds from picture to picture; None where time has no unit.
+        values: [T] each, what else was known, by name: reward, its terms; NaN where it was not.
+        name: any text, such as "seed 3".
+
+    Raises:
+        ConfigError: if there is no scene, or a value is not as long.
+    """
+
+    scenes: tuple[Scene, ...]
+    dt: float | None = None
+    values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.scenes:
+            raise ConfigError("scenes", self.scenes, "give at least one")
+        if self.dt is not None:
+            check_number("dt", self.dt, low=0, open_low=True, open_high=True)
+        for name, value in self.values.items():
+            if np.shape(value) != (len(self.scenes),):
+                raise ConfigError(f"values[{name!r}]", np.shape(value), f"use an array of shape [{len(self.scenes)}]")
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+
+@runtime_checkable
+class Timed(Protocol):
+    """An environment whose steps last a time that is known."""
+
+    @property
+    def dt(self) -> Any:
+        """Seconds that a step lasts."""
+        ...
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An environment that names numbers of its state, to be shown under its picture."""
+
+    def readings(self, state: Any) -> dict[str, Array]:
+        """Scalars by name, such as the angles of joints; can be traced."""
+        ...

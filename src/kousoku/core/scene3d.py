@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Array, Float
 
 from .errors import ConfigError, check_all, check_choice, check_count, check_finite, check_number
 
@@ -95,7 +96,7 @@ class Contacts3d:
         _check_shape("contacts.forces", self.forces, np.shape(self.points))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectory3d:
     """The way of one environment's frames, one picture every `dt` seconds.
 
@@ -137,6 +138,33 @@ class Trajectory3d:
 
     def __len__(self) -> int:
         return len(self.positions)
+
+
+@runtime_checkable
+class Drawable3d(Protocol):
+    """An environment whose states are bodies in space."""
+
+    @property
+    def dt(self) -> Any:
+        """Seconds that a step lasts."""
+        ...
+
+    def body3d(self) -> Body3d:
+        """What it looks like."""
+        ...
+
+    def poses(self, state: Any) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
+        """Where the frames of `body3d` are: positions and quaternions; can be traced."""
+        ...
+
+
+@runtime_checkable
+class Touching3d(Protocol):
+    """One that also knows its contacts."""
+
+    def contacts3d(self, state: Any, action: Any) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
+        """Points in the world, NaN where a slot is empty, and forces in newtons under an action; can be traced."""
+        ...
 
 
 def _check_shape(field_name: str, array: Any, shape: tuple[int, ...]) -> None:

@@ -17,6 +17,7 @@ ENVS = Registry("environment")
 _GRIDWORLD = "kousoku.envs.gridworld.env:gridworld"
 _TOY = "kousoku.envs.toy_text"
 _CLASSIC = "kousoku.envs.classic"
+_ROBOT = "kousoku.envs.locomotion"
 
 for _id, _options in NAMED.items():
     ENVS.register(_id, _GRIDWORLD, **_options)
@@ -35,6 +36,19 @@ ENVS.register("MountainCarContinuous-v0", f"{_CLASSIC}.mountain_car_continuous:M
 ENVS.register("Pendulum-v1", f"{_CLASSIC}.pendulum:Pendulum")
 ENVS.register("Acrobot-v1", f"{_CLASSIC}.acrobot:Acrobot")
 ENVS.register("Balls-v0", "kousoku.envs.balls.env:Balls")
+ENVS.register("Ant-v5", f"{_ROBOT}.ant:Ant")
+ENVS.register("HalfCheetah-v5", f"{_ROBOT}.half_cheetah:HalfCheetah")
+ENVS.register("Hopper-v5", f"{_ROBOT}.hopper:Hopper")
+ENVS.register("Humanoid-v5", f"{_ROBOT}.humanoid:Humanoid")
+ENVS.register("HumanoidStandup-v5", f"{_ROBOT}.humanoid_standup:HumanoidStandup")
+ENVS.register("InvertedDoublePendulum-v5", f"{_ROBOT}.inverted_double_pendulum:InvertedDoublePendulum")
+ENVS.register("InvertedPendulum-v5", f"{_ROBOT}.inverted_pendulum:InvertedPendulum")
+ENVS.register("Pusher-v5", f"{_ROBOT}.pusher:Pusher")
+ENVS.register("Reacher-v5", f"{_ROBOT}.reacher:Reacher")
+ENVS.register("Swimmer-v5", f"{_ROBOT}.swimmer:Swimmer")
+ENVS.register("Walker2d-v5", f"{_ROBOT}.walker2d:Walker2d")
+ENVS.register("CartPoleSwingUp-v0", f"{_ROBOT}.cartpole_swing_up:CartPoleSwingUp")
+ENVS.register("RandomAnt-v0", f"{_ROBOT}.random_ant:random_ant")
 ENVS.register("Bandit-v0", "kousoku.envs.bandits.bandit:bandit")
 ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0.01, mean_spread=0.0)
 

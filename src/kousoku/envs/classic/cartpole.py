@@ -137,6 +137,11 @@ class CartPole(Env):
         next_state = CartPoleState(x, x_dot, theta, theta_dot)
         return next_state, Timestep(_observe(next_state), reward, fell, never())
 
+    @property
+    def dt(self) -> Number:
+        """Seconds that a step lasts."""
+        return self.tau
+
     def scene(self, state: CartPoleState) -> Scene:
         """The cart on its track."""
         return cartpole_scene(float(state.x), float(state.theta), float(self.length), float(self.x_threshold))

@@ -1,0 +1,21 @@
+"""Robots: Gymnasium's eleven MuJoCo tasks, two more, and what one's own is made of."""
+
+from .options import file, frames, span
+from .robot import Measured, Move, Robot, RobotInfo, RobotState, Start, Verdict
+from .starts import noisy
+from .world import World
+
+__all__ = [
+    "Measured",
+    "Move",
+    "Robot",
+    "RobotInfo",
+    "RobotState",
+    "Start",
+    "Verdict",
+    "World",
+    "file",
+    "frames",
+    "noisy",
+    "span",
+]

@@ -1,0 +1,247 @@
+"""Robots: a mechanism, and a task that says what to observe and what to reward."""
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ...compiler.function import kernel
+from ...core.env import Env
+from ...core.scene import Scene
+from ...core.scene3d import Body3d
+from ...core.spaces import Box
+from ...core.timestep import Timestep
+from ...physics import Model, State, forward, simulate
+from ...physics.scene import body3d, contacts3d, joint_values, poses
+from ..classic.common import first, never
+from .files import robot
+from .picture import is_flat, robot_scene
+from .world import Still, World
+
+T = TypeVar("T")
+
+LARGEST = 1e10  # MuJoCo's mjMAXVAL, beyond which it holds a number for nonsense
+
+
+class Start(eqx.Module):
+    """How an episode begins.
+
+    Attributes:
+        qpos: positions.
+        qvel: velocities.
+        numbers: of the model, in this lane and episode; see `Model.with_numbers`.
+    """
+
+    qpos: Float[Array, " nq"]
+    qvel: Float[Array, " nv"]
+    numbers: dict[str, Array] = eqx.field(default_factory=dict)
+
+
+class Measured(eqx.Module):
+    """What a task has read of the dynamics.
+
+    Attributes:
+        now: for the observation and the reward, any arrays.
+        kept: what the next step is told too, any arrays.
+    """
+
+    now: Any = None
+    kept: Any = None
+
+
+class RobotState(eqx.Module):
+    """A robot between two steps.
+
+    Attributes:
+        physics: positions, velocities, activations, and where the solver begins.
+        kept: what the last step measured for the next one.
+        numbers: of the model, in this lane and episode.
+    """
+
+    physics: State
+    kept: Any
+    numbers: dict[str, Array]
+
+
+class Move(eqx.Module):
+    """A step that was taken.
+
+    Attributes:
+        before: the physics before it.
+        after: the physics after it.
+        action: as it was given, not clipped.
+        kept: what the step before it measured and kept.
+        measured: in this step.
+    """
+
+    before: State
+    after: State
+    action: Float[Array, " nu"]
+    kept: Any
+    measured: Measured
+
+
+class Verdict(eqx.Module):
+    """What a task makes of a move.
+
+    Attributes:
+        reward: of the step.
+        terminated: whether the episode ends here.
+        info: the reward's terms and more: a struct that has a flag `diverged`.
+    """
+
+    reward: Float[Array, ""]
+    terminated: Bool[Array, ""]
+    info: Any
+
+
+class RobotInfo(eqx.Module):
+    """The info of a task that has nothing to tell.
+
+    Attributes:
+        diverged: the lane has blown up, and was terminated.
+    """
+
+    diverged: Bool[Array, ""] = eqx.field(default_factory=never)
+
+
+class Robot(Env):
+    """A mechanism from an MJCF file, and what is common to all tasks for one.
+
+    An action are commands to the actuators, which hold for `frame_skip` time steps of the physics; the physics clips
+    them to their ranges. A task says how an episode begins, what it measures while the physics runs, what is observed,
+    and what a step is worth.
+
+    A lane blows up if a position, a velocity, what it measured or a command is not a number within 1e10 of 0. It is
+    terminated and says so in `info.diverged`; its observation, its reward and the rest of its info are 0, and the robot
+    stays where it was. Other lanes do not notice.
+
+    Attributes:
+        xml_file: see `files.robot`.
+        frame_skip: time steps of the physics in a step.
+        model: the mechanism.
+    """
+
+    xml_file: eqx.AbstractVar[str]
+    frame_skip: eqx.AbstractVar[int]
+    model: Model = eqx.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = robot(self.xml_file)
+
+    # ---- the task
+
+    @abstractmethod
+    def start(self, key: PRNGKeyArray) -> Start:
+        """How an episode begins; often `noisy`."""
+
+    @abstractmethod
+    def measure(self, world: World) -> Measured:
+        """What else than positions and velocities the task is about; often nothing."""
+
+    @abstractmethod
+    def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
+        """What an agent sees."""
+
+    @abstractmethod
+    def judge(self, move: Move) -> Verdict:
+        """What a step was worth, and whether it ends the episode."""
+
+    # ---- the environment
+
+    @property
+    def dt(self) -> Any:
+        """Seconds that a step lasts."""
+        return self.model.timestep * self.frame_skip
+
+    @property
+    def observation_space(self) -> Box:
+        """Anything."""
+        _, timestep = jax.eval_shape(self.reset, jax.eval_shape(lambda: jax.random.key(0)))
+        return Box(-np.inf, np.inf, timestep.obs.shape)
+
+    @property
+    def action_space(self) -> Box:
+        """The ranges of the commands; anything where there is none."""
+        limited, ranges = self.model.structure["actuator_ctrllimited"], self.model.constants["actuator_ctrlrange"]
+        low, high = np.where(np.asarray(limited, bool)[:, None], ranges, [-np.inf, np.inf]).T
+        return Box(tuple(low), tuple(high), (self.model.nu,))
+
+    def reset(self, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
+        """As the task begins."""
+        return _reset(self, key)
+
+    def step(self, key: PRNGKeyArray, state: RobotState, action: Float[Array, " nu"]) -> tuple[RobotState, Timestep]:
+        """Simulate `frame_skip` time steps of the physics."""
+        return _step(self, state, action)
+
+    # ---- its picture
+
+    def body3d(self) -> Body3d:
+        """What the robot looks like."""
+        return body3d(self.model, type(self).__name__)
+
+    def poses(self, state: RobotState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
+        """Where the robot's bodies are."""
+        return poses(self.model, state.physics.qpos)
+
+    def contacts3d(self, state: RobotState, action: Array) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
+        """Where the robot touches something, and with which force."""
+        model, dtype = self.model.with_numbers(**state.numbers), state.physics.qpos.dtype
+        return contacts3d(forward(model, state.physics, action.reshape((model.nu,)).astype(dtype)))
+
+    def readings(self, state: RobotState) -> dict[str, Array]:
+        """Metres of slides and radians of hinges."""
+        return joint_values(self.model, state.physics.qpos)
+
+    def scene(self, state: RobotState) -> Scene:
+        """The robot from the side, or from above if all that it does is in a horizontal plane."""
+        home, _ = poses(self.model, self.model.constants["qpos0"].astype(np.float32))
+        return robot_scene(self.body3d(), *self.poses(state), np.asarray(home), is_flat(self.model))
+
+
+@kernel
+def _reset(env: Robot, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
+    start = env.start(key)
+    model = env.model.with_numbers(**start.numbers)
+    physics = State(start.qpos, start.qvel, jnp.zeros((model.na,), jnp.float32), jnp.zeros((model.nv,), jnp.float32))
+    measured = env.measure(World(model, Still(model, physics), jnp.float32))
+    return RobotState(physics, measured.kept, start.numbers), first(env.observe(physics, measured))
+
+
+@kernel
+def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[RobotState, Timestep]:
+    before, dtype = state.physics, state.physics.qpos.dtype
+    model = env.model.with_numbers(**state.numbers)
+    action = action.reshape((model.nu,)).astype(dtype)
+    after, measured = simulate(
+        model, before, action, env.frame_skip, lambda forward: env.measure(World(model, forward, dtype))
+    )
+    obs = env.observe(after, measured)
+    verdict = env.judge(Move(before, after, action, state.kept, measured))
+    diverged = ~_is_sound((after.qpos, after.qvel, measured, action))
+
+    physics, kept = _either(diverged, (before, state.kept), (after, measured.kept))
+    told = jax.tree.map(lambda x: _of_dtype(x, dtype), (obs, verdict.reward, verdict.info))
+    obs, reward, info = _either(diverged, jax.tree.map(jnp.zeros_like, told), told)
+    info = eqx.tree_at(lambda i: i.diverged, info, diverged)
+    timestep = Timestep(obs, reward, verdict.terminated | diverged, never(), info)
+    return RobotState(physics, kept, state.numbers), timestep
+
+
+def _of_dtype(x: Array, dtype: Any) -> Array:
+    """Numbers in the dtype of the physics; a weight of the task may have none of its own."""
+    return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
+
+
+def _either(condition: Bool[Array, ""], if_true: T, if_false: T) -> T:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)
+
+
+def _is_sound(numbers: Any) -> Bool[Array, ""]:
+    """Whether all are within 1e10 of 0, and none is NaN."""
+    return jnp.stack([jnp.all(jnp.abs(x) <= LARGEST) for x in jax.tree.leaves(numbers)]).all()

@@ -1,0 +1,145 @@
+"""What a task may read of a mechanism, by the names of MuJoCo's `mjData`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ...physics import Model, State, forward
+from ...physics.actuation import Actuation, actuation
+from ...physics.dynamics import Motion, Tree, tree, velocities
+from ...physics.kinematics import Kinematics, kinematics, site_frame
+from ...physics.scalar import Num, nums, stacked, total
+from ...physics.tendon import Tendon, tendons
+from ...physics.vector import STILL, Six, Vec
+
+
+class World:
+    """The dynamics as they were last evaluated.
+
+    That is where a time step began, with the Euler integrator, or its last stage, with RK4: as in MuJoCo, whatever is
+    derived from positions and velocities is a little older than these.
+
+    Attributes:
+        model: the mechanism.
+        forward: what `kousoku.physics.forward` gives.
+        dtype: of the arrays that are made of it.
+    """
+
+    def __init__(self, model: Model, forward: Any, dtype: Any) -> None:
+        self.model, self.forward, self.dtype = model, forward, dtype
+
+    def xpos(self, body: int | str) -> Float[Array, "3"]:
+        """Where a body's frame is."""
+        return self._array(self.forward.smooth.kinematics.bodies[self._id("body", body)].pos)
+
+    def site_xpos(self, site: int | str) -> Float[Array, "3"]:
+        """Where a site is."""
+        return self._array(site_frame(self.model, self.forward.smooth.kinematics, self._id("site", site)).pos)
+
+    @property
+    def mass_center(self) -> Float[Array, "3"]:
+        """The centre of mass of everything."""
+        masses, frames = nums(self.model.body_mass), self.forward.smooth.kinematics.inertial
+        share = 1.0 / total(masses)
+        return self._array([total(m * f.pos[i] for m, f in zip(masses, frames, strict=True)) * share for i in range(3)])
+
+    @property
+    def cinert(self) -> Float[Array, "nbody 10"]:
+        """Inertia of bodies about the centre of mass of its tree: xx, yy, zz, xy, xz, yz, mass times offset, mass."""
+        return self._rows([*i[:6], *i.h, i.mass] for i in self.forward.smooth.tree.inertia)
+
+    @property
+    def cvel(self) -> Float[Array, "nbody 6"]:
+        """Velocity of each body about the centre of mass of its tree: angular, linear."""
+        return self._sixes(self.forward.smooth.motion.body)
+
+    @property
+    def cfrc_ext(self) -> Float[Array, "nbody 6"]:
+        """What contacts do to each body, about the centre of mass of its tree: torque, force."""
+        return self._sixes(self.forward.external)
+
+    @property
+    def qfrc_actuator(self) -> Float[Array, " nv"]:
+        """Generalised forces of the actuators."""
+        return self._array(self.forward.smooth.actuation.qfrc)
+
+    @property
+    def qfrc_constraint(self) -> Float[Array, " nv"]:
+        """Generalised forces of limits, dry friction and contacts."""
+        return self._array(self.forward.solution.force)
+
+    @property
+    def ten_length(self) -> Float[Array, " ntendon"]:
+        """How long each tendon is."""
+        return self._array([tendon.length for tendon in self.forward.smooth.tendons])
+
+    @property
+    def ten_velocity(self) -> Float[Array, " ntendon"]:
+        """How fast each tendon lengthens."""
+        qvel = nums(self.forward.state.qvel)
+        return self._array([tendon.velocity(qvel) for tendon in self.forward.smooth.tendons])
+
+    def _id(self, kind: str, which: int | str) -> int:
+        return self.model.id(kind, which) if isinstance(which, str) else which
+
+    def _array(self, values: Iterable[Num] | Vec) -> Array:
+        return stacked(list(values), self.dtype)
+
+    def _rows(self, rows: Iterable[Iterable[Num]]) -> Array:
+        listed = [list(row) for row in rows]
+        return self._array(value for row in listed for value in row).reshape(len(listed), len(listed[0]))
+
+    def _sixes(self, sixes: Iterable[Six]) -> Array:
+        return self._rows([*six.rot, *six.lin] for six in sixes)
+
+
+class Still:
+    """A mechanism that nothing has moved yet, without commands: stages are computed when they are asked for.
+
+    It takes the place of what `kousoku.physics.forward` gives, and of its `smooth`: a first observation needs few of
+    the stages, and seldom the solver. Nothing has been touched so far, as in MuJoCo.
+    """
+
+    def __init__(self, model: Model, state: State) -> None:
+        self.model, self.state = model, state
+        self._qpos, self._qvel, self._act = (nums(x) for x in (state.qpos, state.qvel, state.act))
+
+    @property
+    def smooth(self) -> Still:
+        """Itself."""
+        return self
+
+    @cached_property
+    def kinematics(self) -> Kinematics:
+        return kinematics(self.model, self._qpos)
+
+    @cached_property
+    def tree(self) -> Tree:
+        return tree(self.model, self.kinematics)
+
+    @cached_property
+    def tendons(self) -> list[Tendon]:
+        return tendons(self.model, self._qpos)
+
+    @cached_property
+    def motion(self) -> Motion:
+        return velocities(self.model, self.tree, self._qvel)
+
+    @cached_property
+    def actuation(self) -> Actuation:
+        given = nums(np.zeros(self.model.nu))
+        return actuation(self.model, self.kinematics, self.tree, self.tendons, self._qpos, self._qvel, self._act, given)
+
+    @property
+    def external(self) -> list[Six]:
+        return [STILL] * self.model.nbody
+
+    @cached_property
+    def solution(self) -> Any:
+        return forward(self.model, self.state, jnp.zeros((self.model.nu,), self.state.qpos.dtype)).solution
