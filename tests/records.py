@@ -11,6 +11,7 @@ import numpy as np
 from kousoku.core.model import TabularModel
 from kousoku.core.panel import Panel
 from kousoku.core.record import RunRecord
+from kousoku.core.scene import Trajectory2d
 from kousoku.envs.gridworld.env import GridState, GridWorld, gridworld
 
 GRID = """
@@ -111,7 +112,7 @@ def make(
     )
     episodes = 20
     returns = np.clip(quality[:, None] + 0.05 * rng.standard_normal((total, episodes)), -1, 1).round(2)
-    frames = scenes(env, exact["exact_q"]) if isinstance(env, GridWorld) else ()
+    film = Trajectory2d(scenes(env, exact["exact_q"])) if isinstance(env, GridWorld) else None
     return RunRecord(
         path=None,
         config={
@@ -142,7 +143,7 @@ def make(
             "truncated": np.zeros(returns.shape, bool),
         },
         panels=env.panels(),
-        frames=frames,
+        film=film,
     )  # fmt: skip
 
 
@@ -178,7 +179,7 @@ def bandit(lanes: int = 30, arms: int = 10) -> RunRecord:
     rise = record.curves | {"return": np.full_like(record.curves["return"], np.nan), "length": record.curves["return"]}
     rise["reward"] = np.nan_to_num(1.4 * record.curves["return"])
     kept = {name: rise[name] for name in ("step", "return", "reward")}
-    return replaced(record, tables=tables, curves=kept, evaluation={}, panels=(), frames=())
+    return replaced(record, tables=tables, curves=kept, evaluation={}, panels=(), film=None)
 
 
 def interrupted() -> RunRecord:
@@ -189,14 +190,14 @@ def interrupted() -> RunRecord:
     q[1, 5] = [np.inf, -np.inf, np.nan, 0.0]
     q[2] = np.nan
     facts = record.facts | {"status": "interrupted", "steps": 9_000}
-    return replaced(record, curves=cut, facts=facts, evaluation={}, frames=(), tables=record.tables | {"q": q})
+    return replaced(record, curves=cut, facts=facts, evaluation={}, film=None, tables=record.tables | {"q": q})
 
 
 def bare() -> RunRecord:
     """An environment without a model and a picture."""
     record = make(grid_env(), lanes=8)
     tables = {"q": record.tables["q"]}
-    return replaced(record, tables=tables, panels=(), frames=(), curves={"step": record.curves["step"]})
+    return replaced(record, tables=tables, panels=(), film=None, curves={"step": record.curves["step"]})
 
 
 def deep() -> RunRecord:
@@ -248,7 +249,7 @@ def taxi_like() -> RunRecord:
         "exact_q": exact.astype(np.float32), "exact_v": exact.max(1).astype(np.float32),
         "reachable": np.ones(500, bool),
     }  # fmt: skip
-    return replaced(record, tables=tables, panels=tuple(panels), frames=())
+    return replaced(record, tables=tables, panels=tuple(panels), film=None)
 
 
 def blackjack_like() -> RunRecord:
@@ -277,7 +278,7 @@ def blackjack_like() -> RunRecord:
         "q": q.astype(np.float32), "visits": rng.poisson(400, (12, 200, 2)), "exact_q": exact.astype(np.float32),
         "exact_v": exact.max(1).astype(np.float32), "reachable": np.ones(200, bool),
     }  # fmt: skip
-    return replaced(record, tables=tables, panels=panels, frames=())
+    return replaced(record, tables=tables, panels=panels, film=None)
 
 
 def hostile() -> RunRecord:

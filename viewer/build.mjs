@@ -1,10 +1,10 @@
-// Bundles src/main.ts and three.js into one script of the Python package. Its first line says from which sources it
-// was made, and what the rest hashes to: a test compares both, so that it needs no npm.
+// Bundles src/solid.ts with three.js, and src/flat.ts, into two scripts of the Python package. Their first lines say
+// from which sources they were made, and what the rest hashes to: a test compares both, so that it needs no npm.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const TARGET = "../src/kousoku/viz/page/viewer.js";
+const FOLDER = "../src/kousoku/viz/page";
 const SETTINGS = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json"];
 
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
@@ -15,19 +15,23 @@ function sources() {
   return sha256(names.map((name) => `${name}\0${readFileSync(name, "utf8").replaceAll("\r\n", "\n")}\0`).join(""));
 }
 
-const made = await build({
-  entryPoints: ["src/main.ts"],
-  bundle: true,
-  charset: "ascii",
-  format: "iife",
-  legalComments: "none",
-  minify: true,
-  target: "es2022",
-  write: false,
-});
+async function bundle(entry, notice) {
+  const made = await build({
+    entryPoints: [`src/${entry}.ts`],
+    bundle: true,
+    charset: "ascii",
+    format: "iife",
+    legalComments: "none",
+    minify: true,
+    target: "es2022",
+    write: false,
+  });
+  const script = notice + made.outputFiles[0].text;
+  writeFileSync(`${FOLDER}/${entry}.js`, `/* sources ${sources()}, script ${sha256(script)} */\n${script}`);
+  console.log(`${FOLDER}/${entry}.js: ${Math.round(script.length / 1000)} kB`);
+}
+
 const licence = readFileSync("node_modules/three/LICENSE", "utf8").trim();
 const version = JSON.parse(readFileSync("node_modules/three/package.json", "utf8")).version;
-const notice = `/*\nThis script contains three.js ${version}:\n\n${licence}\n*/\n`;
-const script = notice + made.outputFiles[0].text;
-writeFileSync(TARGET, `/* sources ${sources()}, script ${sha256(script)} */\n${script}`);
-console.log(`${TARGET}: ${Math.round(script.length / 1000)} kB`);
+await bundle("solid", `/*\nThis script contains three.js ${version}:\n\n${licence}\n*/\n`);
+await bundle("flat", "");

@@ -27,7 +27,7 @@ _HOMES = {
     "envs.gridworld.env": ("gridworld",),
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
-    "api": ("Run", "evaluate", "load", "train"),
+    "api": ("Run", "animate", "evaluate", "load", "train"),
     "training.devices": ("use_all_cores",),
     "core.contract": ("ContractError", "check_env"),
     "compiler.function": ("kernel",),
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .agents import register_agent as register_agent
     from .agents.options import make_agent as make_agent
     from .api import Run as Run
+    from .api import animate as animate
     from .api import evaluate as evaluate
     from .api import load as load
     from .api import train as train

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,14 @@ from .ops.statistics import MeanInterval, mean_interval
 from .training import compile_cache, run_folder
 from .training.config import TrainConfig
 from .training.evaluate import Lived, evaluate_lanes
+from .training.film import MAX_FRAMES, film, is_drawable, lane_film, play
 from .training.lanes import Lanes, make_lanes
 from .training.states import from_arrays
 from .training.trainer import Trained
 from .training.trainer import train as train_lanes
+from .viz import headline
+from .viz.animation import Animation
+from .viz.tables import lane_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,9 +121,24 @@ class Run:
         """Learning curve over all agents with a 95% interval."""
         return viz.plot_returns(self.record)
 
-    def animate(self) -> Any:
-        """The best agent's greedy episode: shows itself in a notebook; `.save` writes a .gif, .html or .svg."""
-        return viz.animate(self.record)
+    def animate(self, agents: int = 1) -> Animation:
+        """Greedy episodes of the best agents, side by side.
+
+        It shows itself in a notebook; `.save("x.html")` writes a page with a player, and .gif, .mp4, .png and (in the
+        plane) .svg work too.
+
+        Raises:
+            ConfigError: if the environment cannot be drawn, or there are not so many agents.
+        """
+        check_count("agents", agents, high=self.record.num_lanes)
+        if agents == 1 and self.record.film is not None:
+            return viz.animate(self.record)
+        env, lanes, lived = self._restore()
+        if not is_drawable(env):
+            return viz.animate(self.record)
+        best = np.argsort(-self.record.scores, kind="stable")[:agents]
+        films = [lane_film(lanes, lived, env, int(i), lane_name(self.record, int(i))) for i in best]
+        return Animation(tuple(film for film in films if film is not None), headline.title(self.record))
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
         """Greedy episodes of every agent; see `kousoku.evaluate`."""
@@ -216,6 +235,45 @@ def evaluate(run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_s
         ConfigError: for a folder that is no run, or a run whose agent or environment has no id to be made by.
     """
     return (run if isinstance(run, Run) else load(run)).evaluate(episodes, seed=seed, max_steps=max_steps)
+
+
+def animate(
+    env: str | Env,
+    policy: Callable[[Any, Any], Any] | None = None,
+    *,
+    episodes: int = 1,
+    max_steps: int = MAX_FRAMES,
+    seed: int = 0,
+    title: str | None = None,
+) -> Animation:
+    """Episodes of an environment, side by side: to look at what one has made, before or without training.
+
+    Args:
+        env: an id, or an environment.
+        policy: from an observation and a key to an action; None for random actions.
+        episodes: how many, each with a key of its own.
+        max_steps: where an episode is cut.
+        seed: of everything random.
+        title: above the picture; by default the environment's name.
+
+    Raises:
+        ConfigError: if the environment cannot be drawn.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> animate("CartPole-v1", lambda obs, key: jnp.where(obs[2] > 0, 1, 0), episodes=2)
+        <Animation: 2 films of ... frames>
+    """
+    check_count("episodes", episodes)
+    check_count("max_steps", max_steps)
+    made = envs.make(env) if isinstance(env, str) else env
+    if not is_drawable(made):
+        raise ConfigError("env", env, "it has to have a `scene` or a `poses` method to be drawn")
+    act = jax.jit(policy or (lambda _, key: made.action_space.sample(key)))
+    keys = jax.random.split(jax.random.key(seed), episodes)
+    played = [play(made, act, key, max_steps=max_steps) for key in keys]
+    films = tuple(film(made, one, f"episode {i + 1}") for i, one in enumerate(played))
+    return Animation(films, (env if isinstance(env, str) else type(made).__name__) if title is None else title)
 
 
 def _rebuild_env(config: dict[str, Any]) -> Env:

@@ -8,11 +8,11 @@ import subprocess
 from html import escape, unescape
 from pathlib import Path
 
+import figures
 import pytest
 import records
 
-from kousoku.core.scene import Circle, Polygon, Polyline, Rect, Scene, Text
-from kousoku.viz import Animation, offline, report
+from kousoku.viz import offline, report
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER = os.environ.get("KOUSOKU_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -189,65 +189,11 @@ def test_fits_a_phone(tmp_path):
     assert all(360 < width <= 390 and needed <= width for _, width, needed in sizes), sizes
 
 
-def machine(count: int = 30) -> tuple[Scene, ...]:
-    """Something that turns: an area, a line of many points, a line."""
-    scenes = []
-    for i in range(count):
-        x = 0.1 * i
-        shapes = (
-            Polygon(((x, 0.0), (x + 1.0, 0.0), (x, 1.0)), "#ff0000"),
-            Polyline(((0.0, 0.0), (x, 2.0), (4.0, 2.0)), 0.1, "#0000ff"),
-            Text(1.0, 1.0, "<b>&</b>", 0.4, "black"),
-            Circle(x, 1.0, 0.1, "black"),
-        )
-        scenes.append(Scene(4.0, 2.0, (Rect(0, 0, 4, 2, "#ffffff"),), shapes))
-    return tuple(scenes)
-
-
-FILM_PROBE = """
-setTimeout(() => {
-  const press = (name) => key(document.body, name);
-  const step = () => Number(text("output").split(" ")[1]);
-  probe.playing = text(".primary");
-  probe.moved = step() > 0;
-  press(" ");
-  probe.paused = text(".primary");
-  press("Home"); probe.home = step();
-  press("ArrowLeft"); probe.stays = step();
-  press("ArrowRight"); press("ArrowRight"); probe.two = step();
-  at("#scrub").value = 9; at("#scrub").dispatchEvent(new Event("input")); probe.nine = step();
-  probe.points = at("svg.scene g + g polygon").getAttribute("points");
-  probe.line = at("svg.scene polyline").getAttribute("fill");
-  probe.words = text("svg.scene text");
-  probe.trail = at(".trail") !== null;
-  press("End"); probe.end = step();
-  press(" "); probe.again = [text(".primary"), step()];
-  key(at(".primary"), " "); probe.once = text(".primary");
-  finish();
-}, 1000);
-"""
-
-
-def test_a_film_plays_by_itself_and_answers_to_keys(monkeypatch, tmp_path):
-    asset = offline.asset
-    monkeypatch.setattr(offline, "asset", lambda name: asset(name) + (PROBE + FILM_PROBE if name == "film.js" else ""))
-    title = "</h1><img src=x onerror=alert(1)>"
-    dom, log = browse(Animation(machine(), 0.1, title).html(), tmp_path)
+def test_an_episode_in_three_dimensions_has_a_still_that_leads_to_its_page(tmp_path):
+    record = records.replaced(records.grid(), film=figures.walk(8), path=tmp_path)
+    dom, log = browse(report.report_html(record), tmp_path)
     assert log == ""
-    assert 'data-ready="yes"' in dom
-    assert "<img" not in dom
-    assert f"<h1>{title.replace('<', '&lt;').replace('>', '&gt;')}</h1>" in dom
-    (found,) = re.findall(r'<body data-probe="([^"]*)"', dom)
-    found = json.loads(unescape(found))
-    assert found == {
-        "playing": "Pause", "moved": True, "paused": "Play", "home": 0, "stays": 0, "two": 2, "nine": 9,
-        "points": "0.9 0 1.9 0 0.9 1", "line": "none", "words": "<b>&</b>", "trail": False, "end": 29,
-        "again": ["Pause", 0], "once": "Pause",
-    }  # fmt: skip
-
-
-def test_a_film_of_one_picture_has_no_controls(tmp_path):
-    dom, log = browse(Animation(machine(1) * 3, 0.1).html(), tmp_path)
-    assert log == ""
-    assert 'data-ready="yes"' in dom
-    assert "playbar" not in dom.split("<main")[1].split("</main>")[0]
+    section = dom.split('<section id="path"')[1].split("</section>")[0]
+    assert 'href="film.html"' in section
+    assert 'src="data:image/png;base64,' in section
+    assert "the best agent" in section

@@ -289,7 +289,7 @@ def test_a_run_is_trained_and_filmed(tmp_path):
     run = ks.train(
         Bowl(), "Balls-v0", env_options={"n": 10, "time_limit": 20}, steps=60, seeds=2, out=str(tmp_path / "run")
     )
-    assert len(run.record.frames) > 5
+    assert len(run.record.film.scenes) > 5
     assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
     assert "Balls-v0" in run.animate().save(tmp_path / "film.html").read_text()
 
@@ -322,4 +322,4 @@ class TestScene:
             scenes.append(env.scene(state))
         assert len({scene.background for scene in scenes}) == 1
         for ending in ("svg", "gif", "html"):
-            assert Animation(tuple(scenes), 0.1).save(tmp_path / f"x.{ending}", size=120).stat().st_size > 500
+            assert Animation.of_scenes(tuple(scenes), 0.1).save(tmp_path / f"x.{ending}", size=120).stat().st_size > 500

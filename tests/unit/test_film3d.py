@@ -12,7 +12,7 @@ import pytest
 
 from kousoku.core.errors import ConfigError
 from kousoku.core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
-from kousoku.viz import film3d
+from kousoku.viz import film3d, packing, style
 from kousoku.viz.offline import asset
 
 VIEWER = pathlib.Path(__file__).parents[2] / "viewer"
@@ -76,7 +76,7 @@ class TestPacking:
 
     @pytest.mark.parametrize("q", [*np.eye(4), *-np.eye(4), *(np.eye(4) + np.eye(4)[::-1]), -np.ones(4), np.ones(4)])
     def test_rotations_with_equal_components(self, q):
-        text = film3d._text(film3d.smallest_three(q[None]), "<u2")
+        text = packing.as_text(packing.smallest_three(q[None]), "<u2")
         (back,) = unpack_quaternions(text)
         assert abs(back @ (q / np.linalg.norm(q))) > 1 - 1e-8
 
@@ -140,7 +140,7 @@ def dataclass_with(**changes) -> Trajectory3d:
 class TestPage:
     def test_a_thousand_frames_of_fourteen_bodies_are_small(self):
         page = film3d.page([random_walk(1000, 14, 0.1)], "Ant")
-        assert len(page.encode()) - len(asset("viewer.js").encode()) < 300_000
+        assert len(page.encode()) - len(asset("solid.js").encode()) < 300_000
 
     def test_hostile_names_stay_text(self):
         names = figures.HOSTILE
@@ -149,8 +149,8 @@ class TestPage:
             one.body, one.positions, one.quaternions, one.dt, dict.fromkeys(names, np.zeros(40)), None, names[0]
         )
         page = film3d.page([one, one], names[3])
-        assert page.count("<script") - asset("viewer.js").count("<script") == 2
-        assert "<img" not in page.replace(asset("viewer.js"), "")
+        assert page.count("<script") - asset("solid.js").count("<script") == 2
+        assert "<img" not in page.replace(asset("solid.js"), "")
         assert "<!--" not in page
         found = data_of(page)
         assert found["title"] == names[3]
@@ -173,7 +173,7 @@ class TestPage:
         assert "<title>walk &lt;1&gt;</title>" in film3d.page([figures.walk()], "walk <1>")
 
     def test_both_schemes_can_be_chosen(self):
-        css = film3d.palette()
+        css = style.player_palette()
         assert css.count("--ground:") == 3
         assert ":root[data-theme=dark]" in css
 
@@ -239,30 +239,34 @@ class TestBadInput:
             film3d.page([figures.walk(dt=0.05), figures.walk(dt=0.1)])
 
 
+@pytest.mark.parametrize("name", ["solid.js", "flat.js"])
 class TestBuiltScript:
-    def test_it_was_built_from_the_sources_that_are_here(self):
+    def test_it_was_built_from_the_sources_that_are_here(self, name):
         settings = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json"]
         names = sorted([*settings, *(f"src/{path.name}" for path in (VIEWER / "src").iterdir())])
         texts = ((name, (VIEWER / name).read_text(encoding="utf-8")) for name in names)
         sources = hashlib.sha256("".join(f"{name}\0{text}\0" for name, text in texts).encode()).hexdigest()
-        first, script = asset("viewer.js").split("\n", 1)
+        first, script = asset(name).split("\n", 1)
         built = hashlib.sha256(script.encode()).hexdigest()
         assert first == f"/* sources {sources}, script {built} */", "run `make viewer`"
 
-    def test_it_can_stand_in_a_page(self):
-        script = asset("viewer.js").lower()
+    def test_it_can_stand_in_a_page(self, name):
+        script = asset(name).lower()
         assert "</script" not in script
         assert "<!--" not in script
         assert "sourcemappingurl" not in script
 
-    def test_it_names_the_licence_of_what_it_contains(self):
-        notice = asset("viewer.js")[:2000]
-        assert "The MIT License" in notice
-        assert "three.js authors" in notice
 
-    def test_the_lock_file_names_no_address(self):
-        lock = (VIEWER / "package-lock.json").read_text(encoding="utf-8")
-        assert '"resolved"' not in lock
-        assert "://" not in lock
-        packages = json.loads(lock)["packages"]
-        assert all("integrity" in package for name, package in packages.items() if name)
+def test_the_script_names_the_licence_of_what_it_contains():
+    notice = asset("solid.js")[:2000]
+    assert "The MIT License" in notice
+    assert "three.js authors" in notice
+    assert "three.js" not in asset("flat.js")
+
+
+def test_the_lock_file_names_no_address():
+    lock = (VIEWER / "package-lock.json").read_text(encoding="utf-8")
+    assert '"resolved"' not in lock
+    assert "://" not in lock
+    packages = json.loads(lock)["packages"]
+    assert all("integrity" in package for name, package in packages.items() if name)

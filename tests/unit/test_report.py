@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import records
 
-from kousoku.core.scene import Scene, Text
+from kousoku.core.scene import Scene, Text, Trajectory2d
 from kousoku.viz import report, style, tables, write_report
 from kousoku.viz.encode import numbers, to_json
 from kousoku.viz.film import MAX_FRAMES
@@ -171,12 +171,12 @@ class TestContent:
         record = records.grid()
         player = payload(record)["player"]
         assert len(player["backgrounds"]) == 1
-        assert len(player["frames"]) == len(record.frames)
+        assert len(player["frames"]) == len(record.film.scenes)
         assert player["frames"][0]["shapes"] == [["c", "#e4572e", 7.5, 7.5, 0.3]]
 
     def test_a_long_episode_is_cut(self):
         scenes = tuple(Scene(1.0, 1.0, (), (Text(0.5, 0.5, str(i), 0.5, "black"),)) for i in range(MAX_FRAMES + 7))
-        player = payload(records.replaced(records.single(), frames=scenes))["player"]
+        player = payload(records.replaced(records.single(), film=Trajectory2d(scenes)))["player"]
         assert (len(player["frames"]), player["left"]) == (MAX_FRAMES, 7)
 
     def test_the_command_is_given_as_it_is(self):

@@ -38,7 +38,7 @@ def test_a_run_comes_back_as_it_was(trained):
     assert again.record.config == json.loads(json.dumps(trained.record.config))
     assert again.record.points == trained.record.points
     assert again.record.panels == trained.record.panels
-    assert again.record.frames == trained.record.frames
+    assert again.record.film.scenes == trained.record.film.scenes
     np.testing.assert_array_equal(again.record.lane_point, trained.record.lane_point)
 
 

@@ -1,7 +1,5 @@
-"""What is drawn: the numbers behind the pictures, the palette, SVG, animations and plots."""
+"""What is drawn: the numbers behind the pictures, the palette, SVG and plots."""
 
-import json
-import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -12,15 +10,13 @@ import records
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from PIL import Image
 from scipy import stats
 
 from kousoku import viz
 from kousoku.core.errors import ConfigError
 from kousoku.core.panel import Panel
-from kousoku.core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Text
+from kousoku.core.scene import Line, Polygon, Polyline, Rect, Scene, Text
 from kousoku.viz import style, summary, svg
-from kousoku.viz.film import film
 from kousoku.viz.headline import figures, sentence
 from kousoku.viz.heat import Heat, arrow_lines, draw_panel
 
@@ -218,93 +214,6 @@ class TestSvg:
     def test_size(self):
         root = ET.fromstring(svg.scene_svg(Scene(8.0, 4.0), size=400))
         assert (root.get("viewBox"), root.get("width"), root.get("height")) == ("0 0 8 4", "400", "200")
-
-
-def two_backgrounds() -> tuple[Scene, ...]:
-    day, night = (Rect(0, 0, 2, 1, "#ffffff"),), (Rect(0, 0, 2, 1, "#000000"),)
-    grounds = (day, day, night, day)
-    return tuple(Scene(2.0, 1.0, ground, (Circle(0.5 * i, 0.5, 0.2, "red"),)) for i, ground in enumerate(grounds))
-
-
-class TestAnimation:
-    def test_svg_shows_one_frame_at_a_time_without_a_script(self):
-        animation = viz.Animation(two_backgrounds(), 0.5)
-        root = ET.fromstring(animation.svg())
-        names = [node.tag.split("}")[1] for node in root.iter()]
-        assert set(names) == {"svg", "g", "animate", "rect", "circle"}
-        assert (names.count("rect"), names.count("circle")) == (2, 4)
-        day, night, *frames = root
-        assert day[0].get("values") == "visible;hidden;visible"
-        assert day[0].get("keyTimes") == "0;0.5;0.75"
-        assert night[0].get("values") == "hidden;visible;hidden"
-        assert [frame.get("visibility") for frame in frames] == ["visible", "hidden", "hidden", "hidden"]
-        assert {node.get("dur") for node in root.iter() if node.tag.endswith("animate")} == {"2s"}
-        assert animation._repr_html_() == animation.svg()
-
-    def test_gif_has_every_frame_in_its_colours(self, tmp_path):
-        path = viz.Animation(two_backgrounds(), 0.25).save(tmp_path / "x.gif", size=200)
-        with Image.open(path) as gif:
-            assert gif.size == (200, 100)
-            assert gif.n_frames == 4
-            for i, ground in enumerate((255, 255, 0, 255)):
-                gif.seek(i)
-                frame = np.asarray(gif.convert("RGB"))
-                assert gif.info["duration"] == 250
-                assert frame[5, 195].tolist() == [ground] * 3
-                assert frame[50, min(50 * i, 199)].tolist() == [255, 0, 0]
-
-    def test_gif_of_areas_and_lines(self, tmp_path):
-        half = Polygon(((0.0, 0.0), (2.0, 0.0), (0.0, 2.0)), "#ff0000")
-        corner = Polyline(((0.2, 1.8), (1.8, 1.8), (1.8, 0.2)), 0.2, "#0000ff")
-        back = (Rect(0, 0, 2, 2, "#ffffff"), Text(1.3, 0.7, "\u25a0", 0.3, "#000000"))
-        path = viz.Animation((Scene(2.0, 2.0, back, (half, corner)),), 0.5).save(tmp_path / "x.gif", size=200)
-        with Image.open(path) as gif:
-            frame = np.asarray(gif.convert("RGB"))
-        assert frame[65:80, 122:140].min() < 100
-        at = {"inside": (40, 40), "outside": (120, 120), "below": (180, 100), "corner": (180, 180), "right": (100, 180)}
-        found = {name: frame[place].tolist() for name, place in at.items()}
-        red, white, blue = [255, 0, 0], [255, 255, 255], [0, 0, 255]
-        assert found == {"inside": red, "outside": white, "below": blue, "corner": blue, "right": blue}
-
-    def test_html_is_one_page_with_the_frames_and_no_held_picture(self, tmp_path):
-        scenes = two_backgrounds()
-        title = "</title><script>alert(1)</script>"
-        path = viz.Animation((*scenes, scenes[-1], scenes[-1]), 0.25, title).save(tmp_path / "x.HTML")
-        page = path.read_text(encoding="utf-8")
-        (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-        data = json.loads(text)
-        assert (data["title"], data["seconds"], data["width"], data["height"], data["left"]) == (title, 0.25, 2, 1, 0)
-        assert [frame["background"] for frame in data["frames"]] == [0, 0, 1, 0]
-        assert data["frames"][1]["shapes"] == [["c", "red", 0.5, 0.5, 0.2]]
-        assert page.count("<script") == page.count("</script>") == 2
-        assert "default-src 'none'" in page
-        assert svg.scene_svg(scenes[-1]) in page.split("<noscript>")[1].split("</noscript>")[0]
-        assert set(re.findall(r"\w+://[^\"'\s]*", page)) == {"http://www.w3.org/2000/svg"}
-
-    def test_a_film_knows_every_shape(self):
-        corners = ((0.0, 0.5), (1.0, 2.0), (3.0, 0.0))
-        shapes = (Polygon(corners, "red"), Polyline(corners, 0.2, "url(#x)"), Text(1, 2, "<b>", 0.5, "blue"))
-        (frame,) = film((Scene(3.0, 3.0, (), shapes),))["frames"]
-        assert frame["shapes"] == [
-            ["g", "red", 0, 0.5, 1, 2, 3, 0],
-            ["p", "gray", 0.2, 0, 0.5, 1, 2, 3, 0],
-            ["t", "blue", 1, 2, 0.5, "<b>"],
-        ]
-
-    def test_of_a_record_holds_the_last_picture(self, tmp_path):
-        record = records.single()
-        animation = viz.animate(record, seconds_per_step=0.2)
-        assert animation.scenes[: len(record.frames)] == record.frames
-        assert animation.scenes[len(record.frames) :] == (record.frames[-1],) * 5
-        assert animation.save(tmp_path / "x.svg").read_text() == animation.svg()
-
-    def test_says_what_is_wrong(self, tmp_path):
-        with pytest.raises(ConfigError, match=r"\.gif, \.html or \.svg"):
-            viz.animate(records.single()).save(tmp_path / "x.mp4")
-        with pytest.raises(ConfigError, match="scene"):
-            viz.animate(records.bare())
-        with pytest.raises(ConfigError, match="seconds_per_step"):
-            viz.animate(records.single(), seconds_per_step=0.0)
 
 
 def drawn(figure: Figure) -> Figure:

@@ -51,7 +51,8 @@ export class Clock {
     this.setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, i))]);
   }
 
-  private changed(): void {
+  // Tell all who listen.
+  changed(): void {
     for (const listener of this.listeners) listener();
   }
 }

@@ -1,4 +1,7 @@
 // The page's data, unpacked: what stands where at every time. The packing is described in film3d.py.
+import { bytes, unpack, type Packed } from "./packed";
+import type { Episode, Film } from "./picture";
+
 export type Kind = "plane" | "sphere" | "capsule" | "box" | "cylinder" | "ellipsoid";
 type Triple = [number, number, number];
 type Four = [number, number, number, number];
@@ -13,16 +16,21 @@ export interface Geom {
   quaternion: Four;
 }
 
-interface Packed {
-  low: number[];
-  high: number[];
-  data: string;
+// From where to look at it; see view3d.py.
+export interface View {
+  size: number;
+  travels: boolean;
+  middle: Triple;
+  low: number;
+  azimuth: number;
+  elevation: number;
 }
 
 interface RawRun {
   name: string;
   body: number;
   frames: number;
+  view: View;
   still: number[][];
   moving: number[];
   centre: string;
@@ -46,10 +54,9 @@ export interface Contacts {
   forces: Float32Array;
 }
 
-export interface Run {
-  name: string;
+export interface Run extends Episode {
   geoms: Geom[];
-  frames: number;
+  view: View;
   still: number[][];
   moving: number[];
   // the middle of what moves, [frames, 3]
@@ -57,21 +64,17 @@ export interface Run {
   // of what moves, [frames, moving, 3] and [frames, moving, 4] as x, y, z, w
   positions: Float32Array;
   quaternions: Float32Array;
-  values: { name: string; data: Float32Array }[];
   contacts: Contacts | null;
 }
 
-export interface Film {
-  title: string;
-  dt: number;
-  frames: number;
+export interface SolidFilm extends Film {
   runs: Run[];
 }
 
-export function unpackFilm(text: string): Film {
+export function unpackFilm(text: string): SolidFilm {
   const raw = JSON.parse(text) as Raw;
   const runs = raw.runs.map((run) => unpackRun(run, raw.bodies[run.body].geoms));
-  return { title: raw.title, dt: raw.dt, frames: Math.max(...runs.map((run) => run.frames)), runs };
+  return { title: raw.title, dt: raw.dt, timed: true, left: 0, frames: Math.max(...runs.map((run) => run.frames)), runs };
 }
 
 function unpackRun(raw: RawRun, geoms: Geom[]): Run {
@@ -80,6 +83,7 @@ function unpackRun(raw: RawRun, geoms: Geom[]): Run {
   return {
     name: raw.name,
     geoms,
+    view: raw.view,
     frames: raw.frames,
     still: raw.still,
     moving: raw.moving,
@@ -103,23 +107,6 @@ function unpackContacts(raw: NonNullable<RawRun["contacts"]>, counts: Uint16Arra
 function around(centre: Float32Array, points: Float32Array, time: (i: number) => number): Float32Array {
   for (let i = 0; i < points.length; i += 1) points[i] += centre[3 * time(Math.floor(i / 3)) + (i % 3)];
   return points;
-}
-
-function bytes(text: string): ArrayBuffer {
-  const chars = atob(text);
-  const found = new Uint8Array(chars.length);
-  for (let i = 0; i < chars.length; i += 1) found[i] = chars.charCodeAt(i);
-  return found.buffer;
-}
-
-function unpack({ low, high, data }: Packed): Float32Array {
-  const steps = new Uint16Array(bytes(data));
-  const found = new Float32Array(steps.length);
-  steps.forEach((step, i) => {
-    const k = i % low.length;
-    found[i] = step === 65535 ? NaN : low[k] + (step / 65534) * (high[k] - low[k]);
-  });
-  return found;
 }
 
 function unpackQuaternions(words: Uint16Array): Float32Array {

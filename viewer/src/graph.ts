@@ -1,7 +1,7 @@
 // Values over time under the scrub bar: a chip for each, lines for those that are pressed, and a cursor.
 import type { Clock } from "./clock";
 import { el, setPressed, svg } from "./dom";
-import type { Film } from "./film";
+import type { Film } from "./picture";
 import { short } from "./text";
 
 const HEIGHT = 92;
@@ -34,6 +34,8 @@ export class Graph {
   ) {
     const names = [...new Set(film.runs.flatMap((run) => run.values.map((value) => value.name)))];
     this.rows = names.map((name, i) => this.row(name, i));
+    const first = this.rows.find((row) => varies(row.data)) ?? this.rows[0];
+    if (first) this.choose(first, true);
     this.node = names.length ? el("section", { class: "graph", "aria-label": "values" }) : null;
     if (!this.node) return;
     this.plot.append(this.lines, this.cursor, this.top, this.bottom);
@@ -69,7 +71,8 @@ export class Graph {
     this.cursor.setAttribute("x1", String(x));
     this.cursor.setAttribute("x2", String(x));
     const run = Math.max(0, this.selected());
-    for (const row of this.rows) row.now.replaceChildren(short(row.data[run]?.[Math.floor(at + 1e-6)] ?? NaN));
+    const now = Math.min(Math.floor(at + 1e-6), this.film.runs[run].frames - 1); // who has ended stays as it is
+    for (const row of this.rows) row.now.replaceChildren(short(row.data[run]?.[now] ?? NaN));
   }
 
   private row(name: string, i: number): Row {
@@ -77,14 +80,18 @@ export class Graph {
     const swatch = el("span", { class: `swatch color${i % COLORS}` });
     const chip = el("button", { type: "button", class: "chip" }, swatch, el("span", { class: "name" }, name), now);
     const data = this.film.runs.map((run) => run.values.find((value) => value.name === name)?.data ?? null);
-    const row: Row = { name, data, chip, now, chosen: i === 0 };
-    setPressed(chip, row.chosen);
+    const row: Row = { name, data, chip, now, chosen: false };
+    this.choose(row, false);
     chip.addEventListener("click", () => {
-      row.chosen = !row.chosen;
-      setPressed(chip, row.chosen);
+      this.choose(row, !row.chosen);
       this.draw();
     });
     return row;
+  }
+
+  private choose(row: Row, chosen: boolean): void {
+    row.chosen = chosen;
+    setPressed(row.chip, chosen);
   }
 
   private drawRow(row: Row, low: number, high: number): SVGPathElement[] {
@@ -110,6 +117,11 @@ export class Graph {
     }
     return text;
   }
+}
+
+function varies(arrays: (Float32Array | null)[]): boolean {
+  const known = arrays.flatMap((data) => [...(data ?? [])].filter((value) => !Number.isNaN(value)));
+  return known.some((value) => value !== known[0]);
 }
 
 function extent(arrays: (Float32Array | null)[]): [number, number] {

@@ -1,33 +1,23 @@
 // What keys and fingers do, as a dialog.
 import { button, el } from "./dom";
+import type { Picture } from "./picture";
 
 const KEYS: [string, string][] = [
   ["Space", "play and pause"],
   ["\u2190 \u2192", "one frame back, one on"],
   ["Home End", "to the first and the last frame"],
   [", .", "slower, faster"],
-  ["A D W S", "look from the left, right, higher, lower"],
-  ["+ \u2212", "nearer, farther"],
-  ["F", "follow the figure, or stay"],
-  ["R", "the first view again"],
   ["0 1 \u2026 9", "look at all environments, or at one"],
-  ["C", "contact points and forces"],
   ["T", "light or dark"],
   ["?", "this help"],
 ];
 
-const POINTER: [string, string][] = [
-  ["Drag", "look around"],
-  ["Wheel, pinch", "nearer and farther"],
-  ["Right button, Shift-drag, two fingers", "move the view"],
-];
-
-export function helpDialog(): HTMLDialogElement {
+export function helpDialog({ pointer, keys }: Picture["help"]): HTMLDialogElement {
   const close = button("Close", "close the help", () => dialog.close());
   const dialog = el("dialog", { "aria-labelledby": "help-title" },
-    el("div", { class: "top" }, el("h2", { id: "help-title" }, "Pointer and keys"), close),
-    table(POINTER, "span"),
-    table(KEYS, "kbd"),
+    el("div", { class: "top" }, el("h2", { id: "help-title" }, pointer.length ? "Pointer and keys" : "Keys"), close),
+    pointer.length ? table(pointer, "span") : null,
+    table([...KEYS.slice(0, 4), ...keys, ...KEYS.slice(4)], "kbd"),
   );
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();

@@ -13,14 +13,14 @@ import {
   WebGLRenderer,
 } from "three";
 import { Actor } from "./actor";
-import type { Film } from "./film";
+import type { SolidFilm } from "./film";
 import { Floor } from "./floor";
 import { isFloor } from "./geoms";
 import { Orbit } from "./orbit";
 import { isDark, variable } from "./theme";
 import { Touches } from "./touches";
 
-const LIGHT_FROM = new Vector3(0.35, -0.55, 1).normalize();
+const LIGHT_FROM = new Vector3(-0.45, -0.5, 1).normalize();
 const IN_A_ROW = 6;
 
 export class Stage {
@@ -38,16 +38,17 @@ export class Stage {
   private readonly size: number;
   private readonly reach: number;
 
-  constructor(film: Film, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
+  constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
     this.renderer = new WebGLRenderer({ canvas, context });
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.setClearAlpha(0);
     this.actors = film.runs.map((run) => new Actor(run, film.dt));
-    this.size = Math.max(...this.actors.map((actor) => actor.bounds().getSize(new Vector3()).length())) || 1;
+    this.size = Math.max(...film.runs.map((run) => run.view.size));
     const reach = placeSideBySide(this.actors, this.size);
     const floorGeom = film.runs.flatMap((run) => run.geoms).find(isFloor);
-    this.floor = new Floor(floorGeom ? floorGeom.position[2] : this.lowest() - 0.25 * this.size, this.size);
+    const low = Math.min(...film.runs.map((run) => run.view.low));
+    this.floor = new Floor(floorGeom ? floorGeom.position[2] : low - 0.1 * this.size, this.size);
     this.touches = new Touches(this.actors, 0.5 * this.size);
     this.orbit = new Orbit(new PerspectiveCamera(35, 1, 0.1, 100), canvas, floorGeom ? 0.02 : -1.54, changed);
     this.selected = this.actors.length > 1 ? -1 : 0;
@@ -60,7 +61,7 @@ export class Stage {
 
   draw(at: number): { count: number; newtons: number } {
     for (const actor of this.actors) actor.pose(at);
-    if (this.following) this.anchor(at);
+    if (this.following) this.aim(this.chosen.map((actor) => actor.centre(at, new Vector3())));
     this.orbit.apply();
     this.floor.follow(this.orbit.target);
     this.sun.target.position.copy(this.orbit.target);
@@ -94,13 +95,17 @@ export class Stage {
     this.look();
   }
 
-  // The first view: of one environment from near, of several from higher up.
+  // The first view: of one environment from near, of several from higher up. Who stays in the picture is not followed.
   look(): void {
-    this.following = true;
     const one = this.selected >= 0;
-    const distance = 1.8 * this.size + (one ? 0 : 1.75 * (this.reach - this.size / 2));
-    this.orbit.setHome(one ? -1.02 : -0.5, one ? 0.3 : 0.42, distance);
-    this.orbit.aspect = one ? 1.1 : 1.9;
+    const views = this.chosen.map((actor) => actor.run.view);
+    const [azimuth, elevation] = [views[0].azimuth, Math.max(...views.map((view) => view.elevation))];
+    this.following = views.some((view) => view.travels);
+    const back = this.actors.length > IN_A_ROW ? 2 : 1.4;
+    const distance = (this.following ? 1.8 : 1.55) * this.size + (one ? 0 : back * (this.reach - this.size / 2));
+    this.aim(this.chosen.map(({ run, root }) => new Vector3(...run.view.middle).add(root.position)));
+    this.orbit.setHome(one ? azimuth : -0.5, one ? elevation : Math.max(0.42, elevation), distance);
+    this.orbit.aspect = one ? 1.1 : 1.6;
     this.spread((one ? 0 : this.reach) + 1.6 * this.size);
   }
 
@@ -126,16 +131,20 @@ export class Stage {
     return place.z > 1 ? null : { x: (0.5 + 0.5 * place.x) * width, y: (0.5 - 0.5 * place.y) * height };
   }
 
-  private anchor(at: number): void {
-    const chosen = this.selected < 0 ? this.actors : [this.actors[this.selected]];
-    const centres = chosen.map((actor) => actor.centre(at, new Vector3()));
+  private get chosen(): Actor[] {
+    return this.selected < 0 ? this.actors : [this.actors[this.selected]];
+  }
+
+  // Look at the middle of places, from so far that all are seen.
+  private aim(places: Vector3[]): void {
     this.orbit.anchor.set(0, 0, 0);
-    for (const centre of centres) this.orbit.anchor.addScaledVector(centre, 1 / centres.length);
-    const reach = Math.max(...centres.map((centre) => centre.distanceTo(this.orbit.anchor)));
+    for (const place of places) this.orbit.anchor.addScaledVector(place, 1 / places.length);
+    const reach = Math.max(...places.map((place) => place.distanceTo(this.orbit.anchor)));
     this.orbit.stretch = Math.max(1, (0.5 * this.size + reach) / this.reach);
   }
 
   private light(): void {
+    this.sky.position.set(0, 0, 1);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.bias = -0.0006;
@@ -150,28 +159,16 @@ export class Stage {
     shadow.camera.updateProjectionMatrix();
     shadow.normalBias = (4 * half) / 2048;
   }
-
-  // The lowest point that anything reaches, at forty times.
-  private lowest(): number {
-    let low = Infinity;
-    for (const actor of this.actors) {
-      for (let k = 0; k < 40; k += 1) {
-        actor.pose((k / 39) * (actor.run.frames - 1));
-        low = Math.min(low, actor.bounds().min.z);
-      }
-    }
-    return low;
-  }
 }
 
-// In rows across the way they face (x); returns how far the outermost reach from the middle.
+// In rows across the way they face (x), the first at the back on the left; returns how far the outermost reach from the middle.
 function placeSideBySide(actors: Actor[], size: number): number {
   const columns = actors.length <= IN_A_ROW ? actors.length : Math.ceil(Math.sqrt(actors.length));
   const rows = Math.ceil(actors.length / columns);
   const gap = Math.max(...actors.map((actor) => sideways(actor, size)));
   actors.forEach((actor, k) => {
     const [row, column] = [Math.floor(k / columns), k % columns];
-    actor.root.position.set(1.6 * gap * ((rows - 1) / 2 - row), gap * ((columns - 1) / 2 - column), 0);
+    actor.root.position.set(1.6 * gap * (row - (rows - 1) / 2), gap * (column - (columns - 1) / 2), 0);
   });
   return size / 2 + Math.max(((columns - 1) / 2) * gap, ((rows - 1) / 2) * 1.6 * gap);
 }

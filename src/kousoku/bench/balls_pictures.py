@@ -75,4 +75,4 @@ def film(path: Path, balls: int, frames: int) -> Path:
     while len(scenes) < frames:
         state = fall(state)
         scenes.append(env.scene(jax.device_get(state)))
-    return Animation(tuple(scenes), FRAME_STEPS * env.dt, "Falling balls").save(path)
+    return Animation.of_scenes(scenes, FRAME_STEPS * env.dt, "Falling balls").save(path)

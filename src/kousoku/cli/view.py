@@ -1,35 +1,78 @@
-"""`kousoku view RUN`: the report in the browser."""
+"""`kousoku view RUN`: the report in the browser, or episodes as a film; `kousoku view ENV`: an environment."""
 
 from __future__ import annotations
 
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ..core.errors import ConfigError
-from .options import Option, parse
+from ..core.errors import ConfigError, check_count
+from .options import Option, number, parse
 
+FILM = "film.html"
 OPTIONS = (
-    Option("run", None, "RUN", "the run folder; by default the newest below runs/", positional=True),
+    Option(
+        "run", None, "RUN", "the run folder, by default the newest below runs/; or an environment's id", positional=True
+    ),
+    Option("film", None, "", "show episodes of the best agents instead of the report"),
+    Option("episodes", "1", "N", "so many side by side: of a run's best agents, or of an environment at random"),
+    Option("out", None, "FILE", "where the film goes: .html, .gif, .mp4 or .png (default: film.html)"),
     Option("open", None, "", "open a browser (default: yes); with --no-open only print the address"),
     Option("rebuild", None, "", "write the report anew, even if it is there"),
 )
 
 
 def run(words: Sequence[str]) -> int:
-    """Write the report if it is not there, and open it."""
+    """Write what is to be seen if it is not there, and open it."""
+    given = parse("view", "Open a run's report, or a film of episodes, in the browser.", OPTIONS, words)
+    named = given.get("run")
+    if named is not None and not Path(str(named)).expanduser().exists() and _is_env(str(named)):
+        target = _env_film(str(named), given)
+    elif {"film", "out", "episodes"} & set(given):
+        target = _run_film(_folder(given), given)
+    else:
+        target = _report(_folder(given), bool(given.get("rebuild")))
+    print(target)
+    if given.get("open", True) and not webbrowser.open(target.resolve().as_uri()):
+        print("no browser was found; open this file in one")
+    return 0
+
+
+def _is_env(name: str) -> bool:
+    from ..envs import list_envs
+
+    return name in list_envs()
+
+
+def _report(folder: Path, rebuild: bool) -> Path:
     from .. import viz
     from ..training import run_folder
 
-    given = parse("view", "Open a run's report in the browser.", OPTIONS, words)
-    folder = Path(str(given["run"])).expanduser() if "run" in given else _newest()
     report = folder / "report.html"
-    if given.get("rebuild") or not report.is_file():
+    if rebuild or not report.is_file():
         viz.write_report(run_folder.load(folder)[0], folder)
-    print(report)
-    if given.get("open", True) and not webbrowser.open(report.resolve().as_uri()):
-        print("no browser was found; open this file in one")
-    return 0
+    return report
+
+
+def _run_film(folder: Path, given: dict[str, Any]) -> Path:
+    from ..api import load
+
+    return load(folder).animate(_episodes(given)).save(given.get("out", folder / FILM))
+
+
+def _env_film(name: str, given: dict[str, Any]) -> Path:
+    from ..api import animate
+
+    return animate(name, episodes=_episodes(given)).save(given.get("out", f"{name}.html"))
+
+
+def _episodes(given: dict[str, Any]) -> int:
+    return check_count("episodes", number("episodes", given.get("episodes", "1")))
+
+
+def _folder(given: dict[str, Any]) -> Path:
+    return Path(str(given["run"])).expanduser() if "run" in given else _newest()
 
 
 def _newest() -> Path:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from .panel import Panel
-from .scene import Scene
+from .scene import Trajectory2d
+from .scene3d import Trajectory3d
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class RunRecord:
             that are not terminal.
         evaluation: "return" and "length" [N, E] of greedy episodes, "truncated" [N, E]; empty if not evaluated.
         panels: how the states lie in a picture; empty if the environment does not say.
-        frames: the best lane's greedy episode, scene by scene; empty if the environment cannot be drawn.
+        film: the best lane's greedy episode; None if the environment cannot be drawn.
     """
 
     path: Path | None
@@ -49,7 +50,7 @@ class RunRecord:
     tables: dict[str, np.ndarray]
     evaluation: dict[str, np.ndarray] = field(default_factory=dict)
     panels: tuple[Panel, ...] = ()
-    frames: tuple[Scene, ...] = ()
+    film: Trajectory2d | Trajectory3d | None = None
 
     @property
     def num_lanes(self) -> int:
@@ -58,7 +59,12 @@ class RunRecord:
     @property
     def best_lane(self) -> int:
         """The lane with the highest mean greedy return (ties: the first); lane 0 if nothing was evaluated."""
+        return int(np.argmax(self.scores))
+
+    @property
+    def scores(self) -> Float[np.ndarray, " N"]:
+        """Each lane's mean greedy return, -inf if it is no number; 0 if nothing was evaluated."""
         if "return" not in self.evaluation:
-            return 0
+            return np.zeros(self.num_lanes)
         means = np.mean(self.evaluation["return"], axis=1)
-        return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+        return np.where(np.isnan(means), -np.inf, means).astype(np.float64)

@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..core.agent import Agent
-from ..core.env import Drawable, Env
-from ..core.scene import Scene
+from ..core.env import Env
 from .loops import env_parts
 from .rollout import select
 
@@ -111,23 +110,3 @@ def evaluate_lanes(
     streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
     parts = _episodes(structure, env_structure, numbers, lived, env_arrays, streams, episodes, max_steps)
     return Episodes(*(np.asarray(part) for part in parts))
-
-
-def greedy_scenes(agent: Agent, lived: Lived, env: Env, key: PRNGKeyArray, max_frames: int) -> tuple[Scene, ...]:
-    """The scenes of one greedy episode, at most `max_frames`; none if the environment cannot be drawn."""
-    if not isinstance(env, Drawable):
-        return ()
-    reset_key, walk_key = jax.random.split(key)
-    env_state, timestep = env.restart(reset_key, lived.env_state)
-    scenes = [env.scene(jax.device_get(env_state))]
-    act = eqx.filter_jit(lambda agent, state, obs, key: agent.act(state, obs, key, greedy=True)[0])
-    move = eqx.filter_jit(lambda env, key, state, action: env.step(key, state, action))
-    limit = max_frames if env.time_limit is None else min(max_frames, env.time_limit)
-    for i in range(limit):
-        act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, i))
-        action = act(agent, lived.agent_state, timestep.obs, act_key)
-        env_state, timestep = move(env, env_key, env_state, action)
-        scenes.append(env.scene(jax.device_get(env_state)))
-        if timestep.terminated or timestep.truncated:
-            break
-    return tuple(scenes)

@@ -16,19 +16,18 @@ import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO, get_args
+from typing import Any, TextIO
 
 import numpy as np
 
-from ..core import scene as scenes
 from ..core.errors import ConfigError
 from ..core.panel import Panel
 from ..core.record import RunRecord
+from .film_files import film_arrays, film_json, film_of, frozen
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
 FORMAT = 1
 GROUPS = ("curves", "tables", "evaluation")
-SHAPES = {kind.__name__: kind for kind in get_args(scenes.Shape)}
 
 
 def make_folder(out: str | None, name: str) -> Path:
@@ -80,6 +79,7 @@ def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> Non
     arrays = {f"{group}/{name}": a for group in GROUPS for name, a in getattr(record, group).items()}
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
     arrays |= {"lane_seed": record.lane_seed, "lane_point": record.lane_point}
+    arrays |= {f"film/{name}": array for name, array in film_arrays(record.film).items()}
 
     def write_arrays(part: Path) -> None:
         with part.open("wb") as file:
@@ -88,7 +88,7 @@ def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> Non
     _write(folder / TABLES, write_arrays)
     picture = {
         "panels": [dataclasses.asdict(panel) for panel in record.panels],
-        **_frames_json(record.frames),
+        "film": film_json(record.film),
     }
     write_json(folder / PICTURE, picture)
     write_json(folder / FACTS, {"format": FORMAT, **record.facts, "points": list(record.points)})
@@ -118,10 +118,10 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
             lane_seed=arrays["lane_seed"],
             lane_point=arrays["lane_point"],
             panels=tuple(_panel(panel) for panel in picture["panels"]),
-            frames=_frames(picture),
+            film=film_of(picture["film"], _group(arrays, "film")),
             **groups,
         )
-    except (KeyError, IndexError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ConfigError("run", str(path), f"its files are damaged ({error!r} in {PICTURE} or {TABLES})") from error
     return record, list(_group(arrays, "state").values())
 
@@ -161,44 +161,5 @@ def _group(arrays: dict[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _frames_json(frames: tuple[scenes.Scene, ...]) -> dict[str, Any]:
-    """Frames with each different background written once."""
-
-    def shapes(layer: tuple[scenes.Shape, ...]) -> list[dict[str, Any]]:
-        return [{"shape": type(shape).__name__, **dataclasses.asdict(shape)} for shape in layer]
-
-    backgrounds = list(dict.fromkeys(frame.background for frame in frames))
-    return {
-        "backgrounds": [shapes(background) for background in backgrounds],
-        "frames": [
-            {
-                "width": frame.width,
-                "height": frame.height,
-                "background": backgrounds.index(frame.background),
-                "foreground": shapes(frame.foreground),
-            }
-            for frame in frames
-        ],
-    }
-
-
-def _frames(picture: dict[str, Any]) -> tuple[scenes.Scene, ...]:
-    def shapes(layer: list[dict[str, Any]]) -> tuple[scenes.Shape, ...]:
-        return tuple(
-            SHAPES[item["shape"]](**{k: _frozen(v) for k, v in item.items() if k != "shape"}) for item in layer
-        )
-
-    backgrounds = [shapes(layer) for layer in picture["backgrounds"]]
-    return tuple(
-        scenes.Scene(frame["width"], frame["height"], backgrounds[frame["background"]], shapes(frame["foreground"]))
-        for frame in picture["frames"]
-    )
-
-
 def _panel(data: dict[str, Any]) -> Panel:
-    return Panel(**{name: _frozen(value) for name, value in data.items()})
-
-
-def _frozen(value: Any) -> Any:
-    """JSON's lists as the tuples they were written from."""
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+    return Panel(**{name: frozen(value) for name, value in data.items()})

@@ -23,19 +23,18 @@ from ..core.record import RunRecord
 from . import compile_cache, facts, run_folder
 from .config import TrainConfig
 from .curves import CurveWriter, line
-from .evaluate import Episodes, Lived, evaluate_lanes, greedy_scenes
+from .evaluate import Episodes, Lived, evaluate_lanes
 from .exact import exact_tables
+from .film import lane_film
 from .interaction import Learner
 from .interrupt import StopRequest, stop_on_signals
-from .lanes import Lanes, check_memory, lane, make_lanes, num_lanes
+from .lanes import Lanes, check_memory, make_lanes, num_lanes
 from .loops import Loop, make_loop, unpad
 from .progress import Progress
 from .states import to_arrays
 from .tally import Record, Tally, pairs
 
 MAX_HISTORY_BYTES = 2**31
-MAX_FRAMES = 200
-FILM_STREAM = 0x66696C6D
 
 
 @dataclass(frozen=True)
@@ -205,11 +204,7 @@ def _evaluated(record: RunRecord, env: Env, lanes: Lanes, lived: Lived, config: 
         lanes.structure, lanes.numbers, lived, env, lanes.keys, config.eval_episodes, config.eval_max_steps
     )
     record = dataclasses.replace(record, evaluation=_evaluation_arrays(played))
-    best = record.best_lane
-    alone = jax.tree.map(lambda leaf: leaf[best], lived)
-    film_key = jax.random.fold_in(lanes.keys[best], FILM_STREAM)
-    film = greedy_scenes(lane(lanes.numbers, lanes.structure, best), alone, env, film_key, MAX_FRAMES)
-    return dataclasses.replace(record, frames=film)
+    return dataclasses.replace(record, film=lane_film(lanes, lived, env, record.best_lane))
 
 
 def _evaluation_arrays(episodes: Episodes) -> dict[str, np.ndarray]:

@@ -1,102 +1,148 @@
-"""An episode that moves: as an SVG that needs no script (for notebooks and pages), as a GIF, or as a page."""
+"""Episodes that move: as a page with a player, as an SVG without a script, as a GIF, an MP4 or a still."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from jaxtyping import Int, UInt8
+from jaxtyping import UInt8
 
-from ..core.errors import ConfigError, check_number
+from ..core.errors import ConfigError, check_count, check_number
 from ..core.record import RunRecord
-from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
-from . import headline
-from .film import film
-from .offline import page_html
-from .svg import document, group, safe_color, scene_svg
+from ..core.scene import Scene, Trajectory2d
+from ..core.scene3d import Trajectory3d
+from . import film2d, film3d, headline
+from .sidebyside import joined
+from .smil import moving_svg
 
-MAX_FRAMES = 1000
-FILM_SCRIPTS = ("dom.js", "player.js", "film.js")
-GIF_COLORS = 128
+FORMATS = ".html, .gif, .mp4, .png or .svg"
+FORMATS_3D = ".html, .gif, .mp4 or .png"
+RATE_3D = 25.0
 
 
 @dataclass(frozen=True)
 class Animation:
-    """Scenes, one after the other.
+    """Episodes, side by side: all in the plane, or all in space.
 
     Attributes:
-        scenes: at least one.
-        seconds: how long each is shown.
+        films: at least one.
         title: stands above them on a page; may be empty.
+
+    Raises:
+        ConfigError: if there is none, both kinds are mixed, or time steps differ.
+
+    Examples:
+        >>> from kousoku.core.scene import Circle
+        >>> scenes = tuple(Scene(2.0, 1.0, (), (Circle(0.1 * i, 0.5, 0.1, "red"),)) for i in range(20))
+        >>> Animation.of_scenes(scenes, seconds=0.1, title="A ball")
+        <Animation: 1 film of 20 frames>
     """
 
-    scenes: tuple[Scene, ...]
-    seconds: float
+    films: tuple[Trajectory2d | Trajectory3d, ...]
     title: str = ""
 
-    def save(self, path: str | Path, size: int = 480) -> Path:
-        """Write a .gif or an .svg whose longer side has `size` pixels, or an .html page with a player.
+    def __post_init__(self) -> None:
+        if not self.films or len({type(film) for film in self.films}) > 1:
+            raise ConfigError("films", [type(film).__name__ for film in self.films], "give some, all of one kind")
+        film2d.check_pace(self.films)
+
+    @classmethod
+    def of_scenes(cls, scenes: Sequence[Scene], seconds: float | None = None, title: str = "") -> Animation:
+        """Scenes, one after the other, each for so many seconds; None chooses by their number."""
+        return cls((Trajectory2d(tuple(scenes), seconds),), title)
+
+    def __repr__(self) -> str:
+        count, longest = len(self.films), max(len(film) for film in self.films)
+        return f"<Animation: {count} film{'s' if count > 1 else ''} of {longest} frames>"
+
+    def save(self, path: str | Path, size: int = 480, at: int | None = None) -> Path:
+        """Write a page with a player (.html), a film (.gif, .mp4), a still (.png), or a moving drawing (.svg).
+
+        Args:
+            path: where; its ending decides. An .svg is for scenes in the plane only.
+            size: pixels of the longer side; a page fits its window.
+            at: the frame of a still; by default the last.
 
         Raises:
-            ConfigError: for any other ending.
+            ConfigError: for any other ending, or an .mp4 without ffmpeg.
         """
-        target = Path(path)
-        if target.suffix.lower() == ".svg":
-            target.write_text(self.svg(size), encoding="utf-8")
-        elif target.suffix.lower() == ".gif":
-            _write_gif(target, self.scenes, self.seconds, size)
-        elif target.suffix.lower() == ".html":
-            target.write_text(self.html(), encoding="utf-8", errors="replace", newline="\n")
-        else:
-            raise ConfigError("path", str(path), "use a name that ends in .gif, .html or .svg")
+        target, size = Path(path), check_count("size", size, low=16)
+        writers: dict[str, Callable[[], object]] = {
+            ".html": lambda: target.write_text(self.html(), encoding="utf-8", errors="replace", newline="\n"),
+            ".gif": lambda: self._write_film(target, size),
+            ".mp4": lambda: self._write_film(target, size),
+            ".png": lambda: self._write_still(target, size, at),
+        }
+        if not self._solid:
+            writers[".svg"] = lambda: target.write_text(self.svg(size), encoding="utf-8")
+        if target.suffix.lower() not in writers:
+            raise ConfigError("path", str(path), f"use a name that ends in {FORMATS_3D if self._solid else FORMATS}")
+        writers[target.suffix.lower()]()
         return target
 
     def html(self) -> str:
-        """The episode as an offline page: play, pause, step by step, by mouse or keys.
-
-        Where scripts are off it shows the last scene.
-        """
-        count = len(self.scenes)
-        while count > 1 and self.scenes[count - 1] == self.scenes[count - 2]:
-            count -= 1  # the last picture stays by itself
-        scenes = self.scenes[:count]
-        data = {"title": self.title, "seconds": self.seconds, **film(scenes, MAX_FRAMES)}
-        return page_html(self.title or "Episode", FILM_SCRIPTS, data, scene_svg(scenes[-1]))
+        """An offline page with a player: by mouse, touch or keys."""
+        return film3d.page(self._solid, self.title) if self._solid else film2d.page(self._flat, self.title)
 
     def svg(self, size: float = 480.0) -> str:
-        """The episode as an SVG that plays by itself, over and over; it contains no script.
+        """Scenes in the plane as an SVG that plays by itself, over and over; it contains no script."""
+        if self._solid:
+            raise ConfigError("svg", "a film in three dimensions", f"use a name that ends in {FORMATS_3D}")
+        return moving_svg(joined(self._flat), self.seconds, size)
 
-        Every background is drawn once, and hidden and shown like the frames.
-        """
-        return document(self.scenes[0], "".join([*self._backgrounds(), *self._foregrounds()]), size)
+    @property
+    def seconds(self) -> float:
+        """How long each frame is shown."""
+        return float(self._solid[0].dt) if self._solid else film2d.pace(self._flat)
+
+    def pictures(self, size: int = 480, frames: Sequence[int] | None = None) -> Iterator[UInt8[np.ndarray, "H W 3"]]:
+        """Frames in red, green and blue, all or those that are named; the longer side has `size` pixels."""
+        longest = max(len(film) for film in self.films)
+        chosen = range(longest) if frames is None else frames
+        if self._solid:
+            from .render3d import Renderer
+
+            renderer = Renderer(self._solid, size)
+            return (renderer.draw(t) for t in chosen)
+        from .painter import Painter
+
+        scenes = joined(self._flat)
+        painter = Painter(scenes[0], size)
+        return (painter.draw(scenes[t]) for t in chosen)
+
+    @property
+    def _solid(self) -> tuple[Trajectory3d, ...]:
+        return tuple(film for film in self.films if isinstance(film, Trajectory3d))
+
+    @property
+    def _flat(self) -> tuple[Trajectory2d, ...]:
+        return tuple(film for film in self.films if isinstance(film, Trajectory2d))
+
+    def _write_film(self, target: Path, size: int) -> None:
+        from . import movie
+
+        gif = target.suffix.lower() == ".gif"
+        rate = RATE_3D if self._solid else movie.RATE
+        frames, seconds = movie.chosen(max(len(film) for film in self.films), self.seconds, rate)
+        write = movie.write_gif if gif else movie.write_mp4
+        write(target, self.pictures(size, frames), seconds)
+
+    def _write_still(self, target: Path, size: int, at: int | None) -> None:
+        from .movie import png_bytes
+
+        last = max(len(film) for film in self.films) - 1
+        time = last if at is None else check_count("at", at, low=0, high=last)
+        target.write_bytes(png_bytes(next(self.pictures(size, [time]))))
 
     def _repr_html_(self) -> str:
-        return self.svg()
-
-    def _backgrounds(self) -> list[str]:
-        found: dict[tuple[Shape, ...], list[int]] = {}
-        for i, scene in enumerate(self.scenes):
-            found.setdefault(scene.background, []).append(i)
-        return [self._timed(background, frames) for background, frames in found.items()]
-
-    def _foregrounds(self) -> list[str]:
-        return [self._timed(scene.foreground, [i]) for i, scene in enumerate(self.scenes)]
-
-    def _timed(self, shapes: tuple[Shape, ...], shown_in: list[int]) -> str:
-        """A group that is visible in some of the frames."""
-        count = len(self.scenes)
-        if len(shown_in) == count:
-            return group(shapes)
-        visible = np.isin(np.arange(count), shown_in)
-        changes = [0, *(np.flatnonzero(np.diff(visible)) + 1).tolist()]
-        values = ";".join("visible" if visible[i] else "hidden" for i in changes)
-        times = ";".join(f"{i / count:.6g}" for i in changes)
-        timing = f'dur="{count * self.seconds:.6g}s" repeatCount="indefinite" calcMode="discrete"'
-        animate = f'<animate attributeName="visibility" values="{values}" keyTimes="{times}" {timing}/>'
-        return group(shapes, ' visibility="visible"' if visible[0] else ' visibility="hidden"', animate)
+        """For notebooks: a drawing without a script, or the player in a frame of its own."""
+        if not self._solid:
+            return self.svg()
+        style = "width:100%;height:560px;border:0;border-radius:8px"
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(self.html())}"></iframe>'
 
 
 def animate(record: RunRecord, seconds_per_step: float | None = None) -> Animation:
@@ -104,121 +150,19 @@ def animate(record: RunRecord, seconds_per_step: float | None = None) -> Animati
 
     Args:
         record: a run whose environment can be drawn.
-        seconds_per_step: None to choose by the number of steps: slow for a short episode, faster for a long one.
+        seconds_per_step: of a film in the plane; None for the environment's own time, or to choose by the number of
+            steps where it has none.
 
     Raises:
         ConfigError: if there is nothing to draw, or the time is not positive.
     """
-    if not record.frames:
-        raise ConfigError("animate", headline.title(record), "the environment has to have a `scene` method")
-    scenes = record.frames[:MAX_FRAMES]
-    if seconds_per_step is None:
-        seconds_per_step = min(0.4, max(0.06, 8.0 / len(scenes)))
-    check_number("seconds_per_step", seconds_per_step, low=0, open_low=True)
-    # the last picture stays a second, so that one sees how it ends
-    pause = min(round(1.0 / seconds_per_step), 20)
-    return Animation((*scenes, *[scenes[-1]] * pause), float(seconds_per_step), headline.title(record))
-
-
-def _write_gif(target: Path, scenes: tuple[Scene, ...], seconds: float, size: int) -> None:
-    """Draw with Matplotlib, pack with Pillow; one palette for all frames, so that colours do not flicker."""
-    from PIL import Image
-
-    painter = _Painter(scenes[0], size)
-    pictures = [painter.draw(scene) for scene in scenes]
-    palette = _commonest_colors(pictures)
-    frames = []
-    for picture in pictures:
-        frame = Image.fromarray(_nearest(picture, palette))
-        frame.putpalette(palette.reshape(-1).tolist())
-        frames.append(frame)
-    milliseconds = max(20, round(1000 * seconds))
-    frames[0].save(target, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0, optimize=False)
-
-
-def _commonest_colors(pictures: list[np.ndarray]) -> UInt8[np.ndarray, "colors 3"]:
-    """The colours that cover most: flat areas keep theirs exactly, blurred edges share."""
-    counts: Counter[int] = Counter()
-    for picture in pictures:
-        colors, areas = np.unique(_packed(picture), return_counts=True)
-        counts.update(dict(zip(colors.tolist(), areas.tolist(), strict=True)))
-    chosen = np.array([color for color, _ in counts.most_common(GIF_COLORS)])
-    return np.stack([chosen >> 16, chosen >> 8 & 255, chosen & 255], axis=1).astype(np.uint8)
-
-
-def _nearest(picture: UInt8[np.ndarray, "H W 3"], palette: UInt8[np.ndarray, "colors 3"]) -> UInt8[np.ndarray, "H W"]:
-    """The index of the nearest colour, worked out once for each colour of the picture."""
-    colors, where = np.unique(_packed(picture), return_inverse=True)
-    channels = np.stack([colors >> 16, colors >> 8 & 255, colors & 255], axis=1)
-    distance = ((channels[:, None] - palette[None].astype(np.int64)) ** 2).sum(axis=-1)
-    return distance.argmin(axis=1).astype(np.uint8)[where].reshape(picture.shape[:2])
-
-
-def _packed(picture: UInt8[np.ndarray, "H W 3"]) -> Int[np.ndarray, "H W"]:
-    """Red, green and blue in one number."""
-    red, green, blue = np.moveaxis(picture.astype(np.int64), -1, 0)
-    return red << 16 | green << 8 | blue
-
-
-class _Painter:
-    """Scenes as pixels; a background is kept as long as it does not change."""
-
-    def __init__(self, scene: Scene, size: int) -> None:
-        from .canvas import new_figure
-
-        self.scale = size / max(scene.width, scene.height)
-        self.figure = new_figure(scene.width * self.scale / 100, scene.height * self.scale / 100)
-        self.figure.set_layout_engine("none")
-        self.figure.set_dpi(100)
-        self.ax = self.figure.add_axes((0, 0, 1, 1))
-        self.ax.set_axis_off()
-        self.ax.set(xlim=(0, scene.width), ylim=(scene.height, 0))
-        self.canvas: Any = self.figure.canvas
-        self.background: tuple[Shape, ...] | None = None
-        self.saved: Any = None
-
-    def draw(self, scene: Scene) -> UInt8[np.ndarray, "H W 3"]:
-        """The scene in red, green and blue."""
-        if scene.background != self.background:
-            artists = [self.ax.add_artist(self._artist(shape)) for shape in scene.background]
-            self.canvas.draw()
-            self.saved = self.canvas.copy_from_bbox(self.figure.bbox)
-            for artist in artists:
-                artist.remove()
-            self.background = scene.background
-        self.canvas.restore_region(self.saved)
-        for shape in scene.foreground:
-            artist = self.ax.add_artist(self._artist(shape))
-            self.ax.draw_artist(artist)
-            artist.remove()
-        return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
-
-    def _artist(self, shape: Shape) -> Any:
-        from matplotlib import lines, patches, text
-        from matplotlib.colors import is_color_like
-
-        color = safe_color(shape.color)
-        color = color if is_color_like(color) else "gray"
-        points = self.scale * 72 / 100
-        match shape:
-            case Rect():
-                corner, r = (shape.x, shape.y), min(shape.radius, shape.width / 2, shape.height / 2)
-                if not r:
-                    return patches.Rectangle(corner, shape.width, shape.height, facecolor=color, edgecolor="none")
-                inner = (shape.x + r, shape.y + r), shape.width - 2 * r, shape.height - 2 * r
-                box = patches.BoxStyle("round", pad=r, rounding_size=r)
-                return patches.FancyBboxPatch(*inner, boxstyle=box, facecolor=color, edgecolor="none")
-            case Circle():
-                return patches.Circle((shape.x, shape.y), shape.radius, facecolor=color, edgecolor="none")
-            case Line():
-                ends = (shape.x1, shape.x2), (shape.y1, shape.y2)
-                return lines.Line2D(*ends, color=color, linewidth=shape.width * points, solid_capstyle="round")
-            case Polygon():
-                return patches.Polygon(shape.points, closed=True, facecolor=color, edgecolor="none")
-            case Polyline():
-                xs, ys = zip(*shape.points, strict=True)
-                style: dict[str, Any] = {"solid_capstyle": "round", "solid_joinstyle": "round"}
-                return lines.Line2D(xs, ys, color=color, linewidth=shape.width * points, **style)
-            case Text():
-                centred = {"ha": "center", "va": "center_baseline", "parse_math": False}
-                return text.Text(shape.x, shape.y, shape.text, color=color, fontsize=shape.size * points, **centred)
+    film = record.film
+    if film is None:
+        raise ConfigError(
+            "animate", headline.title(record), "the environment has to have a `scene` or a `poses` method"
+        )
+    if seconds_per_step is not None:
+        check_number("seconds_per_step", seconds_per_step, low=0, open_low=True)
+        if isinstance(film, Trajectory2d):
+            film = Trajectory2d(film.scenes, float(seconds_per_step), film.values, film.name)
+    return Animation((film,), headline.title(record))

@@ -1,4 +1,4 @@
-"""Scenes as the JSON that the player of a page draws from."""
+"""Scenes as the JSON that a page draws from."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Te
 from .encode import numbers
 from .svg import safe_color
 
-MAX_FRAMES = 500
+MAX_FRAMES = 1000
 MAX_SHAPES = 60_000
 
 
-def film(scenes: Sequence[Scene], max_frames: int = MAX_FRAMES) -> dict[str, Any]:
-    """Backgrounds once each, and for every frame its background and what moves; "left" counts frames left out."""
+def film(scenes: Sequence[Scene], max_shapes: int = MAX_SHAPES) -> dict[str, Any]:
+    """Backgrounds once each, and for every frame its background and what moves; "left" counts frames left out.
+
+    The first frame is always there.
+    """
     backgrounds: dict[tuple[Shape, ...], int] = {}
     frames, shapes = [], 0
-    for scene in scenes[:max_frames]:
+    for scene in scenes[:MAX_FRAMES]:
         if scene.background not in backgrounds:
             shapes += len(scene.background)
         shapes += len(scene.foreground)
-        if shapes > MAX_SHAPES:
+        if frames and shapes > max_shapes:
             break
         index = backgrounds.setdefault(scene.background, len(backgrounds))
         frames.append({"background": index, "shapes": [shape_json(shape) for shape in scene.foreground]})

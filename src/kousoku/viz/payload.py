@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
 
 from ..core.record import RunRecord
+from ..core.scene3d import Trajectory3d
 from ..ops.statistics import mean_interval
 from . import headline
+from .animation import Animation
 from .encode import numbers
 from .film import film
+from .film2d import pace
+from .movie import png_bytes
 from .style import BINS, SERIES
 from .summary import curve, largest_errors, point_order, primary_curve, score, wants_log_axis, with_error_curve
 from .tables import lane_name, tables
 from .text import rows, setting
 
+FILM_PAGE = "film.html"
+STILL_WIDTH, STILL_AT = 720, 0.25
 MAX_LANES = 50
 MAX_SWEEP_ROWS = 200
 MAX_FAINT_CURVES = 40
@@ -111,13 +118,21 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 
 def _player(record: RunRecord) -> dict[str, Any] | None:
-    """The best agent's episode."""
-    if not record.frames:
+    """The best agent's episode: its scenes; in three dimensions a still, since a page of its own shows it."""
+    if record.film is None:
         return None
-    shown = film(record.frames)
     known = "return" in record.evaluation or record.num_lanes == 1
     who = ("best agent, " if known and record.num_lanes > 1 else "") + lane_name(record, record.best_lane)
-    return {"who": who, "best": known, **shown} if shown["frames"] else None
+    told = {"who": who, "best": known}
+    if isinstance(record.film, Trajectory3d):
+        return {**told, "still": still(record.film), "page": FILM_PAGE if record.path else None}
+    return {**told, "seconds": pace([record.film]), **film(record.film.scenes)}
+
+
+def still(trajectory: Trajectory3d) -> str:
+    """A picture out of a film, early enough for a walk to be under way, as a data address."""
+    picture = next(Animation((trajectory,)).pictures(STILL_WIDTH, [int(STILL_AT * len(trajectory))]))
+    return "data:image/png;base64," + base64.b64encode(png_bytes(picture)).decode()
 
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:

@@ -8,10 +8,12 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ..core.record import RunRecord
+from ..core.scene3d import Trajectory3d
 from . import headline
+from .animation import animate
 from .curves import plot_returns
 from .offline import page_html
-from .payload import payload
+from .payload import FILM_PAGE, payload
 from .summary import exact_values, is_bandit, primary_curve
 from .values import plot_error, plot_values, plot_visits
 
@@ -26,6 +28,8 @@ PIXELS_PER_INCH = 160
 def write_report(record: RunRecord, path: str | Path) -> Path:
     """Write report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data.
 
+    An episode in three dimensions gets a page of its own, film.html.
+
     Args:
         record: the run.
         path: the folder; it is made if it does not exist.
@@ -37,6 +41,8 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, plot in _pictures(record).items():
         plot(record).savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH)
+    if isinstance(record.film, Trajectory3d):
+        animate(record).save(folder / FILM_PAGE)
     target = folder / "report.html"
     target.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
     return target

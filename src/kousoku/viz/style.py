@@ -50,6 +50,11 @@ SCALES: dict[str, dict[Scheme, tuple[Hex, ...]]] = {
     },
 }
 
+SCENE: dict[Scheme, dict[str, Hex]] = {
+    "light": {"skytop": "#cfdbea", "skylow": "#f3f6fa", "ground": "#e3e8ef", "gridline": "#b9c2d0"},
+    "dark": {"skytop": "#0b0e14", "skylow": "#1b212c", "ground": "#1a1f29", "gridline": "#3d4757"},
+}
+
 DARK_INK, LIGHT_INK = "#000000", "#ffffff"
 
 
@@ -110,6 +115,21 @@ def css() -> str:
             rules.append(f".{name}{i}{{fill:var(--{name}{i})}}.{name}{i}i{{--on:var(--{name}{i}i)}}")
     rules += [f".series{i}{{--series:var(--series{i})}}" for i in range(len(SERIES["light"]))]
     return "\n".join(rules)
+
+
+def player_palette() -> str:
+    """The colours of a player's page as CSS variables: the system's scheme, or the one that the reader chose."""
+    light, dark = (_player_variables(scheme) for scheme in SCHEMES)
+    return (
+        f":root{{color-scheme:light;{light}}}\n"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
+        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
+    )
+
+
+def _player_variables(scheme: Scheme) -> str:
+    series = {f"series{i}": color for i, color in enumerate(SERIES[scheme])}
+    return "".join(f"--{key}:{value};" for key, value in {**COLORS[scheme], **SCENE[scheme], **series}.items())
 
 
 def _variables(scheme: Scheme) -> str:

@@ -80,11 +80,20 @@ function playerOf(film, period, scale) {
   return { stage: el("div", { class: "stage" }, root), bar: last > 0 ? bar : null, key, start, hasTrail: way !== null };
 }
 
+// In three dimensions the report has a still, which leads to the page that plays the episode.
+function stillSection(player) {
+  const title = player.best ? "The best agent\u2019s episode" : "An agent\u2019s episode";
+  const picture = el("img", { src: player.still, class: "still", alt: `the ${player.who}, drawn in three dimensions` });
+  const shown = player.page ? el("a", { href: player.page, class: "tofilm" }, picture, el("span", { class: "primary" }, "Play in three dimensions")) : picture;
+  return sectionOf("path", title, `Out of one greedy episode of the ${player.who}.`, shown);
+}
+
 function playerSection(player) {
   if (!player) return null;
+  if (player.still) return stillSection(player);
   const longer = Math.max(player.width, player.height);
   const scale = Math.max(400 / longer, Math.min(64, Math.min(700, Math.max(460, 14 * longer)) / longer));
-  const made = playerOf(player, Math.min(400, Math.max(60, 6000 / player.frames.length)), scale);
+  const made = playerOf(player, 1000 * player.seconds, scale);
   const cut = player.left > 0 ? ` The last ${whole(player.left)} steps are left out.` : "";
   const lead = `One greedy episode of the ${player.who}.${made.hasTrail ? " The line is its whole way." : ""}${cut}`;
   return sectionOf("path", player.best ? "The best agent\u2019s path" : "An agent\u2019s path", lead, made.stage, made.bar);

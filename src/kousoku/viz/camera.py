@@ -1,0 +1,127 @@
+"""Where environments stand, and where the camera does: what `viewer/src/stage.ts` has at first, for pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from ..core.scene3d import Trajectory3d
+from .view3d import View, centre_of, is_floor, moving_frames, view_of
+
+FIELD = math.radians(35.0)
+IN_A_ROW = 6
+CALM, CALM_HEIGHT = 0.1, 0.5
+"""Half the windows, in seconds, over which a camera that follows takes means."""
+MANY = (-0.5, 0.42)
+ASPECT_ONE, ASPECT_MANY = 1.1, 1.6
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera that looks at a target, up is up.
+
+    Attributes:
+        place, target: in metres.
+        forward, right, up: where rays go at the middle of the picture, and what is added to it at its edges.
+    """
+
+    place: Float[np.ndarray, "3"]
+    target: Float[np.ndarray, "3"]
+    forward: Float[np.ndarray, "3"]
+    right: Float[np.ndarray, "3"]
+    up: Float[np.ndarray, "3"]
+
+    def rays(self, u: Float[np.ndarray, " N"], v: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N 3"]:
+        """Directions through places of the picture, each from -1 to 1, to the right and upwards."""
+        return (self.forward + u[:, None] * self.right + v[:, None] * self.up).astype(np.float32)
+
+    def steps(self, width: int, height: int) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+        """How rays differ from pixel to pixel."""
+        return (2 * self.right / width).astype(np.float32), (2 * self.up / height).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Environments side by side.
+
+    Attributes:
+        views: of each.
+        offsets: where each stands.
+        paths: [T, 3] of each, what a camera that follows looks at, calmed.
+        size: of the largest.
+        reach: how far the outermost reach from the middle.
+        floor: its height.
+    """
+
+    views: list[View]
+    offsets: list[Float[np.ndarray, "3"]]
+    paths: list[Float[np.ndarray, "T 3"]]
+    size: float
+    reach: float
+    floor: float
+
+    @property
+    def cell(self) -> float:
+        """The floor's grid: 1, 2 or 5 times a power of ten, at most half the size."""
+        power = 10.0 ** math.floor(math.log10(self.size / 2))
+        return power * max(k for k in (1.0, 2.0, 5.0) if k * power <= self.size / 2 or k == 1.0)
+
+    def camera(self, time: int, aspect: float) -> Camera:
+        """The camera at a time, for a picture that is so many times wider than high."""
+        one, follows = len(self.views) == 1, any(view.travels for view in self.views)
+        if follows:
+            places = [path[min(time, len(path) - 1)] for path in self.paths]
+        else:
+            places = [np.array(view.middle) for view in self.views]
+        places = [place + offset for place, offset in zip(places, self.offsets, strict=True)]
+        target = np.mean(places, axis=0)
+        spread = max(float(np.linalg.norm(place - target)) for place in places)
+        stretch = max(1.0, (0.5 * self.size + spread) / self.reach, (ASPECT_ONE if one else ASPECT_MANY) / aspect)
+        back = 2.0 if len(self.views) > IN_A_ROW else 1.4
+        distance = (1.8 if follows else 1.55) * self.size + (0.0 if one else back * (self.reach - self.size / 2))
+        azimuth, elevation = self.views[0].azimuth, max(view.elevation for view in self.views)
+        if not one:
+            azimuth, elevation = MANY[0], max(MANY[1], elevation)
+        return _camera(target, azimuth, elevation, distance * stretch, aspect)
+
+
+def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
+    """Trajectories in rows across the way they face (x)."""
+    views = [view_of(one) for one in trajectories]
+    size = max(view.size for view in views)
+    ways = [centre_of(one, moving_frames(one)) for one in trajectories]
+    count = len(trajectories)
+    columns = count if count <= IN_A_ROW else math.ceil(math.sqrt(count))
+    rows = math.ceil(count / columns)
+    gap = max(size + min(float(np.abs(way[:, 1] - way[0, 1]).max()), 0.8 * size) for way in ways)
+    across, along = (columns - 1) / 2 * gap, (rows - 1) / 2 * 1.6 * gap
+    offsets = [np.array([1.6 * gap * (k // columns) - along, k % columns * gap - across, 0.0]) for k in range(count)]
+    floors = [geom.position[2] for one in trajectories for geom in one.body.geoms if is_floor(geom)]
+    floor = floors[0] if floors else min(view.low for view in views) - 0.1 * size
+    paths = [_calmed(way, one.dt) for way, one in zip(ways, trajectories, strict=True)]
+    return Stage(views, offsets, paths, size, size / 2 + max(across, along), floor)
+
+
+def _camera(target: Float[np.ndarray, "3"], azimuth: float, elevation: float, distance: float, aspect: float) -> Camera:
+    back = np.array(
+        [math.cos(elevation) * math.cos(azimuth), math.cos(elevation) * math.sin(azimuth), math.sin(elevation)]
+    )
+    right = np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
+    half = math.tan(FIELD / 2)
+    return Camera(target + distance * back, target, -back, half * aspect * right, half * np.cross(back, right))
+
+
+def _calmed(way: Float[np.ndarray, "T 3"], dt: float) -> Float[np.ndarray, "T 3"]:
+    """Means over a window around each time: a fifth of a second along the ground, a second in height."""
+    count = len(way)
+    sums = np.concatenate([np.zeros((1, 3)), np.cumsum(way, axis=0)])
+    time = np.arange(count)
+    found = np.empty_like(way)
+    for axis, seconds in enumerate((CALM, CALM, CALM_HEIGHT)):
+        reach = np.minimum(np.minimum(round(seconds / dt), time), count - 1 - time)
+        found[:, axis] = (sums[time + reach + 1, axis] - sums[time - reach, axis]) / (2 * reach + 1)
+    return found

@@ -1,0 +1,140 @@
+"""Pictures as files: a GIF by Pillow, an MP4 by ffmpeg, a PNG of one of them."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int, UInt8
+from PIL import Image
+from scipy.spatial import KDTree
+
+from ..core.errors import ConfigError
+
+Picture = UInt8[np.ndarray, "H W 3"]
+
+GIF_COLORS, FLAT_COLORS = 256, 128
+FLAT_SHARE = 0.97
+SAMPLES = 12
+RATE = 30.0
+LAST = 1.0
+
+
+def chosen(count: int, seconds: float, rate: float = RATE) -> tuple[range, float]:
+    """Which of so many frames to show, and for how long each: all, or every so many if there are more in a second.
+
+    Examples:
+        >>> chosen(100, 0.05)
+        (range(0, 100), 0.05)
+        >>> chosen(100, 0.01)
+        (range(0, 100, 4), 0.04)
+    """
+    each = max(1, int(np.ceil(1.0 / (rate * seconds) - 1e-6)))
+    return range(0, count, each), each * seconds
+
+
+def png_bytes(picture: Picture) -> bytes:
+    """One picture as the contents of a PNG file."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
+
+
+def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None:
+    """All pictures with one palette, so that colours do not flicker; the last is shown a second longer."""
+    shown = list(pictures)
+    palette = _palette(shown)
+    tree = KDTree(palette)
+    frames = []
+    for picture in shown:
+        frame = Image.fromarray(_nearest(picture, tree))
+        frame.putpalette(palette.reshape(-1).tolist())
+        frames.append(frame)
+    durations = [max(20, round(1000 * seconds))] * len(frames)
+    durations[-1] += round(1000 * LAST) if len(frames) > 1 else 0
+    frames[0].save(target, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False)
+
+
+def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None:
+    """H.264, which every browser and player shows.
+
+    Raises:
+        ConfigError: if there is no ffmpeg, or it refuses.
+    """
+    program = _ffmpeg(target)
+    frames = iter(pictures)
+    first = _even(next(frames))
+    height, width = first.shape[:2]
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{1 / seconds:.6g}", "-i", "-"]
+    made = ["-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart", str(target)]
+    command = [program, "-y", "-loglevel", "error", *given, *made]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        try:
+            process.stdin.write(first.tobytes())
+            for picture in frames:
+                process.stdin.write(_even(picture).tobytes())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended by itself, and says why
+        trouble = process.stderr.read().decode(errors="replace")
+    if process.returncode:
+        raise ConfigError("path", str(target), f"ffmpeg says: {' '.join(trouble.split()) or 'nothing'}")
+
+
+def _ffmpeg(target: Path) -> str:
+    """The program: on the path, or that of the package imageio-ffmpeg."""
+    found = shutil.which("ffmpeg")
+    if found is not None:
+        return found
+    try:
+        return importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
+    except (ImportError, RuntimeError):
+        fix = "an .mp4 needs ffmpeg: install it, or `pip install imageio-ffmpeg`; .gif and .html need neither"
+        raise ConfigError("path", str(target), fix) from None
+
+
+def _even(picture: Picture) -> UInt8[np.ndarray, "h w 3"]:
+    """Cut to even sides, which video needs."""
+    height, width = picture.shape[:2]
+    return picture[: height - height % 2, : width - width % 2]
+
+
+def _palette(pictures: Sequence[Picture]) -> UInt8[np.ndarray, "colors 3"]:
+    """The colours that cover most where areas are flat, which keep theirs exactly; else ones that are fair to all."""
+    some = pictures[:: max(1, len(pictures) // SAMPLES)]
+    counts: Counter[int] = Counter()
+    for picture in some:
+        colors, areas = np.unique(_in_one_number(picture), return_counts=True)
+        counts.update(dict(zip(colors.tolist(), areas.tolist(), strict=True)))
+    common = counts.most_common(FLAT_COLORS)
+    if sum(area for _, area in common) > FLAT_SHARE * sum(counts.values()):
+        return _channels(np.array([color for color, _ in common]))
+    # by the root of the area: the sky is large and has few colours, a figure is small and has many
+    colors, areas = (np.array(part) for part in zip(*counts.items(), strict=True))
+    sheet = Image.fromarray(np.repeat(_channels(colors), np.ceil(np.sqrt(areas)).astype(int), axis=0)[None])
+    found = sheet.quantize(GIF_COLORS, method=Image.Quantize.MEDIANCUT).getpalette()
+    return np.array(found, np.uint8).reshape(-1, 3)
+
+
+def _nearest(picture: Picture, tree: KDTree) -> UInt8[np.ndarray, "H W"]:
+    """The index of the nearest colour, worked out once for each colour of the picture."""
+    colors, where = np.unique(_in_one_number(picture), return_inverse=True)
+    nearest = np.asarray(tree.query(_channels(colors))[1], np.uint8)
+    return nearest[where].reshape(picture.shape[:2])
+
+
+def _in_one_number(picture: Picture) -> Int[np.ndarray, "H W"]:
+    red, green, blue = np.moveaxis(picture.astype(np.int64), -1, 0)
+    return red << 16 | green << 8 | blue
+
+
+def _channels(colors: Int[np.ndarray, " n"]) -> UInt8[np.ndarray, "n 3"]:
+    return np.stack([colors >> 16, colors >> 8 & 255, colors & 255], axis=1).astype(np.uint8)

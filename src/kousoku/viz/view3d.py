@@ -1,0 +1,146 @@
+"""From where to look at a trajectory: how large it is, whether to go along with it, and from which side.
+
+The player and the pictures without a display both ask here, so that they show the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ..core.scene3d import WORLD, Geom, Trajectory3d
+
+SAMPLES = 40
+ENDLESS = 5.0
+FAR, ROOMY = 0.8, 6.0
+FLAT, PLANAR = 0.3, 1e-4
+FROM_ABOVE, FROM_FRONT, FROM_SIDE = 0.95, 0.3, 0.16
+OBLIQUE, ASIDE = -1.02, -1.3
+
+
+class View(NamedTuple):
+    """A view of one environment.
+
+    Attributes:
+        size: diagonal of what has to be seen at once, in metres.
+        travels: whether what moves leaves it, so that a camera should go along.
+        middle: of what has to be seen at once, where nothing travels.
+        low: the lowest point that anything reaches.
+        azimuth, elevation: where the camera stands, in radians, from the x axis and from the ground.
+    """
+
+    size: float
+    travels: bool
+    middle: tuple[float, float, float]
+    low: float
+    azimuth: float
+    elevation: float
+
+
+def view_of(trajectory: Trajectory3d) -> View:
+    """The view of a trajectory."""
+    times = np.unique(np.linspace(0, len(trajectory) - 1, SAMPLES).astype(int)).tolist()
+    moving = moving_frames(trajectory)
+    solid = [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
+    figure = [geom for geom in solid if geom.frame in moving] or solid
+    if not figure:
+        return View(1.0, False, (0.0, 0.0, 0.0), 0.0, OBLIQUE, FROM_FRONT)
+    spans = np.array([_box(figure, trajectory, t) for t in times])
+    whole = np.array([spans[:, 0].min(axis=0), spans[:, 1].max(axis=0)])
+    low, now = float(whole[0, 2]), _diagonal(spans[0])
+    still = [geom for geom in solid if geom not in figure]
+    arena = _box(still, trajectory, 0) if still else None
+    if arena is not None and _diagonal(arena) < ROOMY * now and _is_inside(whole, arena, now):
+        whole, travels = np.array([np.minimum(arena[0], whole[0]), np.maximum(arena[1], whole[1])]), False
+    else:
+        way = centre_of(trajectory, moving)[:, :2]
+        travels = float(np.linalg.norm(way - way[0], axis=1).max()) > FAR * now
+    azimuth, elevation = _side(trajectory, moving, spans)
+    middle = tuple((0.5 * (whole[0] + whole[1])).tolist())
+    return View(_diagonal(spans[0] if travels else whole), travels, middle, low, azimuth, elevation)
+
+
+def _is_inside(inner: Float[np.ndarray, "2 3"], outer: Float[np.ndarray, "2 3"], slack: float) -> bool:
+    """Whether one box lies in another, seen from above and but for some slack."""
+    return bool((inner[0, :2] >= outer[0, :2] - slack).all() and (inner[1, :2] <= outer[1, :2] + slack).all())
+
+
+def moving_frames(trajectory: Trajectory3d) -> list[int]:
+    """Frames that are not always at the same place in the same direction."""
+    x, q = np.asarray(trajectory.positions), np.asarray(trajectory.quaternions)
+    return ((x != x[:1]).any(axis=(0, 2)) | (q != q[:1]).any(axis=(0, 2))).nonzero()[0].tolist()
+
+
+def centre_of(trajectory: Trajectory3d, moving: list[int]) -> Float[np.ndarray, "T 3"]:
+    """The middle of what moves, over time; the origin where nothing does."""
+    x = np.asarray(trajectory.positions, np.float64)
+    return x[:, moving].mean(axis=1) if moving else np.zeros((len(x), 3))
+
+
+def is_floor(geom: Geom) -> bool:
+    """Whether it is drawn as a floor that fades into the distance: a large plane that lies flat in the world."""
+    wide = geom.kind == "plane" and geom.frame == WORLD and all(h == 0 or h >= ENDLESS for h in geom.size[:2])
+    return wide and float(matrices(np.array(geom.quaternion))[2, 2]) > 0.999
+
+
+def matrices(quaternions: Float[np.ndarray, "*n 4"]) -> Float[np.ndarray, "*n 3 3"]:
+    """Rotation matrices of quaternions (w, x, y, z) of any length but zero."""
+    w, x, y, z = np.moveaxis(quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def placed(
+    geoms: list[Geom], trajectory: Trajectory3d, time: int
+) -> tuple[Float[np.ndarray, "g 3"], Float[np.ndarray, "g 3 3"]]:
+    """Where the geoms' own frames are in the world: places and rotations."""
+    x = np.concatenate([np.asarray(trajectory.positions[time], float), np.zeros((1, 3))])
+    q = np.concatenate([np.asarray(trajectory.quaternions[time], float), [[1.0, 0.0, 0.0, 0.0]]])
+    carrier = np.array([geom.frame for geom in geoms])  # the world is the last, -1
+    turns = matrices(q)[carrier]
+    places = x[carrier] + np.einsum("gij,gj->gi", turns, np.array([geom.position for geom in geoms], float))
+    return places, turns @ matrices(np.array([geom.quaternion for geom in geoms], float))
+
+
+def _box(geoms: list[Geom], trajectory: Trajectory3d, time: int) -> Float[np.ndarray, "2 3"]:
+    """The lowest and the highest coordinates that geoms fill."""
+    places, turns = placed(geoms, trajectory, time)
+    reach = np.array([_reach(geom, turn) for geom, turn in zip(geoms, turns, strict=True)])
+    return np.array([(places - reach).min(axis=0), (places + reach).max(axis=0)])
+
+
+def _reach(geom: Geom, turn: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, " 3"]:
+    """How far a geom reaches along each axis of the world."""
+    a, b, c = geom.size
+    along = np.abs(turn[:, 2])
+    match geom.kind:
+        case "sphere":
+            return np.full(3, a)
+        case "capsule":
+            return along * b + a
+        case "cylinder":
+            return along * b + np.sqrt(np.maximum(0.0, 1.0 - along**2)) * a
+        case "ellipsoid":
+            return np.sqrt((turn**2) @ np.square((a, b, c)))
+        case _:
+            return np.abs(turn) @ (a, b, c)
+
+
+def _diagonal(box: Float[np.ndarray, "2 3"]) -> float:
+    return float(np.linalg.norm(box[1] - box[0]))
+
+
+def _side(trajectory: Trajectory3d, moving: list[int], spans: Float[np.ndarray, "s 2 3"]) -> tuple[float, float]:
+    """From above what is always flat, from the side what moves in a plane y = const, else from the front right."""
+    wide, deep, high = np.moveaxis(spans[:, 1] - spans[:, 0], -1, 0)
+    if (high < FLAT * np.maximum(wide, deep)).all():
+        return OBLIQUE, FROM_ABOVE
+    across = np.asarray(trajectory.positions)[:, moving, 1]
+    planar = bool(moving) and float(np.ptp(across, axis=0).max()) < PLANAR * _diagonal(spans[0])
+    return (ASIDE, FROM_SIDE) if planar else (OBLIQUE, FROM_FRONT)

@@ -1,0 +1,121 @@
+// A page that plays a film: a picture, the bar, values, keys. What the picture is made of is none of its business.
+import { Clock } from "./clock";
+import { Controls } from "./controls";
+import { button, el } from "./dom";
+import { Graph } from "./graph";
+import { helpDialog } from "./help";
+import { listen, type Keys } from "./keys";
+import type { Film, Picture } from "./picture";
+import { onSystemTheme, toggleTheme } from "./theme";
+
+export class Player {
+  private readonly clock: Clock;
+  private readonly status = el("p", { class: "status" });
+  private readonly picture: Picture;
+  private readonly controls: Controls;
+  private readonly graph: Graph;
+  private readonly help: HTMLDialogElement;
+  private readonly box: HTMLElement;
+  private pending = false;
+  private before = 0;
+
+  constructor(
+    private readonly film: Film,
+    made: (changed: () => void) => Picture,
+  ) {
+    this.clock = new Clock(film.frames - 1, film.dt);
+    this.picture = made(() => this.refresh());
+    this.controls = new Controls(film, this.clock, this.picture, (index) => this.select(index));
+    this.graph = new Graph(film, this.clock, () => this.picture.selected);
+    this.help = helpDialog(this.picture.help);
+    this.box = el("div", { class: "stage" }, this.picture.node, this.status);
+    this.lay();
+    this.clock.onChange(() => this.refresh());
+    listen(this.keys());
+    onSystemTheme(() => this.repaint());
+    new ResizeObserver(() => this.resize()).observe(this.box);
+  }
+
+  start(): void {
+    this.graph.draw();
+    this.resize();
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.clock.toggle();
+    this.refresh();
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  // Draw in the next frame of the screen, and go on as long as the film plays.
+  private refresh(): void {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  private frame(now: number): void {
+    const elapsed = this.before ? Math.min(0.25, (now - this.before) / 1000) : 0;
+    this.clock.advance(elapsed);
+    this.pending = false;
+    this.before = this.clock.playing ? now : 0;
+    this.draw();
+    if (this.clock.playing) this.refresh();
+  }
+
+  private draw(): void {
+    this.controls.update();
+    this.graph.update();
+    const text = this.picture.draw(this.clock.at);
+    if (this.status.textContent !== text) this.status.replaceChildren(text);
+  }
+
+  private lay(): void {
+    const { film } = this;
+    const help = button("?", "pointer and keys (?)", () => this.help.showModal(), { class: "round" });
+    const theme = button("\u25d0", "light or dark (T)", () => this.toggleTheme(), { class: "round" });
+    const heading = el("h1", {}, film.title);
+    const cut = film.left > 0 ? el("p", { class: "cut" }, `The last ${film.left.toLocaleString("en")} frames are left out.`) : null;
+    const foot = el("footer", {}, this.controls.node, this.graph.node, cut);
+    const page = document.getElementById("page");
+    page?.replaceChildren(el("header", {}, heading, el("div", { class: "corner" }, theme, help)), this.box, foot, this.help);
+  }
+
+  private select(index: number): void {
+    if (index >= this.film.runs.length || this.film.runs.length === 1) return;
+    this.picture.select(index);
+    this.graph.draw();
+    this.refresh();
+  }
+
+  private keys(): Keys {
+    const { clock, picture } = this;
+    const digits = Array.from({ length: 10 }, (_, k) => [String(k), () => this.select(k - 1)] as const);
+    const own = Object.entries(picture.keys).map(([name, act]) => [name, () => (act(), this.refresh())] as const);
+    return {
+      ...Object.fromEntries(digits),
+      ...Object.fromEntries(own),
+      " ": () => clock.toggle(),
+      ArrowLeft: () => clock.step(-1),
+      ArrowRight: () => clock.step(1),
+      Home: () => clock.seek(0),
+      End: () => clock.seek(clock.last),
+      ",": () => clock.faster(-1),
+      ".": () => clock.faster(1),
+      t: () => this.toggleTheme(),
+      "?": () => this.help.showModal(),
+    };
+  }
+
+  private toggleTheme(): void {
+    toggleTheme();
+    this.repaint();
+  }
+
+  private repaint(): void {
+    this.picture.paint();
+    this.refresh();
+  }
+
+  private resize(): void {
+    if (this.box.clientWidth) this.picture.resize(this.box.clientWidth, this.box.clientHeight);
+    this.draw();
+  }
+}

@@ -1,0 +1,135 @@
+// The picture in space: the stage, names of solids under the pointer, labels, and what keys do to the camera.
+import { el } from "./dom";
+import type { SolidFilm } from "./film";
+import type { Picture, Switch } from "./picture";
+import { Stage } from "./stage";
+import { short } from "./text";
+
+const NO_WEBGL = "This picture is drawn with WebGL 2, which this browser does not offer or has switched off.";
+const TURN = 0.09;
+const POINTER: [string, string][] = [
+  ["Drag", "look around"],
+  ["Wheel, pinch", "nearer and farther"],
+  ["Right button, Shift-drag, two fingers", "move the view"],
+];
+const KEYS: [string, string][] = [
+  ["A D W S", "look from the left, right, higher, lower"],
+  ["+ \u2212", "nearer, farther"],
+  ["F", "follow the figure, or stay"],
+  ["R", "the first view again"],
+];
+
+export function spaceOf(film: SolidFilm, changed: () => void): Picture {
+  const canvas = el("canvas", { role: "img", "aria-label": `${film.title || "the trajectory"}, drawn in three dimensions` });
+  const context = canvas.getContext("webgl2", { alpha: true, antialias: true });
+  return context ? new Space(film, canvas, context, changed) : nothing(el("p", { class: "sorry" }, NO_WEBGL));
+}
+
+class Space implements Picture {
+  readonly node: HTMLElement;
+  readonly switches: Switch[];
+  readonly help: Picture["help"];
+  private readonly stage: Stage;
+  private readonly hint = el("div", { class: "hint", hidden: true });
+  private readonly labels: HTMLElement[];
+
+  constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
+    this.stage = new Stage(film, canvas, context, changed);
+    this.labels = film.runs.length > 1 ? film.runs.map((run, i) => el("span", { class: "label" }, run.name || String(i + 1))) : [];
+    this.node = el("div", { class: "space" }, canvas, ...this.labels, this.hint);
+    this.switches = this.stage.touches.available ? [this.followed(), this.touched()] : [this.followed()];
+    this.help = { pointer: POINTER, keys: this.stage.touches.available ? [...KEYS, ["C", "contact points and forces"]] : KEYS };
+    canvas.addEventListener("pointermove", (event) => this.point(event));
+    canvas.addEventListener("pointerleave", () => (this.hint.hidden = true));
+    canvas.addEventListener("webglcontextrestored", changed);
+  }
+
+  get selected(): number {
+    return this.stage.selected;
+  }
+
+  readonly reset = (): void => this.stage.look();
+
+  get keys(): Picture["keys"] {
+    const { stage } = this;
+    const [follow, contacts] = this.switches;
+    return {
+      a: () => stage.orbit.turn(-TURN, 0),
+      d: () => stage.orbit.turn(TURN, 0),
+      w: () => stage.orbit.turn(0, TURN),
+      s: () => stage.orbit.turn(0, -TURN),
+      "+": () => stage.orbit.zoom(0.9),
+      "=": () => stage.orbit.zoom(0.9),
+      "-": () => stage.orbit.zoom(1 / 0.9),
+      f: () => follow.press(),
+      r: () => stage.look(),
+      c: () => contacts?.press(),
+    };
+  }
+
+  draw(at: number): string {
+    const { stage } = this;
+    const { count, newtons } = stage.draw(at);
+    this.labels.forEach((label, i) => {
+      const place = stage.labelAt(stage.actors[i], at, this.node.clientWidth, this.node.clientHeight);
+      label.hidden = place === null;
+      if (place) label.style.transform = `translate(${place.x}px, ${place.y}px) translate(-50%, -100%)`;
+      label.classList.toggle("chosen", i === stage.selected);
+    });
+    if (!stage.touches.root.visible) return "";
+    return `${count} ${count === 1 ? "contact" : "contacts"}, forces of ${short(newtons)} N`;
+  }
+
+  resize(width: number, height: number): void {
+    this.stage.resize(width, height);
+  }
+
+  paint(): void {
+    this.stage.paint();
+  }
+
+  select(index: number): void {
+    this.stage.select(index);
+  }
+
+  private followed(): Switch {
+    const { stage } = this;
+    return {
+      text: "Follow",
+      label: "follow the figure (F)",
+      pressed: () => stage.following,
+      press: () => stage.follow(!stage.following),
+    };
+  }
+
+  private touched(): Switch {
+    const { root } = this.stage.touches;
+    return {
+      text: "Contacts",
+      label: "contact points and forces (C)",
+      pressed: () => root.visible,
+      press: () => (root.visible = !root.visible),
+    };
+  }
+
+  // Tell the name of what the pointer is on.
+  private point(event: PointerEvent): void {
+    const { stage, node, hint } = this;
+    if (stage.orbit.dragging || event.pointerType === "touch") {
+      hint.hidden = true;
+      return;
+    }
+    const [x, y] = [event.offsetX, event.offsetY];
+    const name = stage.nameAt((2 * x) / node.clientWidth - 1, 1 - (2 * y) / node.clientHeight);
+    hint.replaceChildren(name);
+    hint.hidden = name === "";
+    const left = x > node.clientWidth / 2;
+    hint.style.transform = `translate(${left ? x - 10 : x + 14}px, ${y + 14}px) translateX(${left ? -100 : 0}%)`;
+  }
+}
+
+// In place of a picture that cannot be drawn: time and values go on.
+function nothing(node: HTMLElement): Picture {
+  const no = () => {};
+  return { node, selected: 0, switches: [], keys: {}, help: { pointer: [], keys: [] }, reset: null, draw: () => "", resize: no, paint: no, select: no };
+}
