@@ -109,9 +109,9 @@ def solved(pattern: Pattern, entries: Matrix, right: Sequence[Num]) -> list[Num]
     """
     work, x = dict(entries), list(right)
     for k in range(pattern.size - 1, -1, -1):
-        columns = pattern.below[k]
+        columns, inverse = pattern.below[k], 1.0 / work[k, k]
         for i in columns:
-            share = work.get((i, k), ZERO) / work[k, k]
+            share = work.get((i, k), ZERO) * inverse
             for j in columns:
                 work[i, j] = work.get((i, j), ZERO) - share * work.get((k, j), ZERO)
             x[i] = x[i] - share * x[k]

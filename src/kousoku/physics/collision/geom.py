@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from ..kinematics import Frame
-from ..scalar import Num, Truth, both, negated, where
+from ..scalar import ZERO, Num, Truth, both, negated, where
 from ..vector import NOWHERE, Vec
 
 ABSENT = 1e3
@@ -42,10 +42,12 @@ class Geom:
     Attributes:
         frame: of its centre, along its axes.
         size: radius; radius and half length; half sizes.
+        margin: of the contacts that are looked for.
     """
 
     frame: Frame
     size: list[Num]
+    margin: Num = ZERO
 
     @property
     def axis(self) -> Vec:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from .box_box import box_box
 from .capsule_box import capsule_box
 from .capsule_capsule import capsule_capsule
+from .capsule_cylinder import capsule_cylinder
 from .geom import Geom, Pair, Shape, Touch
 from .planes import plane_box, plane_capsule, plane_cylinder, plane_ellipsoid, plane_sphere
 from .sphere_box import sphere_box
@@ -29,6 +30,7 @@ PAIRS: dict[tuple[Shape, Shape], Pair] = {
     (Shape.SPHERE, Shape.CYLINDER): sphere_cylinder,
     (Shape.SPHERE, Shape.BOX): sphere_box,
     (Shape.CAPSULE, Shape.CAPSULE): capsule_capsule,
+    (Shape.CAPSULE, Shape.CYLINDER): capsule_cylinder,
     (Shape.CAPSULE, Shape.BOX): capsule_box,
     (Shape.BOX, Shape.BOX): box_box,
 }

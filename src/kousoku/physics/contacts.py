@@ -1,0 +1,96 @@
+"""Where geoms touch, and what they do to each other, as arrays.
+
+References:
+    MuJoCo documentation, Computation, "Contact"; API reference, mjContact and mj_contactForce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from .constraint import Constraint
+from .constraint.contact import Contact
+from .constraint.contact import contacts as constraints_of
+from .constraint.listed import divided
+from .constraint.problem import Problem
+from .forward import Forward, forward
+from .model import Model, State
+from .scalar import ZERO, Num, stacked
+from .vector import NOWHERE, Vec
+
+
+class Contacts(eqx.Module):
+    """All points at which geoms may touch, those that do not touch included: how many there are never changes.
+
+    Attributes:
+        position: in the world.
+        distance: between the surfaces, negative where they overlap.
+        frame: the normal, from the first geom to the second, and two tangents, by rows.
+        active: whether the constraint acts: the distance is below the margin.
+        force: of the first geom on the second along the axes of the frame, then torque about them.
+        world_force, world_torque: the same in the world's axes.
+        geoms: the two geoms of each.
+    """
+
+    position: Float[Array, "k 3"]
+    distance: Float[Array, " k"]
+    frame: Float[Array, "k 3 3"]
+    active: Bool[Array, " k"]
+    force: Float[Array, "k 6"]
+    world_force: Float[Array, "k 3"]
+    world_torque: Float[Array, "k 3"]
+    geoms: tuple[tuple[int, int], ...] = eqx.field(static=True)
+
+
+def contacts(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Contacts:
+    """All contacts for the commands `ctrl` [nu]."""
+    return contacts_of(forward(model, state, ctrl))
+
+
+def contacts_of(f: Forward) -> Contacts:
+    """All contacts of what was computed."""
+    rows = list(zip(f.constraints, f.solution.forces, strict=True)) + _crowded(f)
+    found = [(c.of, _six(c.of, sizes)) for c, sizes in rows if isinstance(c.of, Contact)]
+    dtype = f.state.qpos.dtype
+
+    def array(parts: Sequence[Sequence[Num]], *shape: int) -> Array:
+        return stacked([x for part in parts for x in part], dtype).reshape(len(found), *shape)
+
+    distance = array([[c.touch.distance] for c, _ in found])
+    return Contacts(
+        position=array([c.touch.point for c, _ in found], 3),
+        distance=distance,
+        frame=array([[x for axis in c.axes for x in axis] for c, _ in found], 3, 3),
+        active=jnp.less(distance, array([[c.candidate.margin] for c, _ in found])),
+        force=array([force for _, force in found], 6),
+        world_force=array([_along(c.axes, force[:3]) for c, force in found], 3),
+        world_torque=array([_along(c.axes, force[3:]) for c, force in found], 3),
+        geoms=tuple((c.candidate.first, c.candidate.second) for c, _ in found),
+    )
+
+
+def _crowded(f: Forward) -> list[tuple[Constraint, list[Num]]]:
+    """Contacts that the solver keeps in a list, written out, and their forces."""
+    crowd = divided(f.model)[1]
+    held = constraints_of(f.model, f.smooth, crowd) if crowd else []
+    residuals = Problem(f.model, f.smooth, held).residuals(f.solution.acceleration)
+    return [(c, c.law.force(v)) for c, v in zip(held, residuals, strict=True)]
+
+
+def _six(contact: Contact, sizes: Sequence[Num]) -> list[Num]:
+    """Force and torque along the axes; nothing along those that were left out."""
+    found = [ZERO] * 6
+    for i, size in zip(contact.used, sizes, strict=True):
+        found[i] = size
+    return found
+
+
+def _along(axes: Sequence[Vec], sizes: Sequence[Num]) -> Vec:
+    result = NOWHERE
+    for axis, size in zip(axes, sizes, strict=True):
+        result = result + axis * size
+    return result

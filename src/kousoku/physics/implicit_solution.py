@@ -1,0 +1,149 @@
+"""The derivative of the solver's solution: of what it solves, not of how.
+
+The solution x makes the gradient g(x, p) of the solver's function vanish, whatever the numbers p of the problem are, so
+
+    dx = -H^-1 (dg / dp) dp,    H = dg / dx
+
+with the constraints that act at the solution: one linear system, no iterations, forward and reverse. The function is
+smooth but where a constraint begins or ceases to act, where it begins to slip, and where dry friction reaches its
+bound. There the derivative is one-sided: that of the side on which the numbers are.
+
+References:
+    Implicit function theorem. MuJoCo documentation, Computation, "Derivatives".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+
+from .constraint import Constraint
+from .constraint.listed import Listed
+from .constraint.problem import Problem, Rows
+from .model import Model
+from .scalar import Num, nums, stacked
+from .smooth import Smooth
+from .solver import Solution, solve
+from .sparse import factor, multiplied
+
+
+def solution(
+    model: Model, s: Smooth, constraints: list[Constraint], listed: Listed | None, warmstart: Sequence[Num], dtype: Any
+) -> Solution:
+    """What `solve` finds, with the derivative of what it solves; where contacts are listed, of its last iteration."""
+    if not constraints or listed is not None:
+        return solve(model, s, constraints, listed, warmstart, dtype)
+    bare = [replace(c, grips=[], of=None) for c in constraints]
+    pose = Pose(model, s, dtype, (s.tree.motion, s.tree.mass_matrix, s.force, s.acceleration, bare, list(warmstart)))
+
+    @jax.custom_jvp
+    def find(values: list[jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        problem, begin = pose.problem(values)
+        found = solve(model, problem.smooth, problem.constraints, None, begin, dtype)
+        forces = [f for rows in found.forces for f in rows]
+        return stacked(found.acceleration, dtype), stacked(forces, dtype), found.iterations
+
+    @partial(find.defjvp, symbolic_zeros=True)
+    def change(primals: Any, tangents: Any) -> Any:
+        found = find(*primals)
+        return found, (*pose.tangent(found[0], primals[0], tangents[0]), np.zeros((), jax.dtypes.float0))
+
+    x, forces, iterations = find(pose.values)
+    split = iter(nums(forces))
+    rows = [[next(split) for _ in c.reference] for c in constraints]
+    return Solution(nums(x), Problem(model, s, constraints).pulled(rows, nums(x)), rows, iterations)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A problem as a function of its numbers.
+
+    Attributes:
+        model, smooth: the mechanism.
+        dtype: of results.
+        parts: all that the solver reads, with the numbers in their places.
+    """
+
+    model: Model
+    smooth: Smooth
+    dtype: Any
+    parts: tuple[Any, ...]
+
+    @property
+    def values(self) -> list[jax.Array]:
+        """Each number that is not known, once."""
+        return list(self._numbers.values())
+
+    @property
+    def _numbers(self) -> dict[int, jax.Array]:
+        found: dict[int, jax.Array] = {}
+
+        def note(n: Num) -> Num:
+            if not n.known:
+                found[id(n.value)] = n.value
+            return n
+
+        _mapped(self.parts, note)
+        return found
+
+    def problem(self, values: Sequence[jax.Array]) -> tuple[Problem, list[Num]]:
+        """The problem with other numbers, and where to begin."""
+        given = dict(zip(self._numbers, map(Num, values), strict=True))
+        parts = _mapped(self.parts, lambda n: n if n.known else given[id(n.value)])
+        motion, mass, force, acceleration, constraints, warmstart = parts
+        t = replace(self.smooth.tree, motion=motion, mass_matrix=mass)
+        s = replace(self.smooth, tree=t, force=force, acceleration=acceleration)
+        return Problem(self.model, s, constraints), warmstart
+
+    def tangent(self, x: jax.Array, values: list[jax.Array], tangents: Sequence[Any]) -> tuple[jax.Array, jax.Array]:
+        """How the solution `x` and the constraints' forces change when the numbers do."""
+        moving = [not isinstance(t, SymbolicZero) for t in tangents]
+        chosen = [[v for v, m in zip(of, moving, strict=True) if m] for of in (values, tangents)]
+
+        def posed(moved: list[jax.Array]) -> Problem:
+            some = iter(moved)
+            return self.problem([next(some) if m else v for v, m in zip(values, moving, strict=True)])[0]
+
+        def gradient(moved: list[jax.Array]) -> jax.Array:
+            problem, at = posed(moved), nums(x)
+            pull, push = multiplied(problem.smooth.tree.mass_matrix, at), problem.pulled(_forces(problem, at), at)
+            parts = zip(pull, problem.smooth.force, push, strict=True)
+            return stacked([a - b - c for a, b, c in parts], self.dtype)
+
+        def forces(moved: list[jax.Array], at: jax.Array) -> jax.Array:
+            return stacked([f for rows in _forces(posed(moved), nums(at)) for f in rows], self.dtype)
+
+        push = jax.jvp(gradient, chosen[:1], chosen[1:])[1]
+        dx = -stacked(_hessian(posed(chosen[0]), nums(x)).solve(nums(push)), self.dtype)
+        return dx, jax.jvp(forces, (chosen[0], x), (chosen[1], dx))[1]
+
+
+def _forces(problem: Problem, x: Sequence[Num]) -> Rows:
+    return [c.law.force(v) for c, v in zip(problem.constraints, problem.residuals(x), strict=True)]
+
+
+def _hessian(problem: Problem, x: Sequence[Num]) -> Any:
+    curvatures = [c.law.curvature(v) for c, v in zip(problem.constraints, problem.residuals(x), strict=True)]
+    return factor(problem.pattern, problem.hessian(curvatures, x))
+
+
+def _mapped(tree: Any, change: Callable[[Num], Num]) -> Any:
+    """Lists, tuples, dictionaries and dataclasses of numbers, with other numbers."""
+    if isinstance(tree, Num):
+        return change(tree)
+    if isinstance(tree, list):
+        return [_mapped(x, change) for x in tree]
+    if isinstance(tree, tuple):
+        parts = [_mapped(x, change) for x in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    if isinstance(tree, dict):
+        return {key: _mapped(x, change) for key, x in tree.items()}
+    if is_dataclass(tree) and not isinstance(tree, type):
+        return replace(tree, **{f.name: _mapped(getattr(tree, f.name), change) for f in fields(tree)})
+    return tree

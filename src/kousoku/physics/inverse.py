@@ -1,0 +1,43 @@
+"""Inverse dynamics: the forces that would bring about given accelerations.
+
+References:
+    MuJoCo documentation, Computation, "Inverse dynamics".
+"""
+
+from __future__ import annotations
+
+from jaxtyping import Array, Float
+
+from .constraint import constraints
+from .constraint.listed import divided, listed
+from .constraint.problem import Problem
+from .model import Model, State
+from .scalar import ZERO, nums, stacked
+from .smooth import smooth
+from .sparse import multiplied
+
+
+def inverse(model: Model, state: State, qacc: Float[Array, " nv"]) -> Float[Array, " nv"]:
+    """Forces [nv] of actuators, and others from outside, under which the accelerations are `qacc` [nv].
+
+        M qacc + bias - passive - J^T f(J qacc - reference)
+
+    Nothing is solved: constraints' forces f follow from the accelerations. These are those of an instant, before an
+    integrator foresees anything.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from kousoku.physics import initial_state, load
+        >>> model = load("<mujoco><worldbody><body><joint type='slide' axis='0 0 1'/><geom size='.1' mass='2'/></body>"
+        ...     "</worldbody></mujoco>")
+        >>> print(inverse(model, initial_state(model), jnp.array([1.0])))  # 2 (9.81 + 1)
+        [21.619999]
+    """
+    qpos, qvel, act, x = map(nums, (state.qpos, state.qvel, state.act, qacc))
+    s = smooth(model, qpos, qvel, act, [ZERO] * model.nu)
+    pairs, crowd = divided(model)
+    touching = listed(model, s, crowd, qvel, state.qpos.dtype) if crowd else None
+    problem = Problem(model, s, constraints(model, s, qpos, qvel, pairs), touching)
+    forces = [c.law.force(v) for c, v in zip(problem.constraints, problem.residuals(x), strict=True)]
+    parts = zip(multiplied(s.tree.mass_matrix, x), s.bias, s.passive, problem.pulled(forces, x), strict=True)
+    return stacked([a + b - c - d for a, b, c, d in parts], state.qpos.dtype)

@@ -1,0 +1,172 @@
+"""Laws of constraints are convex functions and their derivatives; equalities and elliptic cones step as C's do."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from physics_models import MODELS
+from physics_states import Oracle, silent, stack, states
+
+import kousoku as ks
+from kousoku.physics import State, forward
+from kousoku.physics.constraint.law import Cone, Hold, Push, Pyramid, Rub
+from kousoku.physics.dynamics import along_dofs
+from kousoku.physics.load import from_mujoco
+from kousoku.physics.scalar import num, nums, stacked
+from kousoku.physics.step import INTEGRATORS
+
+LAWS = {
+    "hold": (Hold([num(2.0), num(3.0)]), 2),
+    "push": (Push(num(2.0)), 1),
+    "rub": (Rub(num(2.0), num(0.5)), 1),
+    "pyramid": (Pyramid(num(2.0), [num(0.4), num(0.7)], 1), 3),
+    "cone": (Cone([num(2.0), num(5.0), num(4.0)], [num(0.8), num(1.0)], num(0.6)), 3),
+    "cone of six": (Cone([num(2.0), *[num(3.0)] * 5], [num(0.5 + 0.1 * i) for i in range(5)], num(0.5)), 6),
+    "cone of two": (Cone([num(2.0), num(5.0)], [num(0.8)], num(0.8)), 2),
+}
+
+
+def value(numbers):
+    return np.array([n.value for n in numbers])
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_are_what_their_costs_say(name):
+    """Force, curvature and the derivatives along a line by finite differences of the cost."""
+    law, rows = LAWS[name]
+    rng, small = np.random.default_rng(1), 1e-5
+
+    def cost(v):
+        return law.cost(nums(v)).value
+
+    def force(v):
+        return value(law.force(nums(v)))
+
+    kinks = 0
+    for _ in range(20):
+        v, w = rng.normal(size=rows), rng.normal(size=rows)
+        units = np.eye(rows) * small
+        pushed = [(cost(v - unit) - cost(v + unit)) / (2 * small) for unit in units]
+        np.testing.assert_allclose(force(v), pushed, atol=1e-4)
+        curvature = np.zeros((rows, rows))
+        for (i, j), entry in law.curvature(nums(v)).items():
+            curvature[i, j] = curvature[j, i] = entry.value
+        bent = np.array([(force(v - unit) - force(v + unit)) / (2 * small) for unit in units])
+        if np.abs(bent - curvature).max() > 1e-3:  # a kink lies between
+            kinks += 1
+            continue
+        first, second = law.along(nums(v), nums(w), num(0.7))
+        at = v + 0.7 * w
+        np.testing.assert_allclose(first.value, -force(at) @ w, atol=1e-9)
+        curved = np.zeros((rows, rows))
+        for (i, j), entry in law.curvature(nums(at)).items():
+            curved[i, j] = curved[j, i] = entry.value
+        np.testing.assert_allclose(second.value, w @ curved @ w, atol=1e-9)
+        assert np.linalg.eigvalsh(curvature)[0] > -1e-9
+    assert kinks <= 1
+
+
+def test_the_cones_meet_without_a_jump():
+    """Where sticking turns into slipping, and slipping into nothing, force and cost are one."""
+    stiffness, friction, mu = 2.0, 0.8, 0.5
+    # The stiffness that MuJoCo gives a tangent: R_1 mu_1^2 = R_0 mu^2.
+    law = Cone([num(stiffness), num(stiffness * friction**2 / mu**2)], [num(friction)], num(mu))
+    for edge in (-1.0 / mu, mu):  # N / T at the two borders
+        inside, outside = ([edge * 1.3 / mu + side, 1.3 / friction] for side in (-1e-9, 1e-9))
+        np.testing.assert_allclose(
+            value(law.force(nums(np.array(inside)))), value(law.force(nums(np.array(outside)))), atol=1e-7
+        )
+        np.testing.assert_allclose(
+            law.cost(nums(np.array(inside))).value, law.cost(nums(np.array(outside))).value, atol=1e-7
+        )
+
+
+def on_floor(geoms: str, option: str = "", tail: str = "", joints: str = "<freejoint/>") -> str:
+    return f"""<mujoco><option solver="Newton" tolerance="0" iterations="100" {option}/>
+      <default><geom friction="0.5 0.02 0.01"/></default>
+      <worldbody><geom name="floor" type="plane" size="5 5 .1" euler="0.1 0.05 0"/>
+        <body pos="0 0 .12">{joints}{geoms}</body></worldbody>{tail}</mujoco>"""
+
+
+CAPSULE = '<geom name="c" type="capsule" size=".1 .15" euler="0 80 0" condim="{}"/>'
+SLOPE = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/>'
+ELLIPTIC = {
+    "sliding": on_floor(CAPSULE.format(3), 'cone="elliptic"'),
+    "turning": on_floor(CAPSULE.format(4), 'cone="elliptic" impratio="4"'),
+    "rolling": on_floor(CAPSULE.format(6), 'cone="elliptic" impratio="0.5"'),
+    "planar": on_floor(CAPSULE.format(3), 'cone="elliptic" impratio="3"', joints=SLOPE).replace(
+        "0.1 0.05 0", "0 0.1 0"
+    ),
+    "another softness": on_floor(
+        CAPSULE.format(3),
+        'cone="elliptic"',
+        '<contact><pair geom1="floor" geom2="c" condim="4" friction=".6 .3 .02" solreffriction=".05 .7"/></contact>',
+    ),
+}
+HELD = ("connect", "weld_sites", "equality_tendon", "four_bar")
+
+
+def compared(theirs, count: int, tolerance: float):
+    """The largest relative error of steps, and how many iterations each took."""
+    given = states(theirs, count, seed=3)
+    theirs.opt.tolerance = 0.0
+    oracle = Oracle(theirs)
+    wanted = [oracle.step(state) for state in given]
+    theirs.opt.tolerance = tolerance
+    with jax.enable_x64(True):
+        model, many = from_mujoco(theirs), stack(given)
+
+        def moves(qpos, qvel, act, warmstart, ctrl):
+            state = State(qpos, qvel, act, warmstart)
+            state, count = INTEGRATORS[model.integrator](model, state, ctrl, lambda f: f.solution.iterations)
+            return state.qpos, state.qvel, count
+
+        fields = many.qpos, many.qvel, many.act, many.qacc_warmstart, many.ctrl
+        *moved, counts = jax.jit(jax.vmap(ks.kernel(moves)))(*map(jnp.asarray, fields))
+    errors = [
+        np.abs(np.asarray(ours)[i] - after[part]).max() / (1.0 + np.abs(after[part]).max())
+        for part, ours in enumerate(moved)
+        for i, after in enumerate(wanted)
+    ]
+    return max(errors), np.asarray(counts)
+
+
+def often(names, chosen):
+    """Some by default, all in the full tests."""
+    return [name if name in chosen else pytest.param(name, marks=pytest.mark.full) for name in names]
+
+
+@pytest.mark.parametrize("name", often(ELLIPTIC, ["turning", "planar", "another softness"]))
+def test_elliptic_cones_step_as_in_c(name):
+    error, iterations = compared(mujoco.MjModel.from_xml_string(ELLIPTIC[name]), 40, 1e-10)
+    assert error < 1e-9
+    assert 2 <= iterations.max() <= 15
+    assert iterations.mean() < 6
+
+
+@pytest.mark.parametrize("name", often(HELD, ["equality_tendon", "four_bar"]))
+def test_equalities_step_as_in_c(name):
+    with silent():
+        error, iterations = compared(mujoco.MjModel.from_xml_string(MODELS[name]), 16, 1e-10)
+    assert error < 1e-9
+    assert iterations.max() <= 2 if name != "four_bar" else iterations.max() <= 6
+
+
+def test_loads_on_bodies_are_what_pulls_at_the_joints():
+    """External forces, taken along the degrees of freedom, are the constraints' forces on these."""
+    with silent():
+        theirs = mujoco.MjModel.from_xml_string(MODELS["weld"])
+    model, state = from_mujoco(theirs), states(theirs, 8, seed=4)[-1]
+
+    @ks.kernel
+    def both(ours, ctrl):
+        f = forward(model, ours, ctrl)
+        loads = along_dofs(model, f.smooth.tree, dict(enumerate(f.external)))
+        return stacked(loads, ctrl.dtype), stacked(f.solution.force, ctrl.dtype)
+
+    with jax.enable_x64(True):
+        ours = State(*(jnp.asarray(x) for x in (state.qpos, state.qvel, state.act, state.qacc_warmstart)))
+        along, force = jax.jit(both)(ours, jnp.asarray(state.ctrl))
+    assert np.abs(force).max() > 0.1
+    np.testing.assert_allclose(along, force, atol=1e-9)

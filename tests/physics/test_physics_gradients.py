@@ -1,0 +1,129 @@
+"""Derivatives through steps: forward and reverse against finite differences, in float64, constraints included."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from physics_models import compiled
+from physics_states import silent, states
+
+import kousoku as ks
+from kousoku.physics import State, initial_state, load, simulate, step
+from kousoku.physics.load import from_mujoco
+
+SMALL = 1e-6
+BALL = """<mujoco><option cone="{}" integrator="{}" solver="Newton" tolerance="1e-14" iterations="100"/><worldbody>
+  <geom type="plane" size="5 5 .1" euler="0.1 0.05 0" friction=".3 .02 .01"/>
+  <body pos="0 0 .1"><joint type="free" damping="0.01"/><geom size=".1" condim="{}"/>
+    <geom type="box" size=".05 .02 .03" pos=".03 .01 .02" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
+OFTEN = ["limits", "connect_world", "elliptic ball"]
+MODELS = [
+    *OFTEN, "springs", "fluid", "actuators_dynamics", "friction_loss", "equality_joint", "weld_sites", "four_bar",
+    "hopper", "pyramidal ball", "implicit ball", "implicitfast ball",
+]  # fmt: skip
+BALLS = {
+    "elliptic ball": ("elliptic", "Euler", 4),
+    "pyramidal ball": ("pyramidal", "RK4", 3),
+    "implicit ball": ("pyramidal", "implicit", 6),
+    "implicitfast ball": ("elliptic", "implicitfast", 3),
+}
+
+
+def made(name: str):
+    if name in BALLS:
+        return mujoco.MjModel.from_xml_string(BALL.format(*BALLS[name]))
+    with silent():
+        model = compiled(name)
+    model.opt.tolerance = 1e-14
+    return model
+
+
+def often(names):
+    return [name if name in OFTEN else pytest.param(name, marks=pytest.mark.full) for name in names]
+
+
+@pytest.mark.parametrize("name", often(MODELS))
+def test_jacobians_of_a_step(name):
+    """By every position, velocity, activation and command."""
+    theirs = made(name)
+    parts = np.cumsum([theirs.nq, theirs.nv, theirs.na])
+    given = states(theirs, 8, seed=1)
+    with jax.enable_x64(True):
+        model = from_mujoco(theirs)
+
+        def moves(x):
+            qpos, qvel, act, ctrl = jnp.split(x, parts)
+            after = step(model, State(qpos, qvel, act, jnp.zeros(theirs.nv)), ctrl)
+            return jnp.concatenate([after.qpos, after.qvel, after.act])
+
+        at = jnp.stack([jnp.concatenate([s.qpos, s.qvel, s.act, s.ctrl]) for s in given])
+        kernel, width = ks.kernel(moves), at.shape[1]
+        many = jax.jit(jax.vmap(kernel))
+        shifts = SMALL * jnp.eye(width)
+        ahead, behind = (many((at[:, None] + s[None]).reshape(-1, width)) for s in (shifts, -shifts))
+        steep = np.asarray((ahead - behind).reshape(len(given), width, -1) / (2 * SMALL))
+        outs = jnp.eye(steep.shape[2])
+        forward = jax.vmap(lambda x: jax.vmap(lambda d: jax.jvp(kernel, (x,), (d,))[1])(jnp.eye(width)))
+        reverse = jax.vmap(lambda x: jax.vmap(lambda d: jax.vjp(kernel, x)[1](d)[0])(outs))
+        along, back = np.asarray(jax.jit(forward)(at)), np.asarray(jax.jit(reverse)(at))
+    scale = 1.0 + np.abs(steep).max(axis=(1, 2), keepdims=True)
+    assert np.isfinite(back).all()
+    assert np.abs((along - back.transpose(0, 2, 1)) / scale).max() < 1e-10
+    # Finite differences say nothing where a constraint begins or ends within them.
+    assert np.sort(np.abs((along - steep) / scale).max(axis=(1, 2)))[-2] < 1e-6
+
+
+def test_at_rest_orientations_follow_velocities():
+    """Nothing turns, yet would, and by how much is not lost."""
+    model = load(
+        "<mujoco><option gravity='0 0 0'/><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    start = initial_state(model)
+
+    def turned(spin):
+        qvel = jnp.concatenate([jnp.zeros(3), spin])
+        return step(model, State(start.qpos, qvel, start.act, start.warmstart), jnp.zeros(0)).qpos[4:]
+
+    slopes = jax.jit(jax.jacfwd(ks.kernel(turned)))(jnp.zeros(3))
+    np.testing.assert_allclose(slopes, 0.5 * model.timestep * np.eye(3), rtol=1e-5)
+
+
+def test_a_gradient_by_a_mass_through_many_steps():
+    """A weight on a spring, damped: reverse through a loop, by a number of the model."""
+    model = load(
+        """<mujoco><option gravity="0 0 -10"/><worldbody><body>
+           <joint type="slide" axis="0 0 1" stiffness="50" damping="1" range="-.1 1" limited="true"/>
+           <geom size=".1" mass="2"/></body></worldbody></mujoco>"""
+    )
+
+    def height(mass):
+        heavier = model.with_numbers(body_mass=jnp.stack([jnp.zeros_like(mass), mass]))
+        still = State(*(jnp.zeros(n, mass.dtype) for n in (1, 1, 0, 1)))
+        return simulate(heavier, still, jnp.zeros(0, mass.dtype), 40, lambda f: jnp.zeros(0))[0].qpos[0]
+
+    with jax.enable_x64(True):
+        rise = ks.kernel(height)
+        # At 40 steps the heavier weight lies on the end of its range.
+        for mass in (0.3, 2.0):
+            mass = jnp.asarray(mass)
+            slope = jax.jit(jax.grad(rise))(mass)
+            wanted = (rise(mass + SMALL) - rise(mass - SMALL)) / (2 * SMALL)
+            np.testing.assert_allclose(slope, wanted, rtol=1e-5)
+            assert abs(slope) > 1e-6
+
+
+def test_a_contact_pushes_only_from_the_side_on_which_it_is():
+    """One-sided: above the floor a ball's fall does not know of it, below it does."""
+    model = load(
+        """<mujoco><worldbody><geom type="plane" size="1 1 .1"/><body>
+           <joint type="slide" axis="0 0 1"/><geom size=".1"/></body></worldbody></mujoco>"""
+    )
+
+    def speed(height):
+        return step(model, State(height[None], jnp.zeros(1), jnp.zeros(0), jnp.zeros(1)), jnp.zeros(0)).qvel[0]
+
+    slope = jax.jit(jax.vmap(jax.grad(ks.kernel(speed))))
+    above, below = slope(jnp.array([0.1001, 0.0999]))
+    assert above == 0.0
+    assert below < -1.0
