@@ -58,7 +58,7 @@ def ours(name: str, id: str, count: int, on: bool, ahead: bool, effort: Effort) 
     keys = jax.random.split(jax.random.key(0), count)
     function = kernel(partial(wander, env, effort.steps, ahead), on=on)
     walks = jax.jit(jax.vmap(partial(start, env)))(keys)
-    run, compile_seconds = _compiled(jax.vmap(function, (0, None, 0)), keys, jnp.int32(0), walks)
+    run, compile_seconds = compiled(jax.vmap(function, (0, None, 0)), keys, jnp.int32(0), walks)
     state: list[Any] = [walks, 0]
 
     def call() -> None:
@@ -76,7 +76,7 @@ def gymnax_row(id: str, count: int, effort: Effort) -> Row:
         loop = peers.gymnax_loop(id, effort.steps)
         keys = jax.random.split(jax.random.key(0), count)
         carry = jax.jit(lambda keys: loop(keys, None))(keys)
-        run, compile_seconds = _compiled(loop, keys, carry)
+        run, compile_seconds = compiled(loop, keys, carry)
         state = [carry]
 
         def call() -> None:
@@ -116,7 +116,7 @@ def _host_seconds(run: Callable[[int], None], effort: Effort) -> float:
     return median_seconds(lambda: run(peers.DRAWN), effort.repeats, effort.least_seconds) / peers.DRAWN
 
 
-def _compiled(function: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], float]:
+def compiled(function: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], float]:
     """The function compiled for such arguments, and the seconds from Python to there."""
     began = time.perf_counter()
     compiled = jax.jit(function).lower(*args).compile()

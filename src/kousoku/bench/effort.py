@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Effort:
-    """The sizes of `kousoku bench kernel` and `kousoku bench balls`; their tests use small ones.
+    """The sizes of `kousoku bench kernel`, `balls` and `physics`; their tests use small ones.
 
     Attributes:
         repeats: of each measurement; the median counts.
@@ -23,6 +23,14 @@ class Effort:
         fall_steps: of each ball in one call.
         film_balls: in the animation.
         film_frames: of the animation.
+        bodies: mechanisms side by side.
+        body_steps: of each mechanism in one call.
+        robots: of ours side by side.
+        robot_steps: of each of ours in one call.
+        peer_bodies: of other libraries' side by side.
+        peer_steps: of each of them in one call.
+        peer_repeats: of their measurements.
+        parity_lanes: ways on which states are seen where steps are compared with C MuJoCo's.
     """
 
     repeats: int = 5
@@ -38,3 +46,11 @@ class Effort:
     fall_steps: int = 1_000
     film_balls: int = 300
     film_frames: int = 100
+    bodies: int = 1024
+    body_steps: int = 50
+    parity_lanes: int = 500
+    robots: int = 2048
+    robot_steps: int = 32
+    peer_bodies: int = 64
+    peer_steps: int = 16
+    peer_repeats: int = 3

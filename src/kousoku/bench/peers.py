@@ -17,7 +17,7 @@ import numpy as np
 from .by_hand.q_learning_c import NoCompiler, compiler_version
 
 DRAWN = 16
-NAMES = ("numba", "gymnax", "envpool", "gymnasium")
+NAMES = ("numba", "gymnax", "envpool", "gymnasium", "mujoco", "mujoco-mjx", "brax")
 
 
 def versions() -> dict[str, str]:
@@ -91,6 +91,62 @@ def has_own_vector(id: str) -> bool:
         ImportError: if Gymnasium is not there.
     """
     return importlib.import_module("gymnasium").spec(id).vector_entry_point is not None
+
+
+def gymnasium_async_steps(id: str, count: int) -> Callable[[int], None]:
+    """The same with environments in processes of their own."""
+    with foreign():
+        gymnasium = importlib.import_module("gymnasium")
+        env = gymnasium.make_vec(id, count, vectorization_mode="async")
+        env.reset(seed=0)
+        space = env.unwrapped.single_action_space
+    return _stepped(env, space, count)
+
+
+def brax_loop(name: str, backend: str, steps: int) -> Callable[[Any, Any], Any]:
+    """As `gymnax_loop`, of Brax, whose wrapper goes back to the first start."""
+    with foreign():
+        envs = importlib.import_module("brax.envs")
+
+    def run(keys: Any, carry: Any) -> Any:
+        env = envs.create(name, backend=backend, episode_length=1000, auto_reset=True, batch_size=keys.shape[0])
+        if carry is None:
+            return jax.random.key(0), env.reset(jax.random.key(1))
+        key, state = carry
+
+        def step(carry: Any, key: Any) -> tuple[Any, None]:
+            action = jax.random.uniform(key, (keys.shape[0], env.action_size), minval=-1.0, maxval=1.0)
+            return env.step(carry, action), None
+
+        key, use = jax.random.split(key)
+        return key, jax.lax.scan(step, state, jax.random.split(use, steps))[0]
+
+    return run
+
+
+def mjx_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
+    """As `gymnax_loop`, of MJX: the physics alone, on from where it is."""
+    with foreign():
+        mjx, gymnasium = importlib.import_module("mujoco.mjx"), importlib.import_module("gymnasium")
+        env = gymnasium.make(id).unwrapped
+        model, skip = mjx.put_model(env.model), env.frame_skip
+        low, high = env.action_space.low, env.action_space.high
+        data = mjx.make_data(model)
+
+    def walk(key: Any, data: Any) -> Any:
+        def step(data: Any, key: Any) -> tuple[Any, None]:
+            data = data.replace(ctrl=jax.random.uniform(key, low.shape, minval=low, maxval=high))
+            return jax.lax.fori_loop(0, skip, lambda _, d: mjx.step(model, d), data), None
+
+        key, use = jax.random.split(key)
+        return key, jax.lax.scan(step, data, jax.random.split(use, steps))[0]
+
+    def run(keys: Any, carry: Any) -> Any:
+        if carry is None:
+            return jax.vmap(lambda key: (key, data))(keys)
+        return jax.vmap(walk)(*carry)
+
+    return run
 
 
 def _stepped(env: Any, space: Any, count: int) -> Callable[[int], None]:

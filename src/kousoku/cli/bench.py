@@ -8,7 +8,7 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice, check_count
 from .options import Option, number, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls")
+BENCHMARKS = ("tabular", "kernel", "balls", "physics")
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
@@ -27,7 +27,7 @@ def run(words: Sequence[str]) -> int:
     out, jym = Path(str(given.get("out", "benchmarks"))), given.get("jym")
     if given["name"] != "tabular" and jym is not None:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
-    from ..bench import balls, kernel, tabular
+    from ..bench import balls, kernel, physics, tabular
     from ..bench.effort import Effort
     from ..training.devices import use_all_cores
 
@@ -36,6 +36,8 @@ def run(words: Sequence[str]) -> int:
         kernel.bench(out, Effort(repeats=repeats))
     elif given["name"] == "balls":
         balls.bench(out, Effort(repeats=repeats))
+    elif given["name"] == "physics":
+        physics.bench(out, Effort(repeats=repeats))
     else:
         tabular.bench(out, repeats, None if jym is None else str(jym))
     return 0

@@ -1,0 +1,60 @@
+"""How long it takes from nothing to a thousand steps of a robot, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..compiler.function import kernel
+from ..core.cache_folder import SWITCH
+from ..envs import make
+from ..training import compile_cache
+from ..training.rollout import advance, begin
+from .effort import Effort
+from .fresh import measured
+from .robots import IDS
+from .table import Column, Row, Section, attempt
+
+ABOUT = (
+    "Seconds from `ks.make(id)`, with the library imported, to the end of the first thousand steps under random "
+    "actions: in a process with an empty cache, and in the next one, which finds it filled."
+)
+LANES, STEPS = 16, 64
+
+
+def section(effort: Effort) -> Section:
+    """All robots."""
+    columns = (Column("empty", "empty cache, s", ",.1f"), Column("filled", "filled cache, s", ",.2f"))
+    return Section("Ready to step", ABOUT, columns, [attempt(id, 0, partial(_row, id)) for id in IDS])
+
+
+def _row(id: str) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = (measured(__name__, "seconds", id, folder) for _ in range(2))
+    return Row(id, {"empty": first, "filled": second})
+
+
+def seconds(id: str, folder: str) -> float:
+    """Measured here, with a cache in a folder."""
+    os.environ[SWITCH] = folder
+    compile_cache.enable()
+    began = time.perf_counter()
+    env = make(id)
+
+    def walk(key: jax.Array) -> jax.Array:
+        def step(lane: object, key: jax.Array) -> tuple[object, jax.Array]:
+            low, high = (jnp.asarray(np.asarray(x), jnp.float32) for x in (env.action_space.low, env.action_space.high))
+            action = jax.random.uniform(key, env.action_space.shape, minval=low, maxval=high)
+            lane, taken, _ = advance(env, lane, action, key)
+            return lane, taken.reward
+
+        return jax.lax.scan(step, begin(env, key), jax.random.split(key, STEPS))[1].sum()
+
+    jax.block_until_ready(jax.jit(jax.vmap(kernel(walk)))(jax.random.split(jax.random.key(0), LANES)))
+    return time.perf_counter() - began

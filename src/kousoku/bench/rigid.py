@@ -1,0 +1,155 @@
+"""Steps of rigid bodies: our kernel beside C MuJoCo, thread for thread."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..compiler.function import kernel
+from ..physics import Model, State, load, step
+from ..training.devices import use_all_cores
+from .effort import Effort
+from .fresh import measured
+from .table import Column, Row, Section, attempt, median_seconds
+
+MODELS = (
+    "half_cheetah", "hopper", "walker2d_v5", "ant", "humanoid", "humanoidstandup", "swimmer", "reacher", "pusher_v5",
+    "inverted_pendulum", "inverted_double_pendulum",
+)  # fmt: skip
+ABOUT = (
+    "Gymnasium's models: {lanes:,d} of each in contact-rich motion, which {warm_up} steps of random commands from "
+    "random starts lead to, take {steps} more steps under the same random commands. Ours computes in float32, C MuJoCo "
+    "in float64; both solve constraints by Newton's method to MuJoCo's tolerance, also where the file asks for another "
+    "solver (the humanoids). `mujoco.rollout` takes all steps in one call; `mujoco.batch` one call a step. Each row is "
+    "measured in a process of its own that may use one core, and in one that may use two."
+)
+WARM_UP = 200
+
+
+def section(effort: Effort) -> Section:
+    """All models, on one core and on two."""
+    keys = ("ours", "rollout", "times_rollout", "batch", "times_batch")
+    headings = ("kousoku, steps/s", "rollout, steps/s", "times", "batch, steps/s", "times")
+    columns = [
+        Column(f"{key}_{cores}", f"{heading}, {cores} core{'s' * (cores > 1)}", ",.1f" if "times" in key else ",.0f")
+        for cores in (1, 2)
+        for key, heading in zip(keys, headings, strict=True)
+    ]
+    rows = [attempt(name, effort.bodies, partial(_row, name, effort)) for name in MODELS]
+    about = ABOUT.format(lanes=effort.bodies, steps=effort.body_steps, warm_up=WARM_UP)
+    compile_ = Column("compile_seconds", "compile, s", ",.1f")
+    return Section("Steps of rigid bodies", about, (*columns, compile_), rows)
+
+
+def _row(name: str, effort: Effort) -> Row:
+    figures: dict[str, float | int | None] = {}
+    for cores in (1, 2):
+        rates = measured(__name__, "rates", name, cores, asdict(effort), cores=cores, limit=600.0)
+        figures["compile_seconds"] = rates.pop("compile_seconds")
+        for key, rate in rates.items():
+            figures[f"{key}_{cores}"] = rate
+            if key != "ours":
+                figures[f"times_{key}_{cores}"] = rates["ours"] / rate
+    return Row(name, figures)
+
+
+def rates(name: str, cores: int, effort: dict[str, Any]) -> dict[str, float]:
+    """Steps per second of all in all, measured here; and seconds to compile."""
+    use_all_cores()
+    sizes = Effort(**effort)
+    compiled = compiled_model(name)
+    states, commands = motion(compiled, sizes.bodies, sizes.body_steps, cores)
+    total = sizes.bodies * sizes.body_steps
+    ours, compile_seconds = _ours(compiled, states, commands, sizes)
+    rollout, batch = (
+        _rollout(compiled, states, commands, cores, sizes),
+        _batch(compiled, states, commands, cores, sizes),
+    )
+    seconds = {"ours": ours, "rollout": rollout, "batch": batch}
+    return {key: total / s for key, s in seconds.items()} | {"compile_seconds": compile_seconds}
+
+
+def compiled_model(name: str) -> Any:
+    """One of Gymnasium's models, by C MuJoCo, with Newton's method for a solver."""
+    import gymnasium
+    import mujoco
+
+    folder = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+    compiled = mujoco.MjModel.from_xml_path(str(folder / f"{name}.xml"))
+    compiled.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    return compiled
+
+
+def motion(compiled: Any, lanes: int, steps: int, cores: int) -> tuple[np.ndarray, np.ndarray]:
+    """States [lanes, nq + nv + na + 1], time first, as C keeps them, in motion; and commands [lanes, steps, nu]."""
+    import mujoco
+    from mujoco import rollout
+
+    rng, data = np.random.default_rng(0), mujoco.MjData(compiled)
+    size = mujoco.mj_stateSize(compiled, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    starts = np.zeros((lanes, size))
+    for i in range(lanes):
+        mujoco.mj_resetData(compiled, data)
+        mujoco.mj_integratePos(compiled, data.qpos, 0.1 * rng.normal(size=compiled.nv), 1.0)
+        data.qvel[:] = 0.1 * rng.normal(size=compiled.nv)
+        mujoco.mj_getState(compiled, data, starts[i], mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    low, high = compiled.actuator_ctrlrange.T
+    commands = rng.uniform(low, high, size=(lanes, WARM_UP + steps, compiled.nu))
+    data = [mujoco.MjData(compiled) for _ in range(cores)]
+    states, _ = rollout.rollout(compiled, data, starts, commands[:, :WARM_UP])
+    return states[:, -1], commands[:, WARM_UP:]
+
+
+def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray, effort: Effort) -> tuple[float, float]:
+    model = load(compiled)
+
+    def run(state: State, ctrls: jax.Array) -> State:
+        return jax.lax.scan(lambda s, ctrl: (step(model, s, ctrl), None), state, ctrls)[0]
+
+    begin, given = ours_of(model, states), jnp.asarray(commands, jnp.float32)
+    began = time.perf_counter()
+    function = jax.jit(jax.vmap(kernel(run))).lower(begin, given).compile()
+    compile_seconds = time.perf_counter() - began
+    return median_seconds(lambda: jax.block_until_ready(function(begin, given)), effort.repeats), compile_seconds
+
+
+def ours_of(model: Model, states: np.ndarray) -> State:
+    """C's states as ours [lanes, ...] in float32."""
+    ends = np.cumsum([1, model.nq, model.nv, model.na])
+    qpos, qvel, act = (jnp.asarray(x, jnp.float32) for x in np.split(states, ends, axis=1)[1:4])
+    return jax.vmap(State)(qpos, qvel, act, jnp.zeros_like(qvel))
+
+
+def _rollout(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
+    import mujoco
+    from mujoco import rollout
+
+    data = [mujoco.MjData(compiled) for _ in range(cores)]
+    with rollout.Rollout(nthread=cores if cores > 1 else 0) as pool:
+        return median_seconds(lambda: pool.rollout(compiled, data, states, commands), effort.repeats)
+
+
+def _batch(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
+    import mujoco.batch as batched
+
+    many = batched.Batch(compiled, nsim=len(states), nthread=cores)
+    parts = {"qpos": compiled.nq, "qvel": compiled.nv, "act": compiled.na}
+    ends = np.cumsum([1, *parts.values()])
+    start = dict(zip(parts, np.split(states, ends, axis=1)[1:4], strict=True))
+
+    def run() -> None:
+        for name, value in start.items():
+            if value.size:
+                many.bind(name)[:] = value
+        for t in range(commands.shape[1]):
+            many.bind("ctrl")[:] = commands[:, t]
+            many.step()
+
+    return median_seconds(run, effort.repeats)

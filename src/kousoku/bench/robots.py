@@ -1,0 +1,76 @@
+"""The robots under random actions: ours, C MuJoCo behind EnvPool and Gymnasium, MJX, and Brax."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from . import peers
+from .classic import compiled, envpool_row, ours
+from .effort import Effort
+from .table import COMPILE, LANES, SPEED, Row, Section, attempt, median_seconds, speed
+
+ABOUT = (
+    "Whole steps of environments on all cores, under random actions; an episode that ends is followed by one from a "
+    "fresh random start. EnvPool and Gymnasium run C MuJoCo. Brax simulates models of its own, and its spring and "
+    "positional engines simulate less. MJX takes the physics steps of an environment's step, without observation, "
+    "reward or a new episode."
+)
+IN_BRAX = {
+    "Ant-v5": "ant", "HalfCheetah-v5": "halfcheetah", "Hopper-v5": "hopper", "Humanoid-v5": "humanoid",
+    "HumanoidStandup-v5": "humanoidstandup", "InvertedDoublePendulum-v5": "inverted_double_pendulum",
+    "InvertedPendulum-v5": "inverted_pendulum", "Pusher-v5": "pusher", "Reacher-v5": "reacher",
+    "Swimmer-v5": "swimmer", "Walker2d-v5": "walker2d",
+}  # fmt: skip
+IDS = tuple(IN_BRAX)
+BACKENDS = ("generalized", "spring", "positional")
+BASE = "EnvPool"
+
+
+def section(id: str, effort: Effort) -> Section:
+    """One environment, beside all others' that are here."""
+    few = effort.peer_bodies
+    contenders: list[tuple[str, int, Callable[[], Row]]] = [
+        ("kousoku, kernel", effort.robots, lambda: ours("kousoku, kernel", id, effort.robots, True, False, effort)),
+        (BASE, few, lambda: envpool_row(id, effort)),
+        ("Gymnasium", few, lambda: gymnasium_row(id, effort)),
+        ("MJX", few, lambda: loop_row("MJX", few, peers.mjx_loop(id, effort.peer_steps), effort)),
+    ]
+    for backend in BACKENDS:
+        name = f"Brax {backend}"
+        loop = partial(peers.brax_loop, IN_BRAX[id], backend, effort.peer_steps)
+        contenders.append((name, few, partial(lambda name, loop: loop_row(name, few, loop(), effort), name, loop)))
+    rows = [attempt(name, count, measure) for name, count, measure in contenders]
+    return Section(id, ABOUT, (LANES, SPEED, COMPILE), rows, BASE)
+
+
+def gymnasium_row(id: str, effort: Effort) -> Row:
+    """Gymnasium's vector environment in one process a core."""
+    count = os.cpu_count() or 1
+    run = peers.gymnasium_async_steps(id, count)
+    seconds = median_seconds(lambda: run(peers.DRAWN), effort.repeats, effort.least_seconds) / peers.DRAWN
+    return speed("Gymnasium", count, count / seconds, "vector environment: one process a core")
+
+
+def loop_row(name: str, count: int, loop: Callable[[Any, Any], Any], effort: Effort) -> Row:
+    """A library's environments in JAX: `loop(keys, None)` begins, `loop(keys, carry)` goes on."""
+    with peers.foreign():
+        keys = jax.random.split(jax.random.key(0), count)
+        carry = jax.jit(lambda keys: loop(keys, None))(keys)
+        run, compile_seconds = compiled(loop, keys, carry)
+        state = [carry]
+
+        def call() -> None:
+            state[0] = jax.block_until_ready(run(keys, state[0]))
+
+        seconds = median_seconds(call, effort.peer_repeats)
+        finite = all(
+            bool(jnp.isfinite(x).all()) for x in jax.tree.leaves(state[0]) if jnp.issubdtype(x.dtype, jnp.floating)
+        )
+    note = "jit, vmap, scan" + ("" if finite else "; ends in numbers that are not finite")
+    return speed(name, count, count * effort.peer_steps / seconds, note, compile_seconds=compile_seconds)

@@ -1,0 +1,46 @@
+"""The benchmark of rigid bodies at a small size: what it measures is there, and is what it says."""
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from kousoku.bench import exactness, ready, rigid, robots
+from kousoku.bench.effort import Effort
+
+SMALL = Effort(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_lanes=2, robots=16, steps=8)
+
+
+def test_rates_of_all_contenders():
+    rates = rigid.rates("inverted_pendulum", 1, asdict(SMALL))
+    assert set(rates) == {"ours", "rollout", "batch", "compile_seconds"}
+    assert all(rate > 0 for rate in rates.values())
+
+
+def test_states_in_motion():
+    compiled = rigid.compiled_model("hopper")
+    states, commands = rigid.motion(compiled, 8, 3, cores=1)
+    assert states.shape == (8, 1 + compiled.nq + compiled.nv)
+    assert commands.shape == (8, 3, compiled.nu)
+    assert len(np.unique(states, axis=0)) == 8
+    ours = rigid.ours_of(rigid.load(compiled), states)
+    assert ours.qpos.shape == (8, compiled.nq)
+    np.testing.assert_allclose(ours.qvel, states[:, 1 + compiled.nq :], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "qpos", "qvel"), [("float64", 1e-12, 1e-9), ("float32", 1e-5, 1e-3)])
+def test_differences_from_c(kind, qpos, qvel):
+    found = exactness.differences("hopper", kind, asdict(SMALL))
+    assert 0 < found["qpos_max"] < qpos
+    assert found["qvel_median"] <= found["qvel_p99"] <= found["qvel_max"] < qvel
+    assert found["contacts"] > 0
+
+
+def test_seconds_until_a_thousand_steps(tmp_path):
+    assert ready.seconds("InvertedPendulum-v5", str(tmp_path)) > 0
+    assert any(tmp_path.iterdir())
+
+
+def test_our_robots_have_a_row():
+    row = robots.ours("kousoku, kernel", "InvertedPendulum-v5", 16, True, False, SMALL)
+    assert row.figures["steps_per_second"] > 0
