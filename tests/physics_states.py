@@ -100,6 +100,30 @@ def _rollout(model: mujoco.MjModel, rng: np.random.Generator, length: int, strid
     return seen
 
 
+def pushing(model: mujoco.MjModel, count: int, seed: int = 0) -> list[State]:
+    """`count` states of Gymnasium's Pusher in which a capsule of its hand is on the cylinder, from random motion."""
+    rng, found = np.random.default_rng(seed), []
+    tips, cylinder = model.body("tips_arm").id, model.body("object").id
+    kinds = {int(mujoco.mjtGeom.mjGEOM_CAPSULE), int(mujoco.mjtGeom.mjGEOM_CYLINDER)}
+    while len(found) < count:
+        data = mujoco.MjData(model)
+        data.qpos[:7] = rng.uniform(*model.jnt_range[:7].T)
+        mujoco.mj_kinematics(model, data)
+        away = data.xpos[tips] - data.xpos[cylinder]
+        if abs(away[2]) > 0.15:
+            continue
+        data.qpos[[8, 7]] = away[:2] + 0.12 * rng.normal(size=2)
+        data.qvel[:7] = rng.normal(size=7)
+        for step in range(60):
+            if step % 10 == 0:
+                data.ctrl[:] = controls(model, rng)
+            state = get_state(data)
+            mujoco.mj_step(model, data)
+            if step % 5 == 0 and any(set(model.geom_type[pair]) == kinds for pair in data.contact.geom):
+                found.append(state)
+    return found[:count]
+
+
 def start(model: mujoco.MjModel, rng: np.random.Generator) -> mujoco.MjData:
     """A random start about the default configuration; limited joints start inside their limits, or a little outside."""
     data = mujoco.MjData(model)

@@ -3,6 +3,7 @@
 The functions are plain arithmetic: with known numbers they are evaluated in Python, and nothing is compiled.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 
@@ -11,18 +12,22 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from physics_models import compiled
+from physics_states import pushing, set_state
 
 import kousoku as ks
 from kousoku.physics import load
 from kousoku.physics.collision.candidates import candidates, missing
 from kousoku.physics.collision.shapes import PAIRS, Geom, Shape
 from kousoku.physics.kinematics import Frame
-from kousoku.physics.scalar import nums
+from kousoku.physics.scalar import num, nums
 from kousoku.physics.vector import Mat, quat, vec
 
 EXACT = 1e-9
-# C finds these by iteration: how far its points and normals are from the true ones, at its smallest tolerance.
-ITERATED = {(Shape.SPHERE, Shape.ELLIPSOID): 5e-5}
+LYING = (Shape.CAPSULE, Shape.CYLINDER)
+# C finds these by iteration: how far its points and normals, and distances, are from the true ones, at its smallest
+# tolerance. Where a capsule lies on a cylinder's end, distances follow the normal.
+ITERATED = {(Shape.SPHERE, Shape.ELLIPSOID): (5e-5, EXACT), LYING: (1e-4, 5e-7)}
 COUNT = {Shape.PLANE: 3, Shape.SPHERE: 1, Shape.CAPSULE: 2, Shape.ELLIPSOID: 3, Shape.CYLINDER: 2, Shape.BOX: 3}
 NAMES = [f"{a.name}_{b.name}".lower() for a, b in PAIRS]
 QUARTERS = [np.array(q) / np.linalg.norm(q) for q in product((-1, 0, 1), repeat=4) if np.count_nonzero(q) in (1, 2, 4)]
@@ -35,7 +40,7 @@ def size(shape: Shape, rng: np.random.Generator) -> list[float]:
 
 
 @cache
-def scene(pair: tuple[Shape, Shape], seed: int, margin: float) -> mujoco.MjModel:
+def scene(pair: tuple[Shape, Shape], seed: int, margin: float, tolerance: float = 1e-15) -> mujoco.MjModel:
     """Two free bodies; a plane lies in the world."""
     rng = np.random.default_rng(seed)
     bodies = []
@@ -43,7 +48,7 @@ def scene(pair: tuple[Shape, Shape], seed: int, margin: float) -> mujoco.MjModel
         sizes = " ".join(map(str, size(shape, rng)))
         geom = f'<geom type="{shape.name.lower()}" size="{sizes}" margin="{margin / 2}"/>'
         bodies.append(geom if shape == Shape.PLANE else f"<body><freejoint/>{geom}</body>")
-    option = '<option ccd_tolerance="1e-15" ccd_iterations="1000"/>'
+    option = f'<option ccd_tolerance="{tolerance}" ccd_iterations="1000"/>'
     return mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{''.join(bodies)}</worldbody></mujoco>")
 
 
@@ -91,17 +96,22 @@ def theirs(model: mujoco.MjModel, pose: np.ndarray) -> tuple[mujoco.MjData, np.n
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_collision(model, data)
-    contact = data.contact
-    return data, np.column_stack([contact.dist, contact.pos, contact.frame.reshape(-1, 9)[:, :6]])
+    return data, rows_of(data.contact)
 
 
-def ours(pair: tuple[Shape, Shape], model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
-    """All our contacts; where the first tangent does not matter, it is as C has it."""
+def rows_of(contact) -> np.ndarray:
+    return np.column_stack([contact.dist, contact.pos, contact.frame.reshape(-1, 9)[:, :6]])
+
+
+def ours(
+    pair: tuple[Shape, Shape], model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1)
+) -> np.ndarray:
+    """All our contacts of two geoms; where the first tangent does not matter, it is as C has it."""
     geoms = []
-    for g in range(2):
+    for g in of:
         mat = data.geom_xmat[g].reshape(3, 3).tolist()
         frame = Frame(vec(data.geom_xpos[g].tolist()), quat([1.0, 0.0, 0.0, 0.0]), Mat(*map(vec, mat)))
-        geoms.append(Geom(frame, nums(model.geom_size[g])))
+        geoms.append(Geom(frame, nums(model.geom_size[g]), num(model.geom_margin[list(of)].sum())))
     rows = []
     for touch in PAIRS[pair](*geoms):
         normal, along = (np.array([x.value for x in v]) for v in (touch.normal, touch.along))
@@ -129,6 +139,16 @@ def agree(mine: np.ndarray, wanted: np.ndarray, margin: float, tolerance: float,
     return True
 
 
+def anywhere(pair: tuple[Shape, Shape], data: mujoco.MjData, rows: np.ndarray) -> np.ndarray:
+    """Where any place along a line is as good as another, points are moved to the one nearest to the second shape."""
+    axes = data.geom_xmat[:, 2::3]
+    if pair != LYING or np.linalg.norm(np.cross(*axes)) > 1e-12:
+        return rows
+    moved = rows.copy()
+    moved[:, 1:4] -= np.outer((rows[:, 1:4] - data.geom_xpos[1]) @ axes[1], axes[1])
+    return moved
+
+
 def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The pose but for rounding."""
     moved = pose + rng.normal(size=14) * 1e-14
@@ -149,8 +169,10 @@ def test_contacts_are_those_of_mujoco(pair, kind):
         pose = poses(kind, rng)
         data, wanted = theirs(model, pose)
         touched += len(wanted) > 0
-        tolerance = ITERATED.get(pair, EXACT)
-        if agree(ours(pair, model, data), wanted, margin, tolerance, EXACT):
+        tolerance, distance = ITERATED.get(pair, (EXACT, EXACT))
+        if agree(
+            anywhere(pair, data, ours(pair, model, data)), anywhere(pair, data, wanted), margin, tolerance, distance
+        ):
             continue
         near = [nudged(pose, rng) for _ in range(12)] if kind != "random" else []
         for other in near:
@@ -217,6 +239,69 @@ def test_a_sphere_is_pushed_out_of_an_ellipsoid_the_shortest_way():
         assert np.cross(surface / half**2, normal) == pytest.approx(np.zeros(3), abs=1e-4)
 
 
+def lying(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
+    """A pose of a capsule that lies, or nearly so, on or within an end of a cylinder, or over its rim."""
+    (radius, _, _), (width, height, _) = model.geom_size
+    around, q, rise = np.zeros(4), np.zeros(4), 10.0 ** rng.uniform(-9, -0.8) * rng.choice([-1.0, 1.0])
+    mujoco.mju_axisAngle2Quat(around, np.array([0.0, 0.0, 1.0]), rng.uniform(-np.pi, np.pi))
+    mujoco.mju_axisAngle2Quat(q, np.array([0.0, 1.0, 0.0]), 0.5 * np.pi + rise)
+    side = rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 1.1) * (height + radius)
+    away, base, place = np.zeros(3), turn(rng, rng.uniform(0, np.pi)), rng.normal(size=3)
+    mujoco.mju_rotVecQuat(away, np.array([*rng.uniform(-1.2, 1.2, size=2) * width, side]), base)
+    return np.concatenate([place + away, times(times(base, around), q), place, base])
+
+
+@pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
+def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
+    """On two points where C has two, also the same one twice, and on one elsewhere; at C's default tolerance nearly."""
+    rng, counts, wrong = np.random.default_rng(11), [0, 0, 0], []
+    for i in range(400):
+        margin = (0.0, 0.05)[i % 2]
+        model = scene(LYING, i % 5, margin, tolerance)
+        pose = lying(model, rng)
+        data, wanted = theirs(model, pose)
+        counts[len(wanted)] += 1
+        if not agree(ours(LYING, model, data), wanted, margin, apart, deeper):
+            wrong.append((pose.tolist(), margin))
+    assert len(wrong) <= (0 if tolerance < 1e-10 else 8), wrong
+    assert min(counts[1:]) > 50
+
+
+@pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
+def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(tolerance, apart, deeper):
+    model = compiled("pusher")
+    model.opt.ccd_tolerance, model.opt.ccd_iterations = tolerance, 1000
+    data, wrong, several = mujoco.MjData(model), [], 0
+    for state in pushing(model, 200):
+        set_state(data, state)
+        mujoco.mj_forward(model, data)
+        geoms = {tuple(pair) for pair in data.contact.geom.tolist() if {*model.geom_type[pair]} == set(LYING)}
+        for first, second in geoms:
+            wanted = rows_of(data.contact)[(data.contact.geom == (first, second)).all(axis=1)]
+            several += len(wanted) == 2
+            mine = ours(LYING, model, data, (first, second))
+            if not agree(mine, wanted, model.geom_margin[[first, second]].sum(), apart, deeper):
+                wrong.append((state.qpos.tolist(), mine, wanted))
+    assert len(wrong) <= (0 if tolerance < 1e-10 else 4), wrong
+    assert several > 10
+
+
+def test_a_capsule_along_a_cylinder_touches_it_between_the_ends_of_both():
+    """Where C takes any place of many, ours lies beside both shapes."""
+    rng = np.random.default_rng(2)
+    for i in range(60):
+        model = scene(LYING, i % 5, 0.05)
+        radius, half = model.geom_size[0, :2]
+        width, height = model.geom_size[1, :2]
+        reach = 0.95 * (half + height)
+        pose = np.array([width + radius - 0.01, 0.0, rng.uniform(-reach, reach), 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
+        data, wanted = theirs(model, pose)
+        touch = ours(LYING, model, data)[0]
+        np.testing.assert_allclose(touch[[0, 1, 2, 4, 5, 6]], wanted[0, [0, 1, 2, 4, 5, 6]], atol=EXACT)
+        assert abs(touch[3]) <= height + EXACT
+        assert abs(touch[3] - pose[2]) <= half + EXACT
+
+
 def traced(pair: tuple[Shape, Shape], sizes: np.ndarray, pose: jax.Array) -> list[jax.Array]:
     """All our contacts of two bodies at a pose: distance, point, normal, seven numbers for each."""
     geoms = []
@@ -261,7 +346,9 @@ def test_gradients_are_finite_and_those_of_the_function(pair):
         assert np.isfinite(jax.vmap(jax.grad(summed))(jnp.asarray(special, jnp.float32))).all()
 
 
-@pytest.mark.parametrize("pair", [(Shape.PLANE, Shape.BOX), (Shape.CAPSULE, Shape.CAPSULE), (Shape.BOX, Shape.BOX)])
+@pytest.mark.parametrize(
+    "pair", [(Shape.PLANE, Shape.BOX), (Shape.CAPSULE, Shape.CAPSULE), LYING, (Shape.BOX, Shape.BOX)]
+)
 def test_compiled_contacts_are_the_same(pair):
     """The kernel's contacts of many lanes are those of the arithmetic in Python; in float32, nearly all of them."""
     sizes = scene(pair, 1, 0.0).geom_size
@@ -284,8 +371,8 @@ def test_compiled_contacts_are_the_same(pair):
 def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
     """Of softness in both forms, weights of nothing, and friction, against C's contacts."""
     shapes = [f'<body pos="{x} 0 0"><freejoint/><geom size="0.1"/></body>' for x in (0.0, 0.15)]
-    compiled = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{''.join(shapes)}</worldbody></mujoco>")
-    model = load(compiled)
+    source = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{''.join(shapes)}</worldbody></mujoco>")
+    model = load(source)
     cases = [
         ([[0.02, 1.0], [0.05, 0.6]], [1.0, 3.0]),
         ([[-300.0, -20.0], [0.05, 0.6]], [1.0, 3.0]),
@@ -303,10 +390,10 @@ def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
         found = jax.vmap(mixed)(*many)
         slope = jax.vmap(jax.grad(lambda *x: mixed(*x).sum(), argnums=(0, 1)))(*many)
     assert all(np.isfinite(x).all() for x in slope)
-    data = mujoco.MjData(compiled)
+    data = mujoco.MjData(source)
     for (solref, solmix), row in zip(cases, found, strict=True):
-        compiled.geom_solref[:], compiled.geom_solmix[:] = solref, solmix
-        mujoco.mj_forward(compiled, data)
+        source.geom_solref[:], source.geom_solmix[:] = solref, solmix
+        mujoco.mj_forward(source, data)
         np.testing.assert_allclose(row[:2], data.contact.solref[0], rtol=1e-12)
         np.testing.assert_allclose(row[2:], data.contact.solimp[0], rtol=1e-12)
 

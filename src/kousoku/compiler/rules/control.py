@@ -6,7 +6,7 @@ A loop runs until its last lane is done; lanes that are done keep what they have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from functools import partial
 

@@ -26,6 +26,7 @@ FLAT = 0.0888
 CORNERS = 16
 """Of the polygon that stands for a flat end where two points are looked for."""
 LEAST_SLOPE = 1e-10
+NO_ROOT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -158,14 +159,15 @@ def _from_ellipse(x: Num, y: Num, width: Num, squeeze: Num, tilt: Num) -> tuple[
     way = where(below, -1.0, 1.0, y)
     reach_x, reach_y = width * x, width * squeeze * absolute(y)
     most = where(below, excess, reach_x + reach_y)
-    root = maximum(maximum(where(below, 0.0, reach_x - excess), reach_y), SMALLEST)
+    least = width * width * NO_ROOT
+    root = maximum(maximum(where(below, 0.0, reach_x - excess), reach_y), least)
     for _ in range(NEWTON_STEPS):
         span = maximum(way * root + excess, SMALLEST)
         u, v = reach_x / span, reach_y / root
         square = maximum(u * u + v * v, SMALLEST)
         slope = way * u * u / span + v * v / root
         step = square * (sqrt(square) - 1.0) / maximum(slope, SMALLEST)
-        root = maximum(minimum(root + step, most), SMALLEST)
+        root = maximum(minimum(root + step, most), least)
     span = maximum(way * root + excess, SMALLEST)
     u = minimum(reach_x / span, ONE)
     rest = 1.0 - u * u

@@ -7,7 +7,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..collision.candidates import Candidate
 from ..collision.shapes import PAIRS, Geom, Shape, Touch
@@ -51,7 +51,8 @@ def contacts(model: Model, s: Smooth, pairs: Sequence[Candidate]) -> list[Constr
             if g not in geoms:
                 geoms[g] = Geom(geom_frame(model, s.kinematics, g), row(model.geom_size, g))
         kinds = Shape(int(model.geom_type[c.first])), Shape(int(model.geom_type[c.second]))
-        found += [_contact(model, s, c, touch) for touch in PAIRS[kinds](geoms[c.first], geoms[c.second])]
+        one, other = (replace(geoms[g], margin=c.margin) for g in (c.first, c.second))
+        found += [_contact(model, s, c, touch) for touch in PAIRS[kinds](one, other)]
     return found
 
 

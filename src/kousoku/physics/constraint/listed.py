@@ -209,7 +209,7 @@ def _touches(
         one, other = _unpacked(where_[first]), _unpacked(where_[second])
 
         def near() -> jax.Array:
-            touches = PAIRS[kinds](Geom(one, nums(size[0])), Geom(other, nums(size[1])))
+            touches = PAIRS[kinds](*(Geom(f, nums(x), Num(margin)) for f, x in zip((one, other), size, strict=True)))
             return jnp.stack([_point(touch, Num(margin), dtype) for touch in touches])
 
         apart = other.pos - one.pos

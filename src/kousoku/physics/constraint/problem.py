@@ -85,7 +85,7 @@ class Problem:
             for c, product in zip(self.constraints, self.products(x), strict=True)
         ]
 
-    def pulled(self, forces: Rows, x: Sequence[Num]) -> list[Num]:
+    def pulled(self, forces: Rows, x: Sequence[Num] = ()) -> list[Num]:
         """J^T f, of given forces and those of listed contacts at the acceleration x."""
         result = self.listed.pulled(x) if self.listed else [ZERO] * self.model.nv
         loads = dict.fromkeys(self.carriers, STILL)
@@ -103,7 +103,7 @@ class Problem:
                 loads[parent] = loads[parent] + loads[body]
         return result
 
-    def hessian(self, curvatures: Sequence[Matrix], x: Sequence[Num]) -> Matrix:
+    def hessian(self, curvatures: Sequence[Matrix], x: Sequence[Num] = ()) -> Matrix:
         """M + J^T C J, on and below the diagonal, with the curvatures of listed contacts at x."""
         found = dict(self.smooth.tree.mass_matrix)
         carried: dict[int, Matrix] = {body: {} for body in self.carriers}

@@ -82,7 +82,7 @@ def _damped(model: Model, s: Smooth) -> Matrix:
     """M + h D of dampers, actuators and a fluid, on and below the diagonal: each is like an equality of velocities."""
     h, dampers = num(model.timestep), _dampers(model, s)
     curvatures = [{(i, i): h * b for i, b in enumerate(c.law.stiffness)} for c in dampers if isinstance(c.law, Hold)]
-    return Problem(model, s, dampers).hessian(curvatures, [])
+    return Problem(model, s, dampers).hessian(curvatures)
 
 
 def _dampers(model: Model, s: Smooth) -> list[Constraint]:
