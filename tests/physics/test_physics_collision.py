@@ -242,7 +242,7 @@ def test_a_sphere_is_pushed_out_of_an_ellipsoid_the_shortest_way():
 def lying(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
     """A pose of a capsule that lies, or nearly so, on or within an end of a cylinder, or over its rim."""
     (radius, _, _), (width, height, _) = model.geom_size
-    around, q, rise = np.zeros(4), np.zeros(4), 10.0 ** rng.uniform(-9, -0.8) * rng.choice([-1.0, 1.0])
+    around, q, rise = np.zeros(4), np.zeros(4), 10.0 ** rng.uniform(-9, -0.2) * rng.choice([-1.0, 1.0])
     mujoco.mju_axisAngle2Quat(around, np.array([0.0, 0.0, 1.0]), rng.uniform(-np.pi, np.pi))
     mujoco.mju_axisAngle2Quat(q, np.array([0.0, 1.0, 0.0]), 0.5 * np.pi + rise)
     side = rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 1.1) * (height + radius)
@@ -264,7 +264,7 @@ def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
         if not agree(ours(LYING, model, data), wanted, margin, apart, deeper):
             wrong.append((pose.tolist(), margin))
     assert len(wrong) <= (0 if tolerance < 1e-10 else 8), wrong
-    assert min(counts[1:]) > 50
+    assert min(counts[1:]) > 30
 
 
 @pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])

@@ -16,7 +16,7 @@ from ..physics import State, load, step
 from ..training.devices import use_all_cores
 from .effort import Effort
 from .fresh import measured
-from .rigid import MODELS, compiled_model, motion
+from .rigid import MODELS, c_mujoco, compiled_model, motion
 from .table import Column, Row, Section, attempt
 
 ABOUT = (
@@ -72,9 +72,7 @@ def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float
 
 def seen(compiled: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
     """States [lanes * SHOTS, ...] on the ways that random commands lead, as C keeps them, and a command for each."""
-    import mujoco
-    from mujoco import rollout
-
+    mujoco, rollout = c_mujoco(), c_mujoco("mujoco.rollout")
     states, commands = motion(compiled, lanes, STRIDE * SHOTS, cores=1)
     way, _ = rollout.rollout(compiled, [mujoco.MjData(compiled)], states, commands)
     shots = way[:, STRIDE - 1 :: STRIDE].reshape(-1, states.shape[1])
@@ -83,8 +81,7 @@ def seen(compiled: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
 
 def stepped(compiled: Any, states: np.ndarray, commands: np.ndarray) -> tuple[np.ndarray, float]:
     """C's states a step later, its solver run to the end; and how many rows of constraints there were in the mean."""
-    import mujoco
-
+    mujoco = c_mujoco()
     exact, data = copy.copy(compiled), mujoco.MjData(compiled)
     exact.opt.tolerance, exact.opt.iterations = 0.0, max(100, compiled.opt.iterations)
     kind, after, rows = mujoco.mjtState.mjSTATE_FULLPHYSICS, np.empty_like(states), 0
@@ -99,10 +96,8 @@ def stepped(compiled: Any, states: np.ndarray, commands: np.ndarray) -> tuple[np
 
 
 def _projected(compiled: Any) -> Any:
-    import mujoco
-
     other = copy.copy(compiled)
-    other.opt.solver = mujoco.mjtSolver.mjSOL_PGS
+    other.opt.solver = c_mujoco().mjtSolver.mjSOL_PGS
     return other
 
 

@@ -9,17 +9,16 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..compiler.function import kernel
 from ..core.cache_folder import SWITCH
 from ..envs import make
 from ..training import compile_cache
-from ..training.rollout import advance, begin
 from .effort import Effort
 from .fresh import measured
 from .robots import IDS
 from .table import Column, Row, Section, attempt
+from .wander import start, wander
 
 ABOUT = (
     "Seconds from `ks.make(id)`, with the library imported, to the end of the first thousand steps under random "
@@ -48,13 +47,7 @@ def seconds(id: str, folder: str) -> float:
     env = make(id)
 
     def walk(key: jax.Array) -> jax.Array:
-        def step(lane: object, key: jax.Array) -> tuple[object, jax.Array]:
-            low, high = (jnp.asarray(np.asarray(x), jnp.float32) for x in (env.action_space.low, env.action_space.high))
-            action = jax.random.uniform(key, env.action_space.shape, minval=low, maxval=high)
-            lane, taken, _ = advance(env, lane, action, key)
-            return lane, taken.reward
-
-        return jax.lax.scan(step, begin(env, key), jax.random.split(key, STEPS))[1].sum()
+        return wander(env, STEPS, False, key, jnp.int32(0), start(env, key)).reward
 
     jax.block_until_ready(jax.jit(jax.vmap(kernel(walk)))(jax.random.split(jax.random.key(0), LANES)))
     return time.perf_counter() - began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from dataclasses import asdict
 from functools import partial
@@ -76,11 +77,14 @@ def rates(name: str, cores: int, effort: dict[str, Any]) -> dict[str, float]:
     return {key: total / s for key, s in seconds.items()} | {"compile_seconds": compile_seconds}
 
 
+def c_mujoco(name: str = "mujoco") -> Any:
+    """A module of which type checkers know nothing."""
+    return importlib.import_module(name)
+
+
 def compiled_model(name: str) -> Any:
     """One of Gymnasium's models, by C MuJoCo, with Newton's method for a solver."""
-    import gymnasium
-    import mujoco
-
+    gymnasium, mujoco = c_mujoco("gymnasium"), c_mujoco()
     folder = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     compiled = mujoco.MjModel.from_xml_path(str(folder / f"{name}.xml"))
     compiled.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -89,9 +93,7 @@ def compiled_model(name: str) -> Any:
 
 def motion(compiled: Any, lanes: int, steps: int, cores: int) -> tuple[np.ndarray, np.ndarray]:
     """States [lanes, nq + nv + na + 1], time first, as C keeps them, in motion; and commands [lanes, steps, nu]."""
-    import mujoco
-    from mujoco import rollout
-
+    mujoco, rollout = c_mujoco(), c_mujoco("mujoco.rollout")
     rng, data = np.random.default_rng(0), mujoco.MjData(compiled)
     size = mujoco.mj_stateSize(compiled, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     starts = np.zeros((lanes, size))
@@ -128,18 +130,14 @@ def ours_of(model: Model, states: np.ndarray) -> State:
 
 
 def _rollout(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
-    import mujoco
-    from mujoco import rollout
-
+    mujoco, rollout = c_mujoco(), c_mujoco("mujoco.rollout")
     data = [mujoco.MjData(compiled) for _ in range(cores)]
     with rollout.Rollout(nthread=cores if cores > 1 else 0) as pool:
         return median_seconds(lambda: pool.rollout(compiled, data, states, commands), effort.repeats)
 
 
 def _batch(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
-    import mujoco.batch as batched
-
-    many = batched.Batch(compiled, nsim=len(states), nthread=cores)
+    many = c_mujoco("mujoco.batch").Batch(compiled, nsim=len(states), nthread=cores)
     parts = {"qpos": compiled.nq, "qvel": compiled.nv, "act": compiled.na}
     ends = np.cumsum([1, *parts.values()])
     start = dict(zip(parts, np.split(states, ends, axis=1)[1:4], strict=True))

@@ -110,19 +110,19 @@ def _end(line: _Line, end: float) -> _Way:
     inside = distance <= 0.0
     up, away = where(inside, 0.0, up, distance), where(inside, 1.0, away, distance)
     normal = Vec(side.x * away, side.y * away, where(point.z < 0.0, -up, up))
-    return _lowest(line, normal, line.width * away + line.height * up)
+    return _lowest(line, normal, line.width * away + line.height * up, end)
 
 
 def _cap(line: _Line) -> _Way:
     """Out of the flat end that is nearer to the capsule's centre."""
-    return _lowest(line, Vec(ZERO, ZERO, where(line.centre.z < 0.0, -1.0, 1.0, line.centre.z)), line.height)
+    return _lowest(line, Vec(ZERO, ZERO, where(line.centre.z < 0.0, -1.0, 1.0, line.centre.z)), line.height, 1.0)
 
 
-def _lowest(line: _Line, normal: Vec, reach: Num) -> _Way:
-    """A direction in which the cylinder reaches so far, and the end of the axis that is nearer to it."""
+def _lowest(line: _Line, normal: Vec, reach: Num, end: float) -> _Way:
+    """A direction in which the cylinder reaches so far, and the nearer end of the axis, of two as near `end`."""
     slope = line.arm.dot(normal)
     gap = line.centre.dot(normal) - absolute(slope) - reach
-    return _Way(gap, normal, where(slope > 0.0, -1.0, 1.0, gap))
+    return _Way(gap, normal, where(slope * end > 0.0, -end, end, gap))
 
 
 def _across(line: _Line) -> list[_Way]:
@@ -131,10 +131,9 @@ def _across(line: _Line) -> list[_Way]:
     tilt, level = Vec(axis.y, -axis.x, ZERO).direction()
     upright = level.cross(axis)
     x, y = centre.dot(level), centre.dot(upright)
+    nearest = (centre.x * level.y - centre.y * level.x) / (where(tilt <= 0.0, 1.0, tilt) * line.half)
     level, upright = (v * where(q < 0.0, -1.0, 1.0, q) for v, q in ((level, x), (upright, y)))
     x, y = absolute(x), absolute(y)
-    square = where(tilt <= 0.0, 1.0, tilt * tilt)
-    nearest = -(centre.x * axis.x + centre.y * axis.y) / (square * line.half)
     side = _Way(x - line.width, level, clipped(nearest, -1.0, 1.0))
     above, squeeze = y - line.height * tilt, absolute(axis.z)
     out, up = _from_ellipse(x, above, line.width, squeeze, tilt)
@@ -162,13 +161,13 @@ def _from_ellipse(x: Num, y: Num, width: Num, squeeze: Num, tilt: Num) -> tuple[
     least = width * width * NO_ROOT
     root = maximum(maximum(where(below, 0.0, reach_x - excess), reach_y), least)
     for _ in range(NEWTON_STEPS):
-        span = maximum(way * root + excess, SMALLEST)
+        span = maximum(way * root + excess, least)
         u, v = reach_x / span, reach_y / root
         square = maximum(u * u + v * v, SMALLEST)
         slope = way * u * u / span + v * v / root
         step = square * (sqrt(square) - 1.0) / maximum(slope, SMALLEST)
         root = maximum(minimum(root + step, most), least)
-    span = maximum(way * root + excess, SMALLEST)
+    span = maximum(way * root + excess, least)
     u = minimum(reach_x / span, ONE)
     rest = 1.0 - u * u
     steep = rest > 0.5

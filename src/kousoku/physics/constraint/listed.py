@@ -41,15 +41,16 @@ WORD = 32
 ELLIPTIC = 1
 
 
-class Listed(NamedTuple):
-    """Rows of contacts that there are: half parabolas, as of `Push`. Only the first `count` mean anything.
+@dataclass(frozen=True)
+class Listed:
+    """Rows of contacts that there are: half parabolas, as of `Push`. Only the first `length` mean anything.
 
     Attributes:
         jacobian: [most, nv].
         stiffness: [most].
         reference: [most] accelerations that they want.
         push: [most, 10]: number of the pair of geoms, the point, and the force and torque there of a unit of force.
-        count: how many rows there are.
+        length: how many rows there are.
         pairs: pairs of geoms in the list.
         coupled: of each pair, the degrees of freedom that move one against the other.
     """
@@ -58,7 +59,7 @@ class Listed(NamedTuple):
     stiffness: jax.Array
     reference: jax.Array
     push: jax.Array
-    count: jax.Array
+    length: jax.Array
     pairs: tuple[Candidate, ...]
     coupled: tuple[tuple[int, ...], ...]
 
@@ -70,7 +71,7 @@ class Listed(NamedTuple):
 
     def folded(self, body: Callable[[jax.Array, Any], Any], start: Any) -> Any:
         """`body` for each row there is."""
-        return lax.fori_loop(jnp.int32(0), self.count, body, start)
+        return lax.fori_loop(jnp.int32(0), self.length, body, start)
 
     def cost(self, x: Sequence[Num]) -> Num:
         """The sum of the rows' functions at the acceleration x [nv]."""
@@ -264,8 +265,17 @@ class Table:
             return words, count, *arrays
 
         blank = [lax.empty(shape, self.dtype) for shape in ((most, self.model.nv), (most,), (most,), (most, 10))]
-        _, count, *rows = lax.while_loop(going, append, (words, jnp.int32(0), *blank))
-        return Listed(*rows, count, self.pairs, tuple(tuple(sorted(self._sides(c))) for c in self.pairs))
+        carry = lax.while_loop(going, append, (words, jnp.int32(0), *blank))
+        _, length, jacobian, stiffness, reference, push = carry
+        return Listed(
+            jacobian,
+            stiffness,
+            reference,
+            push,
+            length,
+            self.pairs,
+            tuple(tuple(sorted(self._sides(c))) for c in self.pairs),
+        )
 
     @cached_property
     def pairs(self) -> tuple[Candidate, ...]:
