@@ -1,8 +1,8 @@
 """Capsules against cylinders: one ball of the capsule touches, or, lying on a flat end, two points of its side.
 
 The signed distance of two convex shapes is the largest gap that a direction leaves between them. The best direction is
-found among a few: from the cylinder's nearest point to an end of the capsule's axis, out of a flat end, from one axis to
-the other, and, at right angles to the capsule's axis, from the nearest point of a rim. The latter, seen along the
+found among a few: from the cylinder's nearest point to an end of the capsule's axis, out of a flat end, from one axis
+to the other, and, at right angles to the capsule's axis, from the nearest point of a rim. The latter, seen along the
 capsule's axis, is the nearest point of an ellipse to a point of the plane.
 
 References:
@@ -140,7 +140,7 @@ def _across(line: _Line) -> list[_Way]:
     bent = up * squeeze
     across, _ = Vec(out, bent, ZERO).direction()
     normal = level * out + upright * up
-    rim = line.height - line.width * up * tilt / maximum(across, SMALLEST)
+    rim = line.height - line.width * up * tilt / maximum(across, LEAST_SLOPE)
     along = axis.z * rim * where(upright.z < 0.0, -1.0, 1.0, upright.z)
     place = (along - centre.dot(axis)) / line.half
     return [side, _Way(x * out + above * up - line.width * across, normal, clipped(place, -1.0, 1.0))]
