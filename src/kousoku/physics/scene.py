@@ -61,7 +61,8 @@ def joint_values(model: Model, qpos: Positions) -> dict[str, Any]:
 def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     """Where geoms touch and with which force: on the second one's body, or on the first one's if the second is fixed.
 
-    Points are in the world, NaN where nothing touches; forces in newtons, in the world's axes.
+    Points are in the world, NaN where nothing touches; forces in newtons, in the world's axes. A contact that the
+    solver lists is there with each edge of its pyramid.
 
     References:
         MuJoCo documentation, API reference, mj_contactForce.
@@ -83,7 +84,11 @@ def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     touching = jnp.stack(there)[:, None] if there else jnp.zeros((0, 1), bool)
     empty = jnp.asarray(jnp.nan, dtype)
     points3, forces3 = (stacked(part, dtype).reshape(-1, 3) for part in (points, forces))
-    return jnp.where(touching, points3, empty), jnp.where(touching, forces3, empty)
+    found = jnp.where(touching, points3, empty), jnp.where(touching, forces3, empty)
+    if f.listed is None:
+        return found
+    more = f.listed.pushes(stacked(f.solution.acceleration, dtype))
+    return jnp.concatenate([found[0], more[0]]), jnp.concatenate([found[1], more[1]])
 
 
 def _is_shown(model: Model, geom: int) -> bool:

@@ -1,13 +1,14 @@
 """Capsules against cylinders: one ball of the capsule touches, or, lying on a flat end, two points of its side.
 
-The signed distance of two convex shapes is the largest gap that a direction leaves between them. The best direction is
-found among a few: from the cylinder's nearest point to an end of the capsule's axis, out of a flat end, from one axis
-to the other, and, at right angles to the capsule's axis, from the nearest point of a rim. The latter, seen along the
-capsule's axis, is the nearest point of an ellipse to a point of the plane.
+The signed distance of two convex shapes is the largest gap that any direction leaves between them. The best direction
+is one of a few: from the cylinder's nearest point to an end of the capsule's axis, out of a flat end, from one axis to
+the other, and, at right angles to the capsule's axis, from the nearest point of a rim. Seen along the capsule's axis, a
+rim is an ellipse and the axis a point: there is one nearest to the other.
 
 References:
     Cameron, Culley (1986), Determining the minimum translational distance between two convex polyhedra, section 2.
     Eberly (2013), Distance from a point to an ellipse, an ellipsoid, or a hyperellipsoid, section 2.
+    MuJoCo documentation, Computation, "Multiple contacts".
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from ..vector import Vec
 from .geom import ABSENT, Geom, Touch, chosen, round_touch
 
 NEWTON_STEPS = 8
-FLAT = 0.0888
-"""Sine of the angle to a flat end below which a capsule can lie on it."""
-CORNERS = 16
-"""Of the polygon that stands for a flat end where two points are looked for."""
-LEAST_SLOPE = 1e-10
 NO_ROOT = 1e-9
+"""Of the radius squared: the least distance of a multiplier from where it is infinite."""
+FLAT = 0.0888
+"""Sine of the angle to a flat end below which a capsule lies on it, as MuJoCo has it."""
+CORNERS = 16
+"""Of the polygon that MuJoCo takes for a flat end when it looks for two points."""
+LEAST_SLOPE = 1e-10
 
 
 @dataclass(frozen=True)

@@ -131,6 +131,16 @@ class Listed:
 
         return Num(self.folded(add, jnp.zeros((), self.jacobian.dtype)))
 
+    def pushes(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Where each row pushes the second geom of its pair, and with which force, at the acceleration x [nv].
+
+        Both are [most, 3] in the world, and NaN beyond the last row.
+        """
+        away = jnp.matmul(self.jacobian, x) - self.reference
+        force = self.push[:, 4:7] * (self.stiffness * jnp.maximum(-away, 0.0))[:, None]
+        there = (jnp.arange(len(self.push), dtype=jnp.int32) < self.length)[:, None]
+        return jnp.where(there, self.push[:, 1:4], jnp.nan), jnp.where(there, force, jnp.nan)
+
     def loads(self, model: Model, s: Smooth, x: Sequence[Num]) -> list[Six]:
         """Torque and force on each body at the acceleration x, about the centres of mass of their trees."""
         bodies = jnp.asarray(

@@ -1,0 +1,96 @@
+"""Contacts between moving bodies that are listed while there are any: many pairs, of several kinds and condims."""
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from physics_states import Oracle, stack, states
+
+import kousoku as ks
+from kousoku.physics import State, forward, step
+from kousoku.physics.constraint import listed as listing
+from kousoku.physics.load import from_mujoco
+from kousoku.physics.scene import contacts3d
+
+CROWD = """
+<mujoco>
+  <option timestep="0.004"/>
+  <default><geom density="300" margin="0.005" solref="0.03 1"/></default>
+  <worldbody>
+    <geom type="plane" size="5 5 1"/>
+    <geom type="plane" size="5 5 1" pos="-.3 0 0" euler="0 60 0"/>
+    <geom type="plane" size="5 5 1" pos=".3 0 0" euler="0 -60 0"/>
+    <body pos="0 0 .2"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+      <geom size=".15" condim="1"/></body>
+    <body pos=".1 0 .5"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/>
+      <geom type="capsule" size=".1 .1" condim="3" friction=".6 .01 .001" euler="0 90 0"/></body>
+    <body pos="-.1 0 .8"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+      <geom size=".12" condim="{condim}" friction=".9 .02 .002"/></body>
+    <body pos="0 0 1.1"><freejoint/><geom size=".13" condim="1" solref="-800 -20"/></body>
+    <body pos=".05 0 1.4"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+      <geom type="capsule" size=".08 .15" condim="3"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def crowd(condim: int) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(CROWD.format(condim=condim))
+
+
+def touching(theirs, count):
+    """States in which moving bodies touch each other."""
+    moving = theirs.geom_bodyid > 0
+    oracle = Oracle(theirs)
+
+    def touches(state):
+        geoms = oracle.forward(state)["contact_geom"]
+        return len(geoms) and moving[geoms].all(axis=1).any()
+
+    found = [state for state in states(theirs, 120, seed=4) if touches(state)]
+    assert len(found) >= count
+    return found[:: len(found) // count][:count]
+
+
+@pytest.mark.parametrize("condim", [4, *(pytest.param(condim, marks=pytest.mark.full) for condim in (1, 6))])
+def test_steps_are_c_mujocos(condim):
+    theirs = crowd(condim)
+    theirs.opt.tolerance = 0.0
+    given = touching(theirs, 24)
+    oracle, many = Oracle(theirs), stack(given)
+    with jax.enable_x64(True):
+        model = from_mujoco(theirs)
+        assert len(listing.divided(model)[1]) == 10
+
+        def moves(qpos, qvel, warmstart):
+            after = step(model, State(qpos, qvel, jnp.zeros(0), warmstart), jnp.zeros(0))
+            return after.qpos, after.qvel
+
+        qpos, qvel = jax.jit(jax.vmap(ks.kernel(moves)))(*map(jnp.asarray, (many.qpos, many.qvel, many.qacc_warmstart)))
+    for i, state in enumerate(given):
+        wanted = oracle.step(state)
+        np.testing.assert_allclose(qpos[i], wanted[0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(qvel[i], wanted[1], rtol=1e-8, atol=1e-8)
+
+
+def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypatch):
+    theirs = crowd(1)
+    given = stack(touching(theirs, 8))
+    with jax.enable_x64(True):
+        model = from_mujoco(theirs)
+
+        def felt(qpos, qvel):
+            f = forward(model, State(qpos, qvel, jnp.zeros(0), jnp.zeros_like(qvel)), jnp.zeros(0))
+            external = jnp.stack([jnp.stack([jnp.asarray(x.value) for x in (*e.rot, *e.lin)]) for e in f.external[1:]])
+            points, forces = contacts3d(f)
+            there = jnp.isfinite(points[:, 0])
+            return external, jnp.where(there[:, None], forces, 0.0).sum(0), there.sum()
+
+        lanes = jnp.asarray(given.qpos), jnp.asarray(given.qvel)
+        listed = [np.asarray(x) for x in jax.vmap(ks.kernel(felt))(*lanes)]
+        monkeypatch.setattr(listing, "MANY", 100)
+        written_out = [np.asarray(x) for x in jax.vmap(ks.kernel(lambda *state: felt(*state)))(*lanes)]
+    assert int(listed[2].sum()) > int(written_out[2].sum()) > 8
+    for ours, theirs_ in zip(listed[:2], written_out[:2], strict=True):
+        np.testing.assert_allclose(ours, theirs_, rtol=1e-6, atol=1e-6)
