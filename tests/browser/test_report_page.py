@@ -145,8 +145,9 @@ def test_curve_is_read_with_keys_and_the_episode_plays(probed):
     found = probed(
         records.sweep(),
         """
-        setTimeout(() => {
+        const read = () => {
           const chart = at("#curves svg.chart");
+          if (!chart) { setTimeout(read, 100); return; }
           chart.focus();
           key(chart, "Home"); key(chart, "PageDown"); key(chart, "ArrowRight");
           probe.at = text("#curves .at");
@@ -158,7 +159,8 @@ def test_curve_is_read_with_keys_and_the_episode_plays(probed):
           probe.step = text("#path output");
           at("#path .primary").click();
           setTimeout(() => { probe.end = text("#path output"); finish(); }, 3000);
-        }, 200);
+        };
+        setTimeout(read, 200);
         """,
     )
     record = records.sweep()

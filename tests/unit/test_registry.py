@@ -50,7 +50,7 @@ def _own_environments(monkeypatch):
         ("kousoku.envs:make", "`kousoku list`"),
         ("kousoku.envs.gridworld.env:gridworld", "kousoku"),
         ("GridWorld-v0\n", "GridWorld-v0"),
-        ("-v", "`kousoku list`"),
+        ("-v7-", "`kousoku list`"),
         ("x" * 10_000, "`kousoku list`"),
     ],
 )

@@ -257,7 +257,8 @@ def _while_some(k: Emitter, op: Op, values: list[Value], wide: list[bool], fixed
     p = op.params
     n_test, n_body = p["test_consts"], p["body_consts"]
     test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
-    running = running_widths(op, [is_wide(v) for v in body_consts], [is_wide(v) for v in inits])
+    apart = [is_wide(v) or not (f or small(v)) for v, f in zip(inits, fixed, strict=True)]  # memory is each lane's own
+    running = running_widths(op, [is_wide(v) for v in body_consts], apart)
     alike = [not r and not f and small(v) for r, f, v in zip(running, fixed, inits, strict=True)]
     carry = Carry(k, inits, [w and not a for w, a in zip(wide, alike, strict=True)], fixed)
     kept = [a for v, t, f, a in zip(inits, carry.targets, fixed, alike, strict=True) if t is None and not f

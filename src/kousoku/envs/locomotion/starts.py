@@ -33,6 +33,8 @@ def within(key: PRNGKeyArray, count: int, scale: Number) -> Float[Array, " count
     return between(key, count, -scale, scale)
 
 
-def between(key: PRNGKeyArray, count: int, low: Number, high: Number) -> Float[Array, " count"]:
+def between(
+    key: PRNGKeyArray, count: int, low: Number | Float[Array, " count"], high: Number | Float[Array, " count"]
+) -> Float[Array, " count"]:
     """Independent numbers, uniform in [low, high)."""
     return low + (high - low) * unit_interval(jax.random.bits(key, (count,), jnp.uint32))
