@@ -5,8 +5,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from kousoku.bench import exactness, ready, rigid, robots
+from kousoku.bench import exactness, physics, ready, rigid, robots
 from kousoku.bench.effort import Effort
+from kousoku.bench.table import SPEED, Row, Section
+from kousoku.cli import main
 
 SMALL = Effort(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_lanes=2, robots=16, steps=8)
 
@@ -44,3 +46,24 @@ def test_seconds_until_a_thousand_steps(tmp_path):
 def test_our_robots_have_a_row():
     row = robots.ours("kousoku, kernel", "InvertedPendulum-v5", 16, True, False, SMALL)
     assert row.figures["steps_per_second"] > 0
+
+
+def test_a_part_is_printed_and_saved(tmp_path, monkeypatch):
+    table = Section("One", "About it.", (SPEED,), [Row("ours", {"steps_per_second": 2.0})])
+    monkeypatch.setitem(physics.PARTS, "steps", ("Physics: steps", [lambda effort: table]))
+    said = []
+    assert physics.bench(tmp_path, SMALL, ["steps"], said.append) == [table]
+    assert "| ours | 2 |" in said[0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["physics_steps.json", "physics_steps.md"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["physics", "--only", "x"], "--only: got 'x'; use one of"),
+        (["kernel", "--only", "steps"], "--only: got 'steps'; it belongs to the benchmark physics"),
+    ],
+)
+def test_a_part_that_is_none_is_refused(words, message, capsys):
+    assert main(["bench", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..training import facts
@@ -12,23 +13,32 @@ from .effort import Effort
 from .table import Section, machine, markdown, save
 from .uncached import uncached
 
-TITLE = "Physics"
+Measure = Callable[[Effort], Section]
+PARTS: dict[str, tuple[str, Sequence[Measure]]] = {
+    "steps": ("Physics: steps", [rigid.section]),
+    "ready": ("Physics: ready to step", [ready.section]),
+    "robots": ("Physics: robots", [partial(robots.section, id) for id in robots.IDS]),
+    "exactness": ("Physics: exactness", [exactness.section]),
+}
 ABOUT = (
     "Medians after a warm-up, every result waited for, compile time apart and without a cache; all in one run. Ours "
     "computes in float32 but where it says otherwise."
 )
 
 
-def bench(out: Path, effort: Effort, say: Callable[[str], None] = print) -> list[Section]:
-    """Measure every section, print the tables and save them as physics.md and physics.json."""
+def bench(
+    out: Path, effort: Effort, parts: Sequence[str] = tuple(PARTS), say: Callable[[str], None] = print
+) -> list[Section]:
+    """Measure parts, print their tables, and save each as physics_PART.md and physics_PART.json."""
     effort = replace(effort, steps=effort.robot_steps)
-    parts: list[Callable[[Effort], Section]] = [rigid.section, ready.section]
-    parts += [lambda effort, id=id: robots.section(id, effort) for id in robots.IDS]
-    parts += [exactness.section]
-    with uncached():
-        sections = [part(effort) for part in parts]
     device, versions = facts.device(), {**facts.versions(), **peers.versions()}
-    text = markdown(TITLE, f"{machine(device, versions)}\n\n{ABOUT}", sections)
-    say(text)
-    say(f"saved: {save(out, 'physics', text, sections, {'device': device, 'versions': versions})}")
+    sections: list[Section] = []
+    for part in parts:
+        title, measures = PARTS[part]
+        with uncached():
+            found = [measure(effort) for measure in measures]
+        text = markdown(title, f"{machine(device, versions)}\n\n{ABOUT}", found)
+        say(text)
+        say(f"saved: {save(out, f'physics_{part}', text, found, {'device': device, 'versions': versions})}")
+        sections += found
     return sections

@@ -13,6 +13,7 @@ OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
+    Option("only", None, "PART", "one part: steps, ready, robots or exactness (physics)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
 )
 
@@ -24,20 +25,24 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("benchmark", ..., f"name one of {', '.join(BENCHMARKS)}")
     check_choice("benchmark", given["name"], BENCHMARKS)
     repeats = check_count("--repeats", number("--repeats", str(given.get("repeats", 5))))
-    out, jym = Path(str(given.get("out", "benchmarks"))), given.get("jym")
+    out, jym, only = Path(str(given.get("out", "benchmarks"))), given.get("jym"), given.get("only")
     if given["name"] != "tabular" and jym is not None:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
+    if given["name"] != "physics" and only is not None:
+        raise ConfigError("--only", only, "it belongs to the benchmark physics")
     from ..bench import balls, kernel, physics, tabular
     from ..bench.effort import Effort
     from ..training.devices import use_all_cores
 
+    if only is not None:
+        check_choice("--only", only, tuple(physics.PARTS))
     use_all_cores()
     if given["name"] == "kernel":
         kernel.bench(out, Effort(repeats=repeats))
     elif given["name"] == "balls":
         balls.bench(out, Effort(repeats=repeats))
     elif given["name"] == "physics":
-        physics.bench(out, Effort(repeats=repeats))
+        physics.bench(out, Effort(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
     else:
         tabular.bench(out, repeats, None if jym is None else str(jym))
     return 0

@@ -30,8 +30,8 @@ def inverse(model: Model, state: State, qacc: Float[Array, " nv"]) -> Float[Arra
         >>> from kousoku.physics import initial_state, load
         >>> model = load("<mujoco><worldbody><body><joint type='slide' axis='0 0 1'/><geom size='.1' mass='2'/></body>"
         ...     "</worldbody></mujoco>")
-        >>> print(inverse(model, initial_state(model), jnp.array([1.0])).round(2))  # 2 (9.81 + 1)
-        [21.62]
+        >>> print(f"{float(inverse(model, initial_state(model), jnp.array([1.0]))[0]):.2f}")  # 2 (9.81 + 1)
+        21.62
     """
     qpos, qvel, act, x = map(nums, (state.qpos, state.qvel, state.act, qacc))
     s = smooth(model, qpos, qvel, act, [ZERO] * model.nu)
