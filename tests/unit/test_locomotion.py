@@ -13,14 +13,11 @@ import pytest
 from locomotion import SMALL, errors, ours, play, theirs
 
 import kousoku as ks
-from kousoku.core.env import Drawable
 from kousoku.core.errors import ConfigError
-from kousoku.core.scene import Circle, Line, Polygon, Polyline
-from kousoku.core.scene3d import Body3d, Drawable3d, Geom
+from kousoku.core.scene3d import Drawable3d
 from kousoku.envs.locomotion import RobotState, files
 from kousoku.envs.locomotion.ant import Ant
 from kousoku.envs.locomotion.cartpole_swing_up import CartPoleSwingUp
-from kousoku.envs.locomotion.picture import is_flat, robot_scene
 from kousoku.envs.locomotion.random_ant import random_ant
 from kousoku.physics import State
 from kousoku.training.rollout import advance, begin
@@ -227,53 +224,14 @@ def test_a_start_uses_each_key_once(id: str) -> None:
 def test_a_robot_has_pictures(id: str) -> None:
     env = ks.make(id)
     assert isinstance(env, Drawable3d)
-    assert isinstance(env, Drawable)
     start = env.start(KEY)
     qvel = start.qvel
     state = RobotState(State(start.qpos, qvel, jnp.zeros((0,), jnp.float32), jnp.zeros_like(qvel)), None, {})
     positions, quaternions = env.poses(state)
     assert positions.shape == (env.model.nbody - 1, 3)
     np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1.0, atol=1e-5)
-    scene = env.scene(state)
-    moving = [geom for geom in env.body3d().geoms if geom.kind != "plane"]
-    assert len(scene.foreground) == len(moving) > 0
-    shown = [x for shape in scene.foreground for x in _across(shape)]
-    assert 0.0 < min(shown) <= max(shown) < scene.width
+    assert any(geom.kind != "plane" for geom in env.body3d().geoms)
     assert set(env.readings(state))
-
-
-def _across(shape: Any) -> list[float]:
-    return [shape.x] if isinstance(shape, Circle) else [x for x, _ in shape.points]
-
-
-def test_what_lies_in_a_plane_is_seen_from_above() -> None:
-    assert [id for id in IDS if is_flat(ks.make(id).model)] == ["Reacher-v5", "Swimmer-v5"]
-
-
-def test_each_kind_of_geom_is_drawn_where_it_is() -> None:
-    quarter = (math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0)  # about y: the geom's z is the world's x
-    geoms = (
-        Geom("plane", (0.0, 0.0, 0.0)),
-        Geom("sphere", (0.5, 0.0, 0.0), 0),
-        Geom("capsule", (0.1, 0.3, 0.0), 0, quaternion=quarter),
-        Geom("box", (0.1, 0.2, 0.3), 0),
-        Geom("cylinder", (0.1, 0.4, 0.0), 0, quaternion=quarter),
-        Geom("ellipsoid", (0.1, 0.2, 0.3), 0),
-    )
-    at, turn = np.array([[5.0, 0.0, 0.5]]), np.array([[1.0, 0.0, 0.0, 0.0]])
-    scene = robot_scene(Body3d(geoms), at, turn, np.array([[0.0, 0.0, 0.5]]), False)
-    ball, capsule, box, cylinder, egg = scene.foreground
-    middle = scene.width / 2
-    assert isinstance(ball, Circle)
-    assert (ball.x, ball.y) == pytest.approx((middle, middle))
-    assert isinstance(capsule, Polyline)
-    assert sorted(x - middle for x, _ in capsule.points) == pytest.approx([-0.3, 0.3])
-    for shape, width, height in ((box, 0.1, 0.3), (cylinder, 0.4, 0.1), (egg, 0.1, 0.3)):
-        assert isinstance(shape, Polygon)
-        ends = np.abs(np.array(shape.points) - middle).max(axis=0)
-        assert ends == pytest.approx((width, height), rel=0.02)
-    ground = next(shape for shape in scene.background if isinstance(shape, Line))
-    assert ground.y1 == pytest.approx(middle + 0.5)
 
 
 def test_a_robot_is_a_value() -> None:

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..compiler.function import kernel
-from ..physics import State, load, step
+from ..physics import load, step
 from ..training.devices import use_all_cores
 from .effort import Effort
 from .fresh import measured
-from .rigid import MODELS, c_mujoco, compiled_model, motion
+from .rigid import MODELS, c_mujoco, compiled_model, motion, ours_of
 from .table import Column, Row, Section, attempt
 
 ABOUT = (
@@ -108,8 +108,6 @@ def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dty
         exact.opt.tolerance = 0.0
     with jax.enable_x64(dtype == np.float64):
         model = load(exact)
-        ends = np.cumsum([1, model.nq, model.nv, model.na])
-        qpos, qvel, act = (jnp.asarray(x, dtype) for x in np.split(states, ends, axis=1)[1:4])
-        begin = jax.vmap(State)(qpos, qvel, act, jnp.zeros_like(qvel))
+        begin = ours_of(model, states, dtype)
         after = jax.jit(jax.vmap(kernel(lambda s, ctrl: step(model, s, ctrl))))(begin, jnp.asarray(commands, dtype))
         return np.concatenate([np.asarray(after.qpos, np.float64), np.asarray(after.qvel, np.float64)], axis=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import time
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from ..compiler.function import kernel
 from ..physics import Model, State, load, step
 from ..training.devices import use_all_cores
+from .classic import compiled as timed_compile
 from .effort import Effort
 from .fresh import measured
 from .table import Column, Row, Section, attempt, median_seconds
@@ -116,16 +116,18 @@ def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray, effort: Effor
         return jax.lax.scan(lambda s, ctrl: (step(model, s, ctrl), None), state, ctrls)[0]
 
     begin, given = ours_of(model, states), jnp.asarray(commands, jnp.float32)
-    began = time.perf_counter()
-    function = jax.jit(jax.vmap(kernel(run))).lower(begin, given).compile()
-    compile_seconds = time.perf_counter() - began
+    function, compile_seconds = timed_compile(jax.vmap(kernel(run)), begin, given)
     return median_seconds(lambda: jax.block_until_ready(function(begin, given)), effort.repeats), compile_seconds
 
 
-def ours_of(model: Model, states: np.ndarray) -> State:
-    """C's states as ours [lanes, ...] in float32."""
-    ends = np.cumsum([1, model.nq, model.nv, model.na])
-    qpos, qvel, act = (jnp.asarray(x, jnp.float32) for x in np.split(states, ends, axis=1)[1:4])
+def parts(compiled: Any, states: np.ndarray) -> list[np.ndarray]:
+    """Positions, velocities and activations of C's states."""
+    return np.split(states, np.cumsum([1, compiled.nq, compiled.nv, compiled.na]), axis=1)[1:4]
+
+
+def ours_of(model: Model, states: np.ndarray, dtype: Any = jnp.float32) -> State:
+    """C's states as ours [lanes, ...]."""
+    qpos, qvel, act = (jnp.asarray(x, dtype) for x in parts(model, states))
     return jax.vmap(State)(qpos, qvel, act, jnp.zeros_like(qvel))
 
 
@@ -138,9 +140,7 @@ def _rollout(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int
 
 def _batch(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
     many = c_mujoco("mujoco.batch").Batch(compiled, nsim=len(states), nthread=cores)
-    parts = {"qpos": compiled.nq, "qvel": compiled.nv, "act": compiled.na}
-    ends = np.cumsum([1, *parts.values()])
-    start = dict(zip(parts, np.split(states, ends, axis=1)[1:4], strict=True))
+    start = dict(zip(("qpos", "qvel", "act"), parts(compiled, states), strict=True))
 
     def run() -> None:
         for name, value in start.items():

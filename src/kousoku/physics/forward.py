@@ -6,7 +6,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from .constraint import Constraint, constraints
 from .constraint.listed import Listed, divided, listed
 from .implicit_solution import solution
 from .model import Model, State
-from .scalar import nums
+from .scalar import Num, nums
 from .smooth import Smooth, smooth
 from .solver import Solution
 from .vector import STILL, Six
@@ -53,10 +53,9 @@ class Forward:
 
         MuJoCo's cfrc_ext, but for bodies that cannot move, where it is zero here.
         """
-        accelerated = self.solution.acceleration
         loads = [STILL] * self.model.nbody
         if self.listed:
-            loads = self.listed.loads(self.model, self.smooth, accelerated)
+            loads = self.listed.loads(self.model, self.smooth, self.solution.acceleration)
         for c, forces in zip(self.constraints, self.solution.forces, strict=True):
             for grip in c.grips:
                 for wrench, force in zip(grip.wrenches, forces, strict=True):
@@ -80,8 +79,15 @@ def measured(f: Forward, measure: Callable[[Forward], T], wanted: Any) -> T:
 def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:
     """Everything up to the acceleration, for the commands `ctrl` [nu]."""
     qpos, qvel, act, given = map(nums, (state.qpos, state.qvel, state.act, ctrl))
-    s = smooth(model, qpos, qvel, act, given)
-    pairs, crowd = divided(model)
-    held, dtype = constraints(model, s, qpos, qvel, pairs), state.qpos.dtype
-    touching = listed(model, s, crowd, qvel, dtype) if crowd else None
+    s, dtype = smooth(model, qpos, qvel, act, given), state.qpos.dtype
+    held, touching = constrained(model, s, qpos, qvel, dtype)
     return Forward(model, state, s, held, touching, solution(model, s, held, touching, nums(state.warmstart), dtype))
+
+
+def constrained(
+    model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num], dtype: Any
+) -> tuple[list[Constraint], Listed | None]:
+    """What holds the mechanism: constraints that are written out, and contacts that are listed where these are many."""
+    pairs, crowd = divided(model)
+    touching = listed(model, s, crowd, qvel, dtype) if crowd else None
+    return constraints(model, s, qpos, qvel, pairs), touching

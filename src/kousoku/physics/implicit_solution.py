@@ -30,7 +30,7 @@ from .model import Model
 from .scalar import Num, nums, stacked
 from .smooth import Smooth
 from .solver import Solution, solve
-from .sparse import factor, multiplied
+from .sparse import Factor, factor, multiplied
 
 
 def solution(
@@ -125,12 +125,11 @@ class Pose:
 
 
 def _forces(problem: Problem, x: Sequence[Num]) -> Rows:
-    return [c.law.force(v) for c, v in zip(problem.constraints, problem.residuals(x), strict=True)]
+    return problem.forces(problem.residuals(x))
 
 
-def _hessian(problem: Problem, x: Sequence[Num]) -> Any:
-    curvatures = [c.law.curvature(v) for c, v in zip(problem.constraints, problem.residuals(x), strict=True)]
-    return factor(problem.pattern, problem.hessian(curvatures, x))
+def _hessian(problem: Problem, x: Sequence[Num]) -> Factor:
+    return factor(problem.pattern, problem.hessian(problem.curvatures(problem.residuals(x))))
 
 
 def _mapped(tree: Any, change: Callable[[Num], Num]) -> Any:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from jaxtyping import Array, Float
 
-from .constraint import constraints
-from .constraint.listed import divided, listed
 from .constraint.problem import Problem
+from .forward import constrained
 from .model import Model, State
 from .scalar import ZERO, nums, stacked
 from .smooth import smooth
@@ -35,9 +34,7 @@ def inverse(model: Model, state: State, qacc: Float[Array, " nv"]) -> Float[Arra
     """
     qpos, qvel, act, x = map(nums, (state.qpos, state.qvel, state.act, qacc))
     s = smooth(model, qpos, qvel, act, [ZERO] * model.nu)
-    pairs, crowd = divided(model)
-    touching = listed(model, s, crowd, qvel, state.qpos.dtype) if crowd else None
-    problem = Problem(model, s, constraints(model, s, qpos, qvel, pairs), touching)
-    forces = [c.law.force(v) for c, v in zip(problem.constraints, problem.residuals(x), strict=True)]
-    parts = zip(multiplied(s.tree.mass_matrix, x), s.bias, s.passive, problem.pulled(forces, x), strict=True)
+    problem = Problem(model, s, *constrained(model, s, qpos, qvel, state.qpos.dtype))
+    pulled = problem.pulled(problem.forces(problem.residuals(x)), x)
+    parts = zip(multiplied(s.tree.mass_matrix, x), s.bias, s.passive, pulled, strict=True)
     return stacked([a + b - c - d for a, b, c, d in parts], state.qpos.dtype)

@@ -9,14 +9,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core.scene3d import WORLD, Body3d, Geom
-from .constraint.contact import Contact
 from .constraint.row import moving
+from .contacts import contacts_of
 from .forward import Forward
 from .joints import Kind, joints
 from .kinematics import kinematics
 from .model import Model
-from .scalar import Num, nums, stacked
-from .vector import NOWHERE
+from .scalar import nums, stacked
 
 Positions = Float[Array, " nq"] | Float[np.ndarray, " nq"]
 
@@ -61,34 +60,16 @@ def joint_values(model: Model, qpos: Positions) -> dict[str, Any]:
 def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     """Where geoms touch and with which force: on the second one's body, or on the first one's if the second is fixed.
 
-    Points are in the world, NaN where nothing touches; forces in newtons, in the world's axes. A contact that the
-    solver lists is there with each edge of its pyramid.
+    Points are in the world, NaN where nothing touches; forces in newtons, in the world's axes.
 
     References:
         MuJoCo documentation, API reference, mj_contactForce.
     """
-    points: list[Num] = []
-    forces: list[Num] = []
-    there: list[Array] = []
-    for c, sizes in zip(f.constraints, f.solution.forces, strict=True):
-        if not isinstance(c.of, Contact):
-            continue
-        side = 1.0 if moving(f.model, int(f.model.geom_bodyid[c.of.candidate.second])) else -1.0
-        force = NOWHERE
-        for i, size in zip(c.of.used, sizes, strict=False):
-            force = force + c.of.axes[i] * (size * side) if i < 3 else force
-        points += c.of.touch.point
-        forces += force
-        there.append(jnp.asarray(c.of.touch.distance - c.of.candidate.margin < 0.0))
-    dtype = f.state.qpos.dtype
-    touching = jnp.stack(there)[:, None] if there else jnp.zeros((0, 1), bool)
-    empty = jnp.asarray(jnp.nan, dtype)
-    points3, forces3 = (stacked(part, dtype).reshape(-1, 3) for part in (points, forces))
-    found = jnp.where(touching, points3, empty), jnp.where(touching, forces3, empty)
-    if f.listed is None:
-        return found
-    more = f.listed.pushes(stacked(f.solution.acceleration, dtype))
-    return jnp.concatenate([found[0], more[0]]), jnp.concatenate([found[1], more[1]])
+    found = contacts_of(f)
+    sides = [1.0 if moving(f.model, int(f.model.geom_bodyid[second])) else -1.0 for _, second in found.geoms]
+    forces = found.world_force * jnp.asarray(sides, found.world_force.dtype).reshape(-1, 1)
+    there = found.active[:, None]
+    return jnp.where(there, found.position, jnp.nan), jnp.where(there, forces, jnp.nan)
 
 
 def _is_shown(model: Model, geom: int) -> bool:

@@ -81,8 +81,7 @@ def solve(
         return ~done & (iteration < model.iterations)
 
     def iterate(carry: Any) -> Any:
-        point, iteration, _ = carry
-        before = point
+        before, iteration, _ = carry
         point, gain = _newton(problem, before, scale, dtype)
         steep, steeper = (sqrt(total(g * g for g in nums(p.gradient))) for p in (point, before))
         ends = [gain < Num(model.tolerance), scale * steep < Num(model.tolerance)]
@@ -92,7 +91,7 @@ def solve(
 
     start = _start(problem, warmstart, dtype)
     point, iterations, _ = lax.while_loop(going, iterate, (start, jnp.int32(0), jnp.array(False)))
-    forces = _forces(problem, point.residuals)
+    forces = problem.forces(_split(problem, point.residuals))
     return Solution(nums(point.x), problem.pulled(forces, nums(point.x)), forces, iterations)
 
 
@@ -104,9 +103,8 @@ def _kept(problem: Problem, before: Point, after: Point) -> Num:
 
 
 def _start(problem: Problem, warmstart: Sequence[Num], dtype: Any) -> Point:
-    """The better of the last step's acceleration and the one without constraints."""
-    cold = problem.model.no_warmstart
-    x = stacked(problem.smooth.acceleration if cold else warmstart, dtype)
+    """At the last acceleration, or, without a warm start, at the one without constraints."""
+    x = stacked(problem.smooth.acceleration if problem.model.no_warmstart else warmstart, dtype)
     residuals = problem.residuals(nums(x))
     pull = multiplied(problem.smooth.tree.mass_matrix, nums(x))
     return _point(problem, x, pull, residuals, dtype)
@@ -114,7 +112,7 @@ def _start(problem: Problem, warmstart: Sequence[Num], dtype: Any) -> Point:
 
 def _point(problem: Problem, x: jax.Array, pull: Sequence[Num], residuals: Rows, dtype: Any) -> Point:
     flat = stacked([v for rows in residuals for v in rows], dtype)
-    push = problem.pulled(_forces(problem, flat), nums(x))
+    push = problem.pulled(problem.forces(residuals), nums(x))
     gradient = [a - b - c for a, b, c in zip(pull, problem.smooth.force, push, strict=True)]
     return Point(x, stacked(pull, dtype), flat, stacked(gradient, dtype))
 
@@ -122,10 +120,10 @@ def _point(problem: Problem, x: jax.Array, pull: Sequence[Num], residuals: Rows,
 def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Point, Num]:
     """One step, and by how much it lowers the function if it is quadratic between, in units of `1 / scale`."""
     gradient, residuals = nums(point.gradient), _split(problem, point.residuals)
-    curvatures = [c.law.curvature(v) for c, v in zip(problem.constraints, residuals, strict=True)]
-    search = [-d for d in factor(problem.pattern, problem.hessian(curvatures, nums(point.x))).solve(gradient)]
+    hessian = problem.hessian(problem.curvatures(residuals), nums(point.x))
+    search = [-d for d in factor(problem.pattern, hessian).solve(gradient)]
     slope = total(g * d for g, d in zip(gradient, search, strict=True))
-    pull, along = (multiplied(problem.smooth.tree.mass_matrix, search), problem.products(search))
+    pull, along = multiplied(problem.smooth.tree.mass_matrix, search), problem.products(search)
     line = Line(
         problem,
         nums(point.x),
@@ -189,21 +187,16 @@ class Line:
             first, second = map(_value, self.derivatives(Num(length)))
             good = jnp.abs(first) <= flat
             done = near | (jnp.abs(first) <= flatter) | (good & (second == before))
-            low, high = (jnp.where(first < 0, length, low), jnp.where(first < 0, high, length))
+            low, high = jnp.where(first < 0, length, low), jnp.where(first < 0, high, length)
             following = length - first / second
             middle = jnp.where(jnp.isfinite(high), 0.5 * (low + high), 2.0 * length)
             following = jnp.where((following > low) & (following < high), following, middle)
             last = jnp.where(good, length, 0.0)
-            return (jnp.where(done, last, following), low, high, second, count + jnp.int32(1), done)
+            return jnp.where(done, last, following), low, high, second, count + jnp.int32(1), done
 
         one, none = jnp.ones((), dtype), jnp.zeros((), dtype)
-        begin = (one, none, jnp.asarray(np.inf, dtype), none, jnp.int32(0), jnp.array(False))
+        begin = one, none, jnp.asarray(np.inf, dtype), none, jnp.int32(0), jnp.array(False)
         return lax.while_loop(going, step, begin)[0]
-
-
-def _forces(problem: Problem, residuals: jax.Array) -> Rows:
-    split = _split(problem, residuals)
-    return [c.law.force(v) for c, v in zip(problem.constraints, split, strict=True)]
 
 
 def _split(problem: Problem, residuals: jax.Array) -> Rows:

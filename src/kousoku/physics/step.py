@@ -42,7 +42,6 @@ def simulate(
         measure: arrays of what it needs to know of the last time that the dynamics were evaluated: where the last step
             began, or RK4's last stage, as MuJoCo leaves them in mjData.
     """
-
     integrate = INTEGRATORS[model.integrator]
     if steps == 1:
         return integrate(model, state, ctrl, measure)

@@ -11,7 +11,6 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler.function import kernel
 from ...core.env import Env
-from ...core.scene import Scene
 from ...core.scene3d import Body3d
 from ...core.spaces import Box
 from ...core.timestep import Timestep
@@ -19,7 +18,6 @@ from ...physics import Model, State, forward, simulate
 from ...physics.scene import body3d, contacts3d, joint_values, poses
 from ..classic.common import first, never
 from .files import robot
-from .picture import is_flat, robot_scene
 from .world import Still, World
 
 T = TypeVar("T")
@@ -197,11 +195,6 @@ class Robot(Env):
     def readings(self, state: RobotState) -> dict[str, Array]:
         """Metres of slides and radians of hinges."""
         return joint_values(self.model, state.physics.qpos)
-
-    def scene(self, state: RobotState) -> Scene:
-        """The robot from the side, or from above if all that it does is in a horizontal plane."""
-        home, _ = poses(self.model, self.model.constants["qpos0"].astype(np.float32))
-        return robot_scene(self.body3d(), *self.poses(state), np.asarray(home), is_flat(self.model))
 
 
 @kernel

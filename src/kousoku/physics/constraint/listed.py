@@ -31,14 +31,13 @@ from ..scalar import ONE, ZERO, Num, minimum, nums, stacked, total, where
 from ..smooth import Smooth
 from ..sparse import Matrix
 from ..vector import NOWHERE, UNTURNED, Mat, Six, Vec, vec
-from .contact import frame, inverse_inertia, pyramid, wrenches
+from .contact import ELLIPTIC, frame, inverse_inertia, pyramid, wrenches
 from .law import Push
 from .row import moving
 from .softness import softness
 
 MANY = 8
 WORD = 32
-ELLIPTIC = 1
 
 
 @dataclass(frozen=True)
@@ -72,15 +71,6 @@ class Listed:
     def folded(self, body: Callable[[jax.Array, Any], Any], start: Any) -> Any:
         """`body` for each row there is."""
         return lax.fori_loop(jnp.int32(0), self.length, body, start)
-
-    def cost(self, x: Sequence[Num]) -> Num:
-        """The sum of the rows' functions at the acceleration x [nv]."""
-
-        def add(i: jax.Array, found: jax.Array) -> jax.Array:
-            _, stiffness, away = self.row(i, x)
-            return found + Push(stiffness).cost([away]).value
-
-        return Num(self.folded(add, jnp.zeros((), self.jacobian.dtype)))
 
     def pulled(self, x: Sequence[Num]) -> list[Num]:
         """J^T f at x."""
@@ -131,16 +121,6 @@ class Listed:
 
         return Num(self.folded(add, jnp.zeros((), self.jacobian.dtype)))
 
-    def pushes(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Where each row pushes the second geom of its pair, and with which force, at the acceleration x [nv].
-
-        Both are [most, 3] in the world, and NaN beyond the last row.
-        """
-        away = jnp.matmul(self.jacobian, x) - self.reference
-        force = self.push[:, 4:7] * (self.stiffness * jnp.maximum(-away, 0.0))[:, None]
-        there = (jnp.arange(len(self.push), dtype=jnp.int32) < self.length)[:, None]
-        return jnp.where(there, self.push[:, 1:4], jnp.nan), jnp.where(there, force, jnp.nan)
-
     def loads(self, model: Model, s: Smooth, x: Sequence[Num]) -> list[Six]:
         """Torque and force on each body at the acceleration x, about the centres of mass of their trees."""
         bodies = jnp.asarray(
@@ -170,15 +150,13 @@ def divided(model: Model) -> tuple[list[Candidate], list[Candidate]]:
     Pairs of two bodies that move are listed if there are many of them; not those with elliptic cones.
     """
     found = candidates(model)
-    chosen = [
-        c
-        for c in found
-        if all(moving(model, int(model.geom_bodyid[g])) for g in (c.first, c.second))
-        and (c.condim == 1 or model.cone != ELLIPTIC)
-    ]
-    if len(chosen) <= MANY:
-        return found, []
-    return [c for c in found if c not in chosen], chosen
+
+    def fits(c: Candidate) -> bool:
+        both_move = all(moving(model, int(model.geom_bodyid[g])) for g in (c.first, c.second))
+        return both_move and (c.condim == 1 or model.cone != ELLIPTIC)
+
+    crowd = [c for c in found if fits(c)]
+    return (found, []) if len(crowd) <= MANY else ([c for c in found if not fits(c)], crowd)
 
 
 def listed(model: Model, s: Smooth, found: Sequence[Candidate], qvel: Sequence[Num], dtype: Any) -> Listed:
@@ -228,7 +206,7 @@ def _touches(
         shape = jax.eval_shape(near)
         return None, lax.cond(jnp.asarray(close), near, lambda: jnp.ones(shape.shape, dtype))
 
-    tables = (jnp.asarray(ends), jnp.stack([jnp.stack(pair) for pair in sizes]), far, margins)
+    tables = jnp.asarray(ends), jnp.stack([jnp.stack(pair) for pair in sizes]), far, margins
     return lax.scan(look, None, tables)[1]
 
 
@@ -268,7 +246,7 @@ class Table:
             words, count, *arrays = carry
             words, which = _taken(words)
             for made in self._rows(which):
-                row = (stacked(made.jacobian, self.dtype), *(_array(x, self.dtype) for x in made[1:3]))
+                row = (stacked(made.jacobian, self.dtype), *stacked(made[1:3], self.dtype))
                 push = stacked([self._of(which, self._numbers), *made.point, *made.force, *made.torque], self.dtype)
                 arrays = [a.at[count].set(new) for a, new in zip(arrays, (*row, push), strict=True)]
                 count = count + jnp.int32(1)
@@ -277,15 +255,8 @@ class Table:
         blank = [lax.empty(shape, self.dtype) for shape in ((most, self.model.nv), (most,), (most,), (most, 10))]
         carry = lax.while_loop(going, append, (words, jnp.int32(0), *blank))
         _, length, jacobian, stiffness, reference, push = carry
-        return Listed(
-            jacobian,
-            stiffness,
-            reference,
-            push,
-            length,
-            self.pairs,
-            tuple(tuple(sorted(self._sides(c))) for c in self.pairs),
-        )
+        coupled = tuple(tuple(sorted(self._sides(c))) for c in self.pairs)
+        return Listed(jacobian, stiffness, reference, push, length, self.pairs, coupled)
 
     @cached_property
     def pairs(self) -> tuple[Candidate, ...]:
@@ -340,7 +311,7 @@ class Table:
         solref, solimp = (self._each(which, get) for get in (lambda c: c.solref, lambda c: c.solimp))
         soft = softness(self.model, solref, solimp, away)
         inverse = self._of(which, [inverse_inertia(self.model, c) for c in self.owners])
-        wanted, frictionless = (soft.reference(speeds[0], away), ONE / soft.regularisation(inverse))
+        wanted, frictionless = soft.reference(speeds[0], away), ONE / soft.regularisation(inverse)
         if self.edges == 1:
             yield Made(basis[0], frictionless, wanted, point, normal, NOWHERE)
             return
@@ -377,10 +348,6 @@ class Made(NamedTuple):
     point: Vec
     force: Vec
     torque: Vec
-
-
-def _array(x: Num, dtype: Any) -> jax.Array:
-    return jnp.asarray(x.value, dtype)
 
 
 def _taken(words: jax.Array) -> tuple[jax.Array, jax.Array]:

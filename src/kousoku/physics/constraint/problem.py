@@ -85,6 +85,14 @@ class Problem:
             for c, product in zip(self.constraints, self.products(x), strict=True)
         ]
 
+    def forces(self, residuals: Rows) -> Rows:
+        """Of every row."""
+        return [c.law.force(v) for c, v in zip(self.constraints, residuals, strict=True)]
+
+    def curvatures(self, residuals: Rows) -> list[Matrix]:
+        """Of every constraint's law."""
+        return [c.law.curvature(v) for c, v in zip(self.constraints, residuals, strict=True)]
+
     def pulled(self, forces: Rows, x: Sequence[Num] = ()) -> list[Num]:
         """J^T f, of given forces and those of listed contacts at the acceleration x."""
         result = self.listed.pulled(x) if self.listed else [ZERO] * self.model.nv
@@ -122,14 +130,6 @@ class Problem:
                 for key, value in carried[body].items():
                     carried[parent][key] = carried[parent].get(key, ZERO) + value
         return self.listed.curved(found, self.pattern.below, x) if self.listed else found
-
-    def cost(self, x: Sequence[Num]) -> Num:
-        """The function, but for a constant."""
-        away = [a - b for a, b in zip(x, self.smooth.acceleration, strict=True)]
-        pull = multiplied(self.smooth.tree.mass_matrix, away)
-        result = 0.5 * total(a * b for a, b in zip(away, pull, strict=True))
-        result = result + total(c.law.cost(v) for c, v in zip(self.constraints, self.residuals(x), strict=True))
-        return result + self.listed.cost(x) if self.listed else result
 
 
 def _add_congruent(found: Matrix, rows: Sequence[dict[int, Num]], curvature: Matrix) -> None:
