@@ -1,0 +1,60 @@
+"""Networks: bodies, heads and actor-critics.
+
+Everything is of one environment, without a batch axis: `jax.vmap` makes many. A network is a pytree whose leaves are
+its float32 parameters; sizes and names of activations are static.
+"""
+
+from .actor_critic import ActorCritic, ActorCriticConfig, build
+from .boxes import clip_to
+from .cnn import CNN
+from .heads import (
+    BetaHead,
+    CategoricalHead,
+    MultiCategoricalHead,
+    NormalHead,
+    TanhNormalHead,
+    ValueHead,
+    head_for,
+)
+from .initialise import INITIALISERS, he_normal, lecun_normal, orthogonal, uniform_fan_in, zeros
+from .layers import ACTIVATIONS, LayerNorm, Linear
+from .mlp import MLP
+from .network import Memory, Network, NetworkBuilder
+from .observation import flat_size, flattened
+from .recurrent import GRU, LSTM
+from .torso import Torso, VectorBody, body_for
+
+__all__ = [
+    "ACTIVATIONS",
+    "CNN",
+    "GRU",
+    "INITIALISERS",
+    "LSTM",
+    "MLP",
+    "ActorCritic",
+    "ActorCriticConfig",
+    "BetaHead",
+    "CategoricalHead",
+    "LayerNorm",
+    "Linear",
+    "Memory",
+    "MultiCategoricalHead",
+    "Network",
+    "NetworkBuilder",
+    "NormalHead",
+    "TanhNormalHead",
+    "Torso",
+    "ValueHead",
+    "VectorBody",
+    "body_for",
+    "build",
+    "clip_to",
+    "flat_size",
+    "flattened",
+    "he_normal",
+    "head_for",
+    "lecun_normal",
+    "orthogonal",
+    "uniform_fan_in",
+    "zeros",
+]

@@ -1,0 +1,85 @@
+"""Actions of a Box: its bounds, and distributions over actions of any shape."""
+
+from __future__ import annotations
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Float32, PRNGKeyArray
+
+from ..core.errors import ConfigError
+from ..core.spaces import Box, Space, as_array
+from ..ops.distributions import Distribution
+
+
+class Reshaped(Distribution):
+    """A distribution over vectors as one over arrays of another shape, entries in C order.
+
+    Attributes:
+        base: the distribution over vectors.
+        shape: of an action.
+    """
+
+    base: Distribution
+    shape: tuple[int, ...] = eqx.field(static=True)
+
+    def sample(self, key: PRNGKeyArray) -> Float[Array, "..."]:
+        return self.base.sample(key).reshape(self.shape)
+
+    def log_prob(self, action: Float[Array, "..."]) -> Float[Array, ""]:
+        return self.base.log_prob(action.reshape(-1))
+
+    def entropy(self) -> Float[Array, ""]:
+        return self.base.entropy()
+
+    def mode(self) -> Float[Array, "..."]:
+        return self.base.mode().reshape(self.shape)
+
+    def kl(self, other: Reshaped) -> Float[Array, ""]:
+        return self.base.kl(other.base)
+
+    def sample_and_log_prob(self, key: PRNGKeyArray) -> tuple[Float[Array, "..."], Float[Array, ""]]:
+        action, log_prob = self.base.sample_and_log_prob(key)
+        return action.reshape(self.shape), log_prob
+
+
+def shaped(distribution: Distribution, space: Box) -> Distribution:
+    """A distribution over vectors as one over a box's actions: itself, where these are vectors."""
+    return distribution if len(space.shape) == 1 else Reshaped(distribution, space.shape)
+
+
+def size_of(space: Box) -> int:
+    """How many components an action has."""
+    return math.prod(space.shape)
+
+
+def clip_to(space: Space, action: Array) -> Array:
+    """The action an environment may take: a Box's is clipped to its bounds, any other's is left as it is.
+
+    Agents with a `NormalHead` clip only what they send to the environment; probabilities are those of the action that
+    was drawn.
+    """
+    if not isinstance(space, Box):
+        return action
+    low, high = (bound.reshape(space.shape).astype(action.dtype) for bound in bounds(space))
+    return jnp.clip(action, low, high)
+
+
+def bounds(space: Box) -> tuple[Float32[Array, " A"], Float32[Array, " A"]]:
+    """Both bounds of every component of an action, in C order."""
+    low, high = (np.broadcast_to(np.asarray(bound, np.float32), space.shape) for bound in (space.low, space.high))
+    return jnp.asarray(low.reshape(-1)), jnp.asarray(high.reshape(-1))
+
+
+def check_bounded(kind: str, space: Box) -> None:
+    """Refuse a box that no bounded distribution can fill.
+
+    Raises:
+        ConfigError: where a bound is infinite, or a component has low = high.
+    """
+    if not (np.isfinite(as_array(space.low)).all() and np.isfinite(as_array(space.high)).all()):
+        raise ConfigError("policy", kind, "use 'normal': the Box of actions has infinite bounds")
+    if not (as_array(space.low) < as_array(space.high)).all():
+        raise ConfigError("policy", kind, "use 'normal': the Box of actions has a component with low = high")

@@ -1,0 +1,129 @@
+"""From an observation to features: a body for its space, and a recurrent cell if one is wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from ..core.errors import check_choice, check_count
+from ..core.spaces import Box, Space
+from .cnn import CNN, layout_for, smallest
+from .mlp import MLP
+from .observation import flat_size, flattened, is_image, pixel_scale
+from .recurrent import GRU, LSTM
+
+BODIES = ("auto", "mlp", "cnn")
+RECURRENT = ("gru", "lstm")
+
+
+class VectorBody(eqx.Module):
+    """An MLP over the flattened observation of any space.
+
+    Attributes:
+        space: the observation space.
+        mlp: the MLP.
+    """
+
+    space: Space
+    mlp: MLP
+
+    @property
+    def out_size(self) -> int:
+        """How many features come out."""
+        return self.mlp.out_size
+
+    def __call__(self, obs: Any) -> Float[Array, " F"]:
+        return self.mlp(flattened(self.space, obs))
+
+
+Body = VectorBody | CNN
+
+
+def body_for(
+    space: Space,
+    sizes: Sequence[int],
+    *,
+    key: PRNGKeyArray,
+    kind: str = "auto",
+    activation: str = "tanh",
+    gain: float = math.sqrt(2.0),
+    layer_norm: bool = False,
+    init: str = "orthogonal",
+) -> Body:
+    """The body of an observation space: for images a CNN (its dense layers have the sizes), otherwise an MLP.
+
+    Args:
+        space: the observation space.
+        sizes: widths of the dense layers.
+        key: randomness.
+        kind: one of `BODIES`; "auto" takes a CNN for a Box of three axes that has room for its kernels.
+        activation: of every layer.
+        gain: of every weight.
+        layer_norm: whether dense layers are normalised.
+        init: how the weights begin.
+
+    Raises:
+        ConfigError: for an unknown kind, or "cnn" where observations are no images or too small.
+    """
+    check_choice("body", kind, BODIES)
+    options: dict[str, Any] = {"activation": activation, "gain": gain, "layer_norm": layer_norm, "init": init}
+    if kind == "cnn":
+        layout_for(space.shape if isinstance(space, Box) else ())
+    if kind == "cnn" or (kind == "auto" and _room(space)):
+        return CNN(space.shape, sizes, key=key, scale=pixel_scale(space), **options)  # pyright: ignore
+    return VectorBody(space, MLP(flat_size(space), sizes, key=key, **options))
+
+
+def _room(space: Space) -> bool:
+    return is_image(space) and min(space.shape[:2]) >= smallest("small")  # pyright: ignore
+
+
+class Torso(eqx.Module):
+    """A body and perhaps a recurrent cell after it.
+
+    Attributes:
+        body: from the observation to features.
+        cell: from features and memory to features and memory; None for none.
+    """
+
+    body: Body
+    cell: GRU | LSTM | None
+
+    @property
+    def out_size(self) -> int:
+        """How many features come out."""
+        return self.body.out_size if self.cell is None else self.cell.out_size
+
+    def start(self) -> PyTree[Array]:
+        """The memory at the beginning of an episode."""
+        return () if self.cell is None else self.cell.start()
+
+    def __call__(self, obs: Any, memory: PyTree[Array]) -> tuple[Float[Array, " F"], PyTree[Array]]:
+        x = self.body(obs)
+        return (x, memory) if self.cell is None else self.cell(x, memory)
+
+
+def cell_for(kind: str | None, in_size: int, size: int, *, key: PRNGKeyArray) -> GRU | LSTM | None:
+    """The recurrent cell of this name; None for None.
+
+    Raises:
+        ConfigError: for another name, or a size below 1.
+    """
+    if kind is None:
+        return None
+    check_choice("recurrent", kind, RECURRENT)
+    return (GRU if kind == "gru" else LSTM)(in_size, check_count("recurrent_size", size), key=key)
+
+
+def torso_for(
+    space: Space, sizes: Sequence[int], *, key: PRNGKeyArray, recurrent: str | None, recurrent_size: int, **options: Any
+) -> Torso:
+    """A body (`options` are those of `body_for`) and its cell."""
+    body_key, cell_key = jax.random.split(key)
+    body = body_for(space, sizes, key=body_key, **options)
+    return Torso(body, cell_for(recurrent, body.out_size, recurrent_size, key=cell_key))

@@ -1,0 +1,204 @@
+"""Running statistics of observations and rewards, and scaling by them.
+
+float32 stops counting at 2**24 and a running mean stops moving once a batch's share of it rounds to nothing. So counts
+are whole numbers of 64 bits in two words, and means and variances are pairs, value + rest, where `rest` is what
+float32 had to round off.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, UInt32
+
+Number = Float[Array, ""] | float
+Pair = tuple[Float[Array, "*s"], Float[Array, "*s"]]
+EPS = 1e-8
+"""Added to a variance before its root is taken."""
+
+
+class RunningMoments(eqx.Module):
+    """Mean and variance of everything seen so far, component by component.
+
+    Attributes:
+        count: how many samples, as (high, low) words of 32 bits: exact up to 2**64.
+        mean: float32 [...]; the mean is mean + mean_rest.
+        variance: float32 [...], that of the population (divisor N); likewise with variance_rest.
+    """
+
+    count: UInt32[Array, "2"]
+    mean: Float[Array, "*s"]
+    mean_rest: Float[Array, "*s"]
+    variance: Float[Array, "*s"]
+    variance_rest: Float[Array, "*s"]
+
+    def size(self) -> Float[Array, ""]:
+        """The count as a float32, rounded: for weights and reports."""
+        high, low = self.count.astype(jnp.float32)
+        return high * 2.0**32 + low
+
+
+def no_moments(shape: tuple[int, ...] = ()) -> RunningMoments:
+    """Nothing seen yet."""
+    zeros = jnp.zeros(shape, jnp.float32)
+    return RunningMoments(jnp.zeros(2, jnp.uint32), zeros, zeros, zeros, zeros)
+
+
+def batch_moments(batch: Float[Array, "N *s"]) -> RunningMoments:
+    """Mean and variance over the first axis, in two passes: shifted by a sample, then about the first pass's mean.
+
+    References:
+        Chan, Golub and LeVeque, Algorithms for computing the sample variance, The American Statistician 37 (1983): the
+        corrected two-pass algorithm.
+    """
+    shift = batch[0]
+    mean = shift + jnp.mean(batch - shift[None], axis=0)
+    apart = batch - mean[None]
+    rest = jnp.mean(apart, axis=0)
+    variance = jnp.maximum(jnp.mean(apart * apart, axis=0) - rest * rest, 0.0)
+    count = jnp.array([0, batch.shape[0]], jnp.uint32)
+    return RunningMoments(count, mean, rest, variance, jnp.zeros_like(variance))
+
+
+def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
+    """The moments of both samples together.
+
+    mean = mean_a + w d, variance = variance_a + w (variance_b - variance_a + (1 - w) d^2), w = n_b / (n_a + n_b),
+    d = mean_b - mean_a.
+
+    References:
+        Chan, Golub and LeVeque, The American Statistician 37 (1983): the pairwise formula, divided by the count.
+    """
+    count = _add_counts(a.count, b.count)
+    size_a, size_b = a.size(), b.size()
+    total = jnp.maximum(size_a + size_b, 1.0)
+    w, rest = size_b / total, size_a / total
+    d, d_rest = b.mean - a.mean, b.mean_rest - a.mean_rest
+    growth = (b.variance - a.variance) + (b.variance_rest - a.variance_rest)
+    mean = _add(_add((a.mean, a.mean_rest), w * d), w * d_rest)
+    variance = _add((a.variance, a.variance_rest), w * (growth + rest * (d + d_rest) ** 2))
+    return RunningMoments(count, *mean, *variance)
+
+
+def merge_over(moments: RunningMoments, axis_name: str) -> RunningMoments:
+    """The moments of the samples of every device (or lane) of a named axis together; the same on all of them."""
+    size = moments.size()
+    total = lax.psum(size, axis_name)
+    w = size / jnp.maximum(total, 1.0)
+    middle = lax.psum(w * moments.mean, axis_name)
+    apart = (moments.mean - middle) + moments.mean_rest
+    shift = lax.psum(w * apart, axis_name)
+    spread = moments.variance + moments.variance_rest + (apart - shift) ** 2
+    variance = lax.psum(w * spread, axis_name)
+    mean = _add((middle, jnp.zeros_like(middle)), shift)
+    return RunningMoments(_sum_counts(moments.count, axis_name), *mean, variance, jnp.zeros_like(variance))
+
+
+def observe(moments: RunningMoments, batch: Float[Array, "N *s"], *, axis_name: str | None = None) -> RunningMoments:
+    """The moments after a batch of N more samples.
+
+    Args:
+        axis_name: of the devices that each hold a part of the batch; their parts are merged first, so that `moments`
+            stays the same on all of them.
+    """
+    new = batch_moments(batch)
+    return merge(moments, new if axis_name is None else merge_over(new, axis_name))
+
+
+def normalise(moments: RunningMoments, x: Float[Array, "*s"], clip: Number = 10.0, eps: Number = EPS) -> Array:
+    """(x - mean) / sqrt(variance + eps), clipped to +-clip; x itself, clipped, as long as nothing has been seen."""
+    centred = (x - moments.mean) - moments.mean_rest
+    scaled = centred / jnp.sqrt(moments.variance + moments.variance_rest + eps)
+    return jnp.clip(jnp.where(_is_empty(moments), x, scaled), -clip, clip)
+
+
+def denormalise(moments: RunningMoments, x: Float[Array, "*s"], eps: Number = EPS) -> Array:
+    """mean + x sqrt(variance + eps): undoes `normalise` where that did not clip."""
+    scaled = x * jnp.sqrt(moments.variance + moments.variance_rest + eps) + moments.mean_rest
+    return jnp.where(_is_empty(moments), x, moments.mean + scaled)
+
+
+class RewardScale(eqx.Module):
+    """What `scale_rewards` remembers.
+
+    Attributes:
+        returns: the running discounted return of each environment's present episode, [B].
+        moments: of those returns, over all steps and environments.
+    """
+
+    returns: Float[Array, " B"]
+    moments: RunningMoments
+
+
+def no_reward_scale(num_envs: int) -> RewardScale:
+    """Every environment at the start of an episode, nothing seen yet."""
+    return RewardScale(jnp.zeros(num_envs, jnp.float32), no_moments())
+
+
+def scale_rewards(
+    scale: RewardScale,
+    rewards: Float[Array, "T B"],
+    ended: Bool[Array, "T B"],
+    discount: Number,
+    *,
+    axis_name: str | None = None,
+    eps: Number = EPS,
+) -> tuple[RewardScale, Float[Array, "T B"]]:
+    """Rewards divided by the standard deviation of the running discounted return, and not centred.
+
+    At each step R <- gamma R + r, the moments see R, and then R becomes 0 where the episode ended: in this order, so
+    that the last reward of an episode counts.
+
+    All T steps are divided by one number, that of the moments after this batch. The rewards of one batch then keep
+    their proportions, and one return is never a sum of rewards in different units, as it is when the number changes at
+    every step; nor does it depend on the order of the environments. It looks into no future: nothing has been learnt
+    from this batch when its scale is fixed. And the very first steps are scaled by a whole batch, not by a few samples.
+
+    Args:
+        ended: where an episode was terminated or truncated.
+        axis_name: of the devices that each hold some of the environments.
+
+    References:
+        Engstrom et al., Implementation matters in deep policy gradients, arXiv:2005.12729, section 3 (reward scaling).
+
+    Differs from the paper: the scale is that of the whole batch; returns begin anew with each episode.
+    """
+
+    def step(carried: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+        reward, over = now
+        g = discount * carried + reward
+        return jnp.where(over, 0.0, g), g
+
+    returns, seen = lax.scan(step, scale.returns, (rewards, ended))
+    moments = observe(scale.moments, seen.reshape(-1), axis_name=axis_name)
+    divisor = jnp.sqrt(moments.variance + moments.variance_rest + eps)
+    return RewardScale(returns, moments), rewards / divisor
+
+
+def _is_empty(moments: RunningMoments) -> Bool[Array, ""]:
+    return jnp.all(moments.count == 0)
+
+
+def _add(pair: Pair, increment: Float[Array, "*s"]) -> Pair:
+    """value + rest + increment as such a pair again (Knuth's two-sum)."""
+    value, rest = pair
+    y = rest + increment
+    total = value + y
+    part = total - value
+    return total, (value - (total - part)) + (y - part)
+
+
+def _add_counts(a: UInt32[Array, "2"], b: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
+    low = a[1] + b[1]
+    carry = (low < a[1]).astype(jnp.uint32)
+    return jnp.stack([a[0] + b[0] + carry, low])
+
+
+def _sum_counts(count: UInt32[Array, "2"], axis_name: str) -> UInt32[Array, "2"]:
+    """The sum over an axis of at most 2**16 devices: halves of words cannot overflow."""
+    sixteen = jnp.uint32(16)
+    quarters = lax.psum(jnp.stack([count[1] & jnp.uint32(0xFFFF), count[1] >> sixteen]), axis_name)
+    upper = quarters[1] + (quarters[0] >> sixteen)
+    low = (upper << sixteen) | (quarters[0] & jnp.uint32(0xFFFF))
+    return jnp.stack([lax.psum(count[0], axis_name) + (upper >> sixteen), low])

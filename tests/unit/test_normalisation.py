@@ -1,0 +1,199 @@
+"""Running moments and reward scaling against float64, by hand, and over two devices."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec as P
+
+from kousoku.ops import normalisation as ops
+
+
+def total(pair, rest):
+    return np.asarray(pair, np.float64) + np.asarray(rest, np.float64)
+
+
+def mean_of(moments):
+    return total(moments.mean, moments.mean_rest)
+
+
+def variance_of(moments):
+    return total(moments.variance, moments.variance_rest)
+
+
+def count_of(moments):
+    high, low = np.asarray(moments.count, np.uint64)
+    return int(high) * 2**32 + int(low)
+
+
+def welford(stream):
+    """Welford's recursion over single samples, in float64."""
+    mean, squares = np.zeros(stream.shape[1:]), np.zeros(stream.shape[1:])
+    for n, x in enumerate(stream.astype(np.float64), start=1):
+        apart = x - mean
+        mean += apart / n
+        squares += apart * (x - mean)
+    return mean, squares / len(stream)
+
+
+def stream_of(seed, n, shape=(3,), mean=1e4):
+    return np.random.default_rng(seed).normal(mean, 1.0, (n, *shape)).astype(np.float32)
+
+
+def observed(stream, batch):
+    chunks = jnp.asarray(stream.reshape(-1, batch, *stream.shape[1:]))
+    start = ops.no_moments(stream.shape[1:])
+    return jax.jit(lambda c: jax.lax.scan(lambda m, x: (ops.observe(m, x), None), start, c)[0])(chunks)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 500])
+def test_a_stream_far_from_zero_against_welford(batch):
+    stream = stream_of(0, 7000)
+    moments = observed(stream, batch)
+    mean, variance = welford(stream)
+    np.testing.assert_allclose(mean_of(moments), mean, rtol=1e-9)
+    np.testing.assert_allclose(variance_of(moments), variance, rtol=1e-5)
+    assert count_of(moments) == 7000
+
+
+def test_parts_merged_are_the_whole_in_any_grouping():
+    stream = stream_of(1, 60)
+    parts = [ops.batch_moments(jnp.asarray(p)) for p in np.split(stream, [1, 9, 40])]
+    left = ops.merge(ops.merge(ops.merge(parts[0], parts[1]), parts[2]), parts[3])
+    right = ops.merge(parts[0], ops.merge(parts[1], ops.merge(parts[2], parts[3])))
+    for merged in (left, right, ops.batch_moments(jnp.asarray(stream))):
+        np.testing.assert_allclose(mean_of(merged), stream.astype(np.float64).mean(0), rtol=1e-9)
+        np.testing.assert_allclose(variance_of(merged), stream.astype(np.float64).var(0), rtol=1e-5)
+        assert count_of(merged) == 60
+
+
+def test_merging_nothing_changes_nothing():
+    moments, nothing = ops.batch_moments(jnp.asarray(stream_of(2, 10))), ops.no_moments((3,))
+    for merged in (ops.merge(moments, nothing), ops.merge(nothing, moments)):
+        np.testing.assert_array_equal(mean_of(merged), mean_of(moments))
+        np.testing.assert_array_equal(variance_of(merged), variance_of(moments))
+    empty = ops.merge(nothing, nothing)
+    assert count_of(empty) == 0
+    assert np.isfinite(mean_of(empty)).all()
+
+
+@pytest.mark.parametrize("start", [2**24, 2**32 - 3, 5 * 2**40])
+def test_counts_stay_exact(start):
+    count = jnp.array([start >> 32, start & 0xFFFFFFFF], jnp.uint32)
+    zero = jnp.zeros(())
+    moments = ops.RunningMoments(count, zero, zero, zero, zero)
+    for _ in range(4):
+        moments = ops.observe(moments, jnp.ones(1))
+    assert count_of(moments) == start + 4
+
+
+def test_a_mean_still_moves_after_a_billion_samples():
+    """Each batch moves the mean by less than half a unit in its last place; a thousand of them by many."""
+    count = jnp.array([0, 10**9], jnp.uint32)
+    zero = jnp.zeros(())
+    moments = ops.RunningMoments(count, jnp.float32(1e4), zero, jnp.ones(()), zero)
+    stream = jnp.full((1000, 100), 1.01e4, jnp.float32)
+    moments = jax.jit(lambda m: jax.lax.scan(lambda m, x: (ops.observe(m, x), None), m, stream)[0])(moments)
+    share = 1e5 / (1e9 + 1e5)
+    assert mean_of(moments) - 1e4 == pytest.approx(100 * share, rel=1e-4)
+    assert variance_of(moments) == pytest.approx((1 - share) * (1 + share * 100**2), rel=1e-6)
+
+
+def test_normalise_and_back():
+    stream = stream_of(3, 1000)
+    moments = ops.batch_moments(jnp.asarray(stream))
+    x = stream[7].astype(np.float64)
+    expected = (x - stream.astype(np.float64).mean(0)) / stream.astype(np.float64).std(0)
+    z = ops.normalise(moments, jnp.asarray(stream[7]), 10.0)
+    np.testing.assert_allclose(z, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ops.denormalise(moments, z), x, rtol=2e-7)
+    np.testing.assert_array_equal(ops.normalise(moments, jnp.array([2e4, 0.0, 1e4]), 5.0)[:2], [5.0, -5.0])
+
+
+def test_before_anything_was_seen_x_stays_as_it_is():
+    x = jnp.array([0.5, -20.0])
+    np.testing.assert_array_equal(ops.normalise(ops.no_moments((2,)), x, 10.0), [0.5, -10.0])
+    np.testing.assert_array_equal(ops.denormalise(ops.no_moments((2,)), x), x)
+
+
+def test_what_never_varies_becomes_zero():
+    moments = ops.batch_moments(jnp.full((50, 2), 0.1))
+    np.testing.assert_array_equal(ops.normalise(moments, jnp.full(2, 0.1), 10.0), np.zeros(2))
+
+
+def test_two_episodes_by_hand():
+    """gamma = 1/2. Rewards 1, 2 | 4, 8, the first episode ends with the 2: returns 1, 2.5 | 4, 10; 10 stays."""
+    rewards, ended = jnp.array([[1.0], [2.0], [4.0], [8.0]]), jnp.array([[False], [True], [False], [False]])
+    scale, scaled = ops.scale_rewards(ops.no_reward_scale(1), rewards, ended, 0.5)
+    returns = np.array([1.0, 2.5, 4.0, 10.0])
+    assert scale.returns.tolist() == [10.0]
+    assert float(scale.moments.mean) == pytest.approx(returns.mean())
+    assert float(scale.moments.variance) == pytest.approx(returns.var())
+    np.testing.assert_allclose(scaled, np.asarray(rewards) / returns.std(), rtol=1e-6)
+
+    # The next batch goes on where this one stopped: 1/2 * 10 + 1 = 6, which ends the episode; then 3.
+    scale, scaled = ops.scale_rewards(scale, jnp.array([[1.0], [3.0]]), jnp.array([[True], [False]]), 0.5)
+    returns = np.array([*returns, 6.0, 3.0])
+    assert scale.returns.tolist() == [3.0]
+    np.testing.assert_allclose(scaled, np.array([[1.0], [3.0]]) / returns.std(), rtol=1e-6)
+
+
+def test_cutting_a_batch_changes_the_returns_in_nothing():
+    rng = np.random.default_rng(4)
+    rewards = jnp.asarray(rng.normal(size=(20, 6)), jnp.float32)
+    ended = jnp.asarray(rng.random((20, 6)) < 0.2)
+    whole, _ = ops.scale_rewards(ops.no_reward_scale(6), rewards, ended, 0.9)
+    part, _ = ops.scale_rewards(ops.no_reward_scale(6), rewards[:7], ended[:7], 0.9)
+    part, _ = ops.scale_rewards(part, rewards[7:], ended[7:], 0.9)
+    np.testing.assert_array_equal(whole.returns, part.returns)
+    np.testing.assert_allclose(variance_of(whole.moments), variance_of(part.moments), rtol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def mesh():
+    return jax.make_mesh((2,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+
+
+def test_two_devices_are_one(mesh):
+    old = ops.batch_moments(jnp.asarray(stream_of(5, 30)))
+    batch = jnp.asarray(np.concatenate([stream_of(6, 20, mean=1e4), stream_of(7, 20, mean=1.1e4)]))
+    step = jax.shard_map(
+        lambda m, x: ops.observe(m, x, axis_name="devices"), mesh=mesh, in_specs=(P(), P("devices")), out_specs=P()
+    )
+    two, one = jax.jit(step)(old, batch), ops.observe(old, batch)
+    assert count_of(two) == count_of(one) == 70
+    np.testing.assert_allclose(mean_of(two), mean_of(one), rtol=1e-8)
+    np.testing.assert_allclose(variance_of(two), variance_of(one), rtol=1e-6)
+
+
+def test_rewards_over_two_devices(mesh):
+    rng = np.random.default_rng(8)
+    rewards = jnp.asarray(rng.normal(size=(5, 4)), jnp.float32)
+    ended = jnp.asarray(rng.random((5, 4)) < 0.2)
+    start = ops.no_reward_scale(4)
+    specs = eqx.tree_at(lambda s: s.returns, jax.tree.map(lambda _: P(), start), P("devices"))
+    step = jax.shard_map(
+        lambda s, r, e: ops.scale_rewards(s, r, e, 0.9, axis_name="devices"),
+        mesh=mesh,
+        in_specs=(specs, P(None, "devices"), P(None, "devices")),
+        out_specs=(specs, P(None, "devices")),
+    )
+    two, scaled = jax.jit(step)(start, rewards, ended)
+    one, expected = ops.scale_rewards(start, rewards, ended, 0.9)
+    np.testing.assert_allclose(scaled, expected, rtol=1e-6)
+    np.testing.assert_array_equal(two.returns, one.returns)
+
+
+def test_unequal_parts_and_large_counts_over_lanes():
+    stream = stream_of(9, 50)
+    parts = [ops.batch_moments(jnp.asarray(p)) for p in np.split(stream, [10])] + [ops.no_moments((3,))]
+    lanes = jax.tree.map(lambda *x: jnp.stack(x), *parts)
+    merged = jax.vmap(lambda m: ops.merge_over(m, "lanes"), axis_name="lanes")(lanes)
+    np.testing.assert_allclose(mean_of(merged)[2], stream.astype(np.float64).mean(0), rtol=1e-9)
+    np.testing.assert_allclose(variance_of(merged)[0], stream.astype(np.float64).var(0), rtol=1e-5)
+
+    counts = jnp.array([[1, 2**32 - 1], [0, 2**32 - 1], [0, 5]], jnp.uint32)
+    lanes = eqx.tree_at(lambda m: m.count, lanes, counts)
+    merged = jax.vmap(lambda m: ops.merge_over(m, "lanes"), axis_name="lanes")(lanes)
+    assert (int(merged.count[0, 0]) << 32) + int(merged.count[0, 1]) == 2**32 + 2 * (2**32 - 1) + 5
