@@ -8,19 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from physics_models import GYMNASIUM, MODELS, compiled
+from physics_rows import evaluated, summed, summed_of_c, values
 from physics_states import Oracle, State, pushing, silent, stack, states
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.physics import State as Ours
 from kousoku.physics import load, step
-from kousoku.physics.constraint import constraints
-from kousoku.physics.constraint.law import Rub
-from kousoku.physics.joints import ancestors, last_dof
 from kousoku.physics.kinematics import geom_frame, site_frame
 from kousoku.physics.load import from_mujoco
-from kousoku.physics.scalar import num, nums
-from kousoku.physics.smooth import smooth
 
 SMOOTH, HELD, MOVED = 1e-11, 1e-8, 1e-9
 # Models in which C finds contacts by iteration: even at its smallest tolerance it stays this far from the true ones.
@@ -50,22 +46,12 @@ def often(names):
     return [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
-def values(numbers) -> np.ndarray:
-    return np.array([n.value for n in numbers])
-
-
 def close(ours, theirs, tolerance: float, what: str) -> None:
     """Within `tolerance`, of one plus the largest number."""
     theirs = np.asarray(theirs)
     ours = np.asarray(ours).reshape(theirs.shape)
     scale = 1.0 + np.abs(theirs).max(initial=0.0)
     assert np.abs(ours - theirs).max(initial=0.0) <= tolerance * scale, what
-
-
-def evaluated(model, state: State):
-    qpos, qvel, act, ctrl = (nums(np.asarray(x)) for x in (state.qpos, state.qvel, state.act, state.ctrl))
-    s = smooth(model, qpos, qvel, act, ctrl)
-    return s, constraints(model, s, qpos, qvel)
 
 
 @pytest.mark.parametrize("name", often(NAMES))
@@ -104,33 +90,10 @@ def test_constraint_rows(name):
     for state in states(theirs, 6, seed=2):
         wanted = oracle.forward(state)
         s, found = evaluated(model, state)
-        ours = [_weighed(model, s, c) for c in found]
-        stiffness, pull = (sum((one[i] for one in ours), start) for i, start in enumerate(_nothing(model.nv)))
-        jacobian, weight, reference = wanted["efc_J"], wanted["efc_D"], wanted["efc_aref"]
         held = ITERATED.get(name, HELD)
-        close(stiffness, jacobian.T @ (weight[:, None] * jacobian), held, "J^T D J")
-        close(pull, jacobian.T @ (weight * reference), held, "J^T D reference")
-
-
-def _nothing(size: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((size, size)), np.zeros(size)
-
-
-def _weighed(model, s, c) -> tuple[np.ndarray, np.ndarray]:
-    """J^T D J and J^T D reference of a constraint, pushed so hard that all its rows act."""
-    rows = len(c.reference)
-    jacobian, weight = np.zeros((rows, model.nv)), np.zeros((rows, rows))
-    for i in range(rows):
-        if grip := c.jacobian.held:
-            for d in ancestors(model, last_dof(model, grip.body)):
-                jacobian[i, d] = s.tree.motion[d].dot(grip.wrenches[i]).value
-        else:
-            jacobian[i, list(c.jacobian.dofs[i])] = values(c.jacobian.dofs[i].values())
-    hard = 0.0 if isinstance(c.law, Rub) else -1.0
-    for (i, j), entry in c.law.curvature([num(hard), *[num(0.0)] * (rows - 1)]).items():
-        weight[i, j] = weight[j, i] = entry.value
-    pulled = jacobian.T @ weight
-    return pulled @ jacobian, pulled @ values(c.reference)
+        pairs = zip(summed(model, s, found), summed_of_c(wanted), ("J^T D J", "J^T D reference"), strict=True)
+        for ours, theirs_, what in pairs:
+            close(ours, theirs_, held, what)
 
 
 STEPPED = {"inverted_pendulum", "hopper", "limits_ball", "friction_loss", "sphere_capsule", "tendon_limits"}

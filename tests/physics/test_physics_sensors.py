@@ -16,12 +16,14 @@ from physics_models_smooth import CREATURE
 from physics_states import Oracle, State, stack, states
 
 import kousoku as ks
-from kousoku.physics import Forward, forward, initial_state, sensors
+from kousoku.core.errors import ConfigError
+from kousoku.physics import Forward, forward, initial_state, load, sensors, step
 from kousoku.physics import State as Ours
 from kousoku.physics.constraint import constraints
 from kousoku.physics.constraint.contact import Contact
 from kousoku.physics.constraint.row import Constraint
 from kousoku.physics.load import from_mujoco
+from kousoku.physics.reaction import loads, reaction
 from kousoku.physics.scalar import Num, nums
 from kousoku.physics.sensors import readings
 from kousoku.physics.smooth import smooth
@@ -73,6 +75,83 @@ ALL = mjcf(
     option='gravity="1 -2 -9" magnetic=".1 -.4 .3"',
     head='<default><geom contype="0" conaffinity="0"/><joint stiffness=".3" springref=".1"/></default>',
 )
+
+
+TIES = mjcf(
+    """<body name="plate" pos=".3 0 1"><geom size=".05"/><site name="plate" pos=".1 .1 0" euler=".1 .2 .3"/></body>
+    <body name="box" pos="0 0 1"><freejoint/><geom type="box" size=".1 .05 .03"/><site name="box" pos=".1 0 0"/>
+      <body name="arm" pos=".2 0 0"><joint axis="0 1 0"/><geom type="box" size=".1 .05 .03"/>
+        <body name="hand" pos=".05 0 0"><geom size=".03"/><site name="hand"/></body></body></body>
+    <body name="ball" pos="0 .3 1"><joint type="ball"/><geom type="box" size=".1 .05 .03"/></body>""",
+    "<equality>{}</equality>",
+    head='<default><geom contype="0" conaffinity="0"/></default>',
+)
+
+
+@pytest.mark.parametrize(
+    "tie",
+    [
+        '<connect body1="box" body2="ball" anchor="0 .1 0"/>',
+        '<connect body1="plate" body2="ball" anchor="0 .1 0"/>',
+        '<connect body1="ball" body2="plate" anchor="0 .1 0"/>',
+        '<connect site1="hand" site2="plate"/>',
+        '<weld body1="box" body2="ball" torquescale="3"/>',
+        '<weld body1="ball" body2="plate" anchor=".1 0 0"/><connect body1="plate" body2="box" anchor="0 0 .1"/>',
+        '<connect body1="box" body2="ball" anchor="0 0 0" active="false"/><weld site1="plate" site2="hand"/>',
+    ],
+)
+def test_forces_of_ties_on_all_bodies(tie):
+    """MuJoCo's cfrc_ext and cfrc_int, of bodies that cannot move too."""
+    theirs = mujoco.MjModel.from_xml_string(TIES.format(tie))
+    model, oracle = from_mujoco(theirs), Oracle(theirs)
+    for state in states(theirs, 3, seed=4):
+        oracle.forward(state)
+        mujoco.mj_rnePostConstraint(oracle.model, oracle.data)
+        f = seen_by(model, oracle, state)
+        for ours, wanted in (
+            (loads(f), oracle.data.cfrc_ext),
+            (reaction(f, nums(state.qvel)).force, oracle.data.cfrc_int),
+        ):
+            found = np.array([[x.value for x in (*six.rot, *six.lin)] for six in ours])
+            np.testing.assert_allclose(found[1:], wanted[1:], atol=EXACT * (1.0 + np.abs(wanted).max()))
+        assert np.abs(oracle.data.cfrc_ext).max() > 0.1
+
+
+def seen_by(model, oracle: Oracle, state: State) -> Forward:
+    """What C brought about, its forces of equalities among it."""
+    qpos, qvel, act, ctrl = (nums(x) for x in (state.qpos, state.qvel, state.act, state.ctrl))
+    s = smooth(model, qpos, qvel, act, ctrl)
+    found = constraints(model, s, qpos, qvel)
+    sizes = iter(nums(oracle.data.efc_force.copy()))
+    forces = [[next(sizes) for _ in c.reference] for c in found]
+    solution = Solution(nums(oracle.data.qacc), [], forces, jnp.zeros((), jnp.int32))
+    return Forward(model=model, state=initial_state(model), smooth=s, constraints=found, listed=None, solution=solution)
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit"])
+def test_a_clock_tells_the_time(integrator):
+    world = "<body><joint axis='0 1 0'/><geom size='.1' pos='.3 0 0'/></body>"
+    text = mjcf(world, "<sensor><clock/><clock cutoff='.006'/></sensor>", option=f"integrator='{integrator}'")
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    model = from_mujoco(theirs)
+
+    def later(state):
+        return jax.lax.fori_loop(0, 5, lambda i, s: step(model, s, jnp.zeros(0)), state)
+
+    after = jax.jit(ks.kernel(later))(initial_state(model))
+    mujoco.mj_step(theirs, data, 5)
+    mujoco.mj_forward(theirs, data)
+    np.testing.assert_allclose(after.time, data.time, rtol=1e-6)
+    np.testing.assert_allclose(sensors(forward(model, after, jnp.zeros(0))), data.sensordata, rtol=1e-6)
+    with pytest.raises(ConfigError, match=r"state\.time: got None; give seconds: the model has a clock"):
+        sensors(forward(model, Ours(after.qpos, after.qvel, after.act, after.warmstart), jnp.zeros(0)))
+
+
+def test_only_a_model_with_a_clock_keeps_the_time():
+    model = load(mjcf("<body><joint/><geom size='.1'/></body>"))
+    assert initial_state(model).time is None
+    assert step(model, initial_state(model), jnp.zeros(0)).time is None
 
 
 def told(model, oracle: Oracle, state: State) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""How far one step of ours lies from one of C MuJoCo's, from the same states of contact-rich motion."""
+"""How far ours lies from C MuJoCo's, stage by stage and a step later, from the same states of contact-rich motion."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -12,40 +13,58 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..compiler.function import kernel
-from ..physics import load, step
+from ..physics import Forward, forward, load, step
+from ..physics.contacts import contacts_of
+from ..physics.scalar import ZERO, stacked
 from ..training.devices import use_all_cores
+from . import peers
 from .effort import Effort
 from .fresh import measured
-from .rigid import MODELS, c_mujoco, compiled_model, motion, ours_of
+from .rigid import MODELS, c_mujoco, compiled_model, motion, ours_of, parts
 from .table import Column, Row, Section, attempt
 
+STAGES = {
+    "bodies": "places of bodies", "depth": "depth of contacts, in sum", "inertia": "mass matrix", "bias": "bias force",
+    "passive": "passive force", "actuation": "actuators' force", "smooth": "smooth acceleration",
+    "constraint": "constraints' force", "acceleration": "acceleration",
+}  # fmt: skip
 ABOUT = (
-    "One step from each of {states:,d} states of a model, {lanes} ways under random commands seen every {stride} "
-    "steps, by ours and by C MuJoCo from the same state under the same command, both with Newton's method, C's at "
-    "tolerance zero. The largest difference of a state's positions and of its velocities, and over the states its "
-    "median, 99th and 99.9th percentile and maximum. `C, PGS` is C MuJoCo with the solver that the humanoids' files "
-    "ask for, against C with Newton's."
+    "From each of {states:,d} states of a model, {lanes} ways under random commands seen every {stride} steps: one "
+    "step by C MuJoCo in float64 with Newton's method, its solver and its collisions at tolerance zero, and the same "
+    "step by others under the same command. The largest difference of a state's positions and of its velocities, and "
+    "over the states its median, 99.9th percentile and maximum; then, at the beginning of the step, the largest "
+    "difference of each stage's numbers, relative to one plus the largest of them, in the maximum over the states. "
+    "`float64` and `float32` are ours. `C, rounded` is C MuJoCo, in float64, from the states rounded to float32: what "
+    "rounding does before anything is computed. `C, PGS` is C MuJoCo with the solver that the humanoids' files ask "
+    "for, and its tolerance. MJX takes the step only, in float32."
 )
 STRIDE, SHOTS = 10, 20
 SHARES = {"median": 50.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
+SHOWN = ("median", "p99.9", "max")
+KINDS = ("float64", "float32", "C, rounded", "MJX, float32")
+MJX_LANES = 250
+
+Numbers = dict[str, np.ndarray]
 
 
 def section(effort: Effort) -> Section:
-    """All models, in float64 and float32."""
-    columns = [Column(f"{what}_{name}", f"{what} {name}", ".1e") for what in ("qpos", "qvel") for name in SHARES]
+    """All models, in float64 and float32, and others beside them."""
+    columns = [Column(f"{what}_{share}", f"{what} {share}", ".1e") for what in ("qpos", "qvel") for share in SHOWN]
+    columns += [Column(f"{stage}_max", said, ".1e") for stage, said in STAGES.items()]
     columns.append(Column("contacts", "rows a state", ",.1f"))
     rows = [row for name in MODELS for row in _rows(name, effort)]
-    about = ABOUT.format(states=effort.parity_lanes * SHOTS, lanes=effort.parity_lanes, stride=STRIDE)
-    return Section("One step beside C MuJoCo", about, tuple(columns), rows)
+    states = effort.parity_lanes * SHOTS
+    about = ABOUT.format(states=states, lanes=effort.parity_lanes, stride=STRIDE)
+    return Section("Ours beside C MuJoCo", about, tuple(columns), rows)
 
 
 def _rows(name: str, effort: Effort) -> list[Row]:
-    kinds = ["float64", "float32", *(["C, PGS"] if name.startswith("humanoid") else [])]
+    kinds = [*KINDS, *(["C, PGS"] if name.startswith("humanoid") else [])]
     return [attempt(f"{name}, {kind}", 0, partial(_row, name, kind, effort)) for kind in kinds]
 
 
 def _row(name: str, kind: str, effort: Effort) -> Row:
-    figures = measured(__name__, "differences", name, kind, asdict(effort), limit=900.0)
+    figures = measured(__name__, "differences", name, kind, asdict(effort), limit=1800.0)
     return Row(f"{name}, {kind}", figures)
 
 
@@ -54,20 +73,30 @@ def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float
     use_all_cores()
     compiled = compiled_model(name)
     states, commands = seen(compiled, Effort(**effort).parity_lanes)
-    wanted, rows = stepped(compiled, states, commands)
-    if kind == "C, PGS":
-        found = stepped(_projected(compiled), states, commands)[0][:, 1 : 1 + compiled.nq + compiled.nv]
-    else:
-        found = _ours(compiled, states, commands, np.dtype(kind))
-    nq, nv = compiled.nq, compiled.nv
-    away = np.abs(found - wanted[:, 1 : 1 + nq + nv])
-    parts = {"qpos": away[:, :nq].max(1), "qvel": away[:, nq:].max(1)}
-    figures = {
-        f"{what}_{share}": float(np.percentile(values, percent))
-        for what, values in parts.items()
-        for share, percent in SHARES.items()
-    }
+    wanted, rows = computed(compiled, states, commands)
+    found = _found(compiled, kind, states, commands)
+    figures: dict[str, float] = {}
+    for what, values in found.items():
+        exact = wanted[what]
+        away = np.abs(values - exact).max(axis=1, initial=0.0)
+        if what in STAGES:
+            away = away / (1.0 + np.abs(exact).max(axis=1, initial=0.0))
+        figures |= {f"{what}_{share}": float(np.percentile(away, percent)) for share, percent in SHARES.items()}
     return figures | {"contacts": rows}
+
+
+def _found(compiled: Any, kind: str, states: np.ndarray, commands: np.ndarray) -> Numbers:
+    if kind == "C, PGS":
+        other = copy.copy(compiled)
+        other.opt.solver = c_mujoco().mjtSolver.mjSOL_PGS
+        return computed(other, states, commands, to_the_end=False)[0]
+    if kind == "C, rounded":
+        near, given = (np.asarray(x, np.float32).astype(np.float64) for x in (states, commands))
+        return computed(compiled, near, given)[0]
+    dtype = np.dtype(kind.removeprefix("MJX, "))
+    take = _of_mjx if kind.startswith("MJX") else _of_ours
+    with jax.enable_x64(dtype == np.float64):
+        return {what: np.asarray(x, np.float64) for what, x in take(compiled, states, commands, dtype).items()}
 
 
 def seen(compiled: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,35 +108,85 @@ def seen(compiled: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
     return shots, commands[:, STRIDE - 1 :: STRIDE].reshape(len(shots), -1)
 
 
-def stepped(compiled: Any, states: np.ndarray, commands: np.ndarray) -> tuple[np.ndarray, float]:
-    """C's states a step later, its solver run to the end; and how many rows of constraints there were in the mean."""
+def computed(compiled: Any, states: np.ndarray, commands: np.ndarray, to_the_end: bool = True) -> tuple[Numbers, float]:
+    """C's stages and next positions and velocities, each [states, ...]; its iterations run to the end or as they are.
+
+    And how many rows of constraints there were in the mean.
+    """
     mujoco = c_mujoco()
     exact, data = copy.copy(compiled), mujoco.MjData(compiled)
-    exact.opt.tolerance, exact.opt.iterations = 0.0, max(100, compiled.opt.iterations)
-    kind, after, rows = mujoco.mjtState.mjSTATE_FULLPHYSICS, np.empty_like(states), 0
-    for i, (state, command) in enumerate(zip(states, commands, strict=True)):
+    if to_the_end:
+        exact.opt.tolerance, exact.opt.iterations = 0.0, max(100, compiled.opt.iterations)
+        exact.opt.ccd_tolerance, exact.opt.ccd_iterations = 1e-15, 1000
+    found: list[Numbers] = []
+    rows = 0
+    for state, command in zip(states, commands, strict=True):
         mujoco.mj_resetData(exact, data)
-        mujoco.mj_setState(exact, data, state, kind)
+        mujoco.mj_setState(exact, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         data.ctrl[:] = command
-        mujoco.mj_step(exact, data)
-        mujoco.mj_getState(exact, data, after[i], kind)
+        mujoco.mj_forward(exact, data)
+        stages = _stages_of_c(exact, data)
         rows += data.nefc
-    return after, rows / len(states)
+        data.qacc_warmstart[:] = 0.0
+        mujoco.mj_step(exact, data)
+        found.append(stages | {"qpos": data.qpos.copy(), "qvel": data.qvel.copy()})
+    return {what: np.stack([one[what] for one in found]) for what in found[0]}, rows / len(states)
 
 
-def _projected(compiled: Any) -> Any:
-    other = copy.copy(compiled)
-    other.opt.solver = c_mujoco().mjtSolver.mjSOL_PGS
-    return other
+def _stages_of_c(compiled: Any, data: Any) -> Numbers:
+    inertia = np.zeros((compiled.nv, compiled.nv))
+    c_mujoco().mj_fullM(compiled, data, inertia)
+    found = {
+        "bodies": data.xpos, "inertia": inertia, "bias": data.qfrc_bias, "passive": data.qfrc_passive,
+        "actuation": data.qfrc_actuator, "smooth": data.qacc_smooth, "constraint": data.qfrc_constraint,
+        "acceleration": data.qacc, "depth": np.maximum(-data.contact.dist, 0.0).sum(),
+    }  # fmt: skip
+    return {what: np.array(values, np.float64).reshape(-1) for what, values in found.items()}
 
 
-def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """[states, nq + nv] a step later."""
+def _of_ours(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dtype) -> Mapping[str, Any]:
+    """The same by the kernel."""
     exact = copy.copy(compiled)
     if dtype == np.float64:
         exact.opt.tolerance = 0.0
-    with jax.enable_x64(dtype == np.float64):
-        model = load(exact)
-        begin = ours_of(model, states, dtype)
-        after = jax.jit(jax.vmap(kernel(lambda s, ctrl: step(model, s, ctrl))))(begin, jnp.asarray(commands, dtype))
-        return np.concatenate([np.asarray(after.qpos, np.float64), np.asarray(after.qvel, np.float64)], axis=1)
+    model = load(exact)
+
+    def one(state: Any, ctrl: Any) -> dict[str, Any]:
+        after = step(model, state, ctrl)
+        return _stages(forward(model, state, ctrl)) | {"qpos": after.qpos, "qvel": after.qvel}
+
+    many = jax.jit(jax.vmap(kernel(one)))
+    return many(ours_of(model, states, dtype), jnp.asarray(commands, dtype))
+
+
+def _stages(f: Forward) -> dict[str, Any]:
+    s, dtype = f.smooth, f.state.qpos.dtype
+    matrix = s.tree.mass_matrix
+    pairs = ((max(i, j), min(i, j)) for i in range(f.model.nv) for j in range(f.model.nv))
+    numbers = {
+        "bodies": [x for frame in s.kinematics.bodies for x in frame.pos],
+        "inertia": [matrix.get(pair, ZERO) for pair in pairs],
+        "bias": s.bias,
+        "passive": s.passive,
+        "actuation": s.actuation.qfrc,
+        "smooth": s.acceleration,
+        "constraint": f.solution.force,
+        "acceleration": f.solution.acceleration,
+    }
+    depth = jnp.maximum(-contacts_of(f).distance, 0.0).sum().reshape(1)
+    return {what: stacked(values, dtype) for what, values in numbers.items()} | {"depth": depth}
+
+
+def _of_mjx(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dtype) -> Mapping[str, Any]:
+    """The step by MJX, some states at a time."""
+    with peers.foreign():
+        mjx = c_mujoco("mujoco.mjx")
+        model, data = mjx.put_model(compiled), mjx.make_data(compiled)
+
+        def one(given: Any) -> dict[str, Any]:
+            qpos, qvel, act, ctrl = given
+            after = mjx.step(model, data.replace(qpos=qpos, qvel=qvel, act=act, ctrl=ctrl))
+            return {"qpos": after.qpos, "qvel": after.qvel}
+
+        arrays = tuple(jnp.asarray(x, dtype) for x in (*parts(compiled, states), commands))
+        return jax.jit(lambda given: jax.lax.map(one, given, batch_size=min(MJX_LANES, len(states))))(arrays)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ConfigError
-from .collision.candidates import missing
-from .collision.shapes import PAIRS
+from .collision.candidates import candidates, missing, shapes
+from .collision.shapes import PAIRS, Shape
 from .compiler import Places, compiled, mujoco, words
 from .mjcf import Document, read
 from .model import CHOICES, OPTIONS, Constants, Model
@@ -99,7 +99,18 @@ def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
         shown = next(g for g in range(model.ngeom) if int(model.geom_type[g]) == pair[1])
         done = ", ".join(sorted({"-".join(shape.name.lower() for shape in known) for known in PAIRS}))
         raise ConfigError(places.of("geom", shown), f"contacts between {what}", f"the engine has {done}")
+    _check_points(compiled, model, places)
     return model
+
+
+def _check_points(compiled: Any, model: Model, places: Places) -> None:
+    """Without these two, C finds one point or five where a capsule lies on a cylinder; ours are always two."""
+    for flag in ("multiccd", "nativeccd"):
+        bit = int(getattr(mujoco().mjtDisableBit, f"mjDSBL_{flag.upper()}", 0))
+        lying = (Shape.CAPSULE, Shape.CYLINDER)
+        if compiled.opt.disableflags & bit and any(shapes(model, c) == lying for c in candidates(model)):
+            what = f"{flag} off, and a capsule that may lie on a cylinder"
+            raise ConfigError(places.find("flag", flag), what, "leave the flag out; the engine has two points there")
 
 
 def _colors(compiled: Any) -> np.ndarray:

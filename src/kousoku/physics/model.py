@@ -139,16 +139,19 @@ class State(eqx.Module):
         qvel: velocities.
         act: activations of actuators.
         warmstart: accelerations of the last step, where the solver begins.
+        time: seconds, if anybody asks: a model with a clock among its sensors does. None where nobody does.
     """
 
     qpos: Float[Array, " nq"]
     qvel: Float[Array, " nv"]
     act: Float[Array, " na"]
     warmstart: Float[Array, " nv"]
+    time: Float[Array, ""] | None = None
 
 
 def initial_state(model: Model, dtype: Any = None) -> State:
     """The model's own reference position, at rest."""
     dtype = dtype or jax.dtypes.canonicalize_dtype(np.float64)
     still = jnp.zeros((model.nv,), dtype)
-    return State(jnp.asarray(model.qpos0, dtype), still, jnp.zeros((model.na,), dtype), still)
+    time = jnp.zeros((), dtype) if "clock" in model.sensor_kind else None
+    return State(jnp.asarray(model.qpos0, dtype), still, jnp.zeros((model.na,), dtype), still, time)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from jaxtyping import Array, Float
 
+from ..core.errors import ConfigError
 from .actuation import Transmission
 from .energy import kinetic, momentum_of_subtrees, potential
 from .forward import Forward
@@ -18,7 +19,7 @@ from .joints import joint
 from .kinematics import Frame, geom_frame, row, site_frame
 from .model import Model
 from .reaction import Reaction, reaction
-from .scalar import ZERO, Num, clipped, minimum, nums, stacked, total
+from .scalar import ZERO, Num, clipped, minimum, num, nums, stacked, total
 from .smooth import Smooth
 from .touch import touch
 from .vector import Quat, Six, Vec, quat, vec
@@ -240,6 +241,13 @@ def _kinetic(s: Seen, i: Sensor) -> list[Num]:
     return [kinetic(s.smooth.tree, s.qvel)]
 
 
+def _clock(s: Seen, i: Sensor) -> list[Num]:
+    time = s.forward.state.time
+    if time is None:
+        raise ConfigError("state.time", None, "give seconds: the model has a clock; initial_state(model) has them")
+    return [num(time)]
+
+
 READ: dict[str, Callable[[Seen, Sensor], Sequence[Num]]] = {
     "touch": _touch,
     "accelerometer": _accelerometer,
@@ -273,5 +281,6 @@ READ: dict[str, Callable[[Seen, Sensor], Sequence[Num]]] = {
     "subtreeangmom": lambda s, i: s.subtree[i.obj][1],
     "e_potential": _potential,
     "e_kinetic": _kinetic,
+    "clock": _clock,
 }
 DONE = " ".join(READ)

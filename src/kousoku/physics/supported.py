@@ -13,6 +13,7 @@ import numpy as np
 
 from .compiler import KINDS, Places, mujoco, words
 from .sensors import DONE as SENSORS
+from .touch import SHAPES
 
 
 class Problem(NamedTuple):
@@ -82,6 +83,8 @@ FLAGS = (
     Absent("mjENBL_SLEEP", "sleeping", "flag", "sleep"),
     Absent("mjENBL_DIAGEXACT", "exact inertia of constraints", "flag", "diagexact"),
     Absent("mjENBL_SPECULATIVE", "speculative contacts", "flag", "speculative"),
+    Absent("mjENBL_IPC", "barriers of contacts", "flag", "ipc"),
+    Absent("mjENBL_INVDISCRETE", "inverse dynamics of discrete time", "flag", "invdiscrete"),
 )
 ZERO_OPTIONS = (
     Absent("noslip_iterations", "noslip iterations", "option", "noslip_iterations"),
@@ -126,6 +129,7 @@ def problems(model: Any, places: Places) -> Iterator[Problem]:
     yield from _choices(model, places)
     yield from _zeros(model, places)
     yield from _feedback(model, places)
+    yield from _touch(model, places)
     yield from _solref(model, places)
     yield from _masses(model, places)
 
@@ -207,6 +211,16 @@ def _feedback(model: Any, places: Places) -> Iterator[Problem]:
         on_joint = int(model.actuator_trntype[i]) in (0, 1)
         if on_joint and int(model.jnt_type[joint]) == ball and model.actuator_biasprm[i][1]:
             yield Problem(places.of("actuator", i), "position feedback on a ball joint", "use motors, or hinges")
+
+
+def _touch(model: Any, places: Places) -> Iterator[Problem]:
+    """A touch sensor in a site of a shape that no ray is followed through."""
+    sense, shapes = int(mujoco().mjtSensor.mjSENS_TOUCH), [words("mjtGeom")[shape] for shape in SHAPES]
+    for i in range(model.nsensor):
+        if int(model.sensor_type[i]) == sense:
+            shape = words("mjtGeom")[int(model.site_type[model.sensor_objid[i]])]
+            if shape not in shapes:
+                yield Problem(places.of("sensor", i), f"touch in a {shape}", f"the engine has {', '.join(shapes)}")
 
 
 def _solref(model: Any, places: Places) -> Iterator[Problem]:

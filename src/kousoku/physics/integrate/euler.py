@@ -16,7 +16,7 @@ from ..forward import Forward, forward
 from ..model import Model, State
 from ..scalar import Num, num, nums, stacked
 from ..sparse import factor, with_diagonal
-from .position import advanced
+from .position import advanced, later
 
 T = TypeVar("T")
 
@@ -46,6 +46,7 @@ def accelerated(model: Model, state: State, f: Forward, acceleration: list[Num])
         stacked(qvel, dtype),
         stacked(_activations(model, state, f), dtype),
         stacked(f.solution.acceleration, dtype),
+        later(state.time, dt),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jaxtyping import Array, Float
+
 from ..joints import Kind, joints
 from ..model import Model
-from ..scalar import SMALLEST, Num, cos, sin, sqrt, where
+from ..scalar import SMALLEST, Num, cos, num, sin, sqrt, stacked, where
 from ..vector import Quat, Vec, quat
 
 
@@ -36,3 +38,8 @@ def turned_by(turn: Sequence[Num], spin: Sequence[Num], dt: Num) -> list[Num]:
     half = 0.5 * dt * where(tiny, 0.0, speed)
     away = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed, square)))
     return list((quat(turn) * away).normalised())
+
+
+def later(time: Float[Array, ""] | None, dt: Num) -> Float[Array, ""] | None:
+    """The time, moved on; none if there is none."""
+    return None if time is None else stacked([num(time) + dt], time.dtype).reshape(())

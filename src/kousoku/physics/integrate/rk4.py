@@ -21,7 +21,7 @@ from ..joints import Kind, joints
 from ..model import Model, State
 from ..scalar import Num, cos, num, nums, sin, sqrt, stacked, where
 from ..vector import Vec
-from .position import advanced
+from .position import advanced, later
 
 T = TypeVar("T")
 
@@ -55,7 +55,8 @@ def _moved(model: Model, state: State, rates: Any, dt: Any, warmstart: Array) ->
     """The state, moved for a time with given velocities, accelerations and rates of activations."""
     velocity, acceleration, rate = rates
     qpos = advanced(model, nums(state.qpos), nums(velocity), num(dt))
-    return State(stacked(qpos, state.qpos.dtype), state.qvel + dt * acceleration, state.act + dt * rate, warmstart)
+    qvel, act, time = state.qvel + dt * acceleration, state.act + dt * rate, later(state.time, num(dt))
+    return State(stacked(qpos, state.qpos.dtype), qvel, act, warmstart, time)
 
 
 def _corrected(model: Model, qvel: Sequence[Num], moved: Sequence[Num]) -> list[Num]:
