@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "core.agent": ("Agent", "TabularAgent"),
+    "core.agent": ("Agent", "RolloutAgent", "TabularAgent"),
     "core.env": ("Drawable", "Env", "EnvSpec", "Finite"),
     "core.errors": ("ConfigError",),
     "core.model": ("TabularModel",),
     "core.spaces": ("Box", "Dict", "Discrete", "MultiDiscrete"),
-    "core.timestep": ("Timestep", "Transition"),
+    "core.timestep": ("Rollout", "Timestep", "Transition"),
     "envs": ("list_envs", "make", "register"),
     "envs.finite": ("finite",),
     "envs.gridworld.env": ("gridworld",),
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
-    "api": ("Run", "animate", "evaluate", "load", "train"),
+    "api": ("Run", "animate", "evaluate", "load", "load_policy", "resume", "train"),
     "training.devices": ("use_all_cores",),
+    "training.presets": ("preset",),
     "core.contract": ("ContractError", "check_env"),
     "compiler.function": ("kernel",),
     "compiler.switch": ("use_kernels",),
@@ -46,11 +47,14 @@ if TYPE_CHECKING:
     from .api import animate as animate
     from .api import evaluate as evaluate
     from .api import load as load
+    from .api import load_policy as load_policy
+    from .api import resume as resume
     from .api import train as train
     from .compiler.fallback import KernelWarning as KernelWarning
     from .compiler.function import kernel as kernel
     from .compiler.switch import use_kernels as use_kernels
     from .core.agent import Agent as Agent
+    from .core.agent import RolloutAgent as RolloutAgent
     from .core.agent import TabularAgent as TabularAgent
     from .core.contract import ContractError as ContractError
     from .core.contract import check_env as check_env
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
     from .core.spaces import Dict as Dict
     from .core.spaces import Discrete as Discrete
     from .core.spaces import MultiDiscrete as MultiDiscrete
+    from .core.timestep import Rollout as Rollout
     from .core.timestep import Timestep as Timestep
     from .core.timestep import Transition as Transition
     from .envs import list_envs as list_envs
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
     from .envs.finite import finite as finite
     from .envs.gridworld.env import gridworld as gridworld
     from .training.devices import use_all_cores as use_all_cores
+    from .training.presets import preset as preset
 
 
 def __getattr__(name: str) -> Any:

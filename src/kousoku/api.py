@@ -13,7 +13,7 @@ import numpy as np
 
 from . import envs, viz
 from .agents.options import describe, make_agent, rebuild
-from .core.agent import Agent
+from .core.agent import Agent, AnyAgent, RolloutAgent
 from .core.env import Env
 from .core.errors import ConfigError, check_count, check_keys
 from .core.record import RunRecord
@@ -23,12 +23,17 @@ from .training.config import TrainConfig
 from .training.evaluate import Lived, evaluate_lanes
 from .training.film import MAX_FRAMES, film, is_drawable, lane_film, play
 from .training.lanes import Lanes, make_lanes
+from .training.lanes import lane as lane_agent
+from .training.policies import Policy
+from .training.presets import Preset, preset
+from .training.results import KEPT, Trained
 from .training.states import from_arrays
-from .training.trainer import Trained
 from .training.trainer import train as train_lanes
 from .viz import headline
 from .viz.animation import Animation
 from .viz.tables import lane_name
+
+RESUMED = ("seeds", "sweep", "record", *KEPT)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,6 +156,16 @@ class Run:
         played = evaluate_lanes(lanes.structure, lanes.numbers, lived, env, keys, episodes, max_steps)
         return Evaluation(played.episode_return, played.length, played.truncated)
 
+    def policy(self, lane: int | None = None) -> Policy:
+        """What one agent does greedily; see `kousoku.load_policy`."""
+        env, lanes, lived = self._restore()
+        chosen = self.record.best_lane if lane is None else lane
+        check_count("lane", chosen, low=0, high=lanes.count - 1)
+        agent, config = lane_agent(lanes.numbers, lanes.structure, chosen), self.record.config
+        state = jax.tree.map(lambda leaf: leaf[chosen], lived.agent_state)
+        title = f"{config['agent']['id']} on {config['env']['id']}, lane {chosen}"
+        return Policy(agent, state, env.spec, title)
+
     def _restore(self) -> tuple[Env, Lanes, Lived]:
         """The environment, the agents and what they have learned; rebuilt from the folder if need be."""
         if self._trained is not None:
@@ -163,7 +178,7 @@ class Run:
 
 
 def train(
-    agent: str | Agent,
+    agent: str | AnyAgent,
     env: str | Env,
     *,
     env_options: Mapping[str, Any] | None = None,
@@ -173,12 +188,14 @@ def train(
     """Train agents on an environment: seeds x sweep points in one compiled program.
 
     Args:
-        agent: an id ("q_learning"), or an agent made with its class or `make_agent`.
+        agent: an id ("q_learning"), or an agent made with its class or `make_agent`. By id, and with an environment by
+            id, it is made with the settings tuned for the two, if there are any (`kousoku.preset`).
         env: an id ("GridWorld-v0"), or an environment.
         env_options: options of the environment, where it is given by id.
         command: the shell command that does the same, for the report.
         settings: the fields of `kousoku.training.config.TrainConfig`: steps, seeds, sweep, record, record_every,
-            loop, eval_episodes, eval_max_steps, devices, out, progress.
+            loop, eval_episodes, eval_max_steps, eval_every, checkpoint_every, keep_checkpoints, stop_on_nan, devices,
+            out, progress.
 
     Returns:
         The run; its folder holds the report.
@@ -192,18 +209,76 @@ def train(
         (4, 96, 4)
     """
     check_keys("train setting", settings, [field.name for field in dataclasses.fields(TrainConfig)])
+    tuned = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
+    if tuned.steps is not None:
+        settings.setdefault("steps", tuned.steps)
     config = TrainConfig(**settings)
     env_config = {"id": env if isinstance(env, str) else type(env).__name__, "options": dict(env_options or {})}
     if not isinstance(env, str) and env_options:
         raise ConfigError("env_options", dict(env_options), "give the environment by id, or make it with its options")
     if not isinstance(env, (str, Env)):
         raise ConfigError("env", env, "give an id or a kousoku.Env")
-    if not isinstance(agent, (str, Agent)):
+    if not isinstance(agent, (str, Agent, RolloutAgent)):
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
     made_env = envs.make(env, **dict(env_options or {})) if isinstance(env, str) else env
     env_config["registered"] = isinstance(env, str)
-    made_agent = make_agent(agent) if isinstance(agent, str) else agent
-    trained = train_lanes(made_agent, made_env, config, _jsonable(env_config), command)
+    made_agent = make_agent(agent, **tuned.options) if isinstance(agent, str) else agent
+    return _reported(train_lanes(made_agent, made_env, config, _jsonable(env_config), command))
+
+
+def resume(
+    path: str | Path,
+    *,
+    steps: int | None = None,
+    agent: AnyAgent | None = None,
+    env: Env | None = None,
+    devices: int | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Go on with a run that was stopped or killed, or that has come to its end and is to be longer.
+
+    It goes on from its last whole checkpoint, and ends with the bits of a run that was never stopped: whatever
+    happened to it, and on any number of devices.
+
+    Args:
+        path: the run folder.
+        steps: of each lane in all; by default as many as were asked for.
+        agent, env: what the run was started with, where it was made in Python and has no id to be made by.
+        devices: JAX devices to spread the lanes over; all by default.
+        progress: show a progress bar; by default when the output is a terminal.
+
+    Raises:
+        ConfigError: if there is no run or another process works in it, if it has come to its end, if it cannot be
+            rebuilt, or if no checkpoint is whole.
+
+    Examples:
+        >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="my-longer-run")
+        >>> resume("my-longer-run", steps=3000)
+        <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
+    """
+    config, facts = run_folder.read_config(path), run_folder.status(Path(path).expanduser())
+    try:
+        asked = TrainConfig(
+            **{name: config[name] for name in RESUMED if name in config},
+            steps=config["steps"] if steps is None else steps,
+            devices=devices,
+            progress=progress,
+        )
+        env_config, command = config["env"], config.get("command")
+        made_agent = rebuild(config["agent"]) if agent is None else agent
+        made_env = _rebuild_env(env_config) if env is None else env
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError("run", str(path), f"its {run_folder.CONFIG} is damaged ({error!r})") from error
+    if asked.steps < config["steps"]:
+        raise ConfigError("steps", steps, f"the run was asked for {config['steps']}; ask for more")
+    if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
+        raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
+    if describe(made_agent) != config["agent"]:
+        raise ConfigError("agent", describe(made_agent), f"the run was started with {config['agent']}")
+    return _reported(train_lanes(made_agent, made_env, asked, env_config, command, Path(path).expanduser()))
+
+
+def _reported(trained: Trained) -> Run:
     run = Run(trained.record, trained, [])
     if run.path is not None:
         viz.write_report(run.record, run.path)
@@ -218,6 +293,28 @@ def load(path: str | Path) -> Run:
     """
     record, leaves = run_folder.load(path)
     return Run(record, None, leaves)
+
+
+def load_policy(run: Run | str | Path, lane: int | None = None) -> Policy:
+    """What an agent of a run does greedily, as a small function from observations to actions.
+
+    Args:
+        run: a run, or its folder.
+        lane: which of its agents; by default the best one.
+
+    Raises:
+        ConfigError: for a folder that is no run, a lane that there is not, or a run whose agent or environment has no
+            id to be made by.
+
+    Examples:
+        >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="")
+        >>> policy = load_policy(run)
+        >>> policy
+        <Policy: q_learning on GridWorld-v0, lane 0>
+        >>> policy([0, 1, 2]).shape
+        (3,)
+    """
+    return (run if isinstance(run, Run) else load(run)).policy(lane)
 
 
 def evaluate(run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
@@ -278,12 +375,12 @@ def animate(
 
 def _rebuild_env(config: dict[str, Any]) -> Env:
     if not config.get("registered"):
-        fix = "it was made in Python and has no id; evaluate the run in the process that trained it, or register it"
+        fix = "it was made in Python and has no id; use it in the process that trained it, or register it"
         raise ConfigError("env", config.get("id"), fix)
     return envs.make(config["id"], **config["options"])
 
 
-def _restore_lived(agent: Agent, env: Env, lanes: Lanes, leaves: list[np.ndarray]) -> Lived:
+def _restore_lived(agent: AnyAgent, env: Env, lanes: Lanes, leaves: list[np.ndarray]) -> Lived:
     """The agents' states and their environments', from a file's arrays."""
     key = jax.eval_shape(lambda: jax.random.key(0))
     one = jax.eval_shape(lambda key: Lived(agent.init(env.spec, key), env.reset(key)[0]), key)

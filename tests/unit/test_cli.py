@@ -87,4 +87,5 @@ def test_metrics_are_json_lines(capsys):
     assert main(TRAIN) == 0
     lines = [json.loads(line) for line in pathlib.Path("run/metrics.jsonl").read_text().splitlines()]
     assert lines[-1]["step"] == 2000
-    assert all(line["steps_per_second"] > 0 for line in lines)
+    assert all(line["charts/SPS"] > 0 for line in lines)
+    assert all(line["charts/episodic_return"] is None or line["charts/episodic_return"] <= 1 for line in lines)

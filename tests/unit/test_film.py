@@ -12,7 +12,7 @@ from kousoku.core.scene import Circle, Scene, Trajectory2d
 from kousoku.core.scene3d import Body3d, Drawable3d, Geom, Touching3d, Trajectory3d
 from kousoku.training import run_folder
 from kousoku.training.film import film, is_drawable, play
-from kousoku.viz.payload import FILM_PAGE, payload
+from kousoku.viz.payload import payload
 
 END = 4
 
@@ -194,14 +194,11 @@ class TestRuns:
         assert run.record.film is None
         assert len(run.animate().films[0]) > 1
 
-    def test_the_report_has_a_still_and_a_page_beside_it(self, solid):
-        player = payload(solid.record)["player"]
-        assert player["still"].startswith("data:image/png;base64,iVBOR")
-        assert player["page"] == FILM_PAGE
-        page = (solid.path / FILM_PAGE).read_text(encoding="utf-8")
-        assert "webgl2" in page
-        assert "</script>ball" not in page
+    def test_the_report_plays_it_in_three_dimensions(self, solid):
+        film = payload(solid.record)["player"]["film"]
+        assert film["runs"][0]["frames"] == len(solid.record.film)
         report = (solid.path / "report.html").read_text(encoding="utf-8")
+        assert "webgl2" in report
         assert "</script>" not in report.split('id="data">')[1].split("</script>")[0]
 
     def test_a_damaged_film_is_refused(self, solid, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -21,11 +22,12 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def copy(trained, tmp_path):
     """A copy of it that a test may damage."""
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    for file in trained.path.iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    return folder
+    return shutil.copytree(trained.path, tmp_path / "copy")
+
+
+def contents(folder):
+    """Every file's bytes."""
+    return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def test_a_run_comes_back_as_it_was(trained):
@@ -60,10 +62,10 @@ def test_the_folder_holds_what_it_should(trained):
 
 
 def test_a_second_run_in_the_same_folder_is_refused_and_the_first_one_kept(trained):
-    before = {file.name: file.read_bytes() for file in trained.path.iterdir()}
+    before = contents(trained.path)
     with pytest.raises(ks.ConfigError, match="it holds a run already; name another folder"):
         ks.train("q_learning", "GridWorld-v0", steps=100, out=str(trained.path))
-    assert {file.name: file.read_bytes() for file in trained.path.iterdir()} == before
+    assert contents(trained.path) == before
 
 
 def test_two_runs_at_the_same_moment_have_two_folders():

@@ -90,11 +90,11 @@ def test_what_is_recorded_is_chosen():
     run = ks.train("q_learning", "GridWorld-v0", steps=1000, seeds=2, record=["q_values"], record_every=250, **QUIET)
     assert run.record.tables["q_history"].shape == (4, 2, 96, 4)
     np.testing.assert_array_equal(run.record.tables["q_history"][-1], run.q_values)
-    assert set(run.curves) == {"step", "episodes"}
+    assert set(run.curves) == {"step", "seconds", "episodes"}
     assert "visits" not in run.record.tables
     run = ks.train("q_learning", "GridWorld-v0", steps=1000, seeds=2, **QUIET)
     assert run.record.tables["visits"].sum() == 2000
-    assert set(run.curves) == {"step", "episodes", "return", "length", "reward", "td_error"}
+    assert set(run.curves) == {"step", "seconds", "episodes", "return", "length", "reward", "td_error"}
 
 
 def test_info_of_a_bandit_is_recorded():

@@ -8,6 +8,7 @@ AGENTS = Registry("agent")
 
 _TABULAR = "kousoku.agents.tabular"
 _BANDIT = "kousoku.agents.bandit"
+_DEEP = "kousoku.agents.deep"
 
 AGENTS.register("q_learning", f"{_TABULAR}.q_learning:QLearning")
 AGENTS.register("double_q_learning", f"{_TABULAR}.double_q_learning:DoubleQLearning")
@@ -28,6 +29,8 @@ AGENTS.register(
 AGENTS.register("bandit_ucb", f"{_BANDIT}.ucb:BanditUCB")
 AGENTS.register("bandit_gradient", f"{_BANDIT}.gradient:BanditGradient")
 AGENTS.register("bandit_thompson", f"{_BANDIT}.thompson:BanditThompson")
+AGENTS.register("ppo", f"{_DEEP}.ppo:PPO")
+AGENTS.register("a2c", f"{_DEEP}.a2c:A2C")
 
 
 def register_agent(id: str, factory: Factory) -> None:

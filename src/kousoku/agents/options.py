@@ -1,6 +1,7 @@
 """An agent's hyper-parameters by name: to set them, to sweep them, to write them down and to read them back.
 
-A name is a field of the agent ("learning_rate") or of its behaviour policy ("epsilon"): the latter needs no prefix.
+A name is a field of the agent ("learning_rate"), of its behaviour policy ("epsilon") or of its network's config
+("hidden"): the latter two need no prefix.
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ from typing import Any
 
 import equinox as eqx
 
-from ..core.agent import Agent
+from ..core.agent import Agent, RolloutAgent
 from ..core.errors import ConfigError, check_choice, check_keys, is_number, nearest
+from ..nn import ActorCriticConfig
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
 
 
-def make_agent(id: str, **options: Any) -> Agent:
+def make_agent(id: str, **options: Any) -> Agent | RolloutAgent:
     """Make an agent by id.
 
     Args:
         id: such as "q_learning"; `list_agents()` names all.
-        options: hyper-parameters of the agent or of its exploration; `exploration` may be a name ("softmax"); a
-            number may be a schedule, also as text ("linear:1.0:0.05:10_000").
+        options: hyper-parameters of the agent, of its exploration or of its network; `exploration` may be a name
+            ("softmax"); a number may be a schedule, also as text ("linear:1.0:0.05:10_000").
 
     Raises:
         ConfigError: for an unknown id or hyper-parameter (with the nearest name), or a bad value.
@@ -37,6 +39,8 @@ def make_agent(id: str, **options: Any) -> Agent:
     nested = {name: _parsed(name, value) for name, value in options.items() if name not in known}
     if "exploration" in known:
         own["exploration"] = _exploration(own.get("exploration", known["exploration"].default), nested)
+    elif "network" in known:
+        own["network"] = _network(id, own.get("network", known["network"].default), nested, known)
     else:
         check_keys(f"option of {id}", nested, known)
     try:
@@ -45,7 +49,7 @@ def make_agent(id: str, **options: Any) -> Agent:
         raise ConfigError(f"options of {id}", options, str(error)) from error
 
 
-def numbers(agent: Agent) -> dict[str, Any]:
+def numbers(agent: Agent | RolloutAgent) -> dict[str, Any]:
     """Every hyper-parameter that is a number and no structure, by name: what a sweep can vary."""
     found: dict[str, Any] = {}
     for module in (agent, *_nested(agent)):
@@ -56,7 +60,7 @@ def numbers(agent: Agent) -> dict[str, Any]:
     return found
 
 
-def with_number(agent: Agent, name: str, value: float) -> Agent:
+def with_number(agent: Agent | RolloutAgent, name: str, value: float) -> Agent | RolloutAgent:
     """The agent with one number replaced, checked by its constructor.
 
     Raises:
@@ -78,7 +82,7 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
     return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
 
 
-def describe(agent: Agent) -> dict[str, Any]:
+def describe(agent: Agent | RolloutAgent) -> dict[str, Any]:
     """The agent as JSON: its id, or its class's name if it has none, and every hyper-parameter.
 
     A function (such as a raw optax schedule) is written by name only and cannot be read back.
@@ -87,7 +91,7 @@ def describe(agent: Agent) -> dict[str, Any]:
     return {"id": AGENTS.id_of(type(agent)) or type(agent).__name__, **options}
 
 
-def rebuild(config: dict[str, Any]) -> Agent:
+def rebuild(config: dict[str, Any]) -> Agent | RolloutAgent:
     """The agent that `describe` wrote down.
 
     Raises:
@@ -101,7 +105,7 @@ def _fields(module: Any) -> tuple[Any, ...]:
     return dataclasses.fields(module)
 
 
-def _nested(agent: Agent) -> list[Exploration]:
+def _nested(agent: Agent | RolloutAgent) -> list[Exploration]:
     values = [getattr(agent, field.name) for field in _fields(agent)]
     return [value for value in values if isinstance(value, Exploration)]
 
@@ -120,12 +124,23 @@ def _exploration(choice: Any, options: dict[str, Any]) -> Exploration:
     return dataclasses.replace(choice, **options) if options else choice
 
 
+def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
+    """The config of a network with some fields replaced; any other builder takes no options."""
+    if not isinstance(choice, ActorCriticConfig):
+        check_keys(f"option of {id}", options, known)
+        return choice
+    check_keys(f"option of {id}", options, [*known, *(field.name for field in _fields(choice))])
+    return dataclasses.replace(choice, **options) if options else choice
+
+
 def _described(value: Any) -> Any:
-    if isinstance(value, (Exploration, Schedule)):
+    if isinstance(value, (Exploration, Schedule, ActorCriticConfig)):
         fields = {field.name: _described(getattr(value, field.name)) for field in _fields(value)}
         return {"type": type(value).__name__, **fields}
     if value is None or isinstance(value, (bool, str, int)):
         return value
+    if isinstance(value, tuple):
+        return [_described(part) for part in value]
     if is_number(value) or eqx.is_array(value):
         return float(value)
     return {"function": getattr(value, "__qualname__", repr(type(value)))}
@@ -136,7 +151,7 @@ def _rebuilt(name: str, value: Any) -> Any:
         return value
     if "function" in value:
         raise ConfigError(name, value["function"], "a function cannot be read from a file; make the agent in Python")
-    known = {kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values())}
+    known = {kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values(), ActorCriticConfig)}
     check_choice(f"{name}.type", value.get("type"), known)
     fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}
     return known[value["type"]](**fields)

@@ -156,7 +156,7 @@ def literal(field: str, text: str, like: Any) -> Any:
     if isinstance(like, str):
         return text
     if isinstance(like, (tuple, list)) and not text.startswith("["):
-        return numbers(field, text)
+        return tuple(numbers(field, text))
     try:
         return json.loads(text)
     except ValueError:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import inspect
 import shlex
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from ..agents.options import make_agent
 from ..core.errors import ConfigError
 from ..envs import ENVS
 from ..training.config import TrainConfig
+from ..training.presets import preset
 from .options import Option, described, hyper_parameter, literal, number, numbers, parse
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
@@ -26,11 +30,24 @@ SETTINGS = (
     Option("loop", TrainConfig.loop, "NAME", "compiled, or python: slow, checked, readable"),
     Option("eval_episodes", TrainConfig.eval_episodes, "NUMBER", "greedy episodes of each agent after training"),
     Option("eval_max_steps", TrainConfig.eval_max_steps, "NUMBER", "where an episode without a time limit is cut"),
+    Option("eval_every", None, "NUMBER", "steps between two evaluations during training (default: at the end only)"),
+    Option("checkpoint_every", None, "NUMBER", "steps between two checkpoints (default: one each minute)"),
+    Option("keep_checkpoints", TrainConfig.keep_checkpoints, "NUMBER", "how many are kept, beside the best; 0: none"),
+    Option("stop_on_nan", None, "", "stop where a number becomes NaN or infinite (default: on)"),
     Option("devices", None, "NUMBER", "devices to spread the agents over (default: all)"),
     Option("out", None, "FOLDER", "the run folder (default: a new one below runs/)"),
     Option("progress", None, "", "show a progress bar (default: on a terminal)"),
 )
-COUNTS = ("steps", "record_every", "eval_episodes", "eval_max_steps", "devices")
+COUNTS = (
+    "steps", "record_every", "eval_episodes", "eval_max_steps", "eval_every", "checkpoint_every", "keep_checkpoints",
+    "devices",
+)  # fmt: skip
+RESUME = "Go on with a run that was stopped or killed, or make one longer: it ends as if it had never stopped."
+RESUME_SETTINGS = (
+    Option("resume", None, "RUN", "the run folder"),
+    Option("steps", None, "NUMBER", "environment steps of each agent in all (default: as many as were asked for)"),
+    *(option for option in SETTINGS if option.name in ("devices", "progress")),
+)
 
 
 def run(words: Sequence[str], sweep: bool = False) -> int:
@@ -39,6 +56,8 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     from ..training.devices import use_all_cores
 
     name = "sweep" if sweep else "train"
+    if words and words[0].partition("=")[0] == "--resume":
+        return _resume(words)
     agent_id, env_id, rest = _ids(name, words)
     agent_options, env_options = _agent_options(agent_id), _env_options(env_id)
     what = WHAT if not sweep else f"{WHAT} A number may be a list, as in 0.1,0.5: every combination is trained."
@@ -46,12 +65,15 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     settings = {option.name: given[option.name] for option in SETTINGS if option.name in given}
     chosen = {option.name: str(given[option.name]) for option in agent_options if option.name in given}
     defaults = {option.name: option.default for option in agent_options}
-    lists = {key: text for key, text in chosen.items() if "," in text}
+    lists = {key: text for key, text in chosen.items() if "," in text and not isinstance(defaults[key], tuple)}
     if lists and not sweep:
         key, text = next(iter(lists.items()))
         raise ConfigError(f"--{key.replace('_', '-')}", text, "give one value; `kousoku sweep` takes lists")
     hyper = {k: hyper_parameter(k, text, defaults[k]) for k, text in chosen.items() if k not in lists}
-    agent = make_agent(agent_id, **hyper)
+    tuned = preset(agent_id, env_id)
+    agent = make_agent(agent_id, **tuned.options | hyper)
+    if tuned.steps is not None:
+        settings.setdefault("steps", str(tuned.steps))
     use_all_cores()
     run = api.train(
         agent,
@@ -61,6 +83,40 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
         sweep={key: numbers(key, text) for key, text in lists.items()},
         **_settings(settings),
     )
+    return _end(run)
+
+
+def _resume(words: Sequence[str]) -> int:
+    """Go on with a run as the words say."""
+    from .. import api
+    from ..training.devices import use_all_cores
+
+    settings = _settings(parse("train", RESUME, RESUME_SETTINGS, words))
+    use_all_cores()
+    with _warnings_on_one_line():
+        return _end(api.resume(settings.pop("resume"), **settings))
+
+
+@contextlib.contextmanager
+def _warnings_on_one_line() -> Iterator[None]:
+    """What is said about a run, without the place in our code that says it."""
+    from ..training.checkpoints import RunWarning
+
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, RunWarning):
+            print(f"kousoku: {message}", file=sys.stderr)
+        else:
+            shown(message, category, *where)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _end(run: Any) -> int:
+    """Tell what came out; the exit status."""
     _tell(run)
     if run.record.facts["trouble"]:
         print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
@@ -76,6 +132,7 @@ def _ids(name: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
             print(f"usage: kousoku {name} AGENT ENV [options]\n\n{WHAT}\n")
             print(f"agents: {', '.join(AGENTS.ids())}\nenvironments: {', '.join(ENVS.ids())}\n")
             print(f"`kousoku {name} q_learning GridWorld-v0 --help` shows the options of both.")
+            print("`kousoku train --resume RUN` goes on with a run that was stopped or killed.")
             raise SystemExit(0)
         missing = "agent" if not ids else "environment"
         raise ConfigError(missing, ..., f"say which: kousoku {name} AGENT ENV; `kousoku list` shows them")
@@ -91,6 +148,8 @@ def _agent_options(id: str) -> list[Option]:
     for name, parameter in AGENTS.options(id).items():
         if name == "exploration":
             options += _exploration_options(type(parameter.default))
+        elif name == "network":
+            options += _network_options(parameter.default)
         else:
             options.append(Option(name, parameter.default, "VALUE", said.get(name, f"hyper-parameter of {id}")))
     return options
@@ -104,6 +163,20 @@ def _exploration_options(default: type) -> list[Option]:
         for label, kind in EXPLORATIONS.items()
         for field, inner in inspect.signature(kind).parameters.items()
     ]
+
+
+def _network_options(default: Any) -> list[Option]:
+    said = described(type(default))
+    fields = dataclasses.fields(default) if dataclasses.is_dataclass(default) else ()
+    return [
+        Option(field.name, _widths(field, default), "VALUE", said.get(field.name, "of the network")) for field in fields
+    ]
+
+
+def _widths(field: Any, default: Any) -> Any:
+    """A field's default; for one that takes several numbers always a tuple."""
+    value = getattr(default, field.name)
+    return () if value is None and "tuple" in str(field.type) else value
 
 
 def _env_options(id: str) -> list[Option]:

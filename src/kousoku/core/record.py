@@ -29,9 +29,11 @@ class RunRecord:
         points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.
         lane_seed: [N] the seed of each lane.
         lane_point: [N] the sweep point of each lane, an index into `points`.
-        curves: "step" [R] is where each report was made; "return", "length" (means over the episodes that ended since
-            the last report, NaN where none did), "reward" (mean per step), "episodes" (number ended), "td_error"
-            and "info.NAME" are [R, N], where recorded.
+        curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the
+            episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes" (number
+            ended), "td_error"
+            and "info.NAME" are [R, N], where recorded; so are the means of what an update from a rollout reports
+            ("policy_loss", ...). "eval_step" [E], "eval_return" and "eval_length" [E, N] are of evaluations on the way.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
             "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
             that are not terminal.

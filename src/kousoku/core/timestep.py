@@ -44,3 +44,26 @@ class Transition(eqx.Module):
     truncated: Bool[Array, ""]
     next_obs: PyTree[Array]
     info: Any = None
+
+
+class Rollout(eqx.Module):
+    """T steps of B environments, time first, as a learner from rollouts sees them.
+
+    As in a `Transition`, `next_obs` is always the true successor.
+
+    Attributes:
+        obs, next_obs: [T, B, ...].
+        action: [T, B, ...] as the agent chose it, before anything was clipped.
+        extras: [T, B, ...] what `act` gave along.
+        reward, terminated, truncated: [T, B].
+        memory: [B, ...] before the first step.
+    """
+
+    obs: PyTree[Array]
+    action: PyTree[Array]
+    extras: Any
+    reward: Float[Array, "T B"]
+    terminated: Bool[Array, "T B"]
+    truncated: Bool[Array, "T B"]
+    next_obs: PyTree[Array]
+    memory: Any

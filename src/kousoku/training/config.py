@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.errors import ConfigError, check_choice, check_count
+from ..core.errors import ConfigError, check_choice, check_count, check_flag
 from .tally import Record
 
 LOOPS = ("compiled", "python")
@@ -27,6 +27,12 @@ class TrainConfig:
         loop: "compiled", or "python" for a loop that one can read, print in and step through.
         eval_episodes: greedy episodes of each lane after training; 0 for none.
         eval_max_steps: an evaluation episode is cut here if the environment has no time limit of its own.
+        eval_every: steps between two evaluations during training, each at the first report from there on; by default
+            there is one, at the end. They play the same episodes each time and leave no trace in training.
+        checkpoint_every: steps between two checkpoints, each at the first report from there on; by default a minute
+            passes between two. There is always one at the end, and where the run is stopped.
+        keep_checkpoints: how many of the last ones are kept, beside the best; 0 to write none.
+        stop_on_nan: end the run at a report where a number of its state, reward or loss is NaN or infinite.
         devices: JAX devices to spread the lanes over; all by default.
         out: the run folder; by default a new one below runs/; "" to save nothing.
         progress: show a progress bar; by default when the output is a terminal.
@@ -40,6 +46,10 @@ class TrainConfig:
     loop: str = "compiled"
     eval_episodes: int = 10
     eval_max_steps: int = 1000
+    eval_every: int | None = None
+    checkpoint_every: int | None = None
+    keep_checkpoints: int = 3
+    stop_on_nan: bool = True
     devices: int | None = None
     out: str | None = None
     progress: bool | None = None
@@ -55,9 +65,19 @@ class TrainConfig:
         check_choice("loop", self.loop, LOOPS)
         check_count("eval_episodes", self.eval_episodes, low=0)
         check_count("eval_max_steps", self.eval_max_steps)
+        self._check_cadence()
         for name, values in self.sweep.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
                 raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
+
+    def _check_cadence(self) -> None:
+        for name in ("eval_every", "checkpoint_every"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_count(name, getattr(self, name)))
+        object.__setattr__(self, "keep_checkpoints", check_count("keep_checkpoints", self.keep_checkpoints, low=0))
+        check_flag("stop_on_nan", self.stop_on_nan)
+        if self.eval_every is not None and not self.eval_episodes:
+            raise ConfigError("eval_every", self.eval_every, "an evaluation needs eval_episodes of at least 1")
 
     @property
     def points(self) -> tuple[dict[str, float], ...]:

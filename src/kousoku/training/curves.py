@@ -9,6 +9,16 @@ import numpy as np
 
 from .tally import Tally
 
+CHARTS = {
+    "return": "charts/episodic_return",
+    "length": "charts/episodic_length",
+    "reward": "charts/reward",
+    "learning_rate": "charts/learning_rate",
+    "eval_return": "eval/episodic_return",
+    "eval_length": "eval/episodic_length",
+}
+SPEED = "charts/SPS"
+
 
 class CurveWriter:
     """Collects one row for each report.
@@ -18,10 +28,17 @@ class CurveWriter:
 
     def __init__(self) -> None:
         self.steps: list[int] = []
+        self.seconds: list[float] = []
         self.rows: dict[str, list[np.ndarray]] = {}
 
-    def add(self, step: int, since: int, tally: Tally) -> dict[str, np.ndarray]:
-        """Read a tally (NumPy, [N]) of the steps since the last report; returns the row by name."""
+    def add(self, step: int, since: int, tally: Tally, seconds: float) -> dict[str, np.ndarray]:
+        """Read a tally (NumPy, [N]) of the steps since the last report; returns the row by name.
+
+        Args:
+            step, since: where this report and the one before are made.
+            tally: of the steps between them.
+            seconds: of training so far; NaN where nobody knows.
+        """
         steps = step - since
         row: dict[str, Any] = {"episodes": np.asarray(tally.episodes)}
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -33,27 +50,45 @@ class CurveWriter:
             row["td_error"] = tally.td_error_sum / steps
         for name, total in _scalars(tally.info_sum):
             row[f"info.{name}"] = total / steps
+        for name, total in (tally.metric_sums or {}).items():
+            row[name] = np.asarray(total) / np.asarray(tally.updates)
         self.steps.append(step)
+        self.seconds.append(seconds)
         for name, values in row.items():
             self.rows.setdefault(name, []).append(np.asarray(values, np.float32))
         return row
 
     def curves(self) -> dict[str, np.ndarray]:
-        """{"step": [R], name: [R, N]}."""
+        """{"step": [R], "seconds": [R] where known, name: [R, N]}."""
         curves = {name: np.stack(rows) for name, rows in self.rows.items()}
-        return {"step": np.asarray(self.steps, np.int64), **curves}
+        seconds = np.asarray(self.seconds, np.float64)
+        known = {"seconds": seconds} if len(seconds) == len(self.steps) and np.isfinite(seconds).all() else {}
+        return {"step": np.asarray(self.steps, np.int64), **known, **curves}
 
 
 def line(row: dict[str, np.ndarray], lane_point: np.ndarray, points: tuple[dict[str, float], ...]) -> dict[str, Any]:
     """One report as JSON: means over all lanes, and over the lanes of each sweep point if there are several."""
-    means = {f"{name}_mean": mean_ignoring_nan(values) for name, values in row.items() if name != "episodes"}
+    named = {metric_name(name): values for name, values in row.items() if name != "episodes"}
+    means = {name: mean_ignoring_nan(values) for name, values in named.items()}
     report: dict[str, Any] = {"episodes": int(row["episodes"].sum()), **means}
     if len(points) > 1:
         report["points"] = [
-            {**point, **{k: mean_ignoring_nan(v[lane_point == i]) for k, v in row.items() if k != "episodes"}}
+            {**point, **{name: mean_ignoring_nan(values[lane_point == i]) for name, values in named.items()}}
             for i, point in enumerate(points)
         ]
     return report
+
+
+def metric_name(name: str) -> str:
+    """A curve's name in the metrics file: those that CleanRL's scripts made common.
+
+    Examples:
+        >>> [metric_name(name) for name in ("return", "policy_loss", "eval_length", "info.optimal")]
+        ['charts/episodic_return', 'losses/policy_loss', 'eval/episodic_length', 'info/optimal']
+    """
+    if name in CHARTS:
+        return CHARTS[name]
+    return f"info/{name.removeprefix('info.')}" if name.startswith("info.") else f"losses/{name}"
 
 
 def mean_ignoring_nan(values: np.ndarray) -> float | None:

@@ -11,9 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from ..core.agent import Agent
+from ..compiler.function import kernel
+from ..core.agent import Agent, RolloutAgent
 from ..core.env import Env
-from .loops import env_parts
+from .parts import Structure, env_parts
+from .policy import choose, first_memory
 from .rollout import select
 
 EVALUATION_STREAM = 0x6576616C
@@ -45,10 +47,11 @@ class _Walk(NamedTuple):
     length: Array
     terminated: Array
     truncated: Array
+    memory: Any
 
 
 def greedy_episode(
-    agent: Agent, lived: Lived, env: Env, key: PRNGKeyArray, max_steps: int
+    agent: Agent | RolloutAgent, lived: Lived, env: Env, key: PRNGKeyArray, max_steps: int
 ) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""]]:
     """One greedy episode from a fresh start: (return, length, truncated).
 
@@ -56,16 +59,18 @@ def greedy_episode(
     """
     limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
     reset_key, walk_key = jax.random.split(key)
-    env_state, timestep = env.restart(reset_key, lived.env_state)
-    walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False))
+    env_state, timestep = kernel(env.restart)(reset_key, lived.env_state)
+    memory = first_memory(agent, lived.agent_state)
+    walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False), memory)
+    move = kernel(env.step)
 
     def going(walk: _Walk) -> Array:
         return ~(walk.terminated | walk.truncated)
 
     def step(walk: _Walk) -> _Walk:
         act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, walk.length))
-        action, _ = agent.act(lived.agent_state, walk.obs, act_key, greedy=True)
-        env_state, timestep = env.step(env_key, walk.env_state, action)
+        action, memory = choose(agent, lived.agent_state, walk.obs, walk.memory, act_key, env.action_space)
+        env_state, timestep = move(env_key, walk.env_state, action)
         length = walk.length + 1
         following = _Walk(
             env_state,
@@ -74,6 +79,7 @@ def greedy_episode(
             length,
             timestep.terminated,
             timestep.truncated | (length >= limit),
+            memory,
         )
         return select(going(walk), following, walk)
 
@@ -84,7 +90,7 @@ def greedy_episode(
 @partial(jax.jit, static_argnums=(0, 1, 6, 7))
 def _episodes(
     structure: Any,
-    env_structure: Any,
+    env_structure: Structure,
     numbers: PyTree,
     lived: Lived,
     env_arrays: PyTree,
@@ -92,7 +98,7 @@ def _episodes(
     episodes: int,
     max_steps: int,
 ) -> tuple[Array, Array, Array]:
-    env = eqx.combine(env_arrays, env_structure)
+    env = env_structure.with_arrays(env_arrays)
 
     def lane(numbers: PyTree, lived: Lived, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
         agent = eqx.combine(numbers, structure)

@@ -12,13 +12,14 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ..compiler.function import kernel
-from ..core.agent import Agent
+from ..core.agent import Agent, RolloutAgent
 from ..core.env import Drawable, Env
 from ..core.scene import Readable, Timed, Trajectory2d
 from ..core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ..core.timestep import Timestep
 from .evaluate import Lived
 from .lanes import Lanes, lane
+from .policy import choose, first_memory
 
 MAX_FRAMES = 1000
 FILM_STREAM = 0x66696C6D
@@ -46,18 +47,25 @@ def lane_film(lanes: Lanes, lived: Lived, env: Env, i: int, name: str = "") -> F
     return greedy_film(agent, alone, env, jax.random.fold_in(lanes.keys[i], FILM_STREAM), name)
 
 
-def greedy_film(agent: Agent, lived: Lived, env: Env, key: PRNGKeyArray, name: str = "") -> Film | None:
+def greedy_film(agent: Agent | RolloutAgent, lived: Lived, env: Env, key: PRNGKeyArray, name: str = "") -> Film | None:
     """One greedy episode from a fresh start; None if the environment cannot be drawn."""
     if not is_drawable(env):
         return None
     dynamic, static = eqx.partition((agent, lived.agent_state), eqx.is_array)
 
     @jax.jit
-    def act(dynamic: Any, obs: PyTree[Array], key: PRNGKeyArray) -> PyTree[Array]:
+    def act(dynamic: Any, obs: PyTree[Array], memory: Any, key: PRNGKeyArray) -> tuple[PyTree[Array], Any]:
         agent, state = eqx.combine(dynamic, static)
-        return agent.act(state, obs, key, greedy=True)[0]
+        return choose(agent, state, obs, memory, key, env.action_space)
 
-    return film(env, play(env, lambda obs, key: act(dynamic, obs, key), key, lived.env_state), name)
+    memory = first_memory(agent, lived.agent_state)
+
+    def act_on(obs: PyTree[Array], key: PRNGKeyArray) -> PyTree[Array]:
+        nonlocal memory
+        action, memory = act(dynamic, obs, memory, key)
+        return action
+
+    return film(env, play(env, act_on, key, lived.env_state), name)
 
 
 def play(env: Env, act: Act, key: PRNGKeyArray, before: Any = None, max_steps: int = MAX_FRAMES) -> Played:
@@ -72,7 +80,7 @@ def play(env: Env, act: Act, key: PRNGKeyArray, before: Any = None, max_steps: i
     """
     reset_key, walk_key = jax.random.split(key)
     state, timestep = env.reset(reset_key) if before is None else env.restart(reset_key, before)
-    move = eqx.filter_jit(lambda env, key, state, action: env.step(key, state, action))
+    move = eqx.filter_jit(lambda env, key, state, action: kernel(env.step)(key, state, action))
     played = Played([state], [timestep], [])
     limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
     for i in range(limit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import equinox as eqx
@@ -12,12 +11,10 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 
 from ..agents.options import with_number
-from ..core.agent import Agent
-from ..core.env import Env
-from ..core.errors import ConfigError, check_number, is_number
-from .config import MAX_SEED, TrainConfig
-from .interaction import lane_key, start
-from .tally import Record
+from ..core.agent import AnyAgent
+from ..core.errors import check_number, is_number
+from .config import TrainConfig
+from .interaction import lane_key
 
 
 class Lanes(eqx.Module):
@@ -46,7 +43,7 @@ def is_leaf_number(x: Any) -> bool:
     return is_number(x) or eqx.is_inexact_array(x)
 
 
-def make_lanes(agent: Agent, config: TrainConfig) -> Lanes:
+def make_lanes(agent: AnyAgent, config: TrainConfig) -> Lanes:
     """All lanes of a run: point 0 with every seed, point 1 with every seed, ...
 
     Raises:
@@ -62,39 +59,11 @@ def make_lanes(agent: Agent, config: TrainConfig) -> Lanes:
     return Lanes(numbers, parts[0][1], keys, seed, point)
 
 
-def _at_point(agent: Agent, point: dict[str, float]) -> Agent:
+def _at_point(agent: AnyAgent, point: dict[str, float]) -> AnyAgent:
     for name, value in point.items():
         check_number(f"sweep[{name!r}]", value)
         agent = with_number(agent, name, value)
     return agent
-
-
-def check_memory(agent: Agent, env: Env, num_lanes: int, record: Record) -> None:
-    """Refuse more lanes than memory holds, before anything is allocated.
-
-    Raises:
-        ConfigError: with the estimate and the number of lanes that would fit.
-    """
-    learner = jax.eval_shape(lambda key: start(agent, env, key, record), jax.eval_shape(lambda: jax.random.key(0)))
-    bytes_each = 2 * sum(_bytes(leaf) for leaf in jax.tree.leaves(learner)) + 256
-    total = _memory()
-    if num_lanes > MAX_SEED or num_lanes * bytes_each > 0.8 * total:
-        fits = min(int(0.8 * total / bytes_each), MAX_SEED)
-        need = f"about {num_lanes * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
-        raise ConfigError("seeds x sweep", f"{num_lanes} lanes", f"they need {need}; use at most {fits}")
-
-
-def _bytes(leaf: Any) -> int:
-    itemsize = 8 if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
-    return int(np.prod(leaf.shape)) * itemsize
-
-
-def _memory() -> int:
-    """Bytes of physical memory; 64 GiB where the system does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 64 * 2**30
 
 
 def num_lanes(config: TrainConfig) -> int:
@@ -103,7 +72,7 @@ def num_lanes(config: TrainConfig) -> int:
     return seeds * len(config.points)
 
 
-def lane(numbers: Any, structure: Any, i: int) -> Agent:
+def lane(numbers: Any, structure: Any, i: int) -> Any:
     """The agent of one lane."""
     return eqx.combine(jax.tree.map(lambda leaf: leaf[i], numbers), structure)
 

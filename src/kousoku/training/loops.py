@@ -26,6 +26,7 @@ from ..core.errors import ConfigError
 from .hoist import split_by_key
 from .interaction import Learner, StepKeys, interact, start, step_keys
 from .lanes import Lanes, first, lane
+from .parts import Structure, env_parts
 from .rollout import advance
 from .tally import Record, count, emptied
 
@@ -35,18 +36,22 @@ FEW_LANES = 1
 
 
 class Loop:
-    """Advances all lanes. `Learner` trees are [N, ...]."""
+    """Advances all lanes. A learner is everything that they carry from step to step, a tree of arrays [N, ...]."""
 
     @abstractmethod
-    def start(self) -> Learner:
+    def start(self) -> Any:
         """All lanes before their first step."""
 
     @abstractmethod
-    def empty(self, learner: Learner) -> Learner:
+    def empty(self, learner: Any) -> Any:
         """The learner with an emptied tally, after a report."""
 
     @abstractmethod
-    def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
+    def whole(self, step: int) -> int:
+        """The first step, from this one on, that the loop can stop at."""
+
+    @abstractmethod
+    def run(self, learner: Any, at: int, until: int) -> tuple[Any, int]:
         """Advance from step `at` towards `until`, as far as one call should go: the learner and the step reached."""
 
 
@@ -63,17 +68,11 @@ class Program:
     """
 
     agent: Any
-    env: Any
+    env: Structure
     record: Record
     block: int
     batch: int
     mesh: Mesh | None
-
-
-def env_parts(env: Env) -> tuple[Any, Any]:
-    """(arrays and numbers on the device, structure)."""
-    numbers, structure = eqx.partition(env, lambda x: eqx.is_array_like(x) and not isinstance(x, (str, bytes)))
-    return jax.tree.map(jnp.asarray, numbers), structure
 
 
 class CompiledLoop(Loop):
@@ -114,6 +113,9 @@ class CompiledLoop(Loop):
         mesh = self.program.mesh
         return learner if mesh is None else jax.device_put(learner, NamedSharding(mesh, P("lanes")))
 
+    def whole(self, step: int) -> int:
+        return step
+
     def lower(self, learner: Learner) -> Any:
         """The block's program, lowered for this machine: for timing the compiler and asking for memory."""
         zero = np.int32(0)
@@ -129,7 +131,7 @@ def check_devices(given: Any, available: int) -> int:
 
 @partial(jax.jit, static_argnums=0)
 def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Any, " N"]) -> Learner:
-    env = eqx.combine(env_arrays, program.env)
+    env = program.env.with_arrays(env_arrays)
     return jax.vmap(lambda n, k: start(eqx.combine(n, program.agent), env, k, program.record))(numbers, keys)
 
 
@@ -190,7 +192,7 @@ def _lane(
     steps: Int[Any, ""],
 ) -> Learner:
     """All steps of one lane."""
-    agent, env = eqx.combine(numbers, program.agent), eqx.combine(env_arrays, program.env)
+    agent, env = eqx.combine(numbers, program.agent), program.env.with_arrays(env_arrays)
 
     def step(i: Int[Any, ""], learner: Learner) -> Learner:
         return interact(agent, env, learner, step_keys(key, at + i))[0]
@@ -210,7 +212,7 @@ def _batches(
     """What depends on keys alone is drawn for a batch of steps at once (see `hoist`), the rest step by step."""
 
     def body(fixed: tuple[Any, Any], learner: Learner, keys: StepKeys) -> Learner:
-        return interact(eqx.combine(fixed[0], program.agent), eqx.combine(fixed[1], program.env), learner, keys)[0]
+        return interact(eqx.combine(fixed[0], program.agent), program.env.with_arrays(fixed[1]), learner, keys)[0]
 
     example = step_keys(keys[0], at)
     draw, rest = split_by_key(body, (first(numbers), env_arrays), first(learner), example)
@@ -259,7 +261,7 @@ class PythonLoop(Loop):
         self.lanes, self.record = lanes, record
         self.agents = [lane(lanes.numbers, lanes.structure, i) for i in range(lanes.count)]
         numbers, structure = env_parts(env)
-        self.env = eqx.combine(numbers, structure)
+        self.env = structure.with_arrays(numbers)
 
     def start(self) -> Learner:
         begin = eqx.filter_jit(lambda agent, env, key: start(agent, env, key, self.record))
@@ -278,6 +280,9 @@ class PythonLoop(Loop):
                 one = self.step(agent, one, step_keys(key, jnp.int32(step)))
             done.append(one)
         return _stack(done), reached
+
+    def whole(self, step: int) -> int:
+        return step
 
     def step(self, agent: Agent, learner: Learner, keys: StepKeys) -> Learner:
         """One step as one would write it by hand."""
@@ -310,13 +315,6 @@ def check_finite(what: str, value: Any) -> None:
 
 def _stack(trees: list[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def make_loop(kind: str, lanes: Lanes, env: Env, record: Record, devices: int | None, max_block: int) -> Loop:
-    """The loop of that name."""
-    if kind == "python":
-        return PythonLoop(lanes, env, record)
-    return CompiledLoop(lanes, env, record, devices, max_block)
 
 
 def unpad(tree: PyTree, num_lanes: int) -> PyTree:

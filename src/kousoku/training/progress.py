@@ -1,48 +1,173 @@
-"""The progress bar: steps per second, episodes, return, time left. Silent when nobody looks."""
+"""What a terminal shows while agents learn: a few lines that stay where they are. Silent when nobody looks.
+
+    ━━━━━━━━━━━━━━╸━━━━━━━━ 61%  125 k of 205 k steps   7.5 k steps/s   1 min 2 s left
+    return 482 ± 12   ▁▂▃▅▇▇   length 482 ± 12   2.80 k episodes   2 agents
+    policy_loss -0.00095   value_loss 0.00043   entropy 0.255   approx_kl 0.00069
+
+What follows the sign ± is the standard deviation over the agents.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+GOOD = ("return", "reward", "eval_return", "length")
+LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "explained_variance")
+UNSHOWN = (*GOOD, *LOSSES, "step", "seconds", "episodes", "eval_length", "learning_rate", "gradient_norm")
+BARS = "▁▂▃▄▅▆▇█"
+WIDTH, WIDE, TREND = 24, 90, 16
+
 
 class Progress:
-    """A rich progress bar over the steps of all lanes, or nothing at all.
+    """Progress of all agents together: how far, how fast, how good, how long to go.
 
     Args:
-        total: steps of each lane.
-        lanes: lanes that run at once.
+        total: steps of each agent.
+        lanes: agents that learn at once.
         show: whether to show it; None asks whether standard error is a terminal.
     """
 
     def __init__(self, total: int, lanes: int, show: bool | None) -> None:
-        self.lanes, self.total = lanes, total
-        self.bar: Any = None
+        self.total, self.lanes = total, lanes
+        self.view: Any = None
+        self.lines = [f"{lanes:,} agents" if lanes > 1 else "", ""]
+        self.head = "compiling the first steps"
+        self.share = 0.0
+        self.trend: list[float] = []
+        self.since: tuple[float, int] | None = None
         if sys.stderr.isatty() if show is None else show:
-            self.bar = _make_bar()
-            self.task = self.bar.add_task("training", total=total, speed="", episodes="0", value="")
+            self.view = _view(self)
 
     def __enter__(self) -> Progress:
-        if self.bar is not None:
-            self.bar.start()
+        if self.view is not None:
+            self.view.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        if self.view is not None:
+            self.view.stop()
 
-    def update(self, step: int, seconds: float, episodes: int, value: float) -> None:
-        """Show the step reached, the speed so far, episodes ended and the latest mean return."""
-        if self.bar is None:
+    def update(self, step: int, seconds: float, episodes: int, latest: Mapping[str, Any]) -> None:
+        """Show a report.
+
+        Args:
+            step: steps done by each agent.
+            seconds: that they took.
+            episodes: ended so far, of all agents.
+            latest: the report's numbers by name, [N] each.
+        """
+        if self.view is None:
             return
+        self.share = min(1.0, step / max(self.total, 1))
         speed = f"{readable(step * self.lanes / max(seconds, 1e-9))} steps/s"
-        latest = "" if np.isnan(value) else f"return {value:.3g}"
-        self.bar.update(self.task, completed=step, speed=speed, episodes=f"{readable(episodes)} episodes", value=latest)
+        self.head = "   ".join([f"{readable(step)} of {readable(self.total)} steps", speed, self._left(step)]).rstrip()
+        self._follow(latest)
+        self.lines = [self._good(latest, episodes), _losses(latest)]
+        self.view.refresh()
+
+    def _good(self, latest: Mapping[str, Any], episodes: int) -> str:
+        """How good the agents are."""
+        told = {name: text for name in GOOD if name in latest and (text := spread(latest[name]))}
+        if "return" in told:
+            told.pop("reward", None)
+        good = [f"{name.replace('_', ' ')} {text}" for name, text in told.items()]
+        trend = sparkline(self.trend) if len(self.trend) > 1 else ""
+        agents = f"{self.lanes:,} agents" if self.lanes > 1 else ""
+        return "   ".join(filter(None, [*good[:1], trend, *good[1:], f"{readable(episodes)} episodes", agents]))
+
+    def _left(self, step: int) -> str:
+        """The time that is left, by the reader's clock and without what compiling took."""
+        now = time.monotonic()
+        if self.since is None or step <= self.since[1]:
+            self.since = self.since or (now, step)
+            return ""
+        each = (now - self.since[0]) / (step - self.since[1])
+        return f"{span(each * max(0, self.total - step))} left"
+
+    def _follow(self, latest: Mapping[str, Any]) -> None:
+        values = np.asarray(latest.get("return", np.nan), np.float64)
+        known = values[np.isfinite(values)]
+        self.trend = [*self.trend, *([float(known.mean())] if known.size else [])][-TREND:]
+
+
+class Line:
+    """One line that is written over and over, for terminals that know no more than a carriage return."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def start(self) -> None:
+        self.refresh()
+
+    def refresh(self) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        progress = self.progress
+        text = "   ".join(filter(None, [f"{progress.share:.0%}", progress.head, *progress.lines]))
+        plain = "".join(c for c in text.replace("±", "+-") if c.isascii())
+        sys.stderr.write("\r" + plain[:width].ljust(width))
+        sys.stderr.flush()
+
+    def stop(self) -> None:
+        self.refresh()
+        sys.stderr.write("\n")
+
+
+def _losses(latest: Mapping[str, Any]) -> str:
+    """Means of what the updates told."""
+    others = [name for name in latest if name not in UNSHOWN and not name.startswith("info.")]
+    means = {name: spread(latest[name]).partition(" ")[0] for name in (*LOSSES, *others) if name in latest}
+    return "   ".join(f"{name} {text}" for name, text in means.items() if text)
+
+
+def spread(values: Any) -> str:
+    """The mean of the finite numbers, and their standard deviation if there are several; nothing without any.
+
+    Examples:
+        >>> spread(np.array([480.0, 500.0, np.nan])), spread(np.array([-12345.6])), spread(np.array([np.nan]))
+        ('490 ± 10', '-12,346', '')
+    """
+    x = np.asarray(values, np.float64).reshape(-1)
+    known = x[np.isfinite(x)]
+    if not known.size:
+        return ""
+    return _number(known.mean(), 3) + (f" ± {_number(known.std(), 2)}" if x.size > 1 else "")
+
+
+def _number(x: float, digits: int) -> str:
+    return f"{x:,.0f}" if 100 <= abs(x) < 1e7 else f"{x:.{digits}g}"
+
+
+def sparkline(values: list[float]) -> str:
+    """Numbers as bars of eight heights.
+
+    Examples:
+        >>> sparkline([0.0, 1.0, 3.5, 7.0])
+        '▁▂▅█'
+    """
+    low, high = min(values), max(values)
+    return "".join(BARS[round((v - low) / (high - low or 1.0) * (len(BARS) - 1))] for v in values)
+
+
+def span(seconds: float) -> str:
+    """A time to wait.
+
+    Examples:
+        >>> span(8.2), span(75.0), span(7260.0)
+        ('8 s', '1 min 15 s', '2 h 1 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def readable(number: float) -> str:
@@ -58,18 +183,35 @@ def readable(number: float) -> str:
     return f"{number:.3g}"
 
 
-def _make_bar() -> Any:
+def _view(progress: Progress) -> Any:
+    """Some lines where the terminal can move its cursor, else one."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
+    from rich.live import Live
 
-    return RichProgress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TextColumn("{task.fields[episodes]}"),
-        TextColumn("{task.fields[value]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
+    console = Console(stderr=True)
+    if console.is_dumb_terminal or not console.is_terminal or "utf" not in console.encoding:
+        return Line(progress)
+    return Live(get_renderable=_lines(progress, console), console=console, refresh_per_second=4)
+
+
+def _lines(progress: Progress, console: Any) -> Callable[[], Any]:
+    """At most three lines, each cut to the terminal's width."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    began = time.monotonic()
+
+    def picture() -> Group:
+        width = WIDTH if console.width > WIDE else WIDTH // 3
+        waiting = f" ({span(time.monotonic() - began)})" if progress.since is None else ""
+        head = Table.grid(padding=(0, 1))
+        for cells in (width, 4, None):
+            head.add_column(width=cells, no_wrap=True, overflow="ellipsis")
+        bar = ProgressBar(total=1.0, completed=progress.share, width=width)
+        head.add_row(bar, f"{progress.share:.0%}", progress.head + waiting)
+        below = [Text(line, no_wrap=True, overflow="ellipsis") for line in progress.lines if line]
+        return Group(head, *below)
+
+    return picture

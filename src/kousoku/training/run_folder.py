@@ -5,28 +5,30 @@ run.json       what happened: status, versions, device, speed, lanes, sweep poin
 metrics.jsonl  one line for each report, written as it is made
 tables.npz     curves, tables, evaluation and the agents' states, as plain arrays
 picture.json   how states lie in a picture, and the best lane's episode
+checkpoints/   the run's whole state at some steps, see `checkpoints`
+lock.json      the process at work in it, while there is one
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
 from ..core.errors import ConfigError
 from ..core.panel import Panel
 from ..core.record import RunRecord
+from . import files
+from .files import group, read_arrays, read_json, write_arrays, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
 FORMAT = 1
+T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
 
 
@@ -64,28 +66,19 @@ def _claim(folder: Path, given: str) -> None:
         raise ConfigError("out", given, "it holds a run already; name another folder") from None
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a file whole or not at all."""
-    _write(path, lambda part: part.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n"))
-
-
-def open_metrics(folder: Path) -> TextIO:
-    """The metrics file, line buffered: each report is on disk when it has been made."""
-    return (folder / METRICS).open("w", buffering=1)
+def open_metrics(folder: Path, kept: bytes = b"") -> TextIO:
+    """The metrics file with what is kept of it, line buffered: each report is on disk when it has been made."""
+    files.write_bytes(folder / METRICS, kept)
+    return (folder / METRICS).open("a", buffering=1, newline="\n")
 
 
 def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> None:
     """Write everything but the metrics."""
-    arrays = {f"{group}/{name}": a for group in GROUPS for name, a in getattr(record, group).items()}
+    arrays = {f"{part}/{name}": a for part in GROUPS for name, a in getattr(record, part).items()}
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
     arrays |= {"lane_seed": record.lane_seed, "lane_point": record.lane_point}
     arrays |= {f"film/{name}": array for name, array in film_arrays(record.film).items()}
-
-    def write_arrays(part: Path) -> None:
-        with part.open("wb") as file:
-            np.savez(file, **arrays)
-
-    _write(folder / TABLES, write_arrays)
+    write_arrays(folder / TABLES, arrays)
     picture = {
         "panels": [dataclasses.asdict(panel) for panel in record.panels],
         "film": film_json(record.film),
@@ -101,15 +94,14 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
         ConfigError: if there is no run in it, a file is missing or damaged, or a newer format is needed.
     """
     folder = Path(path).expanduser()
-    if not (folder / CONFIG).is_file():
-        raise ConfigError("run", str(path), "name a folder that `kousoku train` has made")
-    config, facts, picture = (_read_json(folder, name) for name in (CONFIG, FACTS, PICTURE))
+    config = read_config(folder)
+    facts, picture = (_read(read_json, folder / name) for name in (FACTS, PICTURE))
     if facts.get("format") != FORMAT:
         fix = f"this version reads format {FORMAT}; use the version of kousoku that made it"
         raise ConfigError(f"{folder / FACTS} format", facts.get("format"), fix)
-    arrays = _read_arrays(folder)
+    arrays = _read(read_arrays, folder / TABLES)
     try:
-        groups = {group: _group(arrays, group) for group in GROUPS}
+        groups = {name: group(arrays, name) for name in GROUPS}
         record = RunRecord(
             path=folder,
             config=config,
@@ -118,47 +110,37 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
             lane_seed=arrays["lane_seed"],
             lane_point=arrays["lane_point"],
             panels=tuple(_panel(panel) for panel in picture["panels"]),
-            film=film_of(picture["film"], _group(arrays, "film")),
+            film=film_of(picture["film"], group(arrays, "film")),
             **groups,
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ConfigError("run", str(path), f"its files are damaged ({error!r} in {PICTURE} or {TABLES})") from error
-    return record, list(_group(arrays, "state").values())
+    return record, list(group(arrays, "state").values())
 
 
-def _write(path: Path, fill: Callable[[Path], object]) -> None:
-    part = path.with_name(path.name + ".part")
-    fill(part)
-    os.replace(part, path)
+def read_config(path: str | Path) -> dict[str, Any]:
+    """What a run was asked to do.
+
+    Raises:
+        ConfigError: if there is no run, or its configuration is damaged.
+    """
+    folder = Path(path).expanduser()
+    if not (folder / CONFIG).is_file():
+        raise ConfigError("run", str(path), "name a folder that `kousoku train` has made")
+    return read_json(folder / CONFIG)
 
 
-def _read_json(folder: Path, name: str) -> dict[str, Any]:
-    path = folder / name
+def status(folder: Path) -> dict[str, Any]:
+    """What happened to a run: its facts; {} if it was killed before it could say."""
+    return read_json(folder / FACTS) if (folder / FACTS).is_file() else {}
+
+
+def _read(read: Callable[[Path], T], path: Path) -> T:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        return read(path)
     except FileNotFoundError:
-        raise ConfigError("run", str(folder), f"{name} is missing: the run did not come to its end") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(str(path), "a damaged file", f"restore it or train again ({error})") from error
-    if not isinstance(value, dict):
-        raise ConfigError(str(path), value, "restore it or train again: it should hold an object")
-    return value
-
-
-def _read_arrays(folder: Path) -> dict[str, np.ndarray]:
-    path = folder / TABLES
-    try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise ConfigError("run", str(folder), f"{TABLES} is missing: the run did not come to its end") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ConfigError(str(path), "a damaged file", f"restore it or train again ({error})") from error
-
-
-def _group(arrays: dict[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
-    prefix = f"{group}/"
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        fix = f"{path.name} is missing: the run did not come to its end; `kousoku train --resume` goes on with it"
+        raise ConfigError("run", str(path.parent), fix) from None
 
 
 def _panel(data: dict[str, Any]) -> Panel:

@@ -57,6 +57,8 @@ class Tally(eqx.Module):
         td_error_sum: of absolute TD errors.
         visits: since the beginning.
         info_sum: of each number in the environment's info.
+        updates: updates from rollouts since the last report; None where every step is one.
+        metric_sums: over those updates, of what each reported.
     """
 
     episodes: Int[Array, ""]
@@ -66,6 +68,8 @@ class Tally(eqx.Module):
     td_error_sum: Float[Array, ""] | None
     visits: Int[Array, "S A"] | None
     info_sum: Any
+    updates: Int[Array, ""] | None = None
+    metric_sums: dict[str, Float[Array, ""]] | None = None
 
 
 def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Record) -> Tally:
@@ -74,7 +78,7 @@ def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Re
     shape = pairs(env)
     visits = jnp.zeros(shape, jnp.int32) if record.visits and shape else None
     learns_td = record.td_errors and "td_error" in _metric_names(agent, env, agent_state, lane)
-    info = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), _info_shape(env, lane)) if record.info else None
+    info = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), info_shape(env, lane)) if record.info else None
     return Tally(
         episodes=jnp.int32(0),
         return_sum=zero if record.returns else None,
@@ -134,6 +138,7 @@ def _metric_names(agent: Agent, env: Env, agent_state: Any, lane: Lane) -> set[s
     return set(jax.eval_shape(metrics, agent_state, lane))
 
 
-def _info_shape(env: Env, lane: Lane) -> Any:
+def info_shape(env: Env, lane: Lane) -> Any:
+    """Shapes of the environment's info."""
     action = env.action_space.sample(jax.random.key(0))
     return jax.eval_shape(lambda: env.step(jax.random.key(0), lane.env_state, action)[1].info)

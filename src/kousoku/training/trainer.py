@@ -1,77 +1,73 @@
-"""Training from the host's side: blocks of compiled steps, reports between them, everything saved at the end."""
+"""Training from the host's side: blocks of compiled steps, and between them reports, evaluations and checkpoints."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import time
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-import equinox as eqx
 import jax
 import numpy as np
 
-from ..agents.options import describe, numbers
-from ..core.agent import Agent, TabularAgent
-from ..core.env import Env, Finite
+from ..core.agent import AnyAgent
+from ..core.env import Env
 from ..core.errors import ConfigError
-from ..core.record import RunRecord
-from . import compile_cache, facts, run_folder
+from . import checkpoints, compile_cache, facts, files, folder_lock, run_folder
+from .checkpoints import Checkpoint, RunWarning
 from .config import TrainConfig
-from .curves import CurveWriter, line
-from .evaluate import Episodes, Lived, evaluate_lanes
-from .exact import exact_tables
-from .film import lane_film
-from .interaction import Learner
-from .interrupt import StopRequest, stop_on_signals
-from .lanes import Lanes, check_memory, make_lanes, num_lanes
-from .loops import Loop, make_loop, unpad
+from .curves import SPEED, line, metric_name
+from .health import Guard
+from .interrupt import stop_on_signals
+from .lanes import make_lanes, num_lanes
+from .ledger import Ledger
+from .loops import Loop, unpad
+from .make_loop import check_memory, make_loop
 from .progress import Progress
-from .states import to_arrays
-from .tally import Record, Tally, pairs
+from .results import Task, config_json, finish, lived, play, q_values
+from .results import Trained as Trained
+from .tally import Record, pairs
 
 MAX_HISTORY_BYTES = 2**31
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What training returns: the record, and what is needed to go on working with the agents.
-
-    Attributes:
-        record: everything as data.
-        agent, env: what was trained, and on what.
-        lanes: each lane's numbers and key.
-        lived: [N, ...] what each lane has learned, and the world that it lives in.
-        stopped_by: the signal that ended the run early, or None.
-    """
-
-    record: RunRecord
-    agent: Agent
-    env: Env
-    lanes: Lanes
-    lived: Lived
-    stopped_by: int | None
+CHECKPOINT_SECONDS = 60.0
+CHECKPOINT_SHARE = 20.0
+"""Between two checkpoints passes at least this many times what the last one took."""
 
 
 @dataclass
-class _Progress:
-    """How far a run has come."""
+class _Run:
+    """A run on its way.
 
-    learner: Learner
-    curves: CurveWriter
-    history: list[np.ndarray]
-    step: int = 0
-    episodes: int = 0
-    seconds: float = 0.0
-    first_block_seconds: float = 0.0
+    Attributes:
+        learner: every lane, as the loop keeps it.
+        ledger: what the host knows.
+        guard: looks for what is not finite.
+        trouble: what it found; None if all is well.
+        saved: the step of the last checkpoint.
+        saved_at, saving: when it was made, and the seconds that it took.
+    """
+
+    learner: Any
+    ledger: Ledger
+    guard: Guard
     trouble: str | None = None
+    saved: int = -1
+    saved_at: float = field(default_factory=time.monotonic)
+    saving: float = 0.0
 
 
-def train(agent: Agent, env: Env, config: TrainConfig, env_config: dict[str, Any], command: str | None) -> Trained:
+def train(
+    agent: AnyAgent,
+    env: Env,
+    config: TrainConfig,
+    env_config: dict[str, Any],
+    command: str | None,
+    resume: Path | None = None,
+) -> Trained:
     """Train every lane, evaluate it greedily, and save the run.
 
     Args:
@@ -80,6 +76,7 @@ def train(agent: Agent, env: Env, config: TrainConfig, env_config: dict[str, Any
         config: what to do.
         env_config: the environment as JSON, for the record.
         command: the shell command that repeats the run, for the record.
+        resume: the folder of a run that is to be gone on with; None for a new one.
 
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
@@ -89,199 +86,161 @@ def train(agent: Agent, env: Env, config: TrainConfig, env_config: dict[str, Any
     check_memory(agent, env, num_lanes(config), record)
     lanes = make_lanes(agent, config)
     _check_history(config, record, env, lanes.count)
-    loop = make_loop(config.loop, lanes, env, record, config.devices, config.record_every or config.steps)
-    asked = _config_json(agent, config, env_config, command)
-    folder = None if config.out == "" else run_folder.make_folder(config.out, _name(asked))
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    if folder is not None:
-        run_folder.write_json(folder / run_folder.CONFIG, asked)
-    with stop_on_signals() as stop:
-        run = _learn(loop, lanes, config, record, folder, stop)
-        return _finish(agent, env, config, lanes, run, asked, folder, stop, started)
-
-
-def _learn(
-    loop: Loop, lanes: Lanes, config: TrainConfig, record: Record, folder: Path | None, stop: StopRequest
-) -> _Progress:
-    """Run to the end, or until somebody asks to stop."""
-    run = _Progress(loop.start(), CurveWriter(), [])
-    jax.block_until_ready(run.learner)
+    loop = make_loop(agent, lanes, env, config)
+    asked = config_json(agent, config, env_config, command)
     with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(Progress(config.steps, lanes.count, config.progress))
-        metrics = None if folder is None else stack.enter_context(run_folder.open_metrics(folder))
-        since = 0
-        for until in config.report_steps():
-            while run.step < until and not stop:
+        folder = _folder(stack, config, asked, resume)
+        saved = None if resume is None else _last_checkpoint(resume)
+        run = _begin(loop, lanes.count, saved)
+        if folder is not None:
+            files.write_json(folder / run_folder.CONFIG, asked)
+            checkpoints.cut_back(folder, run.saved)
+        task = Task(agent, env, config, lanes, asked, folder, stack.enter_context(stop_on_signals()))
+        _learn(loop, run, task, b"" if saved is None else saved.metrics)
+        return finish(task, run.learner, run.ledger, run.trouble)
+
+
+def _folder(
+    stack: contextlib.ExitStack, config: TrainConfig, asked: dict[str, Any], resume: Path | None
+) -> Path | None:
+    """The run folder, held until the stack ends."""
+    if resume is None and config.out == "":
+        return None
+    folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}")
+    stack.enter_context(folder_lock.locked(folder))
+    if resume is None:
+        files.write_json(folder / run_folder.CONFIG, asked)
+    return folder
+
+
+def _last_checkpoint(folder: Path) -> Checkpoint | None:
+    """Where to go on from; None for the beginning."""
+    saved = checkpoints.newest(folder)
+    if saved is None:
+        warnings.warn(f"{folder} has no checkpoint: the run begins again from step 0", RunWarning, stacklevel=2)
+    return saved
+
+
+def _begin(loop: Loop, lanes: int, saved: Checkpoint | None) -> _Run:
+    """All lanes before their first step, or as a checkpoint holds them."""
+    learner = jax.block_until_ready(loop.start())
+    guard = Guard(learner, lanes)
+    if saved is None:
+        return _Run(learner, Ledger(started=datetime.now(UTC).isoformat(timespec="seconds")), guard)
+    _tell_versions(saved.versions)
+    saved.ledger.resumed_at.append(saved.ledger.step)
+    return _Run(saved.learner(learner, lanes), saved.ledger, guard, saved=saved.ledger.step)
+
+
+def _tell_versions(made_by: dict[str, str]) -> None:
+    """Warn where other code made the checkpoint: the bits may differ from there on."""
+    now = facts.versions()
+    others = [f"{name} {made_by.get(name)}, here {now[name]}" for name in now if made_by.get(name) != now[name]]
+    if others:
+        text = f"the checkpoint was made by other versions ({'; '.join(others)}): bits may differ from here on"
+        warnings.warn(text, RunWarning, stacklevel=2)
+
+
+def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
+    """Run to the end, or until somebody asks to stop."""
+    config, ledger = task.config, run.ledger
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(Progress(config.steps, task.lanes.count, config.progress))
+        metrics = None if task.folder is None else stack.enter_context(run_folder.open_metrics(task.folder, kept))
+        stops = sorted({loop.whole(step) for step in config.report_steps()})
+        for until in (step for step in stops if step > ledger.since):
+            while ledger.step < until and not task.stop:
                 _advance(loop, run, until)
-            if run.step > since:
-                row = _report(loop, run, lanes, config, record, since)
-                since = run.step
-                bar.update(run.step, run.seconds, run.episodes, row.get("return_mean") or float("nan"))
-                if metrics is not None:
-                    metrics.write(json.dumps(row, allow_nan=False) + "\n")
-            if stop or run.trouble:
+            if ledger.step < until:
+                ledger.score = ledger.score if ledger.step == ledger.since else None
+                _checkpoint(run, task)
+            if ledger.step > ledger.since:
+                row = _report(loop, run, task, whole=ledger.step >= until)
+                bar.update(ledger.step, ledger.seconds, ledger.episodes, ledger.latest())
+                _write(metrics, row)
+            if ledger.step >= until and not run.trouble and _checkpoint_is_due(run, task):
+                _checkpoint(run, task)
+            if task.stop or run.trouble:
                 break
-    return run
 
 
-def _advance(loop: Loop, run: _Progress, until: int) -> None:
+def _advance(loop: Loop, run: _Run, until: int) -> None:
     """One block. Its time is measured to the end of the computation; the first one compiles."""
-    began, first = time.perf_counter(), run.step == 0
-    run.learner, run.step = loop.run(run.learner, run.step, until)
+    ledger = run.ledger
+    began, first = time.perf_counter(), ledger.step == 0
+    run.learner, ledger.step = loop.run(run.learner, ledger.step, until)
     jax.block_until_ready(run.learner)
     spent = time.perf_counter() - began
-    run.seconds += spent
+    ledger.seconds += spent
     if first:
-        run.first_block_seconds = spent
+        ledger.first_block_seconds = spent
 
 
-def _report(
-    loop: Loop, run: _Progress, lanes: Lanes, config: TrainConfig, record: Record, since: int
-) -> dict[str, Any]:
-    """Read and empty the tally; returns the line for the metrics file."""
-    tally = unpad(run.learner.tally, lanes.count)
-    row = run.curves.add(run.step, since, tally)
-    run.episodes += int(row["episodes"].sum())
-    run.trouble = _trouble(tally, lanes, since, run.step)
-    if record.q_values:
-        run.history.append(np.asarray(_q_values(lanes, run.learner.agent_state)))
+def _report(loop: Loop, run: _Run, task: Task, whole: bool) -> dict[str, Any]:
+    """Read and empty the tally, evaluate if it is time to; returns the line for the metrics file.
+
+    A report is whole unless somebody stopped the run on the way to it; a resumed run makes that one again.
+    """
+    ledger, lanes, since = run.ledger, task.lanes, run.ledger.since
+    ledger.score = None
+    row = ledger.curves.add(ledger.step, since, unpad(run.learner.tally, lanes.count), ledger.seconds)
+    ledger.episodes += int(row["episodes"].sum())
+    if task.config.stop_on_nan:
+        run.trouble = _trouble(run, task)
+    if Record.of(tuple(task.config.record)).q_values:
+        ledger.history.append(np.asarray(q_values(lanes, run.learner.agent_state)))
+    if whole and not run.trouble and _passed(task.config.eval_every, since, ledger.step):
+        row |= ledger.add_evaluation(play(task, lived(task, run.learner)))
     run.learner = loop.empty(run.learner)
-    speed = run.step * lanes.count / run.seconds
-    timing = {"seconds": round(run.seconds, 6), "steps_per_second": round(speed, 1)}
-    return {"step": run.step, **timing, **line(row, lanes.point, config.points)}
+    ledger.since = ledger.step
+    speed = ledger.step * lanes.count / ledger.seconds
+    timing = {"seconds": round(ledger.seconds, 6), SPEED: round(speed, 1)}
+    made = line(row, lanes.point, task.config.points)
+    if task.config.eval_every is None:
+        ledger.score = made.get(metric_name("return"))
+    return {"step": ledger.step, **timing, **made}
 
 
-def _trouble(tally: Tally, lanes: Lanes, since: int, step: int) -> str | None:
+def _trouble(run: _Run, task: Task) -> str | None:
     """What became NaN or infinite since the last report, and in which lane; None if nothing did."""
-    for name in ("reward_sum", "td_error_sum"):
-        total = getattr(tally, name)
-        bad = [] if total is None else np.flatnonzero(~np.isfinite(total))
-        if total is not None and len(bad):
-            what = name.removesuffix("_sum").replace("td_error", "TD error")
-            lane = f"seed {lanes.seed[bad[0]]}, sweep point {lanes.point[bad[0]]}"
-            return f"the {what} became {total[bad[0]]} between steps {since + 1} and {step} ({lane})"
-    return None
+    sick = run.guard.look(run.learner)
+    if sick is None:
+        return None
+    lane = f"seed {task.lanes.seed[sick.lane]}, sweep point {task.lanes.point[sick.lane]}"
+    return sick.sentence(run.ledger.since, run.ledger.step, lane)
 
 
-def _finish(
-    agent: Agent,
-    env: Env,
-    config: TrainConfig,
-    lanes: Lanes,
-    run: _Progress,
-    asked: dict[str, Any],
-    folder: Path | None,
-    stop: StopRequest,
-    started: str,
-) -> Trained:
-    """Collect and save what was learned; then evaluate it, and save again with that."""
-    lived = Lived(run.learner.agent_state, run.learner.lane.env_state)
-    lived = jax.tree.map(lambda leaf: leaf[: lanes.count], lived)
-    leaves = to_arrays(lived)
-    record = RunRecord(
-        path=folder,
-        config=asked,
-        facts=_facts(run, lanes, stop, started),
-        points=config.points,
-        lane_seed=lanes.seed,
-        lane_point=lanes.point,
-        curves=run.curves.curves(),
-        tables=_tables(agent, env, lanes, lived.agent_state, run),
-        panels=env.panels() if isinstance(env, Finite) else (),
-    )
-    if folder is not None:
-        run_folder.save(folder, record, leaves)
-    if config.eval_episodes:
-        record = _evaluated(record, env, lanes, lived, config)
-        if folder is not None:
-            run_folder.save(folder, record, leaves)
-    return Trained(record, agent, env, lanes, lived, stop.signal)
+def _checkpoint_is_due(run: _Run, task: Task) -> bool:
+    """At a report: at the end, when stopped, after the best evaluation, and as often as was asked for."""
+    config, ledger = task.config, run.ledger
+    if task.stop or ledger.step >= config.steps or ledger.best_at == ledger.step:
+        return True
+    if config.checkpoint_every is not None:
+        return _passed(config.checkpoint_every, max(run.saved, 0), ledger.step)
+    return time.monotonic() - run.saved_at >= max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * run.saving)
 
 
-def _evaluated(record: RunRecord, env: Env, lanes: Lanes, lived: Lived, config: TrainConfig) -> RunRecord:
-    """The record with greedy episodes of every lane, and the best lane's as a film."""
-    played = evaluate_lanes(
-        lanes.structure, lanes.numbers, lived, env, lanes.keys, config.eval_episodes, config.eval_max_steps
-    )
-    record = dataclasses.replace(record, evaluation=_evaluation_arrays(played))
-    return dataclasses.replace(record, film=lane_film(lanes, lived, env, record.best_lane))
+def _checkpoint(run: _Run, task: Task) -> None:
+    """Save the whole run; never one that is not finite, which could only end in the same trouble again."""
+    ledger, keep = run.ledger, task.config.keep_checkpoints
+    if task.folder is None or not keep or ledger.step == run.saved or run.guard.look(run.learner) is not None:
+        return
+    began = time.monotonic()
+    real = jax.tree.map(lambda leaf: leaf[: task.lanes.count], run.learner)
+    metrics = (task.folder / run_folder.METRICS).read_bytes()
+    checkpoints.save(task.folder, Checkpoint.of(real, ledger, metrics), keep)
+    run.saved, run.saved_at = ledger.step, time.monotonic()
+    run.saving = run.saved_at - began
 
 
-def _evaluation_arrays(episodes: Episodes) -> dict[str, np.ndarray]:
-    return {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
+def _passed(every: int | None, since: int, step: int) -> bool:
+    """Whether a multiple of `every` lies in (since, step]."""
+    return every is not None and step // every > since // every
 
 
-def _tables(agent: Agent, env: Env, lanes: Lanes, states: Any, run: _Progress) -> dict[str, np.ndarray]:
-    tables: dict[str, np.ndarray] = {}
-    if isinstance(agent, TabularAgent):
-        tables["q"] = np.asarray(_q_values(lanes, states))
-    visits = run.learner.tally.visits
-    if visits is not None:
-        tables["visits"] = np.asarray(visits[: lanes.count])
-    if run.history:
-        tables["q_history"] = np.stack([part[: lanes.count] for part in run.history])
-    discounts = numbers(agent).get("discount")
-    if isinstance(env, Finite) and discounts is not None:
-        shared = np.unique(np.asarray(lanes.numbers.discount))
-        if len(shared) == 1:
-            tables |= _exact(env, float(shared[0]))
-    return tables
-
-
-def _exact(env: Finite, discount: float) -> dict[str, np.ndarray]:
-    """The exact values; none where the environment says that with its arguments it has no exact model."""
-    try:
-        model = env.model()
-    except ConfigError:
-        return {}
-    return exact_tables(model, discount)
-
-
-def _q_values(lanes: Lanes, states: Any) -> jax.Array:
-    """[N, S, A]; states may be padded."""
-
-    def one(numbers: Any, state: Any) -> jax.Array:
-        return eqx.combine(numbers, lanes.structure).q_values(state)
-
-    real = jax.tree.map(lambda leaf: leaf[: lanes.count], states)
-    return jax.vmap(one)(lanes.numbers, real)
-
-
-def _facts(run: _Progress, lanes: Lanes, stop: StopRequest, started: str) -> dict[str, Any]:
-    return {
-        "status": "diverged" if run.trouble else "interrupted" if stop else "finished",
-        "trouble": run.trouble,
-        "steps": run.step,
-        "lanes": lanes.count,
-        "episodes": run.episodes,
-        "seconds": round(run.seconds, 6),
-        "first_block_seconds": round(run.first_block_seconds, 6),
-        "steps_per_second": round(run.step * lanes.count / run.seconds, 1) if run.seconds else 0.0,
-        "started": started,
-        "versions": facts.versions(),
-        "device": facts.device(),
-    }
-
-
-def _config_json(agent: Agent, config: TrainConfig, env_config: dict[str, Any], command: str | None) -> dict[str, Any]:
-    seeds = config.seeds if isinstance(config.seeds, int) else list(config.seeds)
-    return {
-        "agent": describe(agent),
-        "env": env_config,
-        "steps": config.steps,
-        "seeds": seeds,
-        "sweep": {name: [float(v) for v in values] for name, values in config.sweep.items()},
-        "record": list(config.record),
-        "record_every": config.record_every,
-        "loop": config.loop,
-        "eval_episodes": config.eval_episodes,
-        "eval_max_steps": config.eval_max_steps,
-        "command": command,
-    }
-
-
-def _name(asked: dict[str, Any]) -> str:
-    return f"{asked['agent']['id']}-{asked['env']['id']}"
+def _write(metrics: TextIO | None, row: dict[str, Any]) -> None:
+    if metrics is not None:
+        metrics.write(json.dumps(row, allow_nan=False) + "\n")
 
 
 def _check_history(config: TrainConfig, record: Record, env: Env, count: int) -> None:

@@ -1,0 +1,110 @@
+"""Advantage actor-critic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ...core.errors import check_number
+from ...core.timestep import Rollout
+from ...nn import ActorCriticConfig, Network, NetworkBuilder
+from ...ops import losses
+from ...ops.schedules import ScalarOrSchedule, value_at
+from .actor_critic import ActorCriticAgent, Memory, Samples, State, check_actor_critic, flat_time, has_memory, judged
+from .descent import descend, limited
+from .epochs import Scalars
+
+
+class A2C(ActorCriticAgent):
+    """The policy gradient with a learned baseline: one gradient step for each rollout.
+
+    loss = E[-A log pi(a|s)] + c_v E[(V - G)^2 / 2] - c_e E[entropy], with GAE for A (lambda = 1: the n-step advantage
+    of the paper, n up to the end of the rollout) and G = A + V.
+
+    Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two updates.
+        network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
+        learning_rate: RMSProp's, a number or a schedule of the environment steps taken.
+        discount: gamma in [0, 1].
+        gae_lambda: lambda of the advantages, in [0, 1].
+        value_coefficient: c_v.
+        entropy_coefficient: c_e, a number or a schedule.
+        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
+        normalise_advantages: whether the advantages of a rollout get mean 0 and deviation 1.
+        normalise_observations: whether floating point observations are scaled by their running moments.
+        observation_limit: scaled observations are clipped to +- this.
+        normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
+        reward_limit: scaled rewards are clipped to +- this.
+        rmsprop_decay: of the running mean of squared gradients.
+        rmsprop_epsilon: added to RMSProp's denominator.
+
+    Metrics: "policy_loss", "value_loss", "entropy", "gradient_norm", "explained_variance", "learning_rate".
+
+    Differs from the paper: environments act side by side, and the gradient waits for all of them.
+
+    References:
+        Mnih et al., Asynchronous methods for deep reinforcement learning, arXiv:1602.01783, algorithm S3.
+    """
+
+    num_envs: int = eqx.field(static=True, default=64)
+    num_steps: int = eqx.field(static=True, default=8)
+    network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
+    learning_rate: ScalarOrSchedule = 7e-4
+    discount: float | Array = 0.99
+    gae_lambda: float | Array = 1.0
+    value_coefficient: float | Array = 0.5
+    entropy_coefficient: ScalarOrSchedule = 0.0
+    max_gradient_norm: float | Array | None = 0.5
+    normalise_advantages: bool = eqx.field(static=True, default=False)
+    normalise_observations: bool = eqx.field(static=True, default=True)
+    observation_limit: float | Array = 10.0
+    normalise_rewards: bool = eqx.field(static=True, default=True)
+    reward_limit: float | Array = 10.0
+    rmsprop_decay: float | Array = 0.99
+    rmsprop_epsilon: float | Array = 1e-5
+
+    def __check_init__(self) -> None:
+        check_actor_critic(self)
+        check_number("rmsprop_decay", self.rmsprop_decay, low=0, high=1, open_high=True)
+        check_number("rmsprop_epsilon", self.rmsprop_epsilon, low=0, open_low=True)
+
+    def optimiser(self) -> optax.GradientTransformation:
+        return optax.scale_by_rms(decay=self.rmsprop_decay, eps=self.rmsprop_epsilon)  # pyright: ignore[reportArgumentType]
+
+    def update(
+        self, state: State, memory: Memory, rollout: Rollout, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[State, Memory, Scalars]:
+        samples, moments, returns = self.samples(state, rollout, axis)
+        before = rollout.memory.network
+        batch = samples if has_memory(before) else flat_time(samples)
+        gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, batch, before, state, axis)
+        gradient, norm = limited(losses.mean_over(gradient, axis), self.max_gradient_norm)
+        rate = value_at(self.learning_rate, state.step)
+        network, optimiser = descend(state.network, self.optimiser(), state.optimiser, gradient, rate)
+        metrics = losses.mean_over(metrics, axis) | {
+            "gradient_norm": norm,
+            "explained_variance": losses.explained_variance(samples.value, samples.target, axis_name=axis),
+            "learning_rate": rate,
+        }
+        return *self.after(state, memory, rollout, (network, optimiser, moments, returns), axis), metrics
+
+    def loss(
+        self, network: Network, samples: Samples, memory: Any, state: State, axis: str | None = None
+    ) -> tuple[Float[Array, ""], Scalars]:
+        """The objective, to be minimised, and its parts; arguments as of `PPO.loss`."""
+        now = judged(network, samples, memory)
+        advantage, target = samples.advantage.reshape(-1), samples.target.reshape(-1)
+        if self.normalise_advantages:
+            advantage = losses.standardised(advantage, axis_name=axis)
+        policy_loss = -jnp.mean(advantage * now.log_prob)
+        value_loss = jnp.mean(jax.vmap(losses.squared)(now.value - target))
+        entropy = jnp.mean(now.entropy)
+        bonus = value_at(self.entropy_coefficient, state.step) * entropy
+        metrics = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy}
+        return policy_loss + self.value_coefficient * value_loss - bonus, jax.lax.stop_gradient(metrics)

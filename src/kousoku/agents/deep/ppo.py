@@ -1,0 +1,175 @@
+"""Proximal policy optimisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+
+from ...core.errors import check_count, check_number
+from ...core.timestep import Rollout
+from ...nn import ActorCriticConfig, Network, NetworkBuilder
+from ...ops import losses
+from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
+from .actor_critic import ActorCriticAgent, Memory, Samples, State, check_actor_critic, flat_time, has_memory, judged
+from .descent import descend, limited
+from .epochs import Scalars, run_epochs
+from .minibatches import num_strata, plan
+
+
+class PPO(ActorCriticAgent):
+    """The clipped surrogate objective, several epochs of minibatches over each rollout.
+
+    loss = E[clipped_surrogate(log pi / pi_old, A)] + c_v E[(V - G)^2 / 2] - c_e E[entropy], A from GAE, G = A + V.
+
+    Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
+
+    Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two updates.
+        network: builds the network: an `ActorCriticConfig`, or a function (observation space, action space, key).
+        learning_rate: Adam's, a number or a schedule of the environment steps taken.
+        discount: gamma in [0, 1].
+        gae_lambda: lambda of the advantages, in [0, 1].
+        epochs: passes over a rollout.
+        minibatches: parts of a rollout, one gradient step each.
+        clip: epsilon of the ratio, a number or a schedule.
+        value_clip: how far V may move from its old value in one update; None for no limit.
+        value_coefficient: c_v.
+        entropy_coefficient: c_e, a number or a schedule.
+        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
+        normalise_advantages: whether the advantages of each minibatch get mean 0 and deviation 1.
+        target_kl: later epochs are left out once the mean approximate KL of one exceeds this; None for never.
+        normalise_observations: whether floating point observations are scaled by their running moments.
+        observation_limit: scaled observations are clipped to +- this.
+        normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
+        reward_limit: scaled rewards are clipped to +- this.
+        adam_epsilon: added to Adam's denominator.
+
+    Metrics: "policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "gradient_norm" (means over all gradient
+    steps), "explained_variance", "learning_rate".
+
+    Differs from the paper: minibatches are drawn from strata (see `minibatches`).
+
+    References:
+        Schulman et al., Proximal policy optimization algorithms, arXiv:1707.06347, equations 7 and 9, algorithm 1.
+        Huang et al., The 37 implementation details of proximal policy optimization, ICLR blog track (2022), whose
+        numbers are: orthogonal initialisation (2), Adam's epsilon (3), learning rate annealing (4), GAE (5),
+        minibatches (6), advantage normalisation (7), clipped surrogate (8), value clipping (9), entropy bonus (10),
+        gradient norm (11), debug variables (12), separate networks (13); for continuous actions normal distributions
+        (1), state-independent deviations (2), separate networks (4), clipped actions (5), observation normalisation
+        (6) and clipping (7), reward scaling (8) and clipping (9); LSTM, MultiDiscrete, early stopping by KL.
+    """
+
+    num_envs: int = eqx.field(static=True, default=64)
+    num_steps: int = eqx.field(static=True, default=128)
+    network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
+    learning_rate: ScalarOrSchedule = 3e-4
+    discount: float | Array = 0.99
+    gae_lambda: float | Array = 0.95
+    epochs: int = eqx.field(static=True, default=4)
+    minibatches: int = eqx.field(static=True, default=8)
+    clip: ScalarOrSchedule = 0.2
+    value_clip: float | Array | None = None
+    value_coefficient: float | Array = 0.5
+    entropy_coefficient: ScalarOrSchedule = 0.0
+    max_gradient_norm: float | Array | None = 0.5
+    normalise_advantages: bool = eqx.field(static=True, default=True)
+    target_kl: float | Array | None = None
+    normalise_observations: bool = eqx.field(static=True, default=True)
+    observation_limit: float | Array = 10.0
+    normalise_rewards: bool = eqx.field(static=True, default=True)
+    reward_limit: float | Array = 10.0
+    adam_epsilon: float | Array = 1e-5
+
+    def __check_init__(self) -> None:
+        check_actor_critic(self)
+        check_count("epochs", self.epochs)
+        check_count("minibatches", self.minibatches)
+        check_schedule("clip", self.clip, low=0, open_low=not callable(self.clip), open_high=True)
+        for name in ("value_clip", "target_kl"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), low=0, open_low=True, open_high=True)
+        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True)
+        num_strata(self.num_envs, self.num_steps, self.minibatches)
+
+    def optimiser(self) -> optax.GradientTransformation:
+        return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
+
+    def update(
+        self, state: State, memory: Memory, rollout: Rollout, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[State, Memory, Scalars]:
+        samples, moments, returns = self.samples(state, rollout, axis)
+        network, optimiser, metrics = self._learn(state, samples, rollout.memory.network, key, axis)
+        fit = losses.explained_variance(samples.value, samples.target, axis_name=axis)
+        metrics |= {"explained_variance": fit, "learning_rate": value_at(self.learning_rate, state.step)}
+        return *self.after(state, memory, rollout, (network, optimiser, moments, returns), axis), metrics
+
+    def _learn(
+        self, state: State, samples: Samples, memory: Any, key: PRNGKeyArray, axis: str | None
+    ) -> tuple[Network, Any, Scalars]:
+        """All epochs; metrics are means over the gradient steps taken."""
+        steps, here = samples.log_prob.shape
+        whole = has_memory(memory)
+        parts = samples if whole else flat_time(samples)
+        division = plan(self.num_envs, here, 1 if whole else steps, self.minibatches, axis)
+        rate = value_at(self.learning_rate, state.step)
+
+        def step(carry: tuple[Network, Any], chosen: Array) -> tuple[tuple[Network, Any], Scalars]:
+            batch, before = _take(parts, memory, chosen)
+            gradient, metrics = jax.grad(self.loss, has_aux=True)(carry[0], batch, before, state, axis)
+            gradient, norm = limited(losses.mean_over(gradient, axis), self.max_gradient_norm)
+            carry = descend(carry[0], self.optimiser(), carry[1], gradient, rate)
+            return carry, losses.mean_over(metrics, axis) | {"gradient_norm": norm}
+
+        keys = jax.random.split(key, self.epochs)
+        learned, metrics = run_epochs(step, (state.network, state.optimiser), division, keys, self.target_kl)
+        return *learned, metrics
+
+    def loss(
+        self, network: Network, samples: Samples, memory: Any, state: State, axis: str | None = None
+    ) -> tuple[Float[Array, ""], Scalars]:
+        """The objective of one minibatch, to be minimised, and its parts.
+
+        Args:
+            network: with the parameters that the gradient is of.
+            samples: [n, ...], or [T, n, ...] with a memory.
+            memory: of a recurrent network, [n, ...] before the first step; else `()`.
+            state: before the update: schedules are read at its step.
+            axis: of the devices that hold parts of the minibatch.
+        """
+        now = judged(network, samples, memory)
+        old_log_prob, advantage, target, old_value = (
+            x.reshape(-1) for x in (samples.log_prob, samples.advantage, samples.target, samples.value)
+        )
+        if self.normalise_advantages:
+            advantage = losses.standardised(advantage, axis_name=axis)
+        log_ratio = now.log_prob - old_log_prob
+        clip = value_at(self.clip, state.step)
+        policy_loss = jnp.mean(jax.vmap(losses.clipped_surrogate, (0, 0, None))(log_ratio, advantage, clip))
+        if self.value_clip is None:
+            value_loss = jnp.mean(jax.vmap(losses.squared)(now.value - target))
+        else:
+            clipped = jax.vmap(losses.clipped_value_loss, (0, 0, 0, None))
+            value_loss = jnp.mean(clipped(now.value, old_value, target, jnp.asarray(self.value_clip, jnp.float32)))
+        entropy = jnp.mean(now.entropy)
+        bonus = value_at(self.entropy_coefficient, state.step) * entropy
+        metrics = {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "approx_kl": jnp.mean(jax.vmap(losses.approx_kl)(log_ratio)),
+            "clipfrac": jnp.mean(jax.vmap(losses.was_clipped, (0, None))(log_ratio, clip).astype(jnp.float32)),
+        }
+        return policy_loss + self.value_coefficient * value_loss - bonus, jax.lax.stop_gradient(metrics)
+
+
+def _take(parts: PyTree[Array], memory: Any, chosen: Array) -> tuple[Any, Any]:
+    """A minibatch: chosen samples, or chosen environments with all their steps and their memory."""
+    if has_memory(memory):
+        return jax.tree.map(lambda x: x[:, chosen], parts), jax.tree.map(lambda x: x[chosen], memory)
+    return jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), parts), memory

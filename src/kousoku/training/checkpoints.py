@@ -1,0 +1,256 @@
+"""Checkpoints: the whole state of a run, so that another process goes on as if nothing had happened.
+
+    checkpoints/000000012000/     one for each step kept
+        state.npz                 every leaf of the learner, of all lanes
+        ledger.npz, ledger.json   curves and evaluations so far; steps, seconds, versions; the leaves by name
+        metrics.jsonl             the metrics file up to here
+        manifest.json             SHA-256 of the others; written last
+
+A checkpoint is written beside its place and moved there when the disk has all of it. It counts only if every byte is
+what the manifest says. Checkpoints are ordered by step, never by time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..core.errors import ConfigError
+from . import facts, files, states
+from .ledger import Ledger
+
+FORMAT = 1
+FOLDER = "checkpoints"
+STATE, LEDGER, TOLD, METRICS, MANIFEST = "state.npz", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
+T = TypeVar("T")
+NAMES = {STATE, LEDGER, TOLD, METRICS}
+
+
+class RunWarning(UserWarning):
+    """Something about a run that one should know, such as a damaged checkpoint that was passed over."""
+
+
+class DamagedError(Exception):
+    """A checkpoint that is not what was written."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that a run needs to go on.
+
+    Attributes:
+        leaves: the learner's leaves [N, ...], as `states.to_arrays` gives them.
+        paths, kinds: where each leaf is in the learner, and its dtype.
+        ledger: what the host knows.
+        metrics: the metrics file so far.
+        versions: of what made it.
+    """
+
+    leaves: list[np.ndarray]
+    paths: list[str]
+    kinds: list[str]
+    ledger: Ledger
+    metrics: bytes
+    versions: dict[str, str]
+
+    @staticmethod
+    def of(learner: Any, ledger: Ledger, metrics: bytes) -> Checkpoint:
+        """A run as it is now; the learner without padding."""
+        made = states.to_arrays(learner), states.paths(learner), states.kinds(learner)
+        return Checkpoint(*made, ledger, metrics, facts.versions())
+
+    def learner(self, template: Any, lanes: int) -> Any:
+        """The learner, placed like the template, which `Loop.start` gives.
+
+        Raises:
+            ConfigError: if it is of another agent, environment or number of lanes, saying both.
+        """
+        unpadded = [leaf[:lanes] for leaf in states.to_arrays(template)]
+        made = states.paths(template), states.kinds(template)
+        needed = list(zip(*made, (leaf.shape for leaf in unpadded), strict=True))
+        found = list(zip(self.paths, self.kinds, (leaf.shape for leaf in self.leaves), strict=True))
+        if found != needed:
+            has, needs = _difference(found, needed)
+            raise ConfigError("checkpoint", has, f"this agent on this environment needs {needs}")
+        return states.onto(template, self.leaves)
+
+
+def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
+    """Write a checkpoint, then remove those that need not be kept: all but the last `keep` and the best.
+
+    Raises:
+        OSError: if the disk refuses it; what was there before is untouched.
+    """
+    step, parent = checkpoint.ledger.step, run / FOLDER
+    target = parent / f"{step:012d}"
+    part = target.with_name(target.name + files.UNFINISHED)
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        _fill(part, checkpoint)
+        files.flush(part)
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(part, target)
+        files.flush(parent)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        why = f"{error.strerror}; the run can be resumed from its last whole checkpoint"
+        raise OSError(error.errno, why, str(target)) from error
+    _prune(parent, keep)
+
+
+def newest(run: Path) -> Checkpoint | None:
+    """The last checkpoint that is whole, with a warning for each damaged one after it; None if there are none at all.
+
+    Raises:
+        ConfigError: if all are damaged, or the last one is of a format that cannot be read.
+    """
+    found = _folders(run / FOLDER)
+    for folder in reversed(found):
+        try:
+            return read(folder)
+        except DamagedError as error:
+            warnings.warn(f"{folder} is damaged ({error}) and passed over", RunWarning, stacklevel=2)
+    if found:
+        fix = "none of its checkpoints is whole; delete them to begin again from step 0"
+        raise ConfigError("run folder", str(run), fix)
+    return None
+
+
+def read(folder: Path) -> Checkpoint:
+    """One checkpoint, every byte checked.
+
+    Raises:
+        DamagedError: if it is not what was written.
+        ConfigError: if its format is another one.
+    """
+    manifest = _whole(lambda: _manifest(folder))
+    if manifest["format"] != FORMAT:
+        ours = facts.versions()["kousoku"]
+        fix = f"kousoku {manifest['kousoku']} made it; this is kousoku {ours}, which reads format {FORMAT}"
+        raise ConfigError(f"{folder} format", manifest["format"], fix)
+    return _whole(lambda: _content(folder, manifest))
+
+
+def cut_back(run: Path, step: int) -> None:
+    """Remove checkpoints after a step, which the run will make again, and unfinished ones."""
+    for folder in _folders(run / FOLDER):
+        if int(folder.name) > step:
+            _remove(folder)
+    for part in (run / FOLDER).glob(f"*{files.UNFINISHED}"):
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _whole(read: Callable[[], T]) -> T:
+    """What `read` gives, or one error for everything that a damaged file may lead to."""
+    try:
+        return read()
+    except FileNotFoundError as error:
+        raise DamagedError(f"{Path(error.filename).name} is missing") from error
+    except (ConfigError, TypeError, AttributeError, *files.DAMAGE) as error:
+        raise DamagedError(str(error)) from error
+
+
+def _fill(part: Path, checkpoint: Checkpoint) -> None:
+    named = {str(i): leaf for i, leaf in enumerate(checkpoint.leaves)}
+    leaves = [{"path": path, "dtype": kind} for path, kind in zip(checkpoint.paths, checkpoint.kinds, strict=True)]
+    files.write_arrays(part / STATE, named, sync=True)
+    files.write_arrays(part / LEDGER, checkpoint.ledger.arrays(), sync=True)
+    told = {**checkpoint.ledger.told(), "versions": checkpoint.versions, "leaves": leaves}
+    files.write_json(part / TOLD, told, sync=True)
+    files.write_bytes(part / METRICS, checkpoint.metrics, sync=True)
+    manifest = {
+        "format": FORMAT,
+        "kousoku": checkpoint.versions["kousoku"],
+        "step": checkpoint.ledger.step,
+        "files": {name: _digest(part / name) for name in sorted(NAMES)},
+    }
+    files.write_bytes(part / MANIFEST, _sealed(manifest), sync=True)
+
+
+def _sealed(manifest: dict[str, Any]) -> bytes:
+    """The manifest with a checksum of itself."""
+    body = json.dumps(manifest, indent=2)
+    return (json.dumps({**manifest, "sha256": hashlib.sha256(body.encode()).hexdigest()}, indent=2) + "\n").encode()
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    data = (folder / MANIFEST).read_bytes()
+    manifest = json.loads(data)
+    manifest.pop("sha256")
+    if _sealed(manifest) != data:
+        raise DamagedError(f"{MANIFEST} has changed")
+    if manifest["step"] != int(folder.name):
+        raise DamagedError(f"{MANIFEST} belongs to step {manifest['step']}")
+    return manifest
+
+
+def _content(folder: Path, manifest: dict[str, Any]) -> Checkpoint:
+    if set(manifest["files"]) != NAMES:
+        raise DamagedError(f"{MANIFEST} names other files")
+    for name, digest in manifest["files"].items():
+        if _digest(folder / name) != digest:
+            raise DamagedError(f"{name} has changed")
+    told, arrays = files.read_json(folder / TOLD), files.read_arrays(folder / STATE)
+    ledger = Ledger.of(told, files.read_arrays(folder / LEDGER))
+    leaves = [arrays[str(i)] for i in range(len(told["leaves"]))]
+    paths, kinds = ([leaf[name] for leaf in told["leaves"]] for name in ("path", "dtype"))
+    return Checkpoint(leaves, paths, kinds, ledger, (folder / METRICS).read_bytes(), told["versions"])
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _folders(parent: Path) -> list[Path]:
+    """By step."""
+    return sorted((p for p in parent.glob("*") if p.name.isdecimal() and p.is_dir()), key=lambda p: int(p.name))
+
+
+def _prune(parent: Path, keep: int) -> None:
+    """Keep the last ones and the best: the first with the highest score."""
+    found = _folders(parent)
+    scores = [_score(folder) for folder in found]
+    best = int(np.argmax(scores)) if max(scores) > -np.inf else -1
+    for folder in (folder for i, folder in enumerate(found[:-keep]) if i != best):
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """All at once, as far as a reader can see."""
+    part = folder.with_name(folder.name + files.UNFINISHED)
+    os.replace(folder, part)
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def _score(folder: Path) -> float:
+    try:
+        score = files.read_json(folder / TOLD)["score"]
+        return -np.inf if score is None else float(score)
+    except (ConfigError, TypeError, *files.DAMAGE):
+        return -np.inf
+
+
+def _difference(found: list[Any], needed: list[Any]) -> tuple[str, str]:
+    """The first leaf that differs, in both."""
+    same = (a == b for a, b in zip(found, needed, strict=False))
+    i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
+    return _leaf(found, i), _leaf(needed, i)
+
+
+def _leaf(leaves: list[Any], i: int) -> str:
+    if i >= len(leaves):
+        return f"{len(leaves)} leaves"
+    path, kind, shape = leaves[i]
+    return f"{path}: {kind}{list(shape)}"

@@ -1,0 +1,291 @@
+"""The loop of agents that learn from rollouts: collect T steps of B environments, update, and again.
+
+A block of updates is one program. In it the environments step in the kernel, and no number visits the host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
+
+from ..compiler.function import kernel
+from ..core.agent import RolloutAgent
+from ..core.env import Env
+from ..core.errors import ConfigError
+from ..core.timestep import Rollout
+from ..nn import clip_to
+from .interaction import Stream
+from .lanes import Lanes, first
+from .loops import Loop, check_devices
+from .parts import Structure, env_parts
+from .rollout import EpisodeEnd, Lane, advance, begin, select
+from .rollout_tally import count_rollout, empty_rollout_tally
+from .tally import Record, emptied
+
+BLOCK_STEPS = 1 << 17
+AXIS = "envs"
+
+
+class RolloutLearner(eqx.Module):
+    """Everything that one agent carries from update to update.
+
+    Attributes:
+        agent_state: what it has learned.
+        memory: [B, ...] what it keeps for each environment.
+        lane: [B, ...] its environments, a `Lane`.
+        tally: what was recorded since the last report, a `Tally`.
+
+    Each may also be the `PartitionSpec` of that part: how it is spread over devices.
+    """
+
+    agent_state: Any
+    memory: Any
+    lane: Any
+    tally: Any
+
+
+@dataclass(frozen=True)
+class Program:
+    """The static half of the loop: equal programs share their compiled code.
+
+    Attributes:
+        agent, env: without their numbers and arrays.
+        record: what is recorded.
+        mesh: the devices; None for one.
+        spread: what the devices share out: "agents", or the "envs" of a single agent.
+    """
+
+    agent: Any
+    env: Structure
+    record: Record
+    mesh: Mesh | None
+    spread: str
+
+
+class OnPolicyLoop(Loop):
+    """All agents in one program; several devices share the agents, or the environments of the only one."""
+
+    def __init__(self, lanes: Lanes, env: Env, record: Record, devices: int | None) -> None:
+        agent = lanes.structure
+        self.rollout_steps = agent.num_envs * agent.num_steps
+        available = jax.devices()
+        used = len(available) if devices is None else check_devices(devices, len(available))
+        spread = "envs" if lanes.count == 1 else "agents"
+        used = _divisor(agent.num_envs, used) if spread == "envs" else min(used, lanes.count)
+        padding = -lanes.count % used if spread == "agents" else 0
+        self.numbers, self.keys = jax.tree.map(
+            lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf,
+            (lanes.numbers, lanes.keys),
+        )
+        self.env_arrays, env_structure = env_parts(env)
+        mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
+        self.program = Program(agent, env_structure, record, mesh, spread)
+        self.max_updates = max(1, BLOCK_STEPS // (self.rollout_steps * self.keys.shape[0]))
+
+    def start(self) -> RolloutLearner:
+        return self._placed(_start(self.program, self.numbers, self.env_arrays, self.keys))
+
+    def empty(self, learner: RolloutLearner) -> RolloutLearner:
+        return self._placed(_empty(learner))
+
+    def run(self, learner: RolloutLearner, at: int, until: int) -> tuple[RolloutLearner, int]:
+        """As many whole rollouts as reach `until`, or as one call should make."""
+        done = at // self.rollout_steps
+        updates = min(-(-until // self.rollout_steps) - done, self.max_updates)
+        learner = _run(
+            self.program, self.numbers, self.env_arrays, self.keys, learner, np.int32(done), np.int32(updates)
+        )
+        return learner, (done + updates) * self.rollout_steps
+
+    def whole(self, step: int) -> int:
+        return -(-step // self.rollout_steps) * self.rollout_steps
+
+    def lower(self, learner: RolloutLearner) -> Any:
+        """The block's program, lowered for this machine: for timing the compiler and asking for memory."""
+        zero = np.int32(0)
+        return _run.lower(self.program, self.numbers, self.env_arrays, self.keys, learner, zero, zero)
+
+    def _placed(self, learner: RolloutLearner) -> RolloutLearner:
+        """On every device its share; placed from the start as the blocks leave it, so that they compile once."""
+        mesh = self.program.mesh
+        if mesh is None:
+            return learner
+        specs = _specs(self.program)
+        places = jax.tree.map(
+            lambda spec, part: jax.tree.map(lambda _: NamedSharding(mesh, spec), part),
+            specs,
+            learner,
+            is_leaf=lambda x: isinstance(x, P),
+        )
+        return jax.device_put(learner, places)
+
+
+def _divisor(number: int, limit: int) -> int:
+    """The largest divisor up to a limit."""
+    return next(d for d in range(min(limit, number), 0, -1) if number % d == 0)
+
+
+def _specs(program: Program) -> RolloutLearner:
+    """Which part of a learner lies where: a prefix tree. Agents are the first axis, environments the second."""
+    if program.spread == "agents":
+        each = P("agents")
+        return RolloutLearner(each, each, each, each)
+    return RolloutLearner(P(), P(None, AXIS), P(None, AXIS), P())
+
+
+@partial(jax.jit, static_argnums=0)
+def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Array, " N"]) -> RolloutLearner:
+    env = program.env.with_arrays(env_arrays)
+
+    def one(numbers: PyTree, key: PRNGKeyArray) -> RolloutLearner:
+        return begin_all(eqx.combine(numbers, program.agent), env, key, program.record)
+
+    return jax.lax.map(lambda args: one(*args), (numbers, keys))
+
+
+def begin_all(agent: RolloutAgent, env: Env, key: PRNGKeyArray, record: Record) -> RolloutLearner:
+    """One agent before its first step; environment i has a key of its own, whatever their number."""
+    agent_state = agent.init(env.spec, jax.random.fold_in(key, Stream.AGENT))
+    first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
+    indices = jnp.arange(agent.num_envs, dtype=jnp.int32)
+    lane = jax.vmap(lambda i: begin(env, jax.random.fold_in(first_key, i)))(indices)
+    start = agent.start(agent_state)
+    memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (agent.num_envs, *x.shape)), start)
+    tally = empty_rollout_tally(agent, env, (agent_state, memory, lane), record)
+    return RolloutLearner(agent_state, memory, lane, tally)
+
+
+@partial(jax.jit, donate_argnums=0)
+def _empty(learner: RolloutLearner) -> RolloutLearner:
+    return eqx.tree_at(lambda learner: learner.tally, learner, emptied(learner.tally))
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=4)
+def _run(
+    program: Program,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    keys: Key[Array, " N"],
+    learner: RolloutLearner,
+    done: Int[Array, ""],
+    updates: Int[Array, ""],
+) -> RolloutLearner:
+    """`updates` updates of every agent, after `done` of them."""
+    work = partial(_updates, program)
+    if program.mesh is not None:
+        specs, each = _specs(program), P("agents") if program.spread == "agents" else P()
+        work = jax.shard_map(
+            work,
+            mesh=program.mesh,
+            in_specs=(each, P(), each, specs, P(), P()),
+            out_specs=specs,
+            check_vma=False,
+        )
+    return work(numbers, env_arrays, keys, learner, done, updates)
+
+
+def _updates(
+    program: Program,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    keys: Key[Array, " N"],
+    learner: RolloutLearner,
+    done: Int[Array, ""],
+    updates: Int[Array, ""],
+) -> RolloutLearner:
+    """One device's share."""
+    env = program.env.with_arrays(env_arrays)
+    axis = AXIS if program.mesh is not None and program.spread == "envs" else None
+
+    def one(numbers: PyTree, key: PRNGKeyArray, learner: RolloutLearner, i: Int[Array, ""]) -> RolloutLearner:
+        agent = eqx.combine(numbers, program.agent)
+        collected, rollout, happened = collect(agent, env, learner, key, i, axis)
+        update_key = jax.random.fold_in(jax.random.fold_in(key, Stream.UPDATE), i)
+        state, memory, metrics = agent.update(collected.agent_state, collected.memory, rollout, update_key, axis=axis)
+        tally = count_rollout(learner.tally, rollout, happened.info, happened.end, metrics, axis)
+        return RolloutLearner(state, memory, collected.lane, tally)
+
+    def update(i: Int[Array, ""], learner: RolloutLearner) -> RolloutLearner:
+        if keys.shape[0] == 1:
+            alone = one(first(numbers), keys[0], first(learner), done + i)
+            return jax.tree.map(lambda x: x[None], alone)
+        return jax.vmap(one, (0, 0, 0, None))(numbers, keys, learner, done + i)
+
+    return jax.lax.fori_loop(0, updates, update, learner)
+
+
+class Collected(eqx.Module):
+    """The infos of a rollout and the ends of its episodes, [T, B, ...]."""
+
+    info: Any
+    end: EpisodeEnd
+
+
+def collect(
+    agent: RolloutAgent,
+    env: Env,
+    learner: RolloutLearner,
+    key: PRNGKeyArray,
+    update: Int[Array, ""],
+    axis: str | None = None,
+) -> tuple[RolloutLearner, Rollout, Collected]:
+    """T steps of all environments here, in the policy of the agent's present state.
+
+    What is random in environment i at step t depends on the agent's key, i and t alone: not on the number of
+    environments or devices.
+
+    Args:
+        agent, env: of one agent.
+        learner: before the rollout.
+        key: the agent's.
+        update: how many updates were made before.
+        axis: of the devices that share the environments.
+    """
+    state, before = learner.agent_state, learner.memory
+    here = learner.lane.episode_step.shape[0]
+    offset = 0 if axis is None else jax.lax.axis_index(axis) * here
+    index = offset + jnp.arange(here, dtype=jnp.int32)
+    space = env.action_space
+    fresh = agent.start(state)
+    move = kernel(lambda lane, action, key: advance(env, lane, clip_to(space, action), key))
+
+    def step(carry: tuple[Lane, Any], time: Int[Array, ""]) -> tuple[tuple[Lane, Any], Any]:
+        lane, memory = carry
+        act_keys, env_keys = (_keys(key, stream, time, index) for stream in (Stream.ACT, Stream.ENV))
+        action, memory, extras = jax.vmap(lambda o, m, k: agent.act(state, o, m, k))(lane.obs, memory, act_keys)
+        lane, transition, end = jax.vmap(move)(lane, action, env_keys)
+        memory = jax.vmap(lambda ended, m: select(ended, fresh, m))(end.ended, memory)
+        return (lane, memory), (eqx.tree_at(lambda t: t.action, transition, action), extras, end)
+
+    times = update * jnp.int32(agent.num_steps) + jnp.arange(agent.num_steps, dtype=jnp.int32)
+    (lane, memory), (made, extras, end) = jax.lax.scan(step, (learner.lane, before), times)
+    rollout = Rollout(
+        made.obs, made.action, extras, made.reward, made.terminated, made.truncated, made.next_obs, before
+    )
+    return RolloutLearner(state, memory, lane, learner.tally), rollout, Collected(made.info, end)
+
+
+def _keys(key: PRNGKeyArray, stream: Stream, time: Int[Array, ""], index: Int[Array, " B"]) -> Key[Array, " B"]:
+    now = jax.random.fold_in(jax.random.fold_in(key, stream), time)
+    return jax.vmap(lambda i: jax.random.fold_in(now, i))(index)
+
+
+def check_rollout(agent: RolloutAgent, steps: int) -> None:
+    """Refuse a run that is shorter than one rollout.
+
+    Raises:
+        ConfigError: naming the rollout's size.
+    """
+    rollout = agent.num_envs * agent.num_steps
+    if steps < rollout:
+        size = f"{agent.num_envs} environments x {agent.num_steps} steps"
+        raise ConfigError("steps", steps, f"one rollout has {size}; use at least {rollout}")

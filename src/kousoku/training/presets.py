@@ -1,0 +1,62 @@
+"""Tuned settings of agents for environments, as data: presets.toml."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from ..core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What to set for an agent on an environment, where that differs from the defaults.
+
+    Attributes:
+        options: of the agent, for `make_agent`.
+        steps: environment steps to train; None where there is no preset.
+        solved: the mean greedy return that these settings are meant to reach; None where there is no such number.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    steps: int | None = None
+    solved: float | None = None
+
+
+def preset(agent: str, env: str) -> Preset:
+    """The settings tuned for an agent and an environment, by id; an empty one where nobody has tuned any.
+
+    Examples:
+        >>> preset("ppo", "CartPole-v1").solved, preset("q_learning", "GridWorld-v0")
+        (500.0, Preset(options={}, steps=None, solved=None))
+    """
+    return presets().get((agent, env), Preset())
+
+
+@functools.cache
+def presets() -> dict[tuple[str, str], Preset]:
+    """Every preset, by the ids of agent and environment."""
+    text = resources.files("kousoku.training").joinpath("presets.toml").read_text(encoding="utf-8")
+    tables = tomllib.loads(text)
+    return {(agent, env): _preset(values) for agent, envs in tables.items() for env, values in envs.items()}
+
+
+def _preset(values: dict[str, Any]) -> Preset:
+    options = {name: value for name, value in values.items() if name not in ("steps", "solved")}
+    solved = values.get("solved")
+    return Preset(options, values.get("steps"), None if solved is None else float(solved))
+
+
+def check_preset(agent: str, env: str) -> Preset:
+    """The preset of a pair that has one.
+
+    Raises:
+        ConfigError: naming the pairs that have one.
+    """
+    if (agent, env) not in presets():
+        known = ", ".join(f"{agent} {env}" for agent, env in presets())
+        raise ConfigError("preset", f"{agent} {env}", f"there are presets for {known}")
+    return presets()[agent, env]

@@ -1,0 +1,84 @@
+"""What is recorded of rollouts: the same running sums, over all environments of an agent."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from ..core.agent import RolloutAgent
+from ..core.env import Env
+from ..core.timestep import Rollout
+from .rollout import EpisodeEnd, Lane
+from .tally import Record, Tally, info_shape
+
+
+def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, Lane], record: Record) -> Tally:
+    """Zeros for what is recorded of rollouts; `learner` is an agent's state, memory and environments."""
+    zero = jnp.float32(0.0)
+    lane = jax.tree.map(lambda leaf: leaf[0], learner[2])
+    info = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), info_shape(env, lane)) if record.info else None
+    sums: dict[str, Any] = dict.fromkeys(_metric_names(agent, *learner), zero)
+    return Tally(
+        episodes=jnp.int32(0),
+        return_sum=zero if record.returns else None,
+        length_sum=jnp.int32(0) if record.returns else None,
+        reward_sum=zero if record.returns else None,
+        td_error_sum=None,
+        visits=None,
+        info_sum=info,
+        updates=jnp.int32(0),
+        metric_sums=sums,
+    )
+
+
+def count_rollout(
+    tally: Tally, rollout: Rollout, info: Any, end: EpisodeEnd, metrics: dict[str, Array], axis: str | None
+) -> Tally:
+    """The tally after one more rollout and its update.
+
+    Args:
+        tally: so far.
+        rollout: [T, B] steps.
+        info: of the environment, [T, B, ...].
+        end: of episodes, [T, B].
+        metrics: of the update.
+        axis: of the devices that share the environments; sums are over all of them.
+    """
+    everywhere = (lambda x: x) if axis is None else partial(jax.lax.psum, axis_name=axis)
+
+    def plus(total: Any, values: Any) -> Any:
+        return None if total is None else total + everywhere(jnp.sum(values, axis=(0, 1), dtype=total.dtype))
+
+    assert tally.updates is not None
+    assert tally.metric_sums is not None
+    return Tally(
+        episodes=plus(tally.episodes, end.ended),
+        return_sum=plus(tally.return_sum, jnp.where(end.ended, end.episode_return, 0.0)),
+        length_sum=plus(tally.length_sum, jnp.where(end.ended, end.length, 0)),
+        reward_sum=plus(tally.reward_sum, rollout.reward),
+        td_error_sum=None,
+        visits=None,
+        info_sum=None if tally.info_sum is None else jax.tree.map(plus, tally.info_sum, info),
+        updates=tally.updates + 1,
+        metric_sums={name: total + metrics[name] for name, total in tally.metric_sums.items()},
+    )
+
+
+def _metric_names(agent: RolloutAgent, state: Any, memory: Any, lane: Lane) -> list[str]:
+    """What an update reports, sorted."""
+
+    def metrics(state: Any, memory: Any, lane: Lane) -> dict[str, Array]:
+        act_key, update_key = jax.random.split(jax.random.key(0))
+        action, _, extras = jax.vmap(lambda obs, memory: agent.act(state, obs, memory, act_key))(lane.obs, memory)
+        flags = jnp.zeros(lane.episode_step.shape, bool)
+        now = (lane.obs, action, extras, lane.episode_return, flags, flags, lane.obs)
+        steps = jax.tree.map(lambda x: jnp.broadcast_to(x, (agent.num_steps, *x.shape)), now)
+        obs, action, extras, reward, terminated, truncated, next_obs = steps
+        rollout = Rollout(obs, action, extras, reward, terminated, truncated, next_obs, memory)
+        return agent.update(state, memory, rollout, update_key)[2]
+
+    return sorted(jax.eval_shape(metrics, state, memory, lane))

@@ -1,0 +1,102 @@
+"""The guard against NaN: what became no number, in which lane, between which steps."""
+
+import json
+import re
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.training import checkpoints
+from kousoku.training.health import Guard
+
+
+@pytest.fixture(autouse=True)
+def _without_reports(monkeypatch):
+    """Pictures take longer than these runs."""
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+
+
+def tree(**changes):
+    leaves = {
+        "params": {"w": jnp.zeros((4, 2, 3)), "b": [jnp.ones((4,))]}, "mask": jnp.full((4, 2), -jnp.inf),
+        "key": jax.random.split(jax.random.key(0), 4), "count": jnp.arange(4),
+    }  # fmt: skip
+    return {**leaves, **changes}
+
+
+def test_all_is_well_with_keys_integers_and_what_begins_infinite():
+    guard = Guard(tree(), 4)
+    assert guard.look(tree()) is None
+    assert guard.look(tree(mask=jnp.full((4, 2), jnp.nan))) is None
+
+
+@pytest.mark.parametrize("value", [jnp.nan, jnp.inf, -jnp.inf])
+def test_leaf_lane_and_value_are_named(value):
+    sick = Guard(tree(), 4).look(tree(params={"w": jnp.zeros((4, 2, 3)).at[2, 1, 0].set(value), "b": [jnp.ones(4)]}))
+    assert (sick.leaf, sick.lane, sick.others) == ("['params']['w']", 2, 0)
+    np.testing.assert_equal(sick.value, float(value))
+
+
+def test_lanes_that_only_fill_up_devices_do_not_count():
+    bad = tree(params={"w": jnp.zeros((4, 2, 3)).at[3].set(jnp.nan), "b": [jnp.ones(4)]})
+    assert Guard(tree(), 3).look(bad) is None
+    assert Guard(tree(), 4).look(bad) is not None
+
+
+class Counter(ks.Env):
+    """Counts up from a random start; a lane that reaches `limit` has NaN in its reward or in its state."""
+
+    broken: str = eqx.field(static=True)
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self):
+        return ks.Discrete(100)
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        start = jax.random.randint(key, (), 0, 50, jnp.int32)
+        return (start, jnp.float32(0)), ks.Timestep(start, jnp.float32(0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        count = jnp.minimum(state[0] + 1, 99)
+        nan = jnp.where(count == 99, jnp.nan, 0.0).astype(jnp.float32)
+        reward = nan if self.broken == "reward" else jnp.float32(0)
+        height = nan if self.broken == "state" else jnp.float32(0)
+        return (count, height), ks.Timestep(count, reward, jnp.array(False), jnp.array(False))
+
+
+@pytest.mark.parametrize(("broken", "leaf"), [("reward", "the reward"), ("state", r"lane\.env_state\[1\]")])
+def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
+    run = ks.train(
+        "q_learning", Counter(broken), steps=200, seeds=[4, 9], record_every=10, checkpoint_every=10,
+        eval_episodes=0, out="run",
+    )  # fmt: skip
+    facts = run.record.facts
+    assert facts["status"] == "diverged"
+    assert 50 <= facts["steps"] <= 110
+    steps = facts["steps"]
+    seeds = {seed for seed in (4, 9) if f"(seed {seed}, sweep point 0)" in facts["trouble"]}
+    assert len(seeds) == 1
+    assert re.match(rf"{leaf} became nan between steps {steps - 9} and {steps} ", facts["trouble"]), facts["trouble"]
+    kept = checkpoints.newest(run.path)
+    assert kept.ledger.step == steps - 10, "the last report before"
+    assert all(np.isfinite(leaf).all() for leaf in kept.leaves)
+
+
+def test_a_run_may_be_told_to_go_on_and_still_saves_nothing_that_is_not_finite():
+    run = ks.train(
+        "q_learning", Counter("reward"), steps=200, record_every=10, checkpoint_every=10, eval_episodes=0, out="run",
+        stop_on_nan=False,
+    )  # fmt: skip
+    assert run.record.facts["status"] == "finished"
+    assert run.record.facts["steps"] == 200
+    assert all(np.isfinite(leaf).all() for leaf in checkpoints.newest(run.path).leaves)
+    assert json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])["step"] == 200

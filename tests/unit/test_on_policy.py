@@ -1,0 +1,270 @@
+"""The loop of agents that learn from rollouts: one meaning, same bits, whatever the number of anything."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from rollouts import (
+    Recall,
+    Walk,
+    begun,
+    collected,
+    lanes_of,
+    learned,
+    leaves_equal,
+    loop_of,
+    metrics_of,
+    of_lane,
+    tiny_ppo,
+)
+
+from kousoku.agents.deep.a2c import A2C
+from kousoku.compiler.switch import use_kernels
+from kousoku.core.spaces import Box, Discrete
+from kousoku.nn import ActorCriticConfig, clip_to
+from kousoku.ops.schedules import Linear
+from kousoku.training import on_policy
+from kousoku.training.interaction import Stream, lane_key
+from kousoku.training.on_policy import OnPolicyLoop, begin_all, collect
+from kousoku.training.policy import choose, first_memory
+from kousoku.training.tally import Record
+
+KEY = jax.random.key(0)
+AGENT, WALK = tiny_ppo(), Walk()
+CLOSE = {"rtol": 2e-4, "atol": 2e-5}
+"""A few updates of a small net: matrix products of other shapes add in another order."""
+
+
+def test_same_seed_same_bits():
+    a, b, other = (learned(AGENT, WALK, 3, seeds=[seed]) for seed in (7, 7, 8))
+    leaves_equal(a, b)
+    assert (a.lane.obs != other.lane.obs).any()
+    assert int(a.agent_state.step[0]) == 3 * 32
+
+
+def test_agent_i_of_three_is_agent_i_alone():
+    many = learned(AGENT, WALK, 2, seeds=3)
+    for seed in (0, 2):
+        leaves_equal(of_lane(many, seed), of_lane(learned(AGENT, WALK, 2, seeds=[seed])), **CLOSE)
+
+
+def test_a_sweep_point_is_the_run_with_that_value():
+    rates = [1e-4, 3e-3, 3e-2]
+    swept = learned(AGENT, WALK, 2, learning_rate=rates)
+    for i in (0, 2):
+        alone = learned(dataclasses.replace(AGENT, learning_rate=rates[i]), WALK, 2)
+        leaves_equal(of_lane(swept, i), of_lane(alone), **CLOSE)
+    weights = swept.agent_state.network.value_head.linear.weight
+    assert np.abs(weights[0] - weights[2]).max() > 0.01
+
+
+@pytest.mark.parametrize("seeds", [1, 3], ids=["environments spread", "agents spread, an odd number"])
+def test_two_devices_give_what_one_gives(seeds):
+    """Statistics of observations and rewards, and every sum that is recorded, are over all environments."""
+    assert jax.device_count() == 2
+    one, two = (learned(AGENT, WALK, 2, seeds=seeds, devices=devices) for devices in (1, 2))
+    leaves_equal(two, one, **CLOSE)
+    assert (one.tally.episodes > 0).all()
+
+
+def test_the_devices_of_one_agent_agree_to_the_bit():
+    loop = loop_of(AGENT, WALK, devices=2)
+    assert loop.program.spread == "envs"
+    learner, at = loop.run(loop.start(), 0, 64)
+    assert at == 64
+    for leaf in jax.tree.leaves(learner.agent_state):
+        first, second = (np.asarray(shard.data) for shard in leaf.addressable_shards)
+        np.testing.assert_array_equal(first, second)
+    assert {shard.data.shape[1] for shard in learner.lane.obs.addressable_shards} == {2}
+
+
+def test_devices_are_as_many_as_divide_the_environments():
+    assert loop_of(tiny_ppo(num_envs=3, minibatches=1), WALK, devices=2).program.mesh is None
+    assert loop_of(AGENT, WALK, seeds=5, devices=2).keys.shape == (6,)
+    assert loop_of(AGENT, WALK, devices=2).program.mesh is not None
+
+
+def test_what_happens_to_an_environment_does_not_depend_on_how_many_there_are():
+    """The noise of 4 environments is that of the first 4 of 64, to the bit; actions within rounding."""
+    few, many = AGENT, tiny_ppo(num_envs=64)
+    a, b = begun(few, WALK, KEY), begun(many, WALK, KEY)
+    leaves_equal(a.agent_state, b.agent_state)
+    leaves_equal(a.lane, jax.tree.map(lambda x: x[:4], b.lane))
+    (a, short, _), (b, long, _) = collected(few, WALK, a, KEY, 3), collected(many, WALK, b, KEY, 3)
+    np.testing.assert_array_equal(short.obs[..., 0], long.obs[:, :4, 0])
+    np.testing.assert_array_equal(short.terminated, long.terminated[:, :4])
+    np.testing.assert_allclose(short.action, long.action[:, :4], atol=1e-5)
+
+
+def test_no_two_draws_are_the_same():
+    """Of starts, steps, environments, updates, agents: all noise differs, and so do all keys of all streams."""
+    noise = []
+    for seed in (0, 1):
+        key, learner = lane_key(jnp.uint32(seed)), begun(AGENT, WALK, lane_key(jnp.uint32(seed)))
+        noise.append(np.asarray(learner.lane.obs[:, 0]))
+        for update in (0, 1):
+            learner, rollout, _ = collected(AGENT, WALK, learner, key, update)
+            noise.append(np.asarray(rollout.reward - rollout.next_obs[..., 1]).ravel())
+    drawn = np.concatenate(noise)
+    assert len(np.unique(drawn)) == len(drawn) == 2 * (4 + 2 * 32)
+    index = jnp.arange(64, dtype=jnp.int32)
+    streams = [
+        on_policy._keys(KEY, stream, jnp.int32(time), index) for stream in (Stream.ACT, Stream.ENV) for time in range(9)
+    ]
+    words = np.concatenate([np.asarray(jax.random.key_data(keys)) for keys in streams])
+    assert len(np.unique(words, axis=0)) == 2 * 9 * 64
+
+
+TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
+
+
+@pytest.mark.parametrize("space", [Box(-0.5, 0.5, (2,)), pytest.param(Discrete(3), marks=pytest.mark.full)])
+def test_no_key_is_used_twice(space):
+    """Three updates, step by step: compiled, the checker misses what a loop uses again."""
+    agent, env = tiny_ppo(**TWO), Walk(space)
+    with use_kernels(False), jax.debug_key_reuse(True), jax.disable_jit():
+        key = jax.random.key(0)
+        learner = begin_all(agent, env, jax.random.clone(key), Record())
+        for i in range(3):
+            own = jax.random.fold_in(key, 100 + i)
+            learner, rollout, _ = collect(agent, env, learner, jax.random.clone(key), jnp.int32(i))
+            state, memory, _ = agent.update(learner.agent_state, learner.memory, rollout, own)
+            learner = eqx.tree_at(lambda x: (x.agent_state, x.memory), learner, (state, memory))
+
+
+def test_actions_are_clipped_for_the_environment_alone():
+    _, rollout, _ = collected(AGENT, WALK, begun(AGENT, WALK, KEY), KEY, 0)
+    assert np.abs(rollout.action).max() > 0.5
+    got = np.clip(rollout.action, -0.5, 0.5).sum(-1)
+    np.testing.assert_allclose(rollout.next_obs[..., 1], got, atol=1e-6)
+
+
+def test_successors_are_true_and_episodes_end_by_themselves_or_by_the_clock():
+    learner, rollout, happened = collected(AGENT, WALK, begun(AGENT, WALK, KEY), KEY, 0)
+    learner, later, _ = collected(AGENT, WALK, learner, KEY, 1)
+    both = jax.tree.map(lambda a, b: np.concatenate([a, b]), rollout, later)
+    ended = both.terminated | both.truncated
+    goes_on = ~ended[:-1]
+    np.testing.assert_array_equal(both.next_obs[:-1][goes_on], both.obs[1:][goes_on])
+    start = both.obs[1:][~goes_on]
+    assert len(start) > 3
+    assert (np.abs(start[:, 0] - 100) < 6).all()
+    assert (start[:, 1] == 0).all()
+    length = np.zeros(4, int)
+    for t in range(16):
+        length += 1
+        np.testing.assert_array_equal(both.truncated[t], length == 7)
+        length[ended[t]] = 0
+    np.testing.assert_array_equal(happened.end.ended, ended[:8])
+
+
+def test_a_memory_begins_anew_with_its_episode():
+    agent = tiny_ppo(recurrent="gru", recurrent_size=6, shared=True)
+    learner, rollout, _ = collected(agent, WALK, begun(agent, WALK, KEY), KEY, 0)
+    for update in range(1, 4):
+        learner, rollout, _ = collected(agent, WALK, learner, KEY, update)
+        ended = np.asarray(rollout.terminated | rollout.truncated)[-1]
+        memory = np.asarray(learner.memory.network)
+        assert (memory[ended] == 0).all()
+        assert (memory[~ended] != 0).any(axis=1).all()
+        if ended.any():
+            return
+    raise AssertionError("no episode ended with a rollout")
+
+
+def test_sums_are_those_of_the_rollouts():
+    """Of the first rollout, which can be had again: nothing had been learnt before it."""
+    learner, key = learned(AGENT, WALK, 1), lane_key(jnp.uint32(0))
+    _, rollout, happened = collected(AGENT, WALK, begun(AGENT, WALK, key), key, 0)
+    tally, end = of_lane(learner.tally), happened.end
+    assert int(tally.episodes) == int(end.ended.sum()) > 0
+    assert int(tally.length_sum) == int(jnp.where(end.ended, end.length, 0).sum())
+    np.testing.assert_allclose(tally.reward_sum, rollout.reward.sum(), rtol=1e-4)
+    np.testing.assert_allclose(
+        tally.return_sum, jnp.where(end.ended, end.episode_return, 0).sum(), rtol=1e-4, atol=1e-4
+    )
+    moments = learner.agent_state.observations
+    np.testing.assert_allclose(moments.mean[0], np.asarray(rollout.obs).reshape(-1, 2).mean(0), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(moments.variance[0], np.asarray(rollout.obs).reshape(-1, 2).var(0), rtol=1e-3)
+    names = {"approx_kl", "clipfrac", "entropy", "explained_variance", "gradient_norm", "learning_rate", "policy_loss"}
+    assert set(metrics_of(learner)) == names | {"value_loss"}
+
+
+def test_ten_updates_compile_one_program_and_the_learner_is_given_away():
+    loop = loop_of(AGENT, WALK)
+    learner = loop.start()
+    learner, at = loop.run(learner, 0, 32)
+    compiled = on_policy._run._cache_size()
+    for update in range(1, 11):
+        before = learner
+        learner, at = loop.run(learner, at, 32 * (update + 1))
+        assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before.agent_state))
+    assert at == 11 * 32
+    loop_of(dataclasses.replace(AGENT, learning_rate=1e-2), WALK, seeds=[5]).run(loop_of(AGENT, WALK).start(), 0, 320)
+    assert on_policy._run._cache_size() == compiled
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [AGENT, A2C(num_envs=4), tiny_ppo(recurrent="lstm", target_kl=0.1), tiny_ppo(learning_rate=Linear(1.0, 0.1, 9))],
+)
+def test_the_learner_keeps_its_structure(agent):
+    """No leaf changes shape or dtype in an update, and no type is weak."""
+    loop = loop_of(agent, WALK)
+    before = jax.eval_shape(lambda: on_policy._start(loop.program, loop.numbers, loop.env_arrays, loop.keys))
+    args = loop.program, loop.numbers, loop.env_arrays, loop.keys
+    after = jax.eval_shape(lambda learner: on_policy._updates(*args, learner, jnp.int32(0), jnp.int32(1)), before)
+    assert jax.tree.structure(before) == jax.tree.structure(after)
+    for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert not a.weak_type
+        assert not b.weak_type
+
+
+def test_schedules_are_read_at_the_count_of_environment_steps():
+    agent = tiny_ppo(learning_rate=Linear(0.01, 0.0, 320))
+    loop = loop_of(agent, WALK)
+    learner, at = loop.start(), 0
+    for update in range(3):
+        learner, at = loop.run(learner, at, at + 32)
+        np.testing.assert_allclose(metrics_of(learner)["learning_rate"], 0.01 * (1 - update / 10), rtol=1e-5)
+        learner = loop.empty(learner)
+
+
+def test_a_call_makes_whole_rollouts_and_no_more_than_a_block(monkeypatch):
+    monkeypatch.setattr(on_policy, "BLOCK_STEPS", 64)
+    loop = OnPolicyLoop(lanes_of(AGENT), WALK, Record(), 1)
+    learner, at = loop.run(loop.start(), 0, 33)
+    assert at == 64
+    assert int(learner.tally.updates[0]) == 2
+    learner, at = loop.run(learner, at, 10_000)
+    assert at == 128
+
+
+def test_policies_are_asked_alike():
+    agent, env = tiny_ppo(recurrent="gru"), Recall()
+    learner = begun(agent, env, KEY)
+    state, obs = learner.agent_state, learner.lane.obs[0]
+    memory = first_memory(agent, state)
+    action, after = choose(agent, state, obs, memory, KEY, env.action_space)
+    assert int(action) in (0, 1)
+    assert jax.tree.structure(after) == jax.tree.structure(memory)
+    box = Box((-1.0, 0.0), (1.0, 0.5), (2,))
+    np.testing.assert_array_equal(clip_to(box, jnp.array([-3.0, 3.0])), [-1.0, 0.5])
+    assert int(clip_to(Discrete(3), jnp.int32(2))) == 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "options", [{"recurrent": "lstm", "recurrent_size": 6}, {"target_kl": 0.01}, {"value_clip": 0.2}]
+)
+def test_other_agents_too_are_the_same_on_two_devices(options):
+    agent = tiny_ppo(**options)
+    one, two = (learned(agent, WALK, 2, devices=devices) for devices in (1, 2))
+    leaves_equal(two, one, **CLOSE)
+    a2c = A2C(num_envs=4, network=ActorCriticConfig(hidden=(8,)), normalise_advantages=True)
+    one, two = (learned(a2c, WALK, 2, devices=devices) for devices in (1, 2))
+    leaves_equal(two, one, **CLOSE)

@@ -1,0 +1,312 @@
+"""A run that was stopped, killed or damaged ends with the bits of one that never was."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku import api
+from kousoku.cli import main
+from kousoku.core.errors import ConfigError
+from kousoku.training import checkpoints, facts, files, trainer
+from kousoku.training.checkpoints import RunWarning
+from kousoku.training.config import TrainConfig
+from kousoku.training.folder_lock import LOCK, Owner, locked
+
+ASKED = {
+    "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
+    "record": ["returns", "td_errors", "visits", "q_values"],
+}  # fmt: skip
+TIMES = ("seconds", "steps_per_second", "charts/SPS", "first_block_seconds", "started", "resumed_at")
+
+
+def lines(folder):
+    """The metrics file without times."""
+    read = [json.loads(line) for line in (Path(folder) / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if name not in TIMES} for line in read]
+
+
+def same(run, other):
+    """All that two runs leave behind is equal bit for bit, times excepted."""
+    mine, its = ks.load(run), ks.load(other)
+    for group in ("curves", "tables", "evaluation"):
+        parts = getattr(mine.record, group), getattr(its.record, group)
+        assert parts[0].keys() == parts[1].keys()
+        for name, array in parts[0].items():
+            if name not in TIMES:
+                np.testing.assert_array_equal(array, parts[1][name], err_msg=name)
+    assert mine.record.film.scenes == its.record.film.scenes
+    assert lines(run) == lines(other)
+    known = [{k: v for k, v in each.record.facts.items() if k not in TIMES} for each in (mine, its)]
+    assert known[0] == known[1]
+    ends = [checkpoints.newest(Path(folder)) for folder in (run, other)]
+    assert ends[0].paths == ends[1].paths
+    for path, one, two in zip(ends[0].paths, ends[0].leaves, ends[1].leaves, strict=True):
+        np.testing.assert_array_equal(one, two, err_msg=path)
+
+
+@pytest.fixture(autouse=True)
+def _without_reports(monkeypatch):
+    """Pictures take longer than these runs."""
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nobody stopped."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    ks.train("q_learning", "GridWorld-v0", out=str(folder), **ASKED)
+    return folder
+
+
+class Killed(BaseException):
+    """What ends a run at once, as far as this process can."""
+
+
+def stopped(monkeypatch, block, how, folder="run", **changes):
+    """Begin the same run and stop it after so many blocks, by a signal or at once."""
+    advance, calls = trainer._advance, []
+
+    def counted(*args):
+        advance(*args)
+        calls.append(1)
+        if len(calls) == block:
+            how()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "_advance", counted)
+        return ks.train("q_learning", "GridWorld-v0", out=folder, **{**ASKED, **changes})
+
+
+def terminate():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def kill():
+    raise Killed
+
+
+def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
+    assert stopped(monkeypatch, 4, terminate).stopped_by == signal.SIGTERM
+    assert ks.load("run").interrupted
+    run = api.resume("run")
+    assert run.record.facts["resumed_at"] == [400]
+    same("run", whole)
+
+
+def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
+    """The report made for the stopped run is made again, of all its steps."""
+    with monkeypatch.context() as patch:
+        patch.setattr("kousoku.training.loops.BLOCK_LANE_STEPS", 105)
+        assert stopped(monkeypatch, 5, terminate).record.facts["steps"] == 252
+    assert [line["step"] for line in lines("run")] == [100, 200, 252]
+    assert api.resume("run").record.facts["resumed_at"] == [252]
+    same("run", whole)
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch, whole):
+    with pytest.raises(Killed):
+        stopped(monkeypatch, 6, kill)
+    with pytest.raises(ConfigError, match="did not come to its end; `kousoku train --resume` goes on"):
+        ks.load("run")
+    with (Path("run") / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 600, "torn')
+    assert api.resume("run").record.facts["resumed_at"] == [400]
+    same("run", whole)
+
+
+def test_killed_before_its_first_checkpoint_it_begins_again(monkeypatch, whole):
+    with pytest.raises(Killed):
+        stopped(monkeypatch, 1, kill)
+    with pytest.warns(RunWarning, match="has no checkpoint: the run begins again from step 0"):
+        api.resume("run")
+    same("run", whole)
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
+    stopped(monkeypatch, 7, terminate)
+    state = Path("run/checkpoints/000000000700/state.npz")
+    data = bytearray(state.read_bytes())
+    data[len(data) // 2] ^= 1
+    state.write_bytes(data)
+    with pytest.warns(RunWarning, match="000000000700 is damaged"):
+        assert api.resume("run").record.facts["resumed_at"] == [600]
+    same("run", whole)
+
+
+def test_it_goes_on_on_another_number_of_devices(monkeypatch, whole):
+    stopped(monkeypatch, 4, terminate, devices=2)
+    api.resume("run", devices=1)
+    same("run", whole)
+
+
+def test_a_finished_run_says_so_and_can_be_made_longer(whole, tmp_path):
+    shutil.copytree(whole, "run")
+    with pytest.raises(ConfigError, match="it has come to its end, 900 steps; ask for more steps"):
+        api.resume("run")
+    with pytest.raises(ConfigError, match="steps: got 500; the run was asked for 900"):
+        api.resume("run", steps=500)
+    longer = api.resume("run", steps=1300)
+    assert longer.record.config["steps"] == 1300
+    at_once = ks.train("q_learning", "GridWorld-v0", out="", **{**ASKED, "steps": 1300})
+    np.testing.assert_array_equal(longer.q_values, at_once.q_values)
+    for name in set(at_once.curves) - set(TIMES):
+        rows = at_once.curves[name]
+        np.testing.assert_array_equal(longer.curves[name], rows)
+
+
+def test_evaluating_during_training_changes_no_bit_of_it(whole):
+    ks.train("q_learning", "GridWorld-v0", out="without", **{**ASKED, "eval_every": None})
+    with_it, without = (checkpoints.newest(folder) for folder in (whole, Path("without")))
+    for path, one, two in zip(with_it.paths, with_it.leaves, without.leaves, strict=True):
+        np.testing.assert_array_equal(one, two, err_msg=path)
+    run = ks.load(whole)
+    np.testing.assert_array_equal(run.curves["eval_step"], [300, 600, 900])
+    assert run.curves["eval_return"].shape == (3, 3)
+    np.testing.assert_array_equal(run.curves["eval_return"][-1], run.record.evaluation["return"].mean(axis=1))
+    at = [line["step"] for line in lines(whole) if "eval/episodic_return" in line]
+    assert at == [300, 600, 900]
+    for name in ("return", "length", "truncated"):
+        np.testing.assert_array_equal(run.record.evaluation[name], ks.load("without").record.evaluation[name])
+
+
+def test_other_versions_are_told_on_one_line(monkeypatch):
+    stopped(monkeypatch, 2, terminate)
+    now = facts.versions()
+    monkeypatch.setattr(facts, "versions", lambda: {**now, "kousoku": "9.9"})
+    with pytest.warns(RunWarning, match=r"made by other versions \(kousoku 0.1.0, here 9.9\): bits may differ"):
+        api.resume("run")
+
+
+def test_what_cannot_be_rebuilt_is_refused_and_may_be_given(monkeypatch):
+    env = ks.gridworld("S.G")
+    ks.train("q_learning", env, steps=100, out="mine")
+    with pytest.raises(ConfigError, match="it was made in Python and has no id"):
+        api.resume("mine", steps=200)
+    assert api.resume("mine", steps=200, env=env).record.facts["steps"] == 200
+    with pytest.raises(
+        ConfigError, match=r"agent_state\.q: float32\[1, 3, 4\]'; .* needs agent_state\.q: float32\[1, 4, 4\]"
+    ):
+        api.resume("mine", steps=300, env=ks.gridworld("S..G"))
+    other = ks.make_agent("q_learning", learning_rate=0.9)
+    with pytest.raises(ConfigError, match="the run was started with"):
+        api.resume("mine", steps=300, env=env, agent=other)
+
+
+def test_two_in_one_folder_are_one_too_many(whole):
+    shutil.copytree(whole, "run")
+    with locked(Path("run")), pytest.raises(ConfigError, match=f"process {os.getpid()} is at work in it"):
+        api.resume("run", steps=1000)
+    dead = dataclasses.replace(Owner.me(), started=1)
+    files.write_json(Path("run") / LOCK, dataclasses.asdict(dead))
+    assert api.resume("run", steps=1000).record.facts["steps"] == 1000
+    assert not (Path("run") / LOCK).exists()
+
+
+def test_a_full_disk_stops_the_run_and_it_can_be_resumed(monkeypatch, whole, capsys):
+    flush = files.flush
+
+    def full(path):
+        if "000000000600" in str(path):
+            raise OSError(28, "No space left on device")
+        flush(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "flush", full)
+        assert main(BEGIN) == 1
+    assert "No space left on device; the run can be resumed from its last whole checkpoint" in capsys.readouterr().err
+    assert main(["train", "--resume", "run"]) == 0
+    same("run", whole)
+
+
+def test_the_shell_resumes_and_says_what_is_wrong_on_one_line(whole, capsys):
+    shutil.copytree(whole, "run")
+    assert main(["train", "--resume", "run"]) == 2
+    assert (
+        capsys.readouterr().err == "kousoku: resume: got 'run'; it has come to its end, 900 steps; ask for more steps\n"
+    )
+    shutil.rmtree("run/checkpoints/000000000900")
+    assert main(["train", "--resume=run", "--steps", "1_000"]) == 0
+    assert main(["train", "--resume", "nothing"]) == 2
+    assert main(["train", "--resume"]) == 2
+    assert main(["train", "--resume", "run", "--seeds", "4"]) == 2
+    assert capsys.readouterr().err.count("\n") == 3
+
+
+@pytest.mark.parametrize(("name", "value"), [("eval_every", 0), ("checkpoint_every", -1), ("keep_checkpoints", -1)])
+def test_bad_settings_are_refused(name, value):
+    with pytest.raises(ConfigError, match=name):
+        TrainConfig(**{name: value})
+
+
+def test_an_evaluation_needs_episodes():
+    with pytest.raises(ConfigError, match="eval_every: got 10; an evaluation needs eval_episodes"):
+        TrainConfig(eval_every=10, eval_episodes=0)
+
+
+def test_no_checkpoints_may_be_asked_for():
+    ks.train("q_learning", "GridWorld-v0", steps=100, out="run", keep_checkpoints=0)
+    assert not Path("run/checkpoints").exists()
+
+
+KILLED = """
+    import os, signal, sys
+    from kousoku.training import files, trainer
+    left = int(sys.argv[1])
+    def counting(do):
+        def counted(*args, **named):
+            global left
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return do(*args, **named)
+        return counted
+    trainer._advance, files.flush, os.replace = map(counting, (trainer._advance, files.flush, os.replace))
+    from kousoku.cli import main
+    sys.exit(main(sys.argv[2:]))
+"""
+SETTINGS = (
+    "--steps 900 --seeds 3 --record-every 100 --eval-episodes 2 --eval-every 300 --checkpoint-every 200 "
+    "--record returns,td_errors,visits,q_values --out run"
+)
+BEGIN = ["train", "q_learning", "GridWorld-v0", *SETTINGS.split(" ")]
+
+
+def killed_at(tmp_path, event, words):
+    """Run the shell's words in a process that kills itself with SIGKILL at the nth block, write or move of a file."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(event), *words], cwd=tmp_path, capture_output=True,
+        text=True, timeout=300, check=False, env={**os.environ, "XLA_FLAGS": ""},
+    )  # fmt: skip
+    assert done.returncode in (-signal.SIGKILL, 0), done.stderr
+    return done.returncode == 0
+
+
+def survives(tmp_path, events, whole):
+    """Kill it again and again, wherever the events say; then let it come to its end."""
+    words, finished = BEGIN, False
+    for event in events:
+        finished = killed_at(tmp_path, event, words)
+        words = ["train", "--resume", "run"]
+    if not finished:
+        assert main(["train", "--resume", str(tmp_path / "run")]) == 0
+    same(tmp_path / "run", whole)
+
+
+def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole):
+    survives(tmp_path, [int(e) for e in np.random.default_rng(0).integers(8, 40, size=2)], whole)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(8))
+def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole, seed):
+    survives(tmp_path, [int(e) for e in np.random.default_rng(100 + seed).integers(6, 45, size=3)], whole)
