@@ -205,6 +205,34 @@ def deep() -> RunRecord:
     return replaced(make(grid_env(), lanes=8), tables={}, panels=())
 
 
+def network(lanes: int = 5, reports: int = 60, evaluations: int = 10, points: Any = NOTHING) -> RunRecord:
+    """An agent with a network, as PPO reports it: losses, the time of each report, greedy evaluations."""
+    record = replaced(make(grid_env(), lanes=lanes, reports=reports, points=points, agent="ppo"), tables={}, panels=())
+    rng, shape = np.random.default_rng(8), (reports, lanes * len(points))
+    t = np.linspace(0.0, 1.0, reports)[:, None]
+    noise = rng.normal(size=shape)
+    losses = {
+        "approx_kl": 0.008 + 0.002 * noise, "clipfrac": 0.1 + 0.02 * noise, "entropy": 0.69 - 0.5 * t + 0.01 * noise,
+        "explained_variance": 1 - np.exp(-5 * t) + 0.02 * noise, "gradient_norm": 0.5 + 0.1 * noise,
+        "learning_rate": np.full(shape, 3e-4), "policy_loss": 0.01 * noise, "value_loss": np.exp(-3 * t) + 0.05 * noise,
+        "of_my_own": noise,
+    }  # fmt: skip
+    known = np.linspace(0, reports - 1, evaluations + 1).astype(int)[1:]
+    evals = {
+        "eval_step": record.curves["step"][known],
+        "eval_return": np.clip(np.nan_to_num(record.curves["return"][known]) + 0.1, -1, 1).astype(np.float32),
+        "eval_length": record.curves["length"][known],
+    }
+    curves = {**record.curves, **{name: np.asarray(x, np.float32) for name, x in losses.items()}, **evals}
+    del curves["td_error"]
+    curves["seconds"] = 40.0 + 15.0 * t[:, 0]
+    settings = {
+        "id": "ppo", "num_envs": 64, "normalise_observations": True, "learning_rate": 3e-4,
+        "network": {"type": "ActorCriticConfig", "hidden": [64, 64], "critic_hidden": None, "recurrent_size": 128},
+    }  # fmt: skip
+    return replaced(record, curves=curves, config=record.config | {"agent": settings})
+
+
 def large_maze(size: int = 50, lanes: int = 30) -> RunRecord:
     rng = np.random.default_rng(5)
     cells = np.where(rng.random((size, size)) < 0.27, "#", ".")
@@ -307,5 +335,5 @@ def cliff_like() -> RunRecord:
 ALL = {
     "grid": grid, "sweep": sweep, "single": single, "bandit": bandit, "interrupted": interrupted, "bare": bare,
     "deep": deep, "maze": large_maze, "taxi": taxi_like, "blackjack": blackjack_like, "hostile": hostile,
-    "cliff": cliff_like,
+    "cliff": cliff_like, "network": network,
 }  # fmt: skip

@@ -21,6 +21,7 @@ async function bundle(entry, notice) {
     bundle: true,
     charset: "ascii",
     format: "iife",
+    globalName: "kousokuPlayer",
     legalComments: "none",
     minify: true,
     target: "es2022",

@@ -6,14 +6,18 @@ import json
 import re
 from html import escape
 
+import figures
 import numpy as np
 import pytest
 import records
+from scipy import stats
 
 from kousoku.core.scene import Scene, Text, Trajectory2d
-from kousoku.viz import report, style, tables, write_report
+from kousoku.ops.statistics import iqm_interval
+from kousoku.viz import offline, report, style, tables, write_report
 from kousoku.viz.encode import numbers, to_json
 from kousoku.viz.film import MAX_FRAMES
+from kousoku.viz.learning import LOSSES
 from kousoku.viz.payload import payload
 
 MEGABYTE = 1 << 20
@@ -30,7 +34,7 @@ def without_text(page: str) -> str:
     return re.sub(r"<title>[^<]*</title>", "", page.replace(text, ""))
 
 
-@pytest.fixture(scope="module", params=["grid", "bandit", "taxi", "hostile", "deep"])
+@pytest.fixture(scope="module", params=["grid", "bandit", "taxi", "hostile", "deep", "network"])
 def page(request) -> str:
     return report.report_html(records.ALL[request.param]())
 
@@ -129,7 +133,7 @@ class TestEscaping:
         agents = {agent["name"]: agent for agent in data["tables"]["agents"]}
         assert agents["seed 2"]["q"] == [None] * 256
         assert agents["seed 1"]["q"][20:24] == [None, None, None, 0]
-        assert data["curves"][0]["title"] == "Reward"
+        assert data["curves"]["charts"][0]["title"] == "Reward"
 
 
 class TestContent:
@@ -157,27 +161,27 @@ class TestContent:
         scores = [row["score"][0] for row in data["sweep"]["rows"]]
         assert scores == sorted(scores, reverse=True)
         assert data["sweep"]["names"] == ["learning_rate", "epsilon"]
-        assert len(data["sweep"]["rows"]) == len(data["curves"][0]["series"]) == 6
+        assert len(data["sweep"]["rows"]) == len(data["curves"]["charts"][0]["series"]) == 6
         names = [agent["name"] for agent in data["tables"]["agents"]]
         assert names[0] == "best setting: learning_rate 0.5, epsilon 0.3"
-        assert names[1:6] == ["mean of " + series["name"] for series in data["curves"][0]["series"]][1:]
+        assert names[1:6] == ["mean of " + series["name"] for series in data["curves"]["charts"][0]["series"]][1:]
 
     def test_more_settings_than_colours_are_grey(self):
         points = tuple({"epsilon": i / 100} for i in range(60))
-        series = payload(records.make(records.grid_env(), lanes=2, points=points))["curves"][0]["series"]
+        series = payload(records.make(records.grid_env(), lanes=2, points=points))["curves"]["charts"][0]["series"]
         assert [s["color"] for s in series] == [*range(len(style.SERIES["light"])), *[-1] * 40]
 
     def test_frames_share_their_background(self):
         record = records.grid()
-        player = payload(record)["player"]
+        player = payload(record)["player"]["film"]["runs"][0]
         assert len(player["backgrounds"]) == 1
         assert len(player["frames"]) == len(record.film.scenes)
         assert player["frames"][0]["shapes"] == [["c", "#e4572e", 7.5, 7.5, 0.3]]
 
     def test_a_long_episode_is_cut(self):
         scenes = tuple(Scene(1.0, 1.0, (), (Text(0.5, 0.5, str(i), 0.5, "black"),)) for i in range(MAX_FRAMES + 7))
-        player = payload(records.replaced(records.single(), film=Trajectory2d(scenes)))["player"]
-        assert (len(player["frames"]), player["left"]) == (MAX_FRAMES, 7)
+        player = payload(records.replaced(records.single(), film=Trajectory2d(scenes)))["player"]["film"]
+        assert (len(player["runs"][0]["frames"]), player["left"]) == (MAX_FRAMES, 7)
 
     def test_the_command_is_given_as_it_is(self):
         record = records.grid()
@@ -191,6 +195,80 @@ class TestContent:
         assert list(groups) == ["Agent", "Environment", "Run", "Versions", "Device"]
 
 
+class TestNetwork:
+    """What a run of agents with networks has beside the others."""
+
+    def test_the_interquartile_mean_of_four_agents_and_more(self):
+        record = records.network(lanes=9)
+        curves = payload(record)["curves"]
+        assert (curves["statistic"], curves["interval"], curves["agents"]) == ("IQM", True, 9)
+        (series,) = curves["charts"][0]["series"]
+        assert series["name"] == "IQM of 9 agents"
+        returns = record.curves["return"][30].astype(np.float64)
+        found = iqm_interval(returns)
+        got = [series[part][30] for part in ("mean", "low", "high")]
+        assert got == pytest.approx([stats.trim_mean(returns, 0.25), float(found.low), float(found.high)], rel=1e-4)
+        assert got[1] < got[0] < got[2]
+
+    def test_fewer_agents_have_no_interval(self):
+        curves = payload(records.network(lanes=3))["curves"]
+        assert (curves["statistic"], curves["interval"]) == ("mean", False)
+        (series,) = curves["charts"][0]["series"]
+        assert series["name"] == "mean of 3 agents"
+        assert set(series["low"]) == set(series["high"]) == {None}
+        assert len(curves["charts"][0]["lanes"]) == 3
+
+    def test_agents_with_tables_keep_the_mean(self):
+        assert payload(records.grid())["curves"]["statistic"] == "mean"
+
+    def test_evaluations_lie_in_the_figure_of_the_return(self):
+        record = records.network()
+        first, *others = payload(record)["curves"]["charts"]
+        assert first["evals"]["step"] == record.curves["eval_step"].tolist()
+        mean = stats.trim_mean(record.curves["eval_return"].astype(np.float64), 0.25, axis=1)
+        np.testing.assert_allclose(first["evals"]["series"][0]["mean"], mean, rtol=1e-4)
+        assert first["evals"]["series"][0]["color"] != first["series"][0]["color"]
+        assert all(chart["evals"] is None for chart in others)
+
+    def test_time_of_reports_and_evaluations(self):
+        record = records.network()
+        first = payload(record)["curves"]["charts"][0]
+        np.testing.assert_allclose(first["seconds"], record.curves["seconds"], rtol=1e-4)
+        index = np.searchsorted(record.curves["step"], record.curves["eval_step"])
+        np.testing.assert_allclose(first["evals"]["seconds"], record.curves["seconds"][index], rtol=1e-4)
+        assert payload(records.grid())["curves"]["charts"][0]["seconds"] is None
+
+    def test_every_other_curve_is_a_loss(self):
+        charts = payload(records.network())["losses"]["charts"]
+        assert [chart["name"] for chart in charts] == [*LOSSES, "of_my_own"]
+        assert charts[-1]["title"] == "Of my own"
+        assert all(chart["series"][0]["low"] is None for chart in charts)
+        assert payload(records.grid())["losses"] is None
+
+    def test_curves_without_a_number_are_left_out(self):
+        record = records.network()
+        empty = np.full_like(record.curves["entropy"], np.nan)
+        record = records.replaced(record, curves=record.curves | {"entropy": empty})
+        assert "entropy" not in [chart["name"] for chart in payload(record)["losses"]["charts"]]
+
+    def test_many_settings_of_a_group_are_a_group_of_their_own(self):
+        groups = {group["title"]: dict(group["rows"]) for group in payload(records.network())["config"]}
+        assert list(groups)[:2] == ["Agent", "Agent: network"]
+        assert groups["Agent: network"]["critic_hidden"] == "none"
+        assert "network.critic_hidden" not in groups["Agent"]
+
+    def test_the_player_is_the_one_that_the_film_needs(self):
+        flat, solid = (offline.asset(name) for name in ("flat.js", "solid.js"))
+        record = records.network()
+        for film, used, unused in ((record.film, flat, solid), (figures.walk(8), solid, flat)):
+            page = report.report_html(records.replaced(record, film=film))
+            assert used in page
+            assert unused not in page
+        page = report.report_html(records.replaced(record, film=None))
+        assert flat not in page
+        assert solid not in page
+
+
 class TestSize:
     def test_of_4096_agents(self):
         record = records.make(records.grid_env(), lanes=4096, reports=1000)
@@ -202,7 +280,7 @@ class TestSize:
         worst = int(np.argmin(record.evaluation["return"].mean(axis=1)))
         assert names[1:3] == [f"best agent (seed {record.best_lane})", f"weakest agent (seed {worst})"]
         assert {"seed 0", "seed 4095"} <= set(names)
-        assert data["curves"][0]["lanes"] == []
+        assert data["curves"]["charts"][0]["lanes"] == []
 
     def test_of_a_large_maze(self):
         assert len(report.report_html(records.large_maze(lanes=24)).encode()) < 4 * MEGABYTE

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kousoku.ops.statistics import mean_interval, student_t_quantile
+from kousoku.ops.statistics import interquartile_mean, iqm_interval, mean_interval, student_t_quantile
 
 
 def test_hand_numbers():
@@ -65,3 +65,62 @@ def test_quantile():
     for degrees in (1, 2, 10, 1000):
         assert student_t_quantile(0.975, degrees) == pytest.approx(stats.t.ppf(0.975, degrees))
     assert np.isnan(student_t_quantile(0.975, 0))
+
+
+def test_interquartile_mean_agrees_with_scipy():
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 3, 4, 5, 7, 8, 30, 101):
+        x = rng.lognormal(size=(6, n)).astype(np.float32)
+        np.testing.assert_allclose(interquartile_mean(x), stats.trim_mean(x.astype(np.float64), 0.25, axis=1))
+        np.testing.assert_allclose(interquartile_mean(x.T, axis=0), interquartile_mean(x))
+    x[0, :60] = np.nan
+    assert interquartile_mean(x)[0] == pytest.approx(stats.trim_mean(x[0, 60:].astype(np.float64), 0.25))
+    assert np.isnan(interquartile_mean(np.array([np.nan, np.nan])))
+
+
+def test_bootstrap_agrees_with_scipy():
+    x = np.random.default_rng(4).normal(size=(3, 23))
+    found = iqm_interval(x, resamples=20_000)
+    for row, low, high in zip(x, found.low, found.high, strict=True):
+        other = stats.bootstrap(
+            (row,), lambda y, axis: stats.trim_mean(y, 0.25, axis=axis), n_resamples=20_000, method="percentile"
+        ).confidence_interval
+        assert (low, high) == pytest.approx((other.low, other.high), abs=0.02)
+
+
+def test_each_stratum_is_drawn_by_itself():
+    """Two tasks of four runs each: every draw has four of either, as drawn here one by one."""
+    rng = np.random.default_rng(5)
+    strata = np.array([7, 3, 7, 3, 7, 3, 7, 3])
+    x = np.where(strata == 3, 10.0, 0.0) + rng.normal(size=8)
+    found = iqm_interval(x, strata, confidence=0.9, resamples=20_000)
+    picks = np.concatenate([rng.choice(x[strata == s], (20_000, 4)) for s in (3, 7)], axis=1)
+    low, high = np.quantile(stats.trim_mean(picks, 0.25, axis=1), (0.05, 0.95))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.05)
+    loose = iqm_interval(x, confidence=0.9)
+    assert loose.high - loose.low > 1.5 * (high - low)
+
+
+def test_bootstrap_repeats_itself_and_leaves_out_what_is_missing():
+    x = np.random.default_rng(6).normal(size=(2, 3, 9))
+    x[0, 0, 4] = np.nan
+    x[1, 2, 3:] = np.nan
+    found, again, other = iqm_interval(x), iqm_interval(x), iqm_interval(x, seed=1)
+    assert found.mean.shape == found.low.shape == (2, 3)
+    np.testing.assert_array_equal(found.low, again.low)
+    assert found.low[0, 0] != other.low[0, 0]
+    np.testing.assert_array_equal(found.n, [[8, 9, 9], [9, 9, 3]])
+    assert found.mean[1, 2] == pytest.approx(x[1, 2, :3].mean())
+    assert np.isnan([found.low[1, 2], found.high[1, 2]]).all()
+    alone = iqm_interval(np.delete(x[0, 0], 4))
+    assert (alone.low, alone.high) == (found.low[0, 0], found.high[0, 0])
+    assert iqm_interval(np.zeros((2, 0))).n.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("n", "least"), [(5, 0.86), (10, 0.90), (30, 0.92)])
+def test_bootstrap_covers_the_truth_about_as_often_as_it_says(n, least):
+    rng = np.random.default_rng(7)
+    for draw, truth in ((rng.standard_normal, 0.0), (rng.standard_exponential, 0.7382)):
+        found = iqm_interval(draw((3000, n)), resamples=1000)
+        covered = np.mean((found.low <= truth) & (found.high >= truth))
+        assert least < covered < 0.97

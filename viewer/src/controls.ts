@@ -8,6 +8,7 @@ type Select = (index: number) => void;
 
 export class Controls {
   readonly node: HTMLElement;
+  readonly view: HTMLElement;
   private readonly play: HTMLButtonElement;
   private readonly scrub: HTMLInputElement;
   private readonly time = el("output", { for: "scrub", class: "time" });
@@ -37,11 +38,11 @@ export class Controls {
       button("\u203a", "one frame on (\u2192)", () => clock.step(1), { class: "step" }),
     ];
     const reset = picture.reset && button("\u21ba", "the first view again (R)", then(picture.reset), { class: "step" });
-    const view = el("div", { class: "view" }, this.speed, this.which, ...this.switches, reset);
+    this.view = el("div", { class: "view" }, this.speed, this.which, ...this.switches, reset);
     const still = clock.last === 0;
     this.node = el("div", { class: "controls" },
       still ? null : el("div", { class: "playbar" }, this.play, ...steps, this.scrub, this.time),
-      view,
+      this.view,
     );
     this.speed.hidden = still;
   }

@@ -4,7 +4,6 @@ import { shapeNode, trail, type Drawn } from "./drawn";
 import type { Picture, Switch } from "./picture";
 
 const GAP = 20;
-const HEAD = 64;
 const LABEL = 26;
 
 interface Cell {
@@ -23,6 +22,7 @@ export class Drawings implements Picture {
   readonly keys: Picture["keys"];
   readonly help: Picture["help"];
   readonly reset = null;
+  readonly aspect: number;
   selected: number;
   private readonly cells: Cell[];
   private way = true;
@@ -31,10 +31,13 @@ export class Drawings implements Picture {
   constructor(
     runs: (Drawn & { name: string })[],
     private readonly changed: () => void,
+    // what the head of the page covers
+    private readonly head: number,
   ) {
     const many = runs.length > 1;
     this.selected = many ? -1 : 0;
     this.cells = runs.map((run, i) => cellOf(run, many ? run.name || String(i + 1) : ""));
+    this.aspect = Math.max(...runs.map((run) => run.height / run.width));
     this.node = el("div", { class: "drawings" }, ...this.cells.map((cell) => cell.node));
     const walks = this.node.querySelector(".trail") !== null;
     const toggle = () => {
@@ -60,7 +63,7 @@ export class Drawings implements Picture {
     let [scale, columns] = [0, 1];
     for (let n = 1; n <= cells.length; n += 1) {
       const rows = Math.ceil(cells.length / n);
-      const fits = Math.min((width - GAP) / n - GAP, (((height - HEAD) / rows - GAP - label) * wide) / high) / wide;
+      const fits = Math.min((width - GAP) / n - GAP, (((height - this.head) / rows - GAP - label) * wide) / high) / wide;
       if (fits > scale) [scale, columns] = [fits, n];
     }
     scale = Math.max(scale, 40 / wide);

@@ -40,7 +40,7 @@ interface RawRun {
   contacts: { counts: string; points: Packed; forces: Packed } | null;
 }
 
-interface Raw {
+export interface Raw {
   title: string;
   dt: number;
   bodies: { name: string; geoms: Geom[] }[];
@@ -71,8 +71,7 @@ export interface SolidFilm extends Film {
   runs: Run[];
 }
 
-export function unpackFilm(text: string): SolidFilm {
-  const raw = JSON.parse(text) as Raw;
+export function unpackFilm(raw: Raw): SolidFilm {
   const runs = raw.runs.map((run) => unpackRun(run, raw.bodies[run.body].geoms));
   return { title: raw.title, dt: raw.dt, timed: true, left: 0, frames: Math.max(...runs.map((run) => run.frames)), runs };
 }

@@ -12,12 +12,13 @@ const KEYS: [string, string][] = [
   ["?", "this help"],
 ];
 
-export function helpDialog({ pointer, keys }: Picture["help"]): HTMLDialogElement {
+export function helpDialog({ pointer, keys }: Picture["help"], embedded: boolean): HTMLDialogElement {
+  const own = KEYS.filter(([name]) => name !== "T" || !embedded);
   const close = button("Close", "close the help", () => dialog.close());
   const dialog = el("dialog", { "aria-labelledby": "help-title" },
     el("div", { class: "top" }, el("h2", { id: "help-title" }, pointer.length ? "Pointer and keys" : "Keys"), close),
     pointer.length ? table(pointer, "span") : null,
-    table([...KEYS.slice(0, 4), ...keys, ...KEYS.slice(4)], "kbd"),
+    table([...own.slice(0, 4), ...keys, ...own.slice(4)], "kbd"),
   );
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();

@@ -107,6 +107,8 @@ export class Orbit {
   }
 
   private wheel(event: WheelEvent): void {
+    // in a page that scrolls the wheel is the page's
+    if (!event.ctrlKey && !event.metaKey && this.node.closest(".embedded:not(:fullscreen)")) return;
     event.preventDefault();
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
     this.zoom(Math.exp(MathUtils.clamp(event.deltaY * lines, -200, 200) * 0.0015));

@@ -35,6 +35,8 @@ export interface Picture {
   // beside those of the player
   readonly keys: Keys;
   readonly help: { pointer: [string, string][]; keys: [string, string][] };
+  // Height over width, where the picture has a shape of its own.
+  readonly aspect: number | null;
   // The first view again, where there are several.
   readonly reset: (() => void) | null;
   // Show a time; returns what is worth telling about it.

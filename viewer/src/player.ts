@@ -1,12 +1,20 @@
-// A page that plays a film: a picture, the bar, values, keys. What the picture is made of is none of its business.
+// What plays a film: a picture, the bar, values, keys. What the picture is made of is none of its business. It fills a
+// page of its own, or a part of another page: then it waits for the reader to press Play, and hears keys only while it
+// has the focus.
 import { Clock } from "./clock";
 import { Controls } from "./controls";
-import { button, el } from "./dom";
+import { button, el, svg } from "./dom";
 import { Graph } from "./graph";
 import { helpDialog } from "./help";
 import { listen, type Keys } from "./keys";
 import type { Film, Picture } from "./picture";
 import { onSystemTheme, toggleTheme } from "./theme";
+
+// Where a player lies: a page of its own, or embedded in another one.
+export interface Place {
+  node: HTMLElement;
+  embedded: boolean;
+}
 
 export class Player {
   private readonly clock: Clock;
@@ -21,17 +29,18 @@ export class Player {
 
   constructor(
     private readonly film: Film,
+    private readonly place: Place,
     made: (changed: () => void) => Picture,
   ) {
     this.clock = new Clock(film.frames - 1, film.dt);
     this.picture = made(() => this.refresh());
     this.controls = new Controls(film, this.clock, this.picture, (index) => this.select(index));
     this.graph = new Graph(film, this.clock, () => this.picture.selected);
-    this.help = helpDialog(this.picture.help);
+    this.help = helpDialog(this.picture.help, place.embedded);
     this.box = el("div", { class: "stage" }, this.picture.node, this.status);
     this.lay();
     this.clock.onChange(() => this.refresh());
-    listen(this.keys());
+    listen(place.embedded ? place.node : document, this.keys());
     onSystemTheme(() => this.repaint());
     new ResizeObserver(() => this.resize()).observe(this.box);
   }
@@ -39,9 +48,9 @@ export class Player {
   start(): void {
     this.graph.draw();
     this.resize();
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.clock.toggle();
+    if (!this.place.embedded && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.clock.toggle();
     this.refresh();
-    document.documentElement.dataset.ready = "yes";
+    if (!this.place.embedded) document.documentElement.dataset.ready = "yes";
   }
 
   // Draw in the next frame of the screen, and go on as long as the film plays.
@@ -68,14 +77,21 @@ export class Player {
   }
 
   private lay(): void {
-    const { film } = this;
+    const { film, place } = this;
     const help = button("?", "pointer and keys (?)", () => this.help.showModal(), { class: "round" });
-    const theme = button("\u25d0", "light or dark (T)", () => this.toggleTheme(), { class: "round" });
-    const heading = el("h1", {}, film.title);
     const cut = film.left > 0 ? el("p", { class: "cut" }, `The last ${film.left.toLocaleString("en")} frames are left out.`) : null;
     const foot = el("footer", {}, this.controls.node, this.graph.node, cut);
-    const page = document.getElementById("page");
-    page?.replaceChildren(el("header", {}, heading, el("div", { class: "corner" }, theme, help)), this.box, foot, this.help);
+    if (place.embedded) {
+      const whole = button("", "the whole screen", () => this.toggleScreen(), { class: "round" });
+      whole.append(svg("svg", { class: "icon", viewBox: "0 0 14 14" }, svg("path", { d: "M1 5V1h4M9 1h4v4M13 9v4H9M5 13H1V9" })));
+      this.controls.view.append(whole, help);
+      if (this.picture.aspect) this.box.style.aspectRatio = String(1 / this.picture.aspect);
+      place.node.replaceChildren(this.box, foot, this.help);
+      return;
+    }
+    const theme = button("\u25d0", "light or dark (T)", () => this.toggleTheme(), { class: "round" });
+    const heading = el("h1", {}, film.title);
+    place.node.replaceChildren(el("header", {}, heading, el("div", { class: "corner" }, theme, help)), this.box, foot, this.help);
   }
 
   private select(index: number): void {
@@ -99,9 +115,14 @@ export class Player {
       End: () => clock.seek(clock.last),
       ",": () => clock.faster(-1),
       ".": () => clock.faster(1),
-      t: () => this.toggleTheme(),
       "?": () => this.help.showModal(),
+      ...(this.place.embedded ? {} : { t: () => this.toggleTheme() }),
     };
+  }
+
+  private toggleScreen(): void {
+    if (document.fullscreenElement) void document.exitFullscreen();
+    else void this.place.node.requestFullscreen();
   }
 
   private toggleTheme(): void {

@@ -19,26 +19,28 @@ const KEYS: [string, string][] = [
   ["R", "the first view again"],
 ];
 
-export function spaceOf(film: SolidFilm, changed: () => void): Picture {
+export function spaceOf(film: SolidFilm, changed: () => void, embedded: boolean): Picture {
   const canvas = el("canvas", { role: "img", "aria-label": `${film.title || "the trajectory"}, drawn in three dimensions` });
   const context = canvas.getContext("webgl2", { alpha: true, antialias: true });
-  return context ? new Space(film, canvas, context, changed) : nothing(el("p", { class: "sorry" }, NO_WEBGL));
+  return context ? new Space(film, canvas, context, changed, embedded) : nothing(el("p", { class: "sorry" }, NO_WEBGL));
 }
 
 class Space implements Picture {
   readonly node: HTMLElement;
+  readonly aspect = null;
   readonly switches: Switch[];
   readonly help: Picture["help"];
   private readonly stage: Stage;
   private readonly hint = el("div", { class: "hint", hidden: true });
   private readonly labels: HTMLElement[];
 
-  constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
+  constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void, embedded: boolean) {
     this.stage = new Stage(film, canvas, context, changed);
     this.labels = film.runs.length > 1 ? film.runs.map((run, i) => el("span", { class: "label" }, run.name || String(i + 1))) : [];
     this.node = el("div", { class: "space" }, canvas, ...this.labels, this.hint);
     this.switches = this.stage.touches.available ? [this.followed(), this.touched()] : [this.followed()];
-    this.help = { pointer: POINTER, keys: this.stage.touches.available ? [...KEYS, ["C", "contact points and forces"]] : KEYS };
+    const pointer = POINTER.map(([name, does]): [string, string] => [embedded ? name.replace("Wheel", "Ctrl and wheel") : name, does]);
+    this.help = { pointer, keys: this.stage.touches.available ? [...KEYS, ["C", "contact points and forces"]] : KEYS };
     canvas.addEventListener("pointermove", (event) => this.point(event));
     canvas.addEventListener("pointerleave", () => (this.hint.hidden = true));
     canvas.addEventListener("webglcontextrestored", changed);
@@ -131,5 +133,5 @@ class Space implements Picture {
 // In place of a picture that cannot be drawn: time and values go on.
 function nothing(node: HTMLElement): Picture {
   const no = () => {};
-  return { node, selected: 0, switches: [], keys: {}, help: { pointer: [], keys: [] }, reset: null, draw: () => "", resize: no, paint: no, select: no };
+  return { node, selected: 0, switches: [], keys: {}, help: { pointer: [], keys: [] }, reset: null, aspect: null, draw: () => "", resize: no, paint: no, select: no };
 }

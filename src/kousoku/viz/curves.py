@@ -1,4 +1,4 @@
-"""Learning curves: the mean over agents and its 95% interval, for each sweep point."""
+"""Learning curves: the mean over agents (or their interquartile mean) and its 95% interval, for each sweep point."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator, StrMethodFo
 
 from ..core.errors import ConfigError
 from ..core.record import RunRecord
+from ..ops.statistics import FEWEST
 from .canvas import MUTED, TICK_SIZE, dress, figure_of, new_figure
+from .estimates import fewest_agents, statistic
 from .headline import title
 from .style import SERIES
 from .summary import Curve, curve, point_order, primary_curve, wants_log_axis
@@ -24,7 +26,8 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
 
     Where every return is the same, the length of the episodes instead; where no episode ended, the reward per step.
 
-    Lines are means over the agents of each sweep point, bands 95% intervals, thin lines single agents.
+    Lines are means or interquartile means over the agents of each sweep point, bands 95% intervals, thin lines single
+    agents; dots are greedy evaluations during training.
 
     Args:
         record: the run.
@@ -43,9 +46,9 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     what = {"return": "return of the episodes that ended", "reward": "reward per step", "length": "steps per episode"}[
         name
     ]
-    several = record.num_lanes > len(record.points)
-    note = " (mean and 95% interval)" if several else ""
-    dress(place, title=f"{title(record)}\n{what}{note}", xlabel="steps of each agent")
+    if f"eval_{name}" in record.curves:
+        _draw_evaluations(place, record, curve(record, f"eval_{name}"), order)
+    dress(place, title=f"{title(record)}\n{what}{_note(record)}", xlabel="steps of each agent")
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
     place.set_xlim(0, float(data.step[-1]))
     if wants_log_axis(name, data.lanes):
@@ -56,7 +59,7 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
         place.set_ylim(0.8 * float(np.nanmin(data.lanes)), 1.1 * float(np.nanmax(data.mean)))
     else:
         place.set_ylim(*robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None)))
-    if len(record.points) > 1:
+    if len(record.points) > 1 or f"eval_{name}" in record.curves:
         handles, labels = place.get_legend_handles_labels()
         legend = place.legend(
             handles[::-1], labels[::-1], frameon=False, fontsize=TICK_SIZE, labelcolor=MUTED, loc="best"
@@ -91,9 +94,31 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
     color, dashes = (COLORS[rank], "-" if rank < 4 else "--") if known else (MUTED, "-")
     if 1 < record.num_lanes <= MAX_LANES:
         lanes = data.lanes[:, record.lane_point == point]
-        ax.plot(data.step, lanes, color=color, linewidth=0.7, alpha=0.18)
+        ax.plot(data.step, lanes, color=color, linewidth=0.7, alpha=0.18 if len(lanes[0]) >= FEWEST else 0.6)
     if known:
         ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.2, linewidth=0)
-    label = setting(record.points[point]) if known else None
+    several = len(record.points) > 1
+    label = (setting(record.points[point]) if several else "while training") if known else None
     width = 2.2 if known else 0.9
     ax.plot(data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label)
+
+
+def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]) -> None:
+    """Dots; of one setting in a colour of its own."""
+    single = len(record.points) == 1
+    for rank, point in enumerate(order[: len(COLORS)]):
+        color = COLORS[1 if single else rank]
+        label = "greedy evaluations" if rank == 0 else None
+        ax.plot(data.step, data.mean[:, point], "o:", color=color, markersize=4, linewidth=1.1, label=label)
+        if single:
+            ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.15, linewidth=0)
+
+
+def _note(record: RunRecord) -> str:
+    """What the lines are."""
+    if record.num_lanes == len(record.points):
+        return ""
+    name = "interquartile mean" if statistic(record) == "IQM" else "mean"
+    if fewest_agents(record) < FEWEST:
+        return f" ({name} of {fewest_agents(record)} agents)"
+    return f" ({name} and 95% interval)"

@@ -19,6 +19,7 @@ from .style import player_palette
 from .svg import scene_svg
 
 SCRIPT = "flat.js"
+PAGE = "film.js"
 STYLE = "viewer.css"
 SLOWEST, FASTEST, WHOLE = 0.4, 0.06, 8.0
 
@@ -53,7 +54,7 @@ def page(trajectories: Sequence[Trajectory2d], title: str = "") -> str:
     """
     data = payload(trajectories, title)
     last = f"<p>{escape(title)}</p>{scene_svg(trajectories[0].scenes[-1])}"
-    return page_html(title or "Episode", (SCRIPT,), data, last, css=player_palette() + asset(STYLE))
+    return page_html(title or "Episode", (SCRIPT, PAGE), data, last, css=player_palette() + asset(STYLE))
 
 
 def payload(trajectories: Sequence[Trajectory2d], title: str) -> dict[str, Any]:

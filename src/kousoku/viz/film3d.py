@@ -16,14 +16,13 @@ from jaxtyping import Float
 
 from ..core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
 from .encode import numbers
-from .film2d import check_pace
+from .film2d import PAGE, STYLE, check_pace
 from .offline import asset, page_html
 from .packing import as_text, packed, packed_values, smallest_three
 from .style import player_palette
 from .view3d import centre_of, moving_frames, view_of
 
 SCRIPT = "solid.js"
-STYLE = "viewer.css"
 MAX_CONTACTS = 1000
 
 
@@ -40,7 +39,7 @@ def page(trajectories: Sequence[Trajectory3d], title: str = "") -> str:
     check_pace(trajectories)
     shown = title or trajectories[0].body.name or "Trajectory"
     sentence = f"<p>{escape(shown)}: this page needs JavaScript to draw.</p>"
-    return page_html(shown, (SCRIPT,), payload(trajectories, title), sentence, css=player_palette() + asset(STYLE))
+    return page_html(shown, (SCRIPT, PAGE), payload(trajectories, title), sentence, css=player_palette() + asset(STYLE))
 
 
 def write(path: str | Path, trajectories: Sequence[Trajectory3d], title: str = "") -> Path:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.record import RunRecord
 from ..ops.statistics import mean_interval
+from .estimates import IQM_WORDS, estimate, statistic
 from .summary import Score, best_lane, is_bandit, largest_errors, point_order, score, typical_errors
 from .text import compact, duration, interval_text, plural, setting, short, well_formed
 
@@ -68,14 +69,16 @@ def _scored(record: RunRecord) -> str:
     if np.isnan(result.lanes).all():
         return ""
     point = point_order(record)[0]
-    mean = _with_interval(*_of_lanes(record, result, point)) + (f" over the {result.when}" if result.when else "")
+    value = _with_interval(*_of_lanes(record, result, point)) + (f" over the {result.when}" if result.when else "")
     if record.num_lanes == 1:
-        return f"Its {result.name} is {mean}"
+        return f"Its {result.name} is {value}"
+    middle = statistic(record) == "IQM"
+    name, mean = (result.name, f"{value} ({IQM_WORDS})") if middle else (f"mean {result.name}", value)
     best = short(float(result.lanes[best_lane(record)]))
     if len(record.points) > 1:
         words = setting(record.points[point])
-        return f"The best setting ({words}) has a mean {result.name} of {mean}; the best agent’s is {best}"
-    return f"Their mean {result.name} is {mean}; the best agent’s is {best}"
+        return f"The best setting ({words}) has a {name} of {mean}; the best agent’s is {best}"
+    return f"Their {name} is {mean}; the best agent’s is {best}"
 
 
 def _near(record: RunRecord) -> str:
@@ -113,10 +116,12 @@ def _error_figure(record: RunRecord) -> list[Figure]:
 
 
 def _of_lanes(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
-    """Mean and interval over the lanes of a sweep point; over the episodes if there is just one lane."""
+    """Estimate and interval over the lanes of a sweep point; over the episodes if there is just one lane."""
     lanes = np.flatnonzero(record.lane_point == point)
-    single = len(lanes) == 1 and "return" in record.evaluation
-    found = mean_interval(record.evaluation["return"][lanes[0]] if single else result.lanes[lanes])
+    if len(lanes) == 1 and "return" in record.evaluation:
+        found = mean_interval(record.evaluation["return"][lanes[0]])
+    else:
+        found = estimate(record, result.lanes[lanes])
     return float(found.mean), float(found.low), float(found.high)
 
 
@@ -128,12 +133,16 @@ def _score_figure(record: RunRecord) -> list[Figure]:
     result = score(record)
     if np.isnan(result.lanes).all():
         return []
-    mean, low, high = _of_lanes(record, result, point_order(record)[0])
+    point = point_order(record)[0]
+    mean, low, high = _of_lanes(record, result, point)
+    lanes = result.lanes[record.lane_point == point]
     label = result.name[:1].upper() + result.name[1:]
     note = result.when + ", " if result.when else ""
-    note += "best setting" if len(record.points) > 1 else "mean"
+    note += "best setting" if len(record.points) > 1 else IQM_WORDS if statistic(record) == "IQM" else "mean"
     if not math.isnan(low):
         note += f", 95% interval {short(low)} to {short(high)}"
+    elif len(lanes) > 1 and not np.isnan(lanes).any():
+        note += f", agents from {short(float(lanes.min()))} to {short(float(lanes.max()))}"
     return [Figure(label, short(mean), note)]
 
 

@@ -9,15 +9,15 @@ from matplotlib.figure import Figure
 
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
-from . import headline
-from .animation import animate
+from . import film2d, film3d, headline
 from .curves import plot_returns
 from .offline import page_html
-from .payload import FILM_PAGE, payload
+from .payload import payload
 from .summary import exact_values, is_bandit, primary_curve
 from .values import plot_error, plot_values, plot_visits
 
-SCRIPTS = ("dom.js", "map.js", "tables.js", "bandit.js", "chart.js", "player.js", "main.js")
+SCRIPTS = ("dom.js", "map.js", "tables.js", "bandit.js", "chart.js", "curves.js")
+MAIN = "main.js"
 WITHOUT_SCRIPT = (
     "<p>This report is drawn by the script in this file, which needs JavaScript. The pictures beside the file show the "
     "same.</p>"
@@ -28,7 +28,7 @@ PIXELS_PER_INCH = 160
 def write_report(record: RunRecord, path: str | Path) -> Path:
     """Write report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data.
 
-    An episode in three dimensions gets a page of its own, film.html.
+    The player of the best agent's episode is in the report: some 600 kB where it is in three dimensions.
 
     Args:
         record: the run.
@@ -41,8 +41,6 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, plot in _pictures(record).items():
         plot(record).savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH)
-    if isinstance(record.film, Trajectory3d):
-        animate(record).save(folder / FILM_PAGE)
     target = folder / "report.html"
     target.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
     return target
@@ -50,7 +48,14 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
 
 def report_html(record: RunRecord) -> str:
     """The report as a self-contained page."""
-    return page_html(headline.title(record), SCRIPTS, payload(record), WITHOUT_SCRIPT)
+    return page_html(headline.title(record), (*SCRIPTS, *_player(record), MAIN), payload(record), WITHOUT_SCRIPT)
+
+
+def _player(record: RunRecord) -> tuple[str, ...]:
+    """The script of the player that the page needs: the one for space is large."""
+    if record.film is None:
+        return ()
+    return (film3d.SCRIPT,) if isinstance(record.film, Trajectory3d) else (film2d.SCRIPT,)
 
 
 def _pictures(record: RunRecord) -> dict[str, Callable[[RunRecord], Figure]]:

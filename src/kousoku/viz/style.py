@@ -133,7 +133,7 @@ def _player_variables(scheme: Scheme) -> str:
 
 
 def _variables(scheme: Scheme) -> str:
-    pairs = {**COLORS[scheme], **{f"series{i}": color for i, color in enumerate(SERIES[scheme])}}
+    pairs = {**COLORS[scheme], **SCENE[scheme], **{f"series{i}": color for i, color in enumerate(SERIES[scheme])}}
     for name in SCALES:
         for i, color in enumerate(scale_colors(name, scheme)):
             pairs[f"{name}{i}"] = color

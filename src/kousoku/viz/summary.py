@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from ..core.panel import Panel
 from ..core.record import RunRecord
 from ..ops.statistics import mean_interval
+from .estimates import estimate
 
 TIE_TOLERANCE = 1e-5
 
@@ -30,15 +31,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Curve:
-    """A recorded quantity over the steps, for each sweep point: mean and 95% interval over its lanes.
+    """A recorded quantity over the steps, for each sweep point: mean (or its like) and 95% interval over its lanes.
 
     Attributes:
         step: the step at the end of each of R stretches.
-        mean, low, high: NaN where nothing was recorded.
+        seconds: of training until then; None if they were not recorded.
+        mean, low, high: NaN where nothing was recorded; see `estimates`.
         lanes: every lane by itself.
     """
 
     step: Float[np.ndarray, " R"]
+    seconds: Float[np.ndarray, " R"] | None
     mean: Float[np.ndarray, "R P"]
     low: Float[np.ndarray, "R P"]
     high: Float[np.ndarray, "R P"]
@@ -175,9 +178,10 @@ def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
     ends = np.append(starts[1:], len(values)) - 1
     weights = record.curves.get("episodes") if name in ("return", "length") else None
     lanes = values if len(starts) == len(values) else _mean_of_reports(values, weights, starts)
-    points = [mean_interval(lanes[:, record.lane_point == p], axis=1) for p in range(len(record.points))]
+    points = [estimate(record, lanes[:, record.lane_point == p]) for p in range(len(record.points))]
     mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
-    return Curve(np.asarray(record.curves["step"], np.float64)[ends], mean, low, high, lanes)
+    step = np.asarray(record.curves["eval_step" if name.startswith("eval_") else "step"], np.float64)[ends]
+    return Curve(step, _seconds(record, step), mean, low, high, lanes)
 
 
 def panels_of(record: RunRecord) -> tuple[Panel, ...]:
@@ -199,8 +203,17 @@ def is_bandit(record: RunRecord) -> bool:
 
 def point_order(record: RunRecord) -> list[int]:
     """The sweep points, best mean score first; unknown scores last."""
-    means = [_mean(score(record).lanes[record.lane_point == p]) for p in range(len(record.points))]
+    lanes = score(record).lanes
+    means = [float(estimate(record, lanes[record.lane_point == p]).mean) for p in range(len(record.points))]
     return sorted(range(len(means)), key=lambda p: (np.isnan(means[p]), -means[p] if means[p] == means[p] else 0.0, p))
+
+
+def _seconds(record: RunRecord, step: Float[np.ndarray, " R"]) -> Float[np.ndarray, " R"] | None:
+    """How long training had taken at some steps."""
+    if "seconds" not in record.curves:
+        return None
+    steps, seconds = (np.insert(np.asarray(record.curves[name], np.float64), 0, 0.0) for name in ("step", "seconds"))
+    return np.interp(step, steps, seconds)
 
 
 def _has_values(values: np.ndarray | None) -> bool:
@@ -210,10 +223,6 @@ def _has_values(values: np.ndarray | None) -> bool:
 def _is_flat(values: np.ndarray) -> bool:
     known = values[~np.isnan(values)]
     return bool(np.ptp(known) <= 1e-6 * max(1.0, float(np.abs(known).max())))
-
-
-def _mean(values: Float[np.ndarray, " n"]) -> float:
-    return float(mean_interval(values).mean)
 
 
 def _mean_of_reports(

@@ -1,5 +1,30 @@
-// Learning curves: mean and 95% interval of each series, faint single agents, a read-out at the pointer.
+// One chart: a line and its interval for each series, faint single agents, evaluations as dots, a read-out at the pointer.
 const CHART = { left: 60, right: 14, top: 12, bottom: 44 };
+const SMALL = 200;
+const FEW_AGENTS = 4;
+const MANY_DOTS = 60;
+
+// The horizontal axes that a reader can choose from, and the charts that follow the choice.
+const AXES = {
+  step: { label: () => "steps of each agent", unit: () => 1, tick: compact, at: (v) => `at step ${whole(v)}` },
+  seconds: { label: (end) => `training time in ${timeUnit(end)[1]}, compiling included`, unit: (end) => timeUnit(end)[0], tick: compact, at: (v) => `after ${timeText(v)}` },
+};
+const axis = { name: "step", listeners: [] };
+
+function chooseAxis(name) {
+  axis.name = name;
+  for (const listener of axis.listeners) listener();
+}
+
+function timeUnit(end) {
+  return end > 3 * 3600 ? [3600, "hours"] : end > 180 ? [60, "minutes"] : [1, "seconds"];
+}
+
+function timeText(seconds) {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  if (hours) return `${hours} h ${minutes} min`;
+  return minutes ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${short(seconds)} s`;
+}
 
 function linePath(xs, values, x, y) {
   let path = "", pen = "M";
@@ -34,14 +59,15 @@ function seriesClass(color) {
   return color < 0 ? "series faded" : `series series${color}${color > 3 ? " dashed" : ""}`;
 }
 
-function chartDomain(curve) {
-  const shown = curve.series.filter((s) => s.color >= 0);
-  const means = extent(curve.series.flatMap((s) => s.mean));
-  if (curve.log) {
-    const lowest = extent(curve.lanes.flatMap((lane) => lane.values).concat(means ?? [1]))[0];
+// The values that the vertical axis covers.
+function chartDomain(chart) {
+  const shown = [...chart.series.filter((s) => s.color >= 0), ...(chart.evals?.series ?? [])];
+  const means = extent(chart.series.concat(chart.evals?.series ?? []).flatMap((s) => s.mean));
+  if (chart.log) {
+    const lowest = extent(chart.lanes.flatMap((lane) => lane.values).concat(means ?? [1]))[0];
     return [lowest, means?.[1] ?? 10, false];
   }
-  return robustExtent([...curve.series.flatMap((s) => s.mean), ...shown.flatMap((s) => [...(s.low ?? []), ...(s.high ?? [])]), ...curve.lanes.flatMap((lane) => lane.values)]);
+  return robustExtent([...chart.series.flatMap((s) => s.mean), ...shown.flatMap((s) => [...s.mean, ...(s.low ?? []), ...(s.high ?? [])]), ...chart.lanes.flatMap((lane) => lane.values)]);
 }
 
 // From values to pixels, upside down; a band that reaches below a logarithmic axis ends at its foot.
@@ -52,108 +78,142 @@ function yScale(domain, height, log) {
   return (v) => CHART.top + ((high + pad - squash(v)) / (high - low + 2 * pad)) * (height - CHART.top - CHART.bottom);
 }
 
-function drawAxes(root, width, height, x, y, xs, domain, log) {
-  const plotWidth = width - CHART.left - CHART.right;
-  for (const t of log ? logTicks(domain[0], domain[1]) : ticks(domain[0], domain[1], Math.max(3, Math.round(height / 55)))) {
+// Where the horizontal axis begins: at 0, or after compiling where that is much of the whole time.
+function axisStart(xs) {
+  const [first, second, last] = [xs[0], xs[1] ?? xs[0], xs[xs.length - 1]];
+  return axis.name === "seconds" && first > 0.25 * last ? Math.max(0, first - (second - first)) : 0;
+}
+
+function drawAxes(root, width, height, x, y, start, last, domain, log) {
+  const plotWidth = width - CHART.left - CHART.right, kind = AXES[axis.name], unit = kind.unit(last);
+  for (const t of log ? logTicks(domain[0], domain[1]) : ticks(domain[0], domain[1], Math.max(4, Math.round(height / 55)))) {
     root.append(svg("line", { class: "grid", x1: CHART.left, x2: width - CHART.right, y1: y(t), y2: y(t) }), svg("text", { class: "ytick", x: CHART.left - 9, y: y(t) }, compact(t)));
   }
   const base = height - CHART.bottom;
-  for (const t of ticks(0, xs[xs.length - 1], Math.max(2, Math.round(plotWidth / 110)))) {
-    root.append(svg("line", { class: "axis", x1: x(t), x2: x(t), y1: base, y2: base + 5 }), svg("text", { class: "xtick", x: x(t), y: base + 18 }, compact(t)));
+  for (const t of ticks(start / unit, Math.max(last, start + 1e-9) / unit, Math.max(2, Math.round(plotWidth / 110)))) {
+    root.append(svg("line", { class: "axis", x1: x(t * unit), x2: x(t * unit), y1: base, y2: base + 5 }), svg("text", { class: "xtick", x: x(t * unit), y: base + 18 }, kind.tick(t)));
   }
-  root.append(svg("line", { class: "axis", x1: CHART.left, x2: width - CHART.right, y1: base, y2: base }), svg("text", { class: "xlabel", x: CHART.left + plotWidth / 2, y: height - 5 }, "steps of each agent"));
+  root.append(svg("line", { class: "axis", x1: CHART.left, x2: width - CHART.right, y1: base, y2: base }));
+  if (height > SMALL) root.append(svg("text", { class: "xlabel", x: CHART.left + plotWidth / 2, y: height - 5 }, kind.label(last)));
 }
 
-function drawChart(curve, id, width, height) {
-  const xs = curve.step, domain = chartDomain(curve), last = xs[xs.length - 1];
-  const x = (v) => CHART.left + (v / last) * (width - CHART.left - CHART.right);
-  const y = yScale(domain, height, curve.log);
-  const root = svg("svg", { class: `chart${curve.series.length > 1 ? " crowded" : ""}`, viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "application", "aria-label": `${curve.title} over steps; arrow keys move along the curve` });
-  drawAxes(root, width, height, x, y, xs, domain, curve.log);
-  const clip = svg("clipPath", { id: `clip-${id}` }, svg("rect", { x: CHART.left, y: CHART.top - 4, width: width - CHART.left - CHART.right + 2, height: height - CHART.top - CHART.bottom + 5 }));
+function bands(layer, xs, x, y) {
+  return [...layer.series].reverse().filter((s) => s.low).map((s) => svg("path", { class: `${seriesClass(s.color)} band`, d: bandPath(xs, s.low, s.high, x, y) }));
+}
+
+function dots(s, xs, x, y) {
+  if (xs.length > MANY_DOTS) return [];
+  return xs.flatMap((at, i) => (known(s.mean[i]) ? [svg("circle", { class: `${seriesClass(s.color)} spot`, cx: x(at), cy: y(s.mean[i]), r: 3.4 })] : []));
+}
+
+function drawLayers(plot, chart, x, y) {
+  const xs = chart[axis.name], evals = chart.evals, few = chart.lanes.length < FEW_AGENTS;
+  const line = (s, at, kind) => svg("path", { class: `${seriesClass(s.color)} ${kind}`, d: linePath(at, s.mean, x, y) });
+  plot.append(...bands(chart, xs, x, y), ...(evals && chart.series.length === 1 ? bands(evals, evals[axis.name], x, y) : []));
+  for (const lane of chart.lanes) plot.append(svg("path", { class: `${seriesClass(lane.color)} lane${few ? " few" : ""}`, d: linePath(xs, lane.values, x, y) }));
+  for (const s of [...chart.series].reverse()) plot.append(line(s, xs, "mean"));
+  for (const s of evals ? [...evals.series].reverse() : []) plot.append(line(s, evals[axis.name], "evaluated"), ...dots(s, evals[axis.name], x, y));
+}
+
+function drawChart(chart, id, width, height) {
+  const xs = chart[axis.name], domain = chartDomain(chart), start = axisStart(xs), last = xs[xs.length - 1];
+  const x = (v) => CHART.left + ((v - start) / (last - start || 1)) * (width - CHART.left - CHART.right);
+  const y = yScale(domain, height, chart.log);
+  const root = svg("svg", { class: `chart${chart.series.length > 1 ? " crowded" : ""}`, viewBox: `0 0 ${width} ${height}`, width, height, tabindex: 0, role: "application", "aria-label": `${chart.title} over ${axis.name === "step" ? "steps" : "time"}; arrow keys move along the curve` });
+  drawAxes(root, width, height, x, y, start, last, domain, chart.log);
+  const clip = svg("clipPath", { id: `clip-${id}` }, svg("rect", { x: CHART.left, y: CHART.top - 4, width: width - CHART.left - CHART.right + 6, height: height - CHART.top - CHART.bottom + 5 }));
   const plot = svg("g", { "clip-path": `url(#clip-${id})` });
-  for (const lane of curve.lanes) plot.append(svg("path", { class: `${seriesClass(lane.color)} lane`, d: linePath(xs, lane.values, x, y) }));
-  for (const s of [...curve.series].reverse()) if (s.low) plot.append(svg("path", { class: `${seriesClass(s.color)} band`, d: bandPath(xs, s.low, s.high, x, y) }));
-  for (const s of [...curve.series].reverse()) plot.append(svg("path", { class: `${seriesClass(s.color)} mean`, d: linePath(xs, s.mean, x, y) }));
+  drawLayers(plot, chart, x, y);
   const rule = svg("line", { class: "rule", y1: CHART.top, y2: height - CHART.bottom });
   root.append(clip, plot, rule);
   return { root, x, rule, cut: domain[2] };
 }
 
 function reading(s, i) {
+  if (i < 0) return DASH;
   const interval = s.low && known(s.low[i]) ? ` [${short(s.low[i])}, ${short(s.high[i])}]` : "";
   return short(s.mean[i]) + interval;
 }
 
 // The last report at which something is known.
-function lastKnown(curve) {
-  for (let i = curve.step.length - 1; i >= 0; i -= 1) if (curve.series.some((s) => known(s.mean[i]))) return i;
-  return curve.step.length - 1;
+function lastKnown(chart) {
+  for (let i = chart.step.length - 1; i >= 0; i -= 1) if (chart.series.some((s) => known(s.mean[i]))) return i;
+  return chart.step.length - 1;
 }
 
-function chartLegend(curve, at) {
-  const colored = curve.series.filter((s) => s.color >= 0), faded = curve.series.length - colored.length;
-  const values = colored.map(() => el("span", { class: "value" }));
-  const items = colored.map((s, k) => el("li", {}, svg("svg", { class: "swatch", width: 26, height: 10, "aria-hidden": "true" }, svg("line", { class: `${seriesClass(s.color)} mean`, x1: 1, x2: 25, y1: 5, y2: 5 })), el("span", { class: "name" }, s.name), values[k]));
-  if (faded) items.push(el("li", {}, svg("svg", { class: "swatch", width: 26, height: 10, "aria-hidden": "true" }, svg("line", { class: "series faded mean", x1: 1, x2: 25, y1: 5, y2: 5 })), el("span", { class: "name" }, `${faded} more settings`)));
+function swatch(s, evaluated = false) {
+  const mark = evaluated ? svg("circle", { class: `${seriesClass(s.color)} spot`, cx: 13, cy: 5, r: 3.4 }) : null;
+  return svg("svg", { class: "swatch", width: 26, height: 10, "aria-hidden": "true" }, svg("line", { class: `${seriesClass(s.color)} ${evaluated ? "evaluated" : "mean"}`, x1: 1, x2: 25, y1: 5, y2: 5 }), mark);
+}
+
+// What each line is, and its value: {node, show}.
+function chartLegend(chart) {
+  const colored = chart.series.filter((s) => s.color >= 0), faded = chart.series.length - colored.length;
+  const evals = chart.series.length === 1 ? chart.evals?.series ?? [] : [];
+  const values = [...colored, ...evals].map(() => el("span", { class: "value" }));
+  const items = [...colored, ...evals].map((s, k) => el("li", {}, swatch(s, k >= colored.length), el("span", { class: "name" }, s.name), values[k]));
+  if (faded) items.push(el("li", {}, swatch({ color: -1 }), el("span", { class: "name" }, `${faded} more settings`)));
+  if (chart.evals && !evals.length) items.push(el("li", {}, swatch({ color: -1 }, true), el("span", { class: "name" }, "greedy evaluations, in the colour of the setting")));
   return {
-    node: el("ul", { class: `curvekey${colored.length > 1 ? " several" : ""}` }, items),
+    node: el("ul", { class: `curvekey${items.length > 1 ? " several" : ""}` }, items),
     show(i) {
-      colored.forEach((s, k) => values[k].replaceChildren(reading(s, i)));
-      at.replaceChildren(`at step ${whole(curve.step[i])}`);
+      const before = chart.evals ? chart.evals.step.filter((s) => s <= chart.step[i]).length - 1 : -1;
+      [...colored, ...evals].forEach((s, k) => values[k].replaceChildren(reading(s, k < colored.length ? i : before)));
     },
   };
 }
 
-function makeChart(curve, id, height) {
+// A chart that can be read. Those of a group are read together: `group` holds what each shows.
+function makeChart(chart, id, height, { group = [], small = false } = {}) {
   const host = el("div", { class: "plot" }), at = el("span", { class: "at", "aria-live": "polite" });
-  const legend = chartLegend(curve, at), cut = el("span", {});
-  const end = lastKnown(curve);
-  let now = end;
-  responsive(host, (width) => {
-    const { root, x, rule, cut: isCut } = drawChart(curve, id, width, height);
-    cut.replaceChildren(isCut ? "A few values lie beyond the axis." : "");
-    const show = (i, visible) => {
-      now = Math.min(curve.step.length - 1, Math.max(0, i));
-      rule.setAttribute("x1", x(curve.step[now]));
-      rule.setAttribute("x2", x(curve.step[now]));
-      rule.classList.toggle("shown", visible);
-      legend.show(now);
-    };
-    root.addEventListener("pointermove", (event) => {
-      const box = root.getBoundingClientRect();
-      const position = ((event.clientX - box.left) / box.width) * width;
-      let nearest = 0;
-      curve.step.forEach((s, i) => {
-        if (Math.abs(x(s) - position) < Math.abs(x(curve.step[nearest]) - position)) nearest = i;
-      });
-      show(nearest, true);
-    });
-    root.addEventListener("pointerleave", () => show(end, false));
-    root.addEventListener("focus", () => show(now, true));
-    root.addEventListener("blur", () => show(end, false));
-    root.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -1e9, End: 1e9 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      show(now + step, true);
-    });
+  const legend = small ? null : chartLegend(chart), cut = el("span", {}), end = lastKnown(chart);
+  const place = { now: end, width: 0, drawn: null };
+  const show = (i, visible) => {
+    place.now = Math.min(chart.step.length - 1, Math.max(0, i));
+    const where = chart[axis.name][place.now];
+    at.replaceChildren(small ? reading(chart.series[0], place.now) : AXES[axis.name].at(where));
+    legend?.show(place.now);
+    if (!place.drawn) return;
+    for (const x of ["x1", "x2"]) place.drawn.rule.setAttribute(x, place.drawn.x(where));
+    place.drawn.rule.classList.toggle("shown", visible);
+  };
+  group.push(show);
+  const all = (i, visible) => group.forEach((each) => each(i, visible));
+  const draw = () => {
+    if (!place.width) return;
+    place.drawn = drawChart(chart, id, place.width, height);
+    cut.replaceChildren(place.drawn.cut ? "A few values lie beyond the axis." : "");
+    readable(place.drawn, chart, place, end, all);
     show(end, false);
-    host.replaceChildren(root);
+    host.replaceChildren(place.drawn.root);
+  };
+  axis.listeners.push(draw);
+  responsive(host, (width) => {
+    place.width = width;
+    draw();
   });
-  const head = el("p", { class: "unit" }, curve.unit, at);
-  return el("div", { class: "curve" }, head, host, legend.node, el("p", { class: "note" }, cut));
+  const head = small ? [el("h3", {}, chart.title, at), el("p", { class: "note" }, chart.healthy)] : [el("p", { class: "unit" }, chart.unit, at)];
+  return el("div", { class: "curve" }, head, host, legend?.node, el("p", { class: "note" }, cut));
 }
 
-function curveSection(curves) {
-  if (!curves.length) return null;
-  const [first, ...others] = curves;
-  const many = first.lanes.length > 1;
-  const agents = first.series.length > 1 ? "the agents of each setting" : "all agents";
-  const alone = first.series.every((s) => (s.low ?? []).every((v) => !known(v)));
-  const lead = alone ? "" : `Lines are means over ${agents}, bands their 95% intervals (Student's t)${many ? ", thin lines single agents" : ""}. Point at a curve to read it.`;
-  const flat = others.find((curve) => curve.title === "Return" && first.title === "Episode length");
-  const why = flat ? ` Every episode returned ${short(flat.series[0].mean.find(known))}, so what shows the learning is how short the episodes get.` : "";
-  const small = others.map((curve, i) => el("div", { class: "half" }, el("h3", {}, curve.title), makeChart(curve, `other${i}`, 240)));
-  return sectionOf("curves", "Learning curves", lead + why, el("h3", {}, first.title), makeChart(first, "first", 380), small.length ? el("div", { class: "halves" }, small) : null);
+// What the pointer and keys do to a chart.
+function readable({ root, x }, chart, place, end, show) {
+  root.addEventListener("pointermove", (event) => {
+    const box = root.getBoundingClientRect(), xs = chart[axis.name];
+    const position = ((event.clientX - box.left) / box.width) * place.width;
+    let nearest = 0;
+    xs.forEach((s, i) => {
+      if (Math.abs(x(s) - position) < Math.abs(x(xs[nearest]) - position)) nearest = i;
+    });
+    show(nearest, true);
+  });
+  root.addEventListener("pointerleave", () => show(end, false));
+  root.addEventListener("focus", () => show(place.now, true));
+  root.addEventListener("blur", () => show(end, false));
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -1e9, End: 1e9 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    show(place.now + step, true);
+  });
 }

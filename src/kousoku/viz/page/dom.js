@@ -93,7 +93,7 @@ function robustExtent(values) {
   const [lowest, highest] = [low, high];
   if (spread > 0 && at(0.04) - low > 1.5 * spread) low = at(0.04) - 0.1 * spread;
   if (spread > 0 && high - at(0.96) > 1.5 * spread) high = at(0.96) + 0.1 * spread;
-  if (low === high) [low, high] = [low - Math.max(0.5, Math.abs(low) * 0.1), high + Math.max(0.5, Math.abs(high) * 0.1)];
+  if (low === high) [low, high] = [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
   return [low, high, lowest < low || highest > high];
 }
 

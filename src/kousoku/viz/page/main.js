@@ -21,14 +21,14 @@ function sweepSection(sweep, colored) {
   const all = robustExtent(sweep.rows.flatMap((row) => row.score));
   const hasError = sweep.rows.some((row) => known(row.error));
   const right = (text) => el("th", { scope: "col", class: "number" }, text);
-  const head = el("tr", {}, sweep.names.map(right), right("agents"), right(`mean ${sweep.score}`), right("95% interval"), el("th", { scope: "col", class: "wide" }, "on one scale"), hasError ? right("value error") : null, el("th", { scope: "col" }, el("span", { class: "hidden" }, "rank")));
+  const head = el("tr", {}, sweep.names.map(right), right("agents"), right(`${sweep.statistic} ${sweep.score}`), right("95% interval"), el("th", { scope: "col", class: "wide" }, "on one scale"), hasError ? right("value error") : null, el("th", { scope: "col" }, el("span", { class: "hidden" }, "rank")));
   const rows = sweep.rows.map((row, rank) => {
     const [mean, low, high] = row.score;
     const cell = (text) => el("td", { class: "number" }, text);
     return el("tr", { class: rank === 0 ? "best" : null }, row.values.map((v) => cell(known(v) ? String(v) : DASH)), cell(whole(row.lanes)), cell(short(mean)), cell(known(low) ? `${short(low)} to ${short(high)}` : DASH), el("td", { class: "wide" }, intervalMark(row, all, rank < colored ? rank : -1)), hasError ? cell(short(row.error)) : null, el("td", {}, rank === 0 ? el("span", { class: "badge" }, "best") : null));
   });
   const left = sweep.left > 0 ? el("p", { class: "note" }, `${whole(sweep.left)} settings with lower scores are left out.`) : null;
-  const lead = `Every setting of the sweep, sorted by its mean ${sweep.score}.${hasError ? " Value error is the largest error of a state's value, averaged over the agents." : ""}`;
+  const lead = `Every setting of the sweep, sorted by its ${sweep.statistic} ${sweep.score}.${hasError ? " Value error is the largest error of a state's value, averaged over the agents." : ""}`;
   return sectionOf("sweep", "Settings compared", lead, el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, el("table", { class: "sweep" }, el("thead", {}, head), el("tbody", {}, rows))), left);
 }
 
@@ -45,8 +45,13 @@ function commandBlock(command) {
   return el("div", { class: "command" }, el("pre", { tabindex: 0 }, code), button);
 }
 
+// A name that may be broken after a dot or a low line.
+function breakable(name) {
+  return name.split(/(?<=[._])/).flatMap((part) => [part, el("wbr")]);
+}
+
 function configSection(data) {
-  const groups = data.config.map((group) => el("div", { class: "group" }, el("h3", {}, group.title), el("table", {}, el("tbody", {}, group.rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value.includes("\n") ? el("pre", {}, value) : value)))))));
+  const groups = data.config.map((group) => el("div", { class: "group" }, el("h3", {}, group.title), el("table", {}, el("tbody", {}, group.rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row", class: name.length < 25 ? "brief" : null }, breakable(name)), el("td", {}, value.includes("\n") ? el("pre", {}, value) : value)))))));
   const lead = data.command ? "This command repeats the run." : "";
   return sectionOf("config", data.command ? "How to repeat this run" : "How this run was made", lead, commandBlock(data.command), el("div", { class: "groups" }, groups));
 }
@@ -60,7 +65,7 @@ function learnedSections(data) {
 function main() {
   const data = JSON.parse(document.getElementById("data").textContent);
   const [learnedSection, visitSection] = learnedSections(data);
-  const parts = [pageHeader(data), learnedSection, curveSection(data.curves), sweepSection(data.sweep, data.colored), visitSection, playerSection(data.player), configSection(data)];
+  const parts = [pageHeader(data), learnedSection, curveSection(data.curves), lossSection(data.losses), sweepSection(data.sweep, data.colored), visitSection, playerSection(data.player), configSection(data)];
   document.getElementById("page").replaceChildren(...parts.filter(Boolean));
   document.documentElement.dataset.ready = "yes";
 }

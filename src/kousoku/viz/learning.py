@@ -1,0 +1,132 @@
+"""Learning curves and losses as the JSON that the report's page draws from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.record import RunRecord
+from .encode import numbers
+from .estimates import how_drawn, statistic
+from .style import SERIES
+from .summary import Curve, curve, primary_curve, wants_log_axis
+from .text import setting
+
+MAX_LANES = 50
+MAX_FAINT_CURVES = 40
+COLORED = len(SERIES["light"])
+
+CURVES = {
+    "return": ("Return", "return of the episodes that ended"),
+    "reward": ("Reward", "reward per step"),
+    "length": ("Episode length", "steps per episode"),
+    "td_error": ("TD error", "mean absolute TD error"),
+    "value_error": ("Value error", "mean distance from the exact values over all states"),
+}
+LOSSES = {
+    "policy_loss": ("Policy loss", "Small and noisy around zero. Its size says little; a steady drift is a warning."),
+    "value_loss": ("Value loss", "Often rises while returns grow, then falls. It should not keep growing."),
+    "entropy": ("Entropy", "How random the actions are. Falls slowly; an early plunge means exploring has ended."),
+    "approx_kl": ("Approximate KL", "How far an update moves the policy. Steady, mostly below 0.02; no spikes."),
+    "clipfrac": ("Clip fraction", "Share of samples that were clipped. Mostly 0.05 to 0.3; near 0, updates are timid."),
+    "explained_variance": (
+        "Explained variance",
+        "Of the returns, by the critic. Rises towards 1; says nothing where returns are alike.",
+    ),
+    "gradient_norm": ("Gradient norm", "Before clipping. Steady or falling; spikes ask for a lower learning rate."),
+    "learning_rate": ("Learning rate", "As it was asked for: constant, or falling to the end."),
+}
+OTHERS = ("step", "seconds", "episodes", *CURVES)
+MANY_REPORTS = 250
+"""Points of a loss curve, which is small on the page."""
+
+
+def curves(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
+    """The curve that shows the learning first, then what else was recorded, and how they were made."""
+    names = _curve_names(record)
+    return {**how_drawn(record), "charts": [_chart(record, name, order) for name in names]} if names else None
+
+
+def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
+    """What the updates told about themselves: small charts with a line on what a healthy one looks like."""
+    names = loss_names(record)
+    return {**how_drawn(record), "charts": [_loss(record, name, order) for name in names]} if names else None
+
+
+def loss_names(record: RunRecord) -> list[str]:
+    """The curves of the updates' metrics: those with a known meaning first."""
+    names = [n for n in record.curves if n not in OTHERS and not n.startswith(("info.", "eval_"))]
+    there = [n for n in names if np.isfinite(np.asarray(record.curves[n], np.float64)).any()]
+    return [n for n in LOSSES if n in there] + [n for n in there if n not in LOSSES]
+
+
+def _curve_names(record: RunRecord) -> list[str]:
+    """The reward only in the return's place."""
+    first = primary_curve(record)
+    others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
+    useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
+    return ([first] if first else []) + useful
+
+
+def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
+    data = curve(record, name)
+    title, unit = CURVES.get(name, (name.removeprefix("info."), f"mean of {name.removeprefix('info.')} per step"))
+    log = wants_log_axis(name, data.lanes)
+    unit += " (logarithmic)" if log else ""
+    evals = _evaluations(record, f"eval_{name}", order) if name == primary_curve(record) else None
+    return {"title": title, "unit": unit, "log": log, **_drawn(record, data, order), "evals": evals}
+
+
+def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
+    """Without intervals, which nobody reads on so small a chart."""
+    title, healthy = LOSSES.get(
+        name, (name.replace("_", " ").capitalize(), "Mean over the updates since the last report.")
+    )
+    drawn = _drawn(record, curve(record, name, MANY_REPORTS), order)
+    for series in drawn["series"]:
+        series["low"] = series["high"] = None
+    return {"title": title, "name": name, "healthy": healthy, "log": False, **drawn, "evals": None}
+
+
+def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
+    """The axes' numbers, one series for each setting, and single agents."""
+    ranks = {point: rank for rank, point in enumerate(order)}
+    faint = range(record.num_lanes) if 1 < record.num_lanes <= MAX_LANES else ()
+    lanes = [{"color": _color(ranks[int(record.lane_point[n])]), "values": numbers(data.lanes[:, n])} for n in faint]
+    seconds = None if data.seconds is None else numbers(data.seconds)
+    return {"step": numbers(data.step), "seconds": seconds, "series": _series(record, data, order), "lanes": lanes}
+
+
+def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, Any]]:
+    single = len(record.points) == 1
+    return [
+        {
+            "name": _who(record) if single else setting(record.points[p]),
+            "color": _color(rank),
+            "mean": numbers(data.mean[:, p]),
+            "low": numbers(data.low[:, p]) if rank < COLORED else None,
+            "high": numbers(data.high[:, p]) if rank < COLORED else None,
+        }
+        for rank, p in enumerate(order[: COLORED + MAX_FAINT_CURVES])
+    ]
+
+
+def _evaluations(record: RunRecord, name: str, order: list[int]) -> dict[str, Any] | None:
+    """What greedy episodes during training returned: of one setting in a colour of its own."""
+    if name not in record.curves:
+        return None
+    data = curve(record, name)
+    series = _series(record, data, order[:COLORED])
+    if len(record.points) == 1:
+        series[0] |= {"name": f"greedy evaluations, {series[0]['name']}", "color": 1}
+    seconds = None if data.seconds is None else numbers(data.seconds)
+    return {"step": numbers(data.step), "seconds": seconds, "series": series}
+
+
+def _who(record: RunRecord) -> str:
+    return "the agent" if record.num_lanes == 1 else f"{statistic(record)} of {record.num_lanes:,} agents"
+
+
+def _color(rank: int) -> int:
+    return rank if rank < COLORED else -1

@@ -1,0 +1,2 @@
+// A page that is nothing but a film.
+kousokuPlayer.page();
