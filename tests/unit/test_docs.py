@@ -13,19 +13,28 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
 import pytest
 from jaxtyping import TypeCheckError
 
+import kousoku
 from kousoku.agents import AGENTS, planning
 from kousoku.agents.exploration import EXPLORATIONS, Exploration
 from kousoku.cli import main
 from kousoku.cli.bench import BENCHMARKS
 from kousoku.core.errors import ConfigError
+from kousoku.nn import ACTIVATIONS, INITIALISERS, ActorCriticConfig
+from kousoku.nn.gaussian import STDS
+from kousoku.nn.heads import KINDS
+from kousoku.nn.torso import BODIES, RECURRENT
 from kousoku.ops.schedules import FORMS, SCHEDULES, Linear, parse_schedule
 from kousoku.training.config import TrainConfig
+from kousoku.training.on_policy import begin_all
+from kousoku.training.tally import Record
 
 ROOT = Path(__file__).parents[2]
 AGENT_PAGES = ROOT / "docs" / "agents"
+NESTED = {"exploration": "exploration-and-schedules.md", "network": "networks.md"}  # options with a page of their own
 PLANNERS = ("policy_evaluation", "policy_iteration", "value_iteration")
 FRONT_PAGES = [ROOT / name for name in ("README.md", "README.ja.md", "CONTRIBUTING.md")]
 PAGES = FRONT_PAGES + sorted((ROOT / "docs").rglob("*.md"))
@@ -123,7 +132,8 @@ class TestAgentPages:
         assert list(said) == list(options)
         for name, parameter in options.items():
             default, cell = parameter.default, said[name][0].strip("`")
-            if isinstance(default, Exploration):
+            if isinstance(default, (Exploration, ActorCriticConfig)):
+                assert said[name][1] == f"[these]({NESTED[name]})"
                 assert cell == f"{type(default).__name__}()"
                 assert default == type(default)()
             else:
@@ -136,10 +146,10 @@ class TestAgentPages:
 
         fields = {field.name: field for field in make().__dataclass_fields__.values()}
         for name, (_, bounds, meaning) in documented(agent_id).items():
-            if name == "exploration":
+            assert fields[name].metadata.get("static", False) == ("(structure)" in meaning), name
+            if name in NESTED:
                 continue
             check_range(make, name, bounds)
-            assert fields[name].metadata.get("static", False) == ("(structure)" in meaning), name
             assert accepts(make, name, Linear(0.5, 0.25, 10)) == ("schedule" in meaning), name
 
 
@@ -166,6 +176,47 @@ def test_the_table_of_explorations():
         assert list(inspect.signature(kind).parameters) == [field]
         assert getattr(kind(), field) == float(default.strip("`"))
         check_range(kind, field, bounds)
+
+
+def test_the_table_of_networks():
+    rows = {row[0].strip("`"): row[1:] for row in table(section(AGENT_PAGES / "networks.md", "The usual ones"))}
+    fields = ActorCriticConfig.__dataclass_fields__
+    choices = {
+        "activation": ACTIVATIONS, "recurrent": (*RECURRENT, None), "body": BODIES, "policy": KINDS, "std": STDS,
+        "init": INITIALISERS,
+    }  # fmt: skip
+    assert list(rows) == list(fields)
+    for name, (said, bounds, _) in rows.items():
+        default = math.sqrt(2.0) if said == "`sqrt(2)`" else ast.literal_eval(said.strip("`"))
+        assert (default, type(default)) == (fields[name].default, type(fields[name].default)), name
+        check_range(ActorCriticConfig, name, bounds)
+        if name in choices:
+            assert [ast.literal_eval(word) for word in WORDS.findall(bounds)] == list(choices[name])
+    for name in ("hidden", "critic_hidden"):
+        assert accepts(ActorCriticConfig, name, (8, 1))
+        assert not accepts(ActorCriticConfig, name, (8, 0))
+
+
+@pytest.mark.parametrize(("agent_id", "options"), [("ppo", {"target_kl": 0.1}), ("a2c", {})])
+def test_the_table_of_metrics_has_what_an_update_reports(agent_id, options):
+    agent, env = AGENTS.make(agent_id, **options), kousoku.make("CartPole-v1")
+    learner = jax.eval_shape(lambda: begin_all(agent, env, jax.random.key(0), Record()))
+    said = [row[0].strip("`") for row in table(section(AGENT_PAGES / f"{agent_id}.md", "Metrics"))]
+    assert sorted(said) == sorted(learner.tally.metric_sums)
+
+
+def test_the_37_details_are_37_and_name_what_there_is():
+    text = section(AGENT_PAGES / "ppo.md", "The 37 details")
+    rows, counts = table(text), dict.fromkeys(("Core", "Atari", "Continuous", "LSTM", "MultiDiscrete"), 0)
+    for title, _ in rows:
+        kind, first, last = re.match(r"(\w+) (\d+)(?: to (\d+))?:", title).groups()
+        assert int(first) == counts[kind] + 1
+        counts[kind] = int(last or first)
+    assert list(counts.values()) == [13, 9, 9, 5, 1]
+    metrics = [row[0].strip("`") for row in table(section(AGENT_PAGES / "ppo.md", "Metrics"))]
+    known = {*AGENTS.options("ppo"), *ActorCriticConfig.__dataclass_fields__, *metrics, "start", "Box", "MultiDiscrete"}
+    for said in re.findall(r"`(\w+)", text):
+        assert said in known, said
 
 
 def test_the_table_of_schedules():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..core.errors import ConfigError, check_choice, check_count
 from .options import Option, number, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "physics")
+BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning")
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
-    Option("only", None, "PART", "one part: steps, ready, robots or exactness (physics)"),
+    Option("only", None, "PART", "steps, ready, robots or exactness (physics); one environment (learning)"),
+    Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
 )
 
@@ -28,8 +29,10 @@ def run(words: Sequence[str]) -> int:
     out, jym, only = Path(str(given.get("out", "benchmarks"))), given.get("jym"), given.get("only")
     if given["name"] != "tabular" and jym is not None:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
-    if given["name"] != "physics" and only is not None:
-        raise ConfigError("--only", only, "it belongs to the benchmark physics")
+    if given["name"] not in ("physics", "learning") and only is not None:
+        raise ConfigError("--only", only, "it belongs to the benchmarks physics and learning")
+    if given["name"] == "learning":
+        return _learning(out, given)
     from ..bench import balls, kernel, physics, tabular
     from ..bench.effort import Effort
     from ..training.devices import use_all_cores
@@ -45,4 +48,17 @@ def run(words: Sequence[str]) -> int:
         physics.bench(out, Effort(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
     else:
         tabular.bench(out, repeats, None if jym is None else str(jym))
+    return 0
+
+
+def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
+    """Train the presets."""
+    from ..bench import learning
+    from ..training.presets import presets
+
+    only = given.get("only")
+    if only is not None:
+        check_choice("--only", only, sorted({env for _, env in presets()}))
+    seeds = check_count("--seeds", number("--seeds", str(given.get("seeds", 5))))
+    learning.bench(out, seeds, None if only is None else str(only))
     return 0

@@ -1,0 +1,93 @@
+"""`kousoku bench learning`: what the presets reach, seed by seed, each timed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..agents.options import make_agent
+from ..api import train
+from ..ops.statistics import mean_interval
+from ..training import facts
+from ..training.presets import Preset, preset, presets
+from .table import Column, Row, Section, machine, markdown, save
+
+TITLE = "Learning: what the presets reach"
+ABOUT = (
+    "Each seed is trained alone with the agent's preset; then it plays 20 whole greedy episodes with keys of their "
+    "own. Returns are means over seeds with a 95% interval (Student's t over the seeds' means). The time is that of "
+    "training a seed; compiling is not in it, but beside it."
+)
+COLUMNS = (
+    Column("agents", "seeds", ",d"),
+    Column("return", "greedy return", ",.0f"),
+    Column("low", "95% from", ",.0f"),
+    Column("high", "to", ",.0f"),
+    Column("worst", "worst seed", ",.0f"),
+    Column("solved", "goal", ",.0f"),
+    Column("steps", "steps", ",d"),
+    Column("seconds", "s a seed", ",.1f"),
+    Column("steps_per_second", "steps/s", ",.0f"),
+    Column("compile_seconds", "first update, s", ",.1f"),
+)
+
+
+def bench(
+    out: Path, seeds: int, only: str | None = None, episodes: int = 20, say: Callable[[str], None] = print
+) -> Section:
+    """Train every preset (or those of one environment), print the table and save it as learning.md and .json."""
+    pairs = [pair for pair in presets() if only in (None, pair[1])]
+    section = Section(TITLE, ABOUT, COLUMNS, [])
+    found = {"device": facts.device(), "versions": facts.versions()}
+    name = "learning" if only is None else f"learning_{only}"
+    for agent, env in pairs:
+        section.rows.append(row(agent, env, preset(agent, env), seeds, episodes, say))
+        text = markdown(TITLE, machine(found["device"], found["versions"]), [section])
+        say(f"saved: {save(out, name, text, [section], found)}")
+    say(markdown(TITLE, "", [section]))
+    return section
+
+
+def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Callable[[str], None]) -> Row:
+    """One preset, every seed of it."""
+    returns, seconds, first, steps = [], [], [], 0
+    for seed in range(seeds):
+        run = train(
+            make_agent(agent, **chosen.options),
+            env,
+            steps=chosen.steps,
+            seeds=(seed,),
+            eval_episodes=episodes,
+            out="",
+            devices=1,
+            record=("returns",),
+        )
+        said = run.record.facts
+        returns.append(float(run.record.evaluation["return"].mean()))
+        later = said["seconds"] - said["first_block_seconds"]
+        seconds.append(later * said["steps"] / max(said["steps"] - said["first_block_steps"], 1))
+        first.append(said["first_block_seconds"])
+        steps = said["steps"]
+        say(f"{agent} {env} seed {seed}: {returns[-1]:.1f} after {seconds[-1]:.1f} s and {steps} steps")
+    return Row(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen))
+
+
+def _figures(
+    returns: Sequence[float], seconds: Sequence[float], first: Sequence[float], steps: int, chosen: Preset
+) -> dict[str, float | int | None]:
+    mean, low, high, _ = (float(part) for part in mean_interval(np.asarray(returns)))
+    several = len(returns) > 1
+    return {
+        "agents": len(returns),
+        "return": mean,
+        "low": low if several else None,
+        "high": high if several else None,
+        "worst": min(returns),
+        "solved": chosen.solved,
+        "steps": steps,
+        "seconds": float(np.mean(seconds)),
+        "steps_per_second": steps / float(np.mean(seconds)),
+        "compile_seconds": first[0],
+    }
