@@ -280,7 +280,7 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
         raise _Reached
 
     benchmarks = [f"kousoku.bench.{name}.bench" for name in BENCHMARKS]
-    for work in ("kousoku.api.train", "kousoku.api.load", *benchmarks):
+    for work in ("kousoku.api.train", "kousoku.api.resume", "kousoku.api.load", *benchmarks):
         monkeypatch.setattr(work, stop)
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for words in commands(page):

@@ -147,6 +147,8 @@ def _described(value: Any) -> Any:
 
 
 def _rebuilt(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(value)
     if not isinstance(value, dict):
         return value
     if "function" in value:

@@ -17,6 +17,7 @@ COMMANDS = {
     "train": "train agents on an environment and write a report",
     "sweep": "train every combination of hyper-parameters in one program",
     "evaluate": "play greedy episodes with the agents of a run",
+    "export": "write an agent's policy as a file of NumPy code or as ONNX",
     "view": "open a run's report, or a film of episodes, in the browser",
     "bench": "measure the speed on this machine",
     "list": "show environments and agents",

@@ -1,0 +1,27 @@
+"""`kousoku export RUN --out policy.py`: an agent's greedy policy as a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core.errors import ConfigError
+from .options import Option, number, parse
+
+OPTIONS = (
+    Option("run", None, "RUN", "the run folder", positional=True),
+    Option("out", "policy.py", "FILE", "NumPy code where it ends in .py, an ONNX model where it ends in .onnx"),
+    Option("lane", None, "NUMBER", "which agent of the run; by default the best one"),
+)
+
+
+def run(words: Sequence[str]) -> int:
+    """Write the file and say where."""
+    from .. import api
+
+    given = parse("export", "Write an agent's greedy policy as a file of its own.", OPTIONS, words)
+    if "run" not in given:
+        raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
+    lane = int(number("--lane", str(given["lane"]))) if "lane" in given else None
+    policy = api.load(str(given["run"])).policy(lane)
+    print(f"{policy.title}: {policy.save(str(given.get('out', 'policy.py')))}")
+    return 0

@@ -1,0 +1,30 @@
+"""What a file has to know of a policy: its program, and what goes in and comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .program import Program
+
+Part = tuple[tuple[str, ...], tuple[int, ...], str, int | None, Any]
+"""(names that lead to it in a Dict, shape, dtype, least, most) of a part of an observation; see `runtime.parts_of`."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A policy to be written down.
+
+    Attributes:
+        title: what it is, as text; it is never more than text in a file.
+        program: from the observation's parts and the memory to the action and the memory after.
+        parts: of an observation.
+        start: the memory of one environment at the start of an episode; () for none.
+    """
+
+    title: str
+    program: Program
+    parts: tuple[Part, ...]
+    start: tuple[np.ndarray, ...]

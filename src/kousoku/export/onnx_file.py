@@ -1,0 +1,55 @@
+"""A policy as an ONNX model, for runtimes of other languages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from .described import Described
+from .onnx_graph import OUTSIDE, Graph, library
+from .onnx_rules import write
+
+OPSET, IR_VERSION = 18, 8
+
+
+def onnx_file(policy: Described) -> bytes:
+    """The model: a batch of any size goes in, actions come out.
+
+    Inputs are "obs" ("obs.NAME" for each part of a Dict) and, of a recurrent policy, "memory_0" and so on; outputs are
+    "action" and "next_memory_0" and so on. The memory at the start of an episode is in the metadata, as JSON.
+
+    Raises:
+        ConfigError: if onnx is not installed, or for an operation that there is no rule for.
+    """
+    onnx = library()
+    program = policy.program
+    memory = [f"memory_{i}" for i in range(len(policy.start))]
+    names = [".".join(("obs", *names)) for names, *_ in policy.parts] + memory
+    graph = Graph(program, names)
+    for operation in program.operations:
+        write(graph, operation)
+    results = ["action", *(f"next_{name}" for name in memory)]
+    for atom, name in zip(program.outputs, results, strict=True):
+        found = graph.name(atom)
+        whole = found if not isinstance(atom, np.ndarray) else graph.expand(found, atom.shape)
+        graph.nodes.append(onnx.helper.make_node("Cast", [whole], [name], to=OUTSIDE[atom.dtype.name]))
+
+    def information(name: str, atom: Any) -> Any:
+        return onnx.helper.make_tensor_value_info(name, OUTSIDE[atom.dtype.name], ["batch", *map(int, atom.shape[1:])])
+
+    made = onnx.helper.make_graph(
+        graph.nodes,
+        "policy",
+        list(map(information, names, program.inputs)),
+        list(map(information, results, program.outputs)),
+        graph.constants,
+    )
+    model = onnx.helper.make_model(
+        made, producer_name="kousoku", opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
+    )
+    start = {name: x.tolist() for name, x in zip(memory, policy.start, strict=True)}
+    onnx.helper.set_model_props(model, {"title": policy.title, "start": json.dumps(start)})
+    onnx.checker.check_model(model)
+    return model.SerializeToString(deterministic=True)

@@ -1,0 +1,94 @@
+"""What a NumPy file needs besides its own lines: the source of these functions goes into it as it is."""
+
+import base64
+import math
+
+import numpy as np
+
+
+def array(dtype, shape, text):
+    """An array from its bytes (little-endian) in base 64."""
+    return np.frombuffer(base64.b64decode(text), np.dtype(dtype).newbyteorder("<")).astype(dtype).reshape(shape)
+
+
+def refuse(given, fix):
+    """The error for an observation that cannot be used."""
+    return ValueError(f"observation: got {given}; {fix}")
+
+
+def parts_of(obs, parts, refuse):
+    """The parts of an observation, a batch each, and whether it was a single one.
+
+    Each of `parts` is (names that lead to it, shape, dtype, least, most); the bounds are None for real numbers.
+    """
+    found, batches = [], set()
+    for names, shape, dtype, least, most in parts:
+        x = part_of(obs, names, refuse)
+        if x.shape != shape and (x.ndim == 0 or x.shape[1:] != shape):
+            raise refuse(x.shape, f"use an array of shape {shape}, or a batch of them, {('N', *shape)}")
+        if x.dtype.kind not in ("biuf" if most is None else "biu"):
+            raise refuse(x.dtype.name, f"use {dtype}")
+        if most is not None and x.size and not (np.all(x >= least) and np.all(x <= most)):
+            raise refuse(f"{x.min()} to {x.max()}", f"use whole numbers from {least} to {most}")
+        single = x.ndim == len(shape)
+        batches.add(None if single else len(x))
+        found.append((x[None] if single else x).astype(dtype))
+    if len(batches) != 1:
+        raise refuse("parts of different lengths", "use as many of each part")
+    return found, batches == {None}
+
+
+def part_of(obs, names, refuse):
+    """One part of an observation as an array."""
+    for name in names:
+        if not hasattr(obs, "keys") or name not in obs:
+            raise refuse("nothing", f"give a part {name!r}")
+        obs = obs[name]
+    try:
+        return np.asarray(obs)
+    except ValueError:
+        raise refuse("rows of different lengths", "use an array of numbers") from None
+
+
+def memory_of(memory, start, count, refuse):
+    """The memory of `count` environments, checked."""
+    if not isinstance(memory, (tuple, list)) or len(memory) != len(start):
+        raise refuse("another kind of memory", "use what start or the last step gave")
+    found = [np.asarray(x, first.dtype) for x, first in zip(memory, start, strict=True)]
+    if [x.shape for x in found] != [(count, *first.shape) for first in start]:
+        shapes = [x.shape for x in found]
+        raise refuse(f"memory of shapes {shapes}", f"use start({count}), or start() for a single observation")
+    return found
+
+
+def logistic(x):
+    """1 / (1 + exp(-x))."""
+    return np.ones_like(x) / (np.ones_like(x) + np.exp(-x))
+
+
+def erf(x):
+    """The error function."""
+    return np.vectorize(math.erf, otypes=[x.dtype])(x)
+
+
+def whole_quotient(a, b):
+    """a / b of whole numbers, rounded towards zero."""
+    quotient = a // b
+    return (quotient + ((a % b != 0) & ((a < 0) != (b < 0)))).astype(quotient.dtype)
+
+
+def convolution(x, w, strides, padding, dilation, groups):
+    """x [n, height, width, channels] by w [height, width, in, out], with as many spatial axes as w has."""
+    axes = tuple(range(1, 1 + len(strides)))
+    x = np.pad(x, ((0, 0), *padding, (0, 0)))
+    reach = [(size - 1) * d + 1 for size, d in zip(w.shape[: len(dilation)], dilation, strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(x, reach, axes)
+    steps = tuple(slice(None, None, s) for s in strides)
+    holes = tuple(slice(None, None, d) for d in dilation)
+    windows = windows[(slice(None), *steps, slice(None), *holes)]
+    last = 1 + len(strides)
+    over = list(range(last, last + 1 + len(strides))), list(range(1 + len(strides)))
+    results = []
+    for part, kernel in zip(np.split(windows, groups, last), np.split(w, groups, -1), strict=True):
+        results.append(np.tensordot(part, np.moveaxis(kernel, -2, 0), over))
+    return np.concatenate(results, -1)

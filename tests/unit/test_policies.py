@@ -1,0 +1,319 @@
+"""A policy does the same in Python, as a NumPy file and as an ONNX model."""
+
+import ast
+import importlib.util
+import subprocess
+import sys
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from rollouts import tiny_ppo
+
+import kousoku as ks
+from kousoku.agents import AGENTS
+from kousoku.cli import main
+from kousoku.core.env import EnvSpec
+from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
+from kousoku.export.described import Described
+from kousoku.export.numpy_file import numpy_file
+from kousoku.export.program import trace
+from kousoku.ops.normalisation import RunningMoments
+from kousoku.training.policies import Policy
+from kousoku.training.policy import choose, first_memory
+
+VECTOR, MOVES = Box(-2.0, 2.0, (4,)), Box((-1.0, 0.0), (1.0, 3.0), (2,))
+IMAGE = Box(0, 255, (10, 10, 4), np.uint8)
+NAMED = Dict({"a": VECTOR, "b'\n": MultiDiscrete((2, 3)), "c": Dict({"d": Discrete(3)})})
+
+CASES = {
+    "categorical": (tiny_ppo(normalise_observations=True), EnvSpec(VECTOR, Discrete(3))),
+    "multi_categorical": (tiny_ppo(activation="silu"), EnvSpec(NAMED, MultiDiscrete((2, 3)))),
+    "normal": (tiny_ppo(activation="elu"), EnvSpec(VECTOR, MOVES)),
+    "tanh_normal": (tiny_ppo(policy="tanh_normal", activation="gelu", layer_norm=True), EnvSpec(VECTOR, MOVES)),
+    "beta": (tiny_ppo(policy="beta", activation="relu"), EnvSpec(VECTOR, MOVES)),
+    "box of numbers": (tiny_ppo(activation="leaky_relu"), EnvSpec(Discrete(7), Box(-1.0, 1.0, (2, 2)))),
+    "cnn": (tiny_ppo(), EnvSpec(IMAGE, Discrete(3))),
+    "gru": (tiny_ppo(recurrent="gru", recurrent_size=5), EnvSpec(VECTOR, MOVES)),
+    "lstm": (tiny_ppo(recurrent="lstm", recurrent_size=5, shared=True), EnvSpec(VECTOR, Discrete(3))),
+    "q_learning": (AGENTS.make("q_learning"), EnvSpec(Discrete(50), Discrete(3))),
+    "double_q_learning": (AGENTS.make("double_q_learning"), EnvSpec(Discrete(50), Discrete(3))),
+    "bandit": (AGENTS.make("bandit_ucb"), EnvSpec(Discrete(1), Discrete(3))),
+}
+
+
+def learned(leaf):
+    """Something else in place of what an untrained agent has, so that every array counts."""
+    if not jnp.issubdtype(leaf.dtype, jnp.floating) or leaf.size < 2:
+        return leaf
+    return leaf + jnp.asarray(0.3 * np.random.default_rng(leaf.size).normal(size=leaf.shape), leaf.dtype)
+
+
+def observed(state):
+    """A state with moments of observations, as after some steps."""
+    if not isinstance(getattr(state, "observations", None), RunningMoments):
+        return state
+    count, start = jnp.array([0, 9], jnp.uint32), jnp.zeros(4)
+    moments = RunningMoments(count, start + 0.5, start, jnp.arange(1.0, 5.0), start)
+    return eqx.tree_at(lambda s: s.observations, state, moments)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def policy(request):
+    agent, spec = CASES[request.param]
+    return Policy(agent, observed(jax.tree.map(learned, agent.init(spec, jax.random.key(3)))), spec, request.param)
+
+
+def observations(policy, count):
+    keys = jax.random.split(jax.random.key(1), count)
+    return jax.tree.map(np.asarray, jax.vmap(policy.spec.observation_space.sample)(keys))
+
+
+def imported(path):
+    spec = importlib.util.spec_from_file_location("exported", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def check(found, wanted):
+    assert found.shape == wanted.shape
+    assert found.dtype == wanted.dtype
+    if wanted.dtype.kind == "i":
+        np.testing.assert_array_equal(found, wanted)
+    else:
+        np.testing.assert_allclose(found, wanted, atol=1e-5, rtol=0)
+
+
+def count_for(policy):
+    return 1000 if policy.title == "cnn" else 10_000
+
+
+def test_numpy_file(policy):
+    module = imported(policy.save("policy.py"))
+    obs = observations(policy, count_for(policy))
+    if not policy.recurrent:
+        wanted = policy(obs)
+        check(module.act(obs), wanted)
+        check(np.asarray(module.act(jax.tree.map(lambda x: x[7], obs))), wanted[7])
+        if policy.title != "bandit":
+            assert len(np.unique(wanted)) > 1
+        return
+    ours, theirs = policy.start(10_000), module.start(10_000)
+    for _ in range(3):
+        (wanted, ours), (found, theirs) = policy.step(obs, ours), module.step(obs, theirs)
+        check(found, wanted)
+        for a, b in zip(theirs, ours, strict=True):
+            check(a, b)
+    one, memory = module.step(obs[7], module.start())
+    check(np.asarray(one), np.asarray(policy.step(obs[7], policy.start())[0]))
+    assert [x.shape for x in memory] == [x.shape for x in module.start()]
+
+
+def test_onnx_model(policy):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    session = runtime.InferenceSession(str(policy.save("policy.onnx")))
+    obs = observations(policy, count_for(policy))
+    parts = {"obs": obs}
+    if isinstance(obs, dict):
+        parts = {"obs.a": obs["a"], "obs.b'\n": obs["b'\n"], "obs.c.d": obs["c"]["d"]}
+    memory = policy.start(count_for(policy))
+    wanted, after = policy.step(obs, memory)
+    found, *left = session.run(None, parts | {f"memory_{i}": x for i, x in enumerate(memory)})
+    check(found, wanted)
+    for a, b in zip(left, after, strict=True):
+        check(a, b)
+
+
+def test_a_policy_does_what_the_agent_does_greedily(policy):
+    agent, spec = CASES[policy.title]
+    state, key = policy._state, jax.random.key(0)
+    one = jax.tree.map(lambda x: jnp.asarray(x[3]), observations(policy, 20))
+    found, _ = policy.step(jax.tree.map(np.asarray, one), policy.start())
+    wanted = choose(agent, state, one, first_memory(agent, state), key, spec.action_space)[0]
+    check(np.asarray(found), np.asarray(wanted))
+    assert spec.action_space.contains(found)
+
+
+@pytest.mark.parametrize("kind", ["python", "file"])
+def test_what_is_no_observation_is_refused(kind):
+    table, vector = made("q_learning"), made("categorical")
+    use = (lambda p, name: p) if kind == "python" else (lambda p, name: imported(p.save(name)).act)
+    error = ConfigError if kind == "python" else ValueError
+    by_index, by_vector = use(table, "table.py"), use(vector, "vector.py")
+    for bad in (50, -1, [0, 50], 1.5, "word", [[0]], None):
+        with pytest.raises(error, match="observation: got"):
+            by_index(bad)
+    for bad in ([1, 2, 3], np.zeros((2, 3)), np.zeros((2, 2, 4)), [[1, 2], [3]], {"a": 1}, 0.5, ["a"] * 4):
+        with pytest.raises(error, match="observation: got"):
+            by_vector(bad)
+    with pytest.raises(error, match=r"got \(3,\); use an array of shape \(4,\), or a batch"):
+        by_vector([1, 2, 3])
+    assert by_vector([1, 2, 3, 4]).shape == ()
+    assert by_vector(np.zeros((0, 4))).shape == (0,)
+
+
+def made(name, title=""):
+    agent, spec = CASES[name]
+    return Policy(agent, agent.init(spec, jax.random.key(0)), spec, title)
+
+
+def test_a_recurrent_policy_is_used_by_steps_and_forgets_what_no_action_needs():
+    policy = made("gru")
+    assert [x.shape for x in policy.start()] == [(5,)]  # not the critic's, nor the running return
+    with pytest.raises(ConfigError, match="it remembers"):
+        policy(np.zeros(4))
+    with pytest.raises(ConfigError, match="start"):
+        policy.step(np.zeros((2, 4)), policy.start(3))
+    with pytest.raises(ConfigError, match="start"):
+        policy.step(np.zeros(4), ())
+
+
+X = np.linspace(-2.0, 2.0, 24, dtype=np.float32).reshape(2, 3, 4)
+WHOLE = (np.arange(24, dtype=np.int32).reshape(2, 3, 4) - 12) * np.int32(7)
+OPERATIONS = {
+    "elementary": lambda x: jnp.stack([jnp.sin(x), jnp.expm1(x), jnp.log1p(x * x), jnp.arctan(x), jnp.cosh(x)]),
+    "roots": lambda x: jnp.stack([jax.lax.rsqrt(x * x + 1), x**3, (x + 3) ** -2, jnp.cbrt(x), jax.lax.exp2(x)]),
+    "erf": lambda x: jnp.stack([jax.lax.erf(x), jax.lax.erfc(x), jax.nn.gelu(x, approximate=False)]),
+    "rounding": lambda x: jnp.stack([jnp.round(x), jax.lax.round(x * 1.5), jnp.floor(x), jnp.ceil(x), jnp.sign(x)]),
+    "order": lambda x: jnp.sort(x, axis=0) + jnp.flip(x, 1) + jnp.cumsum(x, 0),
+    "softmax": lambda x: jax.nn.softmax(x, axis=-1) + jax.nn.log_softmax(x, axis=0),
+    "products": lambda x: jnp.einsum("ij,kj->ik", x, x) + x @ x.T + jnp.tensordot(x, x, ([1], [1])),
+    "transposed product": lambda x: jax.lax.dot_general(x, jnp.arange(8.0).reshape(2, 4), (((1,), (1,)), ((), ()))),
+    "logic": lambda x: ((x > 0) & ~(x < 1) | jnp.isnan(x)).astype(jnp.float32) + jnp.where(jnp.isfinite(x), x, 0.0),
+    "reductions": lambda x: jnp.prod(x, 0) * jnp.any(x > 0) - jnp.all(x > 0) + jnp.min(x) + jnp.argmin(x, 0),
+    "indexing": lambda x: x[jnp.array([2, 0])] + x[jnp.argmax(x[:, 0]), 1:3].sum() + x.at[...].get()[1:, ::-1],
+    "taking along": lambda x: jnp.take_along_axis(x, jnp.argsort(np.arange(3))[:, None], 1) + x[-1][jnp.argmax(x[0])],
+    "padding": lambda x: jnp.pad(x, ((1, 2), (0, 1)), constant_values=3.0),
+    "scan": lambda x: jax.lax.scan(lambda c, row: (jnp.tanh(c + row), c), x[0], x, reverse=True)[1],
+    "loop": lambda x: jax.lax.fori_loop(0, 3, lambda i, y: y * 0.5 + x[i], x),
+    "convolution": lambda x: jax.lax.conv_general_dilated(
+        x[None, :, :, None], jnp.arange(8.0).reshape(2, 2, 1, 2), (1, 2), ((1, 0), (0, 1)), rhs_dilation=(1, 2),
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    ),
+    "grouped convolution": lambda x: jax.lax.conv_general_dilated(
+        x.T[None], jnp.arange(8.0).reshape(4, 1, 2), (1,), "SAME", feature_group_count=4
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def lenient():
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("kind", ["numpy", "onnx"])
+def test_operations_of_a_network_of_ones_own(name, kind, lenient, tmp_path):
+    function = OPERATIONS[name]
+    wanted = np.asarray(jax.jit(jax.vmap(function))(X))
+    program = trace(lambda x: (function(x),), [jax.ShapeDtypeStruct((3, 4), np.float32)])
+    described = Described(name, program, (((), (3, 4), "float32", None, None),), ())
+    if kind == "numpy":
+        (tmp_path / "f.py").write_text(numpy_file(described))
+        found = imported(tmp_path / "f.py").act(X)
+    else:
+        runtime = pytest.importorskip("onnxruntime")
+        pytest.importorskip("onnx")
+        from kousoku.export.onnx_file import onnx_file
+
+        if name in ("roots", "order"):
+            with pytest.raises(ConfigError, match="the ONNX export has no rule"):
+                onnx_file(described)
+            return
+        (found,) = runtime.InferenceSession(onnx_file(described)).run(None, {"obs": X})
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
+
+
+def of_whole_numbers(i):
+    five = jnp.full_like(i, 5)
+    return jnp.stack([i // 5, i % 5, jax.lax.rem(i, five), i << 2, i & 6, i ^ 3, ~i, i * i * i * i * i * i, -i])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+@pytest.mark.parametrize("kind", ["numpy", "onnx"])
+def test_whole_numbers_wrap_around_as_they_do_in_jax(kind, dtype, lenient, tmp_path):
+    x = WHOLE.astype(dtype)
+    wanted = np.asarray(jax.vmap(of_whole_numbers)(x))
+    program = trace(lambda x: (of_whole_numbers(x),), [jax.ShapeDtypeStruct((3, 4), dtype)])
+    described = Described("whole", program, (((), (3, 4), dtype, -(2**31), 2**32),), ())
+    if kind == "numpy":
+        (tmp_path / "f.py").write_text(numpy_file(described))
+        found = imported(tmp_path / "f.py").act(x)
+    else:
+        runtime = pytest.importorskip("onnxruntime")
+        pytest.importorskip("onnx")
+        from kousoku.export.onnx_file import onnx_file
+
+        (found,) = runtime.InferenceSession(onnx_file(described)).run(None, {"obs": x})
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_without_onnx_one_line_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "onnx"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ConfigError, match=r"onnx: got nothing; install it: pip install 'kousoku\[onnx\]'"):
+        made("q_learning").save("policy.onnx")
+
+
+def test_an_operation_without_a_rule_is_named():
+    program = trace(lambda x: (jax.lax.lgamma(x),), [jax.ShapeDtypeStruct((2,), np.float32)])
+    with pytest.raises(ConfigError, match="export: got 'lgamma'; the NumPy export has no rule"):
+        numpy_file(Described("", program, (((), (2,), "float32", None, None),), ()))
+
+
+HOSTILE = 'CartPole"""\n\'\'\'\nimport os; os.system("touch owned")  # \\\N{LINE SEPARATOR}x'
+
+
+def test_names_are_never_code(tmp_path):
+    space = Dict({HOSTILE: VECTOR})
+    agent = tiny_ppo()
+    spec = EnvSpec(space, Discrete(2))
+    policy = Policy(agent, agent.init(spec, jax.random.key(0)), spec, HOSTILE)
+    path = policy.save("policy.py")
+    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    assert "os" not in names
+    module = imported(path)
+    assert module.TITLE == HOSTILE
+    assert module.act({HOSTILE: np.zeros(4)}) == policy({HOSTILE: np.zeros(4)})
+    assert not (tmp_path / "owned").exists()
+
+
+def test_the_file_needs_only_numpy(tmp_path):
+    made("cnn").save(tmp_path / "policy.py")
+    script = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import numpy as np
+before = set(sys.modules)
+import policy
+policy.act(np.zeros((10, 10, 4), np.uint8))
+print(*(set(sys.modules) - before))
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    assert {name.split(".")[0] for name in done.stdout.split()} <= {"policy", "base64", "binascii", "numpy"}
+
+
+def test_from_training_to_a_file(capsys):
+    run = ks.train(tiny_ppo(num_steps=16), "CartPole-v1", steps=2048, seeds=2, out="run", progress=False)
+    policy = ks.load_policy("run")
+    assert repr(policy) == f"<Policy: ppo on CartPole-v1, lane {run.record.best_lane}>"
+    obs = np.random.default_rng(0).normal(size=(1000, 4)).astype(np.float32)
+    wanted = policy(obs)
+    assert len(np.unique(wanted)) == 2
+    np.testing.assert_array_equal(ks.load_policy(run)(obs), wanted)
+    assert main(["export", "run", "--out", "agent.py"]) == 0
+    assert "agent.py" in capsys.readouterr().out
+    np.testing.assert_array_equal(imported("agent.py").act(obs), wanted)
+    other = 1 - run.record.best_lane
+    assert (ks.load_policy("run", lane=other)(obs) != wanted).any()
+    assert main(["export", "run", "--out", "agent.txt"]) == 2
+    with pytest.raises(ConfigError, match="lane"):
+        ks.load_policy("run", lane=2)
