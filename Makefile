@@ -1,5 +1,5 @@
 # Everything here runs from a fresh clone: each target makes the environment it needs.
-#   make demo                 train 30 agents and write a report
+#   make demo                 train 30 agents, then a robot that learns to run; write their reports
 #   make test                 the tests (PYTHON=python3.13 for another Python)
 #   make test-full            the heavier checks too
 #   make test-peers           other libraries' environments in the kernel
@@ -17,6 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 
 demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
+	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -m "not full"

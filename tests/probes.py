@@ -13,10 +13,17 @@ fit into one program. Which failure each of them shows:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from kousoku.core.env import Env
 from kousoku.core.model import TabularModel
+from kousoku.core.spaces import Box
+from kousoku.core.timestep import Timestep
 from kousoku.envs.finite import FiniteEnv, finite
 
 END = 2
@@ -99,3 +106,58 @@ def visited_states(model: TabularModel) -> np.ndarray:
         if not (reached & ~seen).any():
             return seen
         seen = seen | reached
+
+
+class Real(Env):
+    """A finite problem of two actions, shown in real numbers: states one-hot, action 1 where a[0] > 0, else action 0.
+
+    Its values are those of the finite problem.
+    """
+
+    env: FiniteEnv
+
+    @property
+    def time_limit(self) -> int | None:
+        return self.env.time_limit
+
+    @property
+    def observation_space(self) -> Box:
+        return Box(0.0, 1.0, (self.env.observation_space.n,))
+
+    @property
+    def action_space(self) -> Box:
+        return Box(-1.0, 1.0, (1,))
+
+    def reset(self, key: Any) -> tuple[Any, Timestep]:
+        return self._shown(*self.env.reset(key))
+
+    def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
+        return self._shown(*self.env.step(key, state, (action[0] > 0).astype(jnp.int32)))
+
+    def _shown(self, state: Any, timestep: Timestep) -> tuple[Any, Timestep]:
+        obs = jax.nn.one_hot(timestep.obs, self.env.observation_space.n, dtype=jnp.float32)
+        return state, eqx.tree_at(lambda t: t.obs, timestep, obs)
+
+
+class Aim(Env):
+    """One step: x is -1 or 1, and the reward is -(a - x / 2)^2.
+
+    For a policy of mean m and deviation s in x, far from the bounds, the value is -(s^2 + (m - x / 2)^2).
+    """
+
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self) -> Box:
+        return Box(-1.0, 1.0, (1,))
+
+    @property
+    def action_space(self) -> Box:
+        return Box(-5.0, 5.0, (1,))
+
+    def reset(self, key: Any) -> tuple[Any, Timestep]:
+        x = jnp.where(jax.random.bernoulli(key), 1.0, -1.0)
+        return x, Timestep(x[None], jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
+        return state, Timestep(state[None], -((action[0] - 0.5 * state) ** 2), jnp.array(True), jnp.array(False))

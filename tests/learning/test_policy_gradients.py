@@ -39,7 +39,8 @@ def test_probes(agent_id):
         checked(agent_id, probe.env, probe)
 
 
-@pytest.mark.parametrize("agent_id", ["ppo", pytest.param("a2c", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("agent_id", AGENTS)
 def test_probes_in_real_numbers(agent_id):
     for probe in probes(DISCOUNT, 5):
         checked(agent_id, Real(probe.env), probe)

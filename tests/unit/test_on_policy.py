@@ -23,11 +23,14 @@ from rollouts import (
 
 from kousoku.agents.deep.a2c import A2C
 from kousoku.compiler.switch import use_kernels
-from kousoku.core.spaces import Box, Discrete
+from kousoku.core.agent import RolloutAgent
+from kousoku.core.env import Env
+from kousoku.core.spaces import Box, Discrete, MultiDiscrete
+from kousoku.core.timestep import Timestep
 from kousoku.nn import ActorCriticConfig, clip_to
 from kousoku.ops.schedules import Linear
 from kousoku.training import on_policy
-from kousoku.training.interaction import Stream, lane_key
+from kousoku.training.interaction import lane_key
 from kousoku.training.on_policy import OnPolicyLoop, begin_all, collect
 from kousoku.training.policy import choose, first_memory
 from kousoku.training.tally import Record
@@ -100,7 +103,7 @@ def test_what_happens_to_an_environment_does_not_depend_on_how_many_there_are():
 
 
 def test_no_two_draws_are_the_same():
-    """Of starts, steps, environments, updates, agents: all noise differs, and so do all keys of all streams."""
+    """Of starts, steps, environments, updates, agents: all noise differs."""
     noise = []
     for seed in (0, 1):
         key, learner = lane_key(jnp.uint32(seed)), begun(AGENT, WALK, lane_key(jnp.uint32(seed)))
@@ -110,12 +113,56 @@ def test_no_two_draws_are_the_same():
             noise.append(np.asarray(rollout.reward - rollout.next_obs[..., 1]).ravel())
     drawn = np.concatenate(noise)
     assert len(np.unique(drawn)) == len(drawn) == 2 * (4 + 2 * 32)
-    index = jnp.arange(64, dtype=jnp.int32)
-    streams = [
-        on_policy._keys(KEY, stream, jnp.int32(time), index) for stream in (Stream.ACT, Stream.ENV) for time in range(9)
-    ]
-    words = np.concatenate([np.asarray(jax.random.key_data(keys)) for keys in streams])
-    assert len(np.unique(words, axis=0)) == 2 * 9 * 64
+
+
+class Teller(RolloutAgent):
+    """An agent that tells the key that it would split off first."""
+
+    num_envs: int = eqx.field(static=True, default=4)
+    num_steps: int = eqx.field(static=True, default=8)
+
+    def init(self, spec, key):
+        return jnp.float32(0.0)
+
+    def start(self, state):
+        return ()
+
+    def act(self, state, obs, memory, key, *, greedy=False):
+        return jnp.int32(0), (), jax.random.key_data(jax.random.split(key)[0])
+
+    def update(self, state, memory, rollout, key, *, axis=None):
+        return state, memory, {}
+
+
+class Told(Env):
+    """An environment whose observation is the key that it was given; episodes last a step, so that it often resets."""
+
+    time_limit: int | None = eqx.field(static=True, default=1)
+    observation_space = MultiDiscrete((2, 2))
+    action_space = Discrete(2)
+
+    def reset(self, key):
+        obs = jax.random.key_data(key)
+        return obs, Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        return self.reset(key)
+
+
+def test_agent_and_environment_never_get_the_same_key():
+    """Not even one that was made twice in the same way, which the checker of keys used twice cannot see.
+
+    `advance` splits the environment's key, and its step gets the first half: as here the agent tells.
+    """
+    with use_kernels(False):
+        agent, env = Teller(), Told()
+        learner = begun(agent, env, KEY)
+        words = [learner.lane.obs]
+        for update in (0, 1):
+            learner, rollout, _ = collected(agent, env, learner, KEY, update)
+            words += [rollout.extras, rollout.next_obs, rollout.obs[1:], learner.lane.obs]
+    words = np.concatenate([np.asarray(part).reshape(-1, 2) for part in words])
+    assert len(np.unique(words, axis=0)) == len(words) == 4 + 2 * (3 * 32)
 
 
 TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}

@@ -15,8 +15,10 @@ from typing import Any
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
 from ..agents.options import make_agent
+from ..core.agent import RolloutAgent
 from ..core.errors import ConfigError
 from ..envs import ENVS
+from ..training import run_folder
 from ..training.config import TrainConfig
 from ..training.presets import preset
 from .options import Option, described, hyper_parameter, literal, number, numbers, parse
@@ -74,7 +76,8 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     agent = make_agent(agent_id, **tuned.options | hyper)
     if tuned.steps is not None:
         settings.setdefault("steps", str(tuned.steps))
-    use_all_cores()
+    if not isinstance(agent, RolloutAgent):
+        use_all_cores()
     run = api.train(
         agent,
         env_id,
@@ -92,9 +95,16 @@ def _resume(words: Sequence[str]) -> int:
     from ..training.devices import use_all_cores
 
     settings = _settings(parse("train", RESUME, RESUME_SETTINGS, words))
-    use_all_cores()
+    if not _learns_from_rollouts(str(settings["resume"])):
+        use_all_cores()
     with _warnings_on_one_line():
         return _end(api.resume(settings.pop("resume"), **settings))
+
+
+def _learns_from_rollouts(run: str) -> bool:
+    """Whether the run's agent uses the cores by itself: its products of matrices are on all of them."""
+    id = run_folder.read_config(run).get("agent", {}).get("id")
+    return id in AGENTS.ids() and inspect.isclass(kind := AGENTS.factory(id)) and issubclass(kind, RolloutAgent)
 
 
 @contextlib.contextmanager
