@@ -9,6 +9,7 @@ from rollouts import Recall, learned, loop_of, tiny_ppo
 
 from kousoku.agents.deep.a2c import A2C
 from kousoku.nn import ActorCriticConfig
+from kousoku.ops.schedules import Linear
 
 DISCOUNT, SEEDS = 0.9, 3
 PLAIN = {"discount": DISCOUNT, "normalise_observations": False, "normalise_rewards": False, "num_envs": 8}
@@ -82,14 +83,19 @@ def test_a_real_action_is_aimed(policy):
     ],
 )
 def test_a_cue_is_remembered(recurrent, shared, learns):
-    """The last thirty updates' mean return: 1 with a memory, 0 without."""
+    """The last thirty updates' mean return: 1 with a memory, 0 without.
+
+    The learning rate falls to 0: once every return is 1, standardised advantages are but noise, and steps of full size
+    along it now and then undo what was learnt.
+    """
+    rate = Linear(3e-3, 0.0, 120 * 512)
     agent = tiny_ppo(
-        num_envs=32, num_steps=16, epochs=4, minibatches=4, learning_rate=3e-3, hidden=(16,), entropy_coefficient=0.01,
+        num_envs=32, num_steps=16, epochs=4, minibatches=4, learning_rate=rate, hidden=(16,), entropy_coefficient=0.01,
         recurrent=recurrent, recurrent_size=16, shared=shared,
     )  # fmt: skip
     loop = loop_of(agent, Recall(), seeds=SEEDS)
     learner, at = loop.start(), 0
-    for until in (120 * 512, 150 * 512):
+    for until in (90 * 512, 120 * 512):
         learner = loop.empty(learner)
         while at < until:
             learner, at = loop.run(learner, at, until)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-from ..core.errors import ConfigError
-
 
 @dataclass(frozen=True)
 class Preset:
@@ -48,15 +46,3 @@ def _preset(values: dict[str, Any]) -> Preset:
     options = {name: value for name, value in values.items() if name not in ("steps", "solved")}
     solved = values.get("solved")
     return Preset(options, values.get("steps"), None if solved is None else float(solved))
-
-
-def check_preset(agent: str, env: str) -> Preset:
-    """The preset of a pair that has one.
-
-    Raises:
-        ConfigError: naming the pairs that have one.
-    """
-    if (agent, env) not in presets():
-        known = ", ".join(f"{agent} {env}" for agent, env in presets())
-        raise ConfigError("preset", f"{agent} {env}", f"there are presets for {known}")
-    return presets()[agent, env]

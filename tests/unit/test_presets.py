@@ -1,0 +1,31 @@
+"""Presets: each can be built, is long enough to learn anything, and is what `train` uses by itself."""
+
+import jax
+import pytest
+
+import kousoku as ks
+from kousoku.training.make_loop import check_rollout
+from kousoku.training.presets import Preset, presets
+
+
+@pytest.mark.parametrize(("agent_id", "env_id"), presets())
+def test_a_preset_builds_an_agent_for_its_environment(agent_id, env_id):
+    chosen = ks.preset(agent_id, env_id)
+    agent, env = ks.make_agent(agent_id, **chosen.options), ks.make(env_id)
+    state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.random.key(0))
+    assert jax.tree.leaves(state.network)
+    check_rollout(agent, chosen.steps)
+    assert chosen.solved is not None
+
+
+def test_where_nobody_has_tuned_anything_nothing_is_set():
+    assert ks.preset("ppo", "Balls-v0") == Preset()
+
+
+def test_train_uses_the_preset_and_what_is_given_overrides_it():
+    run = ks.train("ppo", "CartPole-v1", steps=4096, eval_episodes=0, out="")
+    chosen = ks.preset("ppo", "CartPole-v1")
+    assert {name: run.record.config["agent"][name] for name in chosen.options} == chosen.options
+    assert run.record.config["steps"] == 4096
+    plain = ks.train(ks.make_agent("ppo", num_envs=8, num_steps=8), "CartPole-v1", steps=64, eval_episodes=0, out="")
+    assert plain.record.config["agent"]["num_envs"] == 8
