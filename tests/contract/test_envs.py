@@ -7,6 +7,7 @@ import pytest
 import kousoku as ks
 from kousoku.core.env import Drawable, Finite
 from kousoku.core.model import check_model
+from kousoku.core.scene3d import Drawable3d
 
 BANDITS = {"Bandit-v0", "DriftingBandit-v0"}
 CLASSIC = {
@@ -88,8 +89,15 @@ def test_bandits_and_motions_have_no_model(id):
 @pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - LARGE_ROBOTS))
 def test_an_environment_with_states_is_drawn_from_a_concrete_state(id):
     env = made(id)
+    state = env.reset(jax.random.key(0))[0]
+    if isinstance(env, Drawable3d):
+        positions, quaternions = jax.jit(env.poses)(state)
+        assert np.isfinite(positions).all()
+        assert np.linalg.norm(quaternions, axis=1) == pytest.approx(1.0, abs=1e-5)
+        assert not isinstance(env, Drawable)
+        return
     assert isinstance(env, Drawable)
-    scene = env.scene(jax.device_get(env.reset(jax.random.key(0))[0]))
+    scene = env.scene(jax.device_get(state))
     assert scene.width > 0
     assert scene.height > 0
 

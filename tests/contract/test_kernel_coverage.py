@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import kousoku as ks
+from kousoku.agents import AGENTS
 from kousoku.compiler.function import reason_against
 from kousoku.training.interaction import interact, lane_key, start, step_keys
 from kousoku.training.rollout import advance, begin
@@ -12,6 +13,11 @@ from kousoku.training.tally import Record
 
 KEY = jax.random.key(0)
 LARGE = {"Ant-v5", "HalfCheetah-v5", "Humanoid-v5", "HumanoidStandup-v5", "Pusher-v5", "RandomAnt-v0", "Walker2d-v5"}
+
+
+def learns_from_rollouts(id):
+    kind = AGENTS.factory(id)
+    return isinstance(kind, type) and issubclass(kind, ks.RolloutAgent)
 
 
 def first_action(env):
@@ -29,7 +35,7 @@ def test_environments(id):
     assert reason_against(advance, env, lane, first_action(env), KEY) is None
 
 
-@pytest.mark.parametrize("id", ks.list_agents())
+@pytest.mark.parametrize("id", [id for id in ks.list_agents() if not learns_from_rollouts(id)])
 def test_agents(id):
     agent, env = ks.make_agent(id), ks.make("Bandit-v0" if id.startswith("bandit_") else "GridWorld-v0")
     key = lane_key(jnp.int32(0))
