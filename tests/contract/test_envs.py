@@ -91,7 +91,7 @@ def test_an_environment_with_states_is_drawn_from_a_concrete_state(id):
     env = made(id)
     state = env.reset(jax.random.key(0))[0]
     if isinstance(env, Drawable3d):
-        positions, quaternions = jax.jit(env.poses)(state)
+        positions, quaternions = jax.jit(lambda state: env.poses(state))(state)
         assert np.isfinite(positions).all()
         assert np.linalg.norm(quaternions, axis=1) == pytest.approx(1.0, abs=1e-5)
         assert not isinstance(env, Drawable)
