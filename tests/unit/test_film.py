@@ -1,5 +1,7 @@
 """Episodes as films: of environments in the plane and in space, recorded by training, saved, shown by the shell."""
 
+import shutil
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -202,8 +204,7 @@ class TestRuns:
         assert "</script>" not in report.split('id="data">')[1].split("</script>")[0]
 
     def test_a_damaged_film_is_refused(self, solid, tmp_path):
-        for file in solid.path.iterdir():
-            (tmp_path / file.name).write_bytes(file.read_bytes())
+        shutil.copytree(solid.path, tmp_path, dirs_exist_ok=True)
         picture = tmp_path / run_folder.PICTURE
         picture.write_text(picture.read_text().replace('"sphere"', '"sphinx"'))
         with pytest.raises(ks.ConfigError, match="its files are damaged"):
