@@ -66,6 +66,19 @@ class TestSummary:
         assert thin.mean[:, 0].tolist() == [(1 + 3 * 4) / 4, 2.0]
         assert summary.curve(record, "td_error", limit=2).mean[:, 0].tolist() == [2.0, 6.0]
 
+    def test_reports_without_a_single_episode_are_passed_over_so_that_the_curve_is_a_line(self):
+        """Environments that begin together end their episodes together: most reports know of no return."""
+        curves = {
+            "step": np.array([10, 20, 30, 40, 50]),
+            "seconds": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+            "return": np.array([[np.nan], [4.0], [np.nan], [2.0], [np.nan]]),
+            "episodes": np.array([[0], [3], [0], [5], [0]]),
+        }
+        curve = summary.curve(records.replaced(records.single(), curves=curves), "return")
+        assert curve.step.tolist() == [20, 40, 50]
+        assert curve.seconds.tolist() == [2.0, 4.0, 5.0]
+        np.testing.assert_array_equal(curve.mean[:, 0], [4.0, 2.0, np.nan])
+
     def test_thinning_keeps_the_limit_and_the_last_step(self):
         record = records.make(records.grid_env(), lanes=2, reports=1001)
         thin = summary.curve(record, "td_error", limit=400)

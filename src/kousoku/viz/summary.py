@@ -172,12 +172,18 @@ def with_error_curve(record: RunRecord) -> RunRecord:
 
 
 def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
-    """A recorded quantity, over stretches of several reports each if there are more than `limit` of them."""
+    """A recorded quantity, over stretches of several reports each if there are more than `limit` of them.
+
+    Stretches in which no lane has a value are left out, but for the last, where the axis ends: environments that begin
+    together end their episodes together, with many reports between.
+    """
     values = np.asarray(record.curves[name], np.float64)
     starts = np.unique(np.linspace(0, len(values), min(limit, len(values)), endpoint=False).astype(int))
     ends = np.append(starts[1:], len(values)) - 1
     weights = record.curves.get("episodes") if name in ("return", "length") else None
     lanes = values if len(starts) == len(values) else _mean_of_reports(values, weights, starts)
+    told = np.append(np.isfinite(lanes[:-1]).any(axis=1), True)
+    lanes, ends = lanes[told], ends[told]
     points = [estimate(record, lanes[:, record.lane_point == p]) for p in range(len(record.points))]
     mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
     step = np.asarray(record.curves["eval_step" if name.startswith("eval_") else "step"], np.float64)[ends]

@@ -26,6 +26,7 @@ function timeText(seconds) {
   return minutes ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${short(seconds)} s`;
 }
 
+// One line for each stretch without holes; of a value alone the line's round ends make a dot.
 function linePath(xs, values, x, y) {
   let path = "", pen = "M";
   values.forEach((v, i) => {
@@ -33,7 +34,8 @@ function linePath(xs, values, x, y) {
       pen = "M";
       return;
     }
-    path += `${pen}${x(xs[i]).toFixed(1)} ${y(v).toFixed(1)}`;
+    const alone = pen === "M" && !known(values[i + 1]) ? "h0" : "";
+    path += `${pen}${x(xs[i]).toFixed(1)} ${y(v).toFixed(1)}${alone}`;
     pen = "L";
   });
   return path;
