@@ -10,22 +10,11 @@ import jax.extend
 import jax.numpy as jnp
 import numpy as np
 
+from ..compiler.reading.jaxprs import CALLS, consts_of, opened
 from .program import Operation, Value, refusal
 from .rewrites import REWRITES, is_plain, is_rows
 
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat2": "jaxpr",
-    "composite": "jaxpr",
-}
-IDENTITIES = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "sharding_constraint")
+IDENTITIES = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "sharding_constraint")
 
 
 class Reader:
@@ -79,7 +68,7 @@ class Reader:
 
     def closed(self, closed: Any, inputs: Sequence[Any]) -> list[Any]:
         """The results of a jaxpr that may be closed over constants."""
-        return self.inline(getattr(closed, "jaxpr", closed), getattr(closed, "consts", ()), inputs)
+        return self.inline(opened(closed), consts_of(closed), inputs)
 
 
 def computed(eqn: Any, inputs: Sequence[Any]) -> list[Any]:

@@ -1,9 +1,24 @@
-"""Jaxprs come open, or closed over constants."""
+"""Jaxprs come open, or closed over constants; calls hold them under various names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+    "composite": "jaxpr",
+    "custom_vmap_call": "call",
+}
+"""Operations that call a jaxpr, and the parameter that holds it."""
 
 
 def opened(closed: Any) -> Any:

@@ -16,21 +16,7 @@ from . import definitions, keys
 from .control import CONTROL
 from .fold import fold, reciprocal
 from .guard import guard
-from .jaxprs import consts_of, opened
-
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat2": "jaxpr",
-    "composite": "jaxpr",
-    "custom_vmap_call": "call",
-}
+from .jaxprs import CALLS, consts_of, opened
 
 SAME = {
     "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "pcast", "mesh_cast",
