@@ -55,7 +55,6 @@ RESUME_SETTINGS = (
 def run(words: Sequence[str], sweep: bool = False) -> int:
     """Train as the words say; with `sweep`, numbers may be lists with commas."""
     from .. import api
-    from ..training.devices import use_all_cores
 
     name = "sweep" if sweep else "train"
     if words and words[0].partition("=")[0] == "--resume":
@@ -76,8 +75,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     agent = make_agent(agent_id, **tuned.options | hyper)
     if tuned.steps is not None:
         settings.setdefault("steps", str(tuned.steps))
-    if not isinstance(agent, RolloutAgent):
-        use_all_cores()
+    _show_cores(agent_id)
     run = api.train(
         agent,
         env_id,
@@ -92,19 +90,20 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
 def _resume(words: Sequence[str]) -> int:
     """Go on with a run as the words say."""
     from .. import api
-    from ..training.devices import use_all_cores
 
     settings = _settings(parse("train", RESUME, RESUME_SETTINGS, words))
-    if not _learns_from_rollouts(str(settings["resume"])):
-        use_all_cores()
+    _show_cores(str(run_folder.read_config(settings["resume"]).get("agent", {}).get("id")))
     with _warnings_on_one_line():
         return _end(api.resume(settings.pop("resume"), **settings))
 
 
-def _learns_from_rollouts(run: str) -> bool:
-    """Whether the run's agent uses the cores by itself: its products of matrices are on all of them."""
-    id = run_folder.read_config(run).get("agent", {}).get("id")
-    return id in AGENTS.ids() and inspect.isclass(kind := AGENTS.factory(id)) and issubclass(kind, RolloutAgent)
+def _show_cores(agent_id: str) -> None:
+    """Every core as a device, but for agents that learn from rollouts: their products of matrices use all cores."""
+    from ..training.devices import use_all_cores
+
+    kind = AGENTS.factory(agent_id) if agent_id in AGENTS.ids() else None
+    if not (inspect.isclass(kind) and issubclass(kind, RolloutAgent)):
+        use_all_cores()
 
 
 @contextlib.contextmanager

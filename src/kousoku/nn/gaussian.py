@@ -45,10 +45,10 @@ class Gaussian(eqx.Module):
         in_size: int,
         *,
         key: PRNGKeyArray,
-        gain: float,
-        init: str,
-        init_std: float,
-        std: str,
+        gain: float = 0.01,
+        init: str = "orthogonal",
+        init_std: float = 1.0,
+        std: str = "constant",
     ) -> None:
         check_choice("std", std, STDS)
         check_number("init_std", init_std, low=0, open_low=True, open_high=True)

@@ -66,6 +66,8 @@ class MultiCategoricalHead(eqx.Module):
 class NormalHead(eqx.Module):
     """Actions of a Box by a normal distribution in every component, whatever the bounds: see `clip_to`.
 
+    It is made with the options of `Gaussian`.
+
     Attributes:
         gaussian: location and scale.
         space: the box.
@@ -74,19 +76,8 @@ class NormalHead(eqx.Module):
     gaussian: Gaussian
     space: Box
 
-    def __init__(
-        self,
-        space: Box,
-        in_size: int,
-        *,
-        key: PRNGKeyArray,
-        gain: float = 0.01,
-        init: str = "orthogonal",
-        init_std: float = 1.0,
-        std: str = "constant",
-    ) -> None:
-        self.space = space
-        self.gaussian = Gaussian(size_of(space), in_size, key=key, gain=gain, init=init, init_std=init_std, std=std)
+    def __init__(self, space: Box, in_size: int, *, key: PRNGKeyArray, **options: Any) -> None:
+        self.space, self.gaussian = space, Gaussian(size_of(space), in_size, key=key, **options)
 
     def __call__(self, x: Features) -> Distribution:
         return shaped(Normal(*self.gaussian(x)), self.space)
@@ -94,6 +85,8 @@ class NormalHead(eqx.Module):
 
 class TanhNormalHead(eqx.Module):
     """Actions of a bounded Box: a normal variable, squashed by tanh and stretched to the bounds.
+
+    It is made with the options of `Gaussian`.
 
     Attributes:
         gaussian: location and scale of the normal variable.
@@ -106,20 +99,9 @@ class TanhNormalHead(eqx.Module):
     gaussian: Gaussian
     space: Box
 
-    def __init__(
-        self,
-        space: Box,
-        in_size: int,
-        *,
-        key: PRNGKeyArray,
-        gain: float = 0.01,
-        init: str = "orthogonal",
-        init_std: float = 1.0,
-        std: str = "constant",
-    ) -> None:
+    def __init__(self, space: Box, in_size: int, *, key: PRNGKeyArray, **options: Any) -> None:
         check_bounded("tanh_normal", space)
-        self.space = space
-        self.gaussian = Gaussian(size_of(space), in_size, key=key, gain=gain, init=init, init_std=init_std, std=std)
+        self.space, self.gaussian = space, Gaussian(size_of(space), in_size, key=key, **options)
 
     def __call__(self, x: Features) -> Distribution:
         return shaped(TanhNormal(*self.gaussian(x), *bounds(self.space)), self.space)

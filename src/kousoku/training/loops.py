@@ -25,7 +25,7 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from .hoist import split_by_key
 from .interaction import Learner, StepKeys, interact, start, step_keys
-from .lanes import Lanes, first, lane
+from .lanes import Lanes, filled_up, first, lane
 from .parts import Structure, env_parts
 from .rollout import advance
 from .tally import Record, count, emptied
@@ -83,11 +83,7 @@ class CompiledLoop(Loop):
         used = len(available) if devices is None else check_devices(devices, len(available))
         used = min(used, lanes.count)
         self.count = lanes.count
-        padding = -lanes.count % used
-        self.numbers, self.keys = jax.tree.map(
-            lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf,
-            (lanes.numbers, lanes.keys),
-        )
+        self.numbers, self.keys = filled_up(lanes, used)
         self.env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), ("lanes",)) if used > 1 else None
         if mesh is not None:

@@ -24,7 +24,7 @@ from ..core.errors import ConfigError
 from ..core.timestep import Rollout
 from ..nn import clip_to
 from .interaction import Stream
-from .lanes import Lanes, first
+from .lanes import Lanes, filled_up, first
 from .loops import Loop, check_devices
 from .parts import Structure, env_parts
 from .rollout import EpisodeEnd, Lane, advance, begin, select
@@ -81,11 +81,7 @@ class OnPolicyLoop(Loop):
         used = len(available) if devices is None else check_devices(devices, len(available))
         spread = "envs" if lanes.count == 1 else "agents"
         used = _divisor(agent.num_envs, used) if spread == "envs" else min(used, lanes.count)
-        padding = -lanes.count % used if spread == "agents" else 0
-        self.numbers, self.keys = jax.tree.map(
-            lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf,
-            (lanes.numbers, lanes.keys),
-        )
+        self.numbers, self.keys = filled_up(lanes, used if spread == "agents" else 1)
         self.env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
         self.program = Program(agent, env_structure, record, mesh, spread)

@@ -36,10 +36,17 @@ def num_strata(num_envs: int, per_env: int, minibatches: int) -> int:
     """
     samples = num_envs * per_env
     if samples % minibatches:
-        near = min((d for d in range(1, samples + 1) if samples % d == 0), key=lambda d: abs(d - minibatches))
+        near = _nearest_divisor(samples, minibatches)
         raise ConfigError("minibatches", minibatches, f"{samples} samples a rollout are not divisible; try {near}")
     fits = (g for g in range(min(MAX_STRATA, num_envs), 0, -1) if num_envs % g == 0)
     return next(g for g in fits if num_envs // g * per_env % minibatches == 0)
+
+
+def _nearest_divisor(number: int, wanted: int) -> int:
+    """The divisor of a number that is nearest to another number; the smaller one of two."""
+    if wanted >= number:
+        return number
+    return next(d for apart in range(wanted) for d in (wanted - apart, wanted + apart) if number % d == 0)
 
 
 def shuffled(bits: UInt32[Array, " L"]) -> Int[Array, " L"]:
