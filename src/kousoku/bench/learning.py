@@ -18,7 +18,7 @@ TITLE = "Learning: what the presets reach"
 ABOUT = (
     "Each seed is trained alone with the agent's preset; then it plays 20 whole greedy episodes with keys of their "
     "own. Returns are means over seeds with a 95% interval (Student's t over the seeds' means). The time is that of "
-    "training a seed with all that is compiled in it; the first block of the first seed, most of it compiling, is beside."
+    "training a seed with all that is compiled in it; the first seed's first block, most of it compiling, is beside."
 )
 COLUMNS = (
     Column("agents", "seeds", ",d"),
