@@ -33,7 +33,7 @@ from .viz import headline
 from .viz.animation import Animation
 from .viz.tables import lane_name
 
-RESUMED = ("seeds", "sweep", "record", *KEPT)
+RESUMED = ("seeds", "sweep", "record", "log", *KEPT)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -195,7 +195,7 @@ def train(
         command: the shell command that does the same, for the report.
         settings: the fields of `kousoku.training.config.TrainConfig`: steps, seeds, sweep, record, record_every,
             loop, eval_episodes, eval_max_steps, eval_every, checkpoint_every, keep_checkpoints, stop_on_nan, devices,
-            out, progress.
+            out, log, progress.
 
     Returns:
         The run; its folder holds the report.
@@ -366,7 +366,11 @@ def animate(
     made = envs.make(env) if isinstance(env, str) else env
     if not is_drawable(made):
         raise ConfigError("env", env, "it has to have a `scene` or a `poses` method to be drawn")
-    act = jax.jit(policy or (lambda _, key: made.action_space.sample(key)))
+    chosen = policy or (lambda _, key: made.action_space.sample(key))
+
+    def act(_: Env, obs: Any, memory: Any, key: Any) -> Any:
+        return chosen(obs, key), memory
+
     keys = jax.random.split(jax.random.key(seed), episodes)
     played = [play(made, act, key, max_steps=max_steps) for key in keys]
     films = tuple(film(made, one, f"episode {i + 1}") for i, one in enumerate(played))

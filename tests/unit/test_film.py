@@ -77,26 +77,43 @@ class Rail2d(Rail):
         return Scene(5.0, 1.0, (), (Circle(float(state) + 0.5, 0.5, 0.3, "red"),))
 
 
-def right(obs, key):
-    del obs, key
-    return jnp.int32(1)
+def right(env, obs, memory, key):
+    del env, obs, key
+    return jnp.int32(1), memory
+
+
+def left(env, obs, memory, key):
+    del env, obs, key
+    return jnp.int32(0), memory
+
+
+class Die(Rail2d):
+    """Its state is what the last action was."""
+
+    def step(self, key, state, action):
+        del key, state
+        return action, ks.Timestep(action, jnp.float32(0), jnp.array(False), jnp.array(False))
+
+
+def thrown(env, obs, memory, key):
+    del env, obs
+    return jax.random.randint(key, (), 0, 2**30), memory + 1
 
 
 class TestPlaying:
     def test_an_episode_has_a_state_more_than_actions(self):
         played = play(Rail2d(), right, jax.random.key(0))
-        assert [int(state) for state in played.states] == [0, 1, 2, 3, 4]
-        assert (len(played.timesteps), len(played.actions)) == (5, 4)
+        assert played.states.tolist() == [0, 1, 2, 3, 4]
+        assert played.said.terminated.tolist() == [False] * 3 + [True]
+        assert len(played.actions) == 4
 
     @pytest.mark.parametrize(("max_steps", "frames"), [(7, 8), (1000, 31)])
     def test_it_is_cut(self, max_steps, frames):
-        left = play(Rail2d(), lambda obs, key: jnp.int32(0), jax.random.key(0), max_steps=max_steps)
-        assert len(left.states) == frames
+        assert len(play(Rail2d(), left, jax.random.key(0), max_steps=max_steps).states) == frames
 
     def test_keys_are_fresh(self):
-        keys = []
-        play(Rail2d(), lambda obs, key: keys.append(tuple(jax.random.key_data(key).tolist())) or 0, jax.random.key(0))
-        assert len(set(keys)) == len(keys) == 30
+        actions = play(Die(), thrown, jax.random.key(0), memory=jnp.int32(0)).actions
+        assert len(set(actions.tolist())) == len(actions) == 30
 
 
 class TestFilms:

@@ -25,15 +25,23 @@ MAX_FRAMES = 1000
 FILM_STREAM = 0x66696C6D
 
 Film = Trajectory2d | Trajectory3d
-Act = Callable[[PyTree[Array], PRNGKeyArray], PyTree[Array]]
+Act = Callable[[Env, PyTree[Array], Any, PRNGKeyArray], tuple[PyTree[Array], Any]]
 
 
 class Played(NamedTuple):
-    """An episode of T steps on the host: T + 1 states and timesteps, T actions."""
+    """An episode of T steps on the host, in stacked NumPy arrays.
 
-    states: list[Any]
-    timesteps: list[Timestep]
-    actions: list[Any]
+    Attributes:
+        states: [T + 1, ...].
+        actions: [T, ...].
+        said: what the environment said after each step [T, ...].
+        first: what it said at the beginning; its `info` may be None where later ones are not.
+    """
+
+    states: Any
+    actions: Any
+    said: Timestep
+    first: Timestep
 
 
 def is_drawable(env: Env) -> bool:
@@ -51,47 +59,58 @@ def greedy_film(agent: Agent | RolloutAgent, lived: Lived, env: Env, key: PRNGKe
     """One greedy episode from a fresh start; None if the environment cannot be drawn."""
     if not is_drawable(env):
         return None
-    dynamic, static = eqx.partition((agent, lived.agent_state), eqx.is_array)
-
-    @jax.jit
-    def act(dynamic: Any, obs: PyTree[Array], memory: Any, key: PRNGKeyArray) -> tuple[PyTree[Array], Any]:
-        agent, state = eqx.combine(dynamic, static)
-        return choose(agent, state, obs, memory, key, env.action_space)
-
     memory = first_memory(agent, lived.agent_state)
-
-    def act_on(obs: PyTree[Array], key: PRNGKeyArray) -> PyTree[Array]:
-        nonlocal memory
-        action, memory = act(dynamic, obs, memory, key)
-        return action
-
-    return film(env, play(env, act_on, key, lived.env_state), name)
+    return film(env, play(env, _Greedy(agent, lived.agent_state), key, lived.env_state, memory), name)
 
 
-def play(env: Env, act: Act, key: PRNGKeyArray, before: Any = None, max_steps: int = MAX_FRAMES) -> Played:
-    """One episode, cut after `max_steps`.
+class _Greedy(eqx.Module):
+    """What an agent does."""
+
+    agent: Any
+    state: Any
+
+    def __call__(self, env: Env, obs: PyTree[Array], memory: Any, key: PRNGKeyArray) -> tuple[PyTree[Array], Any]:
+        return choose(self.agent, self.state, obs, memory, key, env.action_space)
+
+
+def play(
+    env: Env, act: Act, key: PRNGKeyArray, before: Any = None, memory: Any = (), max_steps: int = MAX_FRAMES
+) -> Played:
+    """One episode, in one compiled call.
 
     Args:
         env: the environment.
-        act: from an observation and a key to an action.
+        act: from the environment, an observation, a memory and a key to an action and the next memory.
         key: of everything random in it.
         before: a state of the environment, after which this episode begins; None for a first episode.
+        memory: at the beginning.
         max_steps: where it is cut, if the environment's time limit does not come first.
     """
-    reset_key, walk_key = jax.random.split(key)
-    state, timestep = env.reset(reset_key) if before is None else env.restart(reset_key, before)
-    move = eqx.filter_jit(lambda env, key, state, action: kernel(env.step)(key, state, action))
-    played = Played([state], [timestep], [])
     limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
-    for i in range(limit):
+    states, first, actions, said, over = jax.device_get(_walk(env, act, key, before, memory, limit))
+    length = int(np.argmax(over)) + 1 if over.any() else limit
+    actions, said = jax.tree.map(lambda leaf: leaf[:length], (actions, said))
+    return Played(jax.tree.map(lambda leaf: leaf[: length + 1], states), actions, said, first)
+
+
+@eqx.filter_jit
+def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, memory: Any, limit: int) -> Any:
+    """So many steps, also beyond an episode's end: what `Played` holds, and which of them end it."""
+    reset_key, walk_key = jax.random.split(key)
+    begun, first = kernel(env.reset)(reset_key) if before is None else kernel(env.restart)(reset_key, before)
+    move = kernel(env.step)
+
+    def step(carry: Any, i: Array) -> Any:
+        state, obs, memory = carry
         act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, i))
-        action = act(timestep.obs, act_key)
-        state, timestep = move(env, env_key, state, action)
-        for kept, new in zip(played, (state, timestep, action), strict=True):
-            kept.append(new)
-        if timestep.terminated or timestep.truncated:
-            break
-    return Played(*(jax.device_get(part) for part in played))
+        action, memory = act(env, obs, memory, act_key)
+        state, timestep = move(env_key, state, action)
+        over = timestep.terminated | timestep.truncated
+        return (state, timestep.obs, memory), (state, action, timestep, over)
+
+    _, (states, actions, said, over) = jax.lax.scan(step, (begun, first.obs, memory), jnp.arange(limit))
+    states = jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), begun, states)
+    return states, first, actions, said, over
 
 
 def film(env: Env, played: Played, name: str = "") -> Film:
@@ -99,12 +118,12 @@ def film(env: Env, played: Played, name: str = "") -> Film:
     values = _values(env, played)
     dt = float(np.mean(env.dt)) if isinstance(env, Timed) else None
     if not isinstance(env, Drawable3d):
-        return Trajectory2d(tuple(env.scene(state) for state in played.states), dt, values, name)  # type: ignore[attr-defined]
-    states = _stacked(played.states)
-    positions, quaternions = (np.asarray(part) for part in jax.vmap(kernel(env.poses))(states))
+        scenes = tuple(env.scene(_frame(played.states, i)) for i in range(_length(played) + 1))  # type: ignore[attr-defined]
+        return Trajectory2d(scenes, dt, values, name)
+    positions, quaternions = (np.asarray(part) for part in jax.vmap(kernel(env.poses))(played.states))
     sound = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
     count = len(positions) if np.all(sound) else max(1, int(np.argmin(sound)))
-    contacts = _contacts(env, played, states)
+    contacts = _contacts(env, played)
     return Trajectory3d(
         env.body3d(),
         positions[:count],
@@ -116,46 +135,46 @@ def film(env: Env, played: Played, name: str = "") -> Film:
     )
 
 
-def _contacts(env: Env, played: Played, states: Any) -> Contacts3d | None:
+def _contacts(env: Env, played: Played) -> Contacts3d | None:
     """Under the action that was taken in each state; in the last state, under the action before."""
-    if not isinstance(env, Touching3d) or not played.actions:
+    if not isinstance(env, Touching3d) or not _length(played):
         return None
-    actions = _stacked([*played.actions, played.actions[-1]])
-    points, forces = jax.vmap(kernel(env.contacts3d))(states, actions)
+    actions = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf[-1:]]), played.actions)
+    points, forces = jax.vmap(kernel(env.contacts3d))(played.states, actions)
     return Contacts3d(np.asarray(points), np.asarray(forces))
 
 
 def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
     """Reward, return, the scalars of the info, the action if it is one number, and what the environment reads off."""
-    rewards = np.array([float(timestep.reward) for timestep in played.timesteps])
-    values = {"reward": np.concatenate([[np.nan], rewards[1:]]), "return": np.cumsum(rewards)}
-    infos = _scalars([timestep.info for timestep in played.timesteps[1:]])
-    first = _scalars([played.timesteps[0].info])
-    values |= {name: np.concatenate([first.get(name, [np.nan]), value]) for name, value in infos.items()}
-    if played.actions and all(np.size(action) == 1 for action in played.actions):
-        actions = [float(np.asarray(action).reshape(())) for action in played.actions]
-        values["action"] = np.array([*actions, np.nan])
+    rewards = np.asarray(played.said.reward, np.float64)
+    values = {"reward": np.append(np.nan, rewards), "return": np.append(0.0, np.cumsum(rewards))}
+    first = _scalars(jax.tree.map(lambda leaf: np.asarray(leaf)[None], played.first.info))
+    values |= {name: np.append(first.get(name, np.nan), value) for name, value in _scalars(played.said.info).items()}
+    action = jax.tree.leaves(played.actions)
+    if len(action) == 1 and _length(played) and action[0].size == _length(played):
+        values["action"] = np.append(action[0].reshape(-1).astype(np.float64), np.nan)
     if isinstance(env, Readable):
-        read = jax.vmap(kernel(env.readings))(_stacked(played.states))
-        names = env.readings(played.states[0])  # in their own order: compiled functions sort them
+        read = jax.vmap(kernel(env.readings))(played.states)
+        names = env.readings(_frame(played.states, 0))  # in their own order: compiled functions sort them
         values |= {name: np.asarray(read[name], np.float64) for name in names}
     else:
         values |= {n: v for n, v in _scalars(played.states, floats=True).items() if n not in values}
     return values
 
 
-def _scalars(trees: list[Any], *, floats: bool = False) -> dict[str, np.ndarray]:
-    """The scalars of trees of equal structure, by the last name on their path."""
-    found: dict[str, list[float]] = {}
-    for tree in trees:
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-            named = bool(path) and np.ndim(leaf) == 0 and np.asarray(leaf).dtype.kind in ("f" if floats else "fiu")
-            if named:
-                found.setdefault(str(getattr(path[-1], "name", getattr(path[-1], "key", path[-1]))), []).append(
-                    float(leaf)
-                )
-    return {name: np.array(value) for name, value in found.items() if len(value) == len(trees)}
+def _scalars(tree: Any, *, floats: bool = False) -> dict[str, np.ndarray]:
+    """The scalars of a stacked tree, [T] each, by the last name on their path."""
+    found: dict[str, np.ndarray] = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        if path and isinstance(leaf, np.ndarray) and leaf.ndim == 1 and leaf.dtype.kind in ("f" if floats else "fiu"):
+            found[str(getattr(path[-1], "name", getattr(path[-1], "key", path[-1])))] = leaf.astype(np.float64)
+    return found
 
 
-def _stacked(trees: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+def _length(played: Played) -> int:
+    """Steps of the episode."""
+    return len(played.said.reward)
+
+
+def _frame(stacked: Any, i: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[i, ...], stacked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ...core.panel import Panel
 from ...core.scene import Circle, Rect, Scene, Shape, Text
 from .dynamics import NAMES, Rules
@@ -32,12 +34,18 @@ def grid_panel(layout: Layout, rules: Rules) -> Panel:
 
 def grid_scene(layout: Layout, cell: int) -> Scene:
     """The map with the agent as a disc."""
+    row, column = divmod(cell, layout.width)
+    agent = Circle(column + 0.5, row + 0.5, 0.3, AGENT_COLOR)
+    return Scene(float(layout.width), float(layout.height), _cells(layout), (agent,))
+
+
+@functools.lru_cache(maxsize=16)
+def _cells(layout: Layout) -> tuple[Shape, ...]:
+    """The map, the same at every step of a film."""
     background: list[Shape] = []
     for r, row in enumerate(layout.rows):
         for c, glyph in enumerate(row):
             background.append(Rect(c + 0.02, r + 0.02, 0.96, 0.96, COLORS[glyph], radius=0.08))
             if glyph in (START, GOAL):
                 background.append(Text(c + 0.5, r + 0.5, glyph, 0.45, COLORS[WALL]))
-    row, column = divmod(cell, layout.width)
-    agent = Circle(column + 0.5, row + 0.5, 0.3, AGENT_COLOR)
-    return Scene(float(layout.width), float(layout.height), tuple(background), (agent,))
+    return tuple(background)
