@@ -38,6 +38,7 @@ SETTINGS = (
     Option("stop_on_nan", None, "", "stop where a number becomes NaN or infinite (default: on)"),
     Option("devices", None, "NUMBER", "devices to spread the agents over (default: all)"),
     Option("out", None, "FOLDER", "the run folder (default: a new one below runs/)"),
+    Option("log", "", "NAMES", "log the reports for tensorboard or wandb, too (each is an extra to install)"),
     Option("progress", None, "", "show a progress bar (default: on a terminal)"),
 )
 COUNTS = (
@@ -219,8 +220,9 @@ def _settings(given: dict[str, str | bool]) -> dict[str, Any]:
     if "seeds" in given:
         seeds = numbers("--seeds", str(given["seeds"]))
         settings["seeds"] = seeds if "," in str(given["seeds"]) else seeds[0]
-    if "record" in given:
-        settings["record"] = [name for name in str(given["record"]).split(",") if name]
+    for name in ("record", "log"):
+        if name in given:
+            settings[name] = [part for part in str(given[name]).split(",") if part]
     return settings
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
+from .loggers import check_loggers
 from .tally import Record
 
 LOOPS = ("compiled", "python")
@@ -35,6 +36,7 @@ class TrainConfig:
         stop_on_nan: end the run at a report where a number of its state, reward or loss is NaN or infinite.
         devices: JAX devices to spread the lanes over; all by default.
         out: the run folder; by default a new one below runs/; "" to save nothing.
+        log: programs to log the reports for, too: "tensorboard", "wandb".
         progress: show a progress bar; by default when the output is a terminal.
     """
 
@@ -52,6 +54,7 @@ class TrainConfig:
     stop_on_nan: bool = True
     devices: int | None = None
     out: str | None = None
+    log: Sequence[str] = ()
     progress: bool | None = None
 
     def __post_init__(self) -> None:
@@ -62,6 +65,7 @@ class TrainConfig:
         object.__setattr__(self, "seeds", check_seeds(self.seeds))
         object.__setattr__(self, "record", tuple(self.record))
         Record.of(tuple(self.record))
+        object.__setattr__(self, "log", check_loggers(self.log))
         check_choice("loop", self.loop, LOOPS)
         check_count("eval_episodes", self.eval_episodes, low=0)
         check_count("eval_max_steps", self.eval_max_steps)

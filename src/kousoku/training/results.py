@@ -188,6 +188,7 @@ def config_json(
         "sweep": {name: [float(v) for v in values] for name, values in config.sweep.items()},
         **{name: getattr(config, name) for name in KEPT},
         "record": list(config.record),
+        "log": list(config.log),
         "command": command,
     }
 

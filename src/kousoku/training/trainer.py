@@ -25,6 +25,7 @@ from .health import Guard
 from .interrupt import stop_on_signals
 from .lanes import make_lanes, num_lanes
 from .ledger import Ledger
+from .loggers import check_installed, opened
 from .loops import Loop, unpad
 from .make_loop import check_memory, make_loop
 from .progress import Progress
@@ -81,6 +82,7 @@ def train(
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
     """
+    check_installed(config.log, config.out)
     compile_cache.enable()
     record = Record.of(tuple(config.record))
     check_memory(agent, env, num_lanes(config), record)
@@ -147,6 +149,7 @@ def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(Progress(config.steps, task.lanes.count, config.progress))
         metrics = None if task.folder is None else stack.enter_context(run_folder.open_metrics(task.folder, kept))
+        logs = stack.enter_context(opened(config.log, task.folder, task.asked, ledger.since, ledger.started))
         stops = sorted({loop.whole(step) for step in config.report_steps()})
         for until in (step for step in stops if step > ledger.since):
             while ledger.step < until and not task.stop:
@@ -158,6 +161,8 @@ def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
                 row = _report(loop, run, task, whole=ledger.step >= until)
                 bar.update(ledger.step, ledger.seconds, ledger.episodes, ledger.latest())
                 _write(metrics, row)
+                for log in logs:
+                    log.write(row)
             if ledger.step >= until and not run.trouble and _checkpoint_is_due(run, task):
                 _checkpoint(run, task)
             if task.stop or run.trouble:

@@ -101,9 +101,7 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
     label = (setting(record.points[point]) if several else "while training") if known else None
     width = 2.2 if known else 0.9
     alone = "." if np.isfinite(data.mean[:, point]).sum() == 1 else None  # a line of one point is not seen
-    ax.plot(
-        data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label, marker=alone
-    )
+    ax.plot(data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label, marker=alone)
 
 
 def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]) -> None:

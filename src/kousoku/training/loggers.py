@@ -1,0 +1,154 @@
+"""Reports for other programs that show learning curves: TensorBoard, and Weights & Biases."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import ConfigError, check_choice
+
+MODULES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
+"""Which module each logger needs; the extra of its name installs it."""
+FLUSH_SECONDS = 5
+
+
+def check_loggers(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, if they are loggers.
+
+    Raises:
+        ConfigError: for another name, or the same one twice.
+    """
+    for name in names:
+        check_choice("log", name, MODULES)
+    if isinstance(names, str) or len(set(names)) < len(names):
+        raise ConfigError("log", names, f"give a list with any of {', '.join(MODULES)}, each once")
+    return tuple(names)
+
+
+def check_installed(names: Sequence[str], out: str | None) -> None:
+    """Refuse what could not log.
+
+    Raises:
+        ConfigError: if a logger's package is missing, or TensorBoard's files would have no folder.
+    """
+    for name in names:
+        if importlib.util.find_spec(MODULES[name]) is None:
+            raise ConfigError("log", name, f"it is not installed: pip install 'kousoku[{name}]'")
+    if names and out == "":
+        raise ConfigError("log", list(names), "a run that is not saved has no folder for it; name one with out=")
+
+
+class TensorBoard:
+    """Event files below the run folder: the means over all agents, and a folder more for each point of a sweep.
+
+    Args:
+        folder: the run folder.
+        asked: what was asked for, shown as text.
+        since: the step that a resumed run goes on from: what was logged after it is dropped.
+    """
+
+    def __init__(self, folder: Path, asked: dict[str, Any], since: int) -> None:
+        from tensorboardX import SummaryWriter
+
+        self._make, self._folder = SummaryWriter, folder / "tensorboard"
+        self._options: dict[str, Any] = {"flush_secs": FLUSH_SECONDS, "filename_suffix": f".{since}"}
+        self._options |= {"purge_step": since + 1} if since else {}
+        self._writers: dict[str, Any] = {}
+        if not since:
+            self._writer("").add_text("config", f"```\n{json.dumps(asked, indent=2)}\n```", 0)
+
+    def write(self, row: dict[str, Any]) -> None:
+        """One report."""
+        for label, values in by_point(row):
+            writer = self._writer(label)
+            for name, value in values.items():
+                writer.add_scalar(name, value, row["step"])
+
+    def close(self, failed: bool) -> None:
+        """No more reports."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def _writer(self, label: str) -> Any:
+        if label not in self._writers:
+            self._writers[label] = self._make(str(self._folder / label), **self._options)
+        return self._writers[label]
+
+
+class Wandb:
+    """A run of Weights & Biases, in the project that WANDB_PROJECT names or in "kousoku".
+
+    A resumed run goes on as the same one there. The environment variables of wandb hold, such as WANDB_MODE=offline.
+
+    Args:
+        folder: the run folder; wandb keeps its files in it.
+        asked: what was asked for: the run's configuration there.
+        started: when training began; with the folder it tells runs apart.
+
+    Raises:
+        ConfigError: if wandb refuses to begin, as where nobody is logged in.
+    """
+
+    def __init__(self, folder: Path, asked: dict[str, Any], started: str) -> None:
+        wandb = importlib.import_module("wandb")
+        id = hashlib.sha256(f"{folder.resolve()} {started}".encode()).hexdigest()[:16]
+        project = os.environ.get("WANDB_PROJECT", "kousoku")
+        try:
+            self._run = wandb.init(
+                project=project, name=folder.name, config=asked, dir=str(folder), id=id, resume="allow"
+            )
+        except wandb.errors.Error as error:
+            said = str(error).splitlines()[0]
+            raise ConfigError("log", "wandb", f"{said} (wandb login, or WANDB_MODE=offline)") from error
+
+    def write(self, row: dict[str, Any]) -> None:
+        """One report."""
+        said = {f"{label}/{name}" if label else name: v for label, vs in by_point(row) for name, v in vs.items()}
+        self._run.log(said, step=row["step"])
+
+    def close(self, failed: bool) -> None:
+        """No more reports."""
+        self._run.finish(exit_code=int(failed))
+
+
+def by_point(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    """The numbers of a report that there are: of all agents (without a label), and of each point of the sweep.
+
+    Examples:
+        >>> row = {"step": 10, "episodes": 0, "charts/reward": 0.5, "charts/episodic_return": None}
+        >>> row["points"] = [{"discount": 0.9, "charts/reward": 0.5}]
+        >>> list(by_point(row))
+        [('', {'episodes': 0, 'charts/reward': 0.5}), ('discount=0.9', {'charts/reward': 0.5})]
+    """
+    yield "", {name: v for name, v in row.items() if v is not None and name not in ("step", "points")}
+    for point in row.get("points", ()):
+        curves = {name: v for name, v in point.items() if "/" in name}
+        varied = {name: v for name, v in point.items() if name not in curves}
+        label = ", ".join(f"{name}={value:g}" for name, value in varied.items())
+        yield label, {name: v for name, v in curves.items() if v is not None}
+
+
+@contextlib.contextmanager
+def opened(
+    names: Sequence[str], folder: Path | None, asked: dict[str, Any], since: int, started: str
+) -> Iterator[list[TensorBoard | Wandb]]:
+    """The loggers of a run, closed at its end, whatever happens."""
+    logs: list[TensorBoard | Wandb] = []
+    failed = True
+    try:
+        if folder is not None and "tensorboard" in names:
+            logs.append(TensorBoard(folder, asked, since))
+        if folder is not None and "wandb" in names:
+            logs.append(Wandb(folder, asked, started))
+        yield logs
+        failed = False
+    finally:
+        for log in logs:
+            log.close(failed)
