@@ -72,7 +72,7 @@ class Killed(BaseException):
     """What ends a run at once, as far as this process can."""
 
 
-def stopped(monkeypatch, block, how, folder="run", **changes):
+def stopped(monkeypatch, block, how, folder="run", of=("q_learning", "GridWorld-v0"), **changes):
     """Begin the same run and stop it after so many blocks, by a signal or at once."""
     advance, calls = trainer._advance, []
 
@@ -84,7 +84,7 @@ def stopped(monkeypatch, block, how, folder="run", **changes):
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "_advance", counted)
-        return ks.train("q_learning", "GridWorld-v0", out=folder, **{**ASKED, **changes})
+        return ks.train(*of, out=folder, **{**ASKED, **changes})
 
 
 def terminate():
@@ -101,6 +101,17 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     run = api.resume("run")
     assert run.record.facts["resumed_at"] == [400]
     same("run", whole)
+
+
+def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch):
+    """With all that it has: networks, Adam's moments, running moments, memories, environments within their episodes."""
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
+    asked = {"steps": 320, "seeds": 2, "record_every": 64, "eval_every": 128, "checkpoint_every": 64}
+    asked["record"] = ["returns"]
+    ks.train(agent, "Pendulum-v1", out="whole", **(ASKED | asked))
+    stopped(monkeypatch, 2, terminate, of=(agent, "Pendulum-v1"), **asked)
+    assert api.resume("run").record.facts["resumed_at"] == [128]
+    same("run", "whole")
 
 
 def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
