@@ -4,6 +4,7 @@
 #   make test-full            the heavier checks too
 #   make test-peers           other libraries' environments in the kernel
 #   make bench                measure the speed on this machine
+#   make bench-ppo            and that of training, beside other libraries (they bring PyTorch)
 #   make lint                 style, types and layers
 #   make viewer               build the 3-D player's script (needs Node and npm)
 
@@ -13,7 +14,7 @@ VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-full test-peers bench lint format viewer clean
+.PHONY: demo test test-full test-peers bench bench-ppo lint format viewer clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
@@ -33,6 +34,10 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/kousoku bench tabular --out benchmarks
 	$(BIN)/kousoku bench kernel --out benchmarks
 	$(BIN)/kousoku bench balls --out benchmarks
+
+# PUREJAXRL=FOLDER, with a copy of its source, measures PureJaxRL too.
+bench-ppo: $(VENV)/.installed-bench-ppo
+	$(BIN)/kousoku bench ppo --out benchmarks $(if $(PUREJAXRL),--purejaxrl $(PUREJAXRL))
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -66,6 +71,10 @@ $(VENV)/.installed-peers: $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(INSTALL) --editable ".[bench]"
+	touch $@
+
+$(VENV)/.installed-bench-ppo: $(VENV)/.installed
+	$(INSTALL) --editable ".[bench-ppo]"
 	touch $@
 
 clean:

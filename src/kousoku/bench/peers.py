@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import Any
@@ -22,12 +22,18 @@ NAMES = ("numba", "gymnax", "envpool", "gymnasium", "mujoco", "mujoco-mjx", "bra
 
 def versions() -> dict[str, str]:
     """Of those that are here, and of the C compiler."""
-    found = {}
-    for name in NAMES:
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
+    found = installed(NAMES)
     with suppress(NoCompiler):
         found["cc"] = compiler_version()
+    return found
+
+
+def installed(names: Iterable[str]) -> dict[str, str]:
+    """The versions of packages, of those that are here."""
+    found = {}
+    for name in names:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
     return found
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice, check_count
 from .options import Option, number, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning")
+BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo")
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
-    Option("only", None, "PART", "steps, ready, robots or exactness (physics); one environment (learning)"),
+    Option("only", None, "PART", "steps, ready, robots or exactness (physics); one environment (learning, ppo)"),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
+    Option("purejaxrl", None, "FOLDER", "a folder with the source of PureJaxRL, to measure beside (ppo)"),
 )
 
 
@@ -29,10 +30,12 @@ def run(words: Sequence[str]) -> int:
     out, jym, only = Path(str(given.get("out", "benchmarks"))), given.get("jym"), given.get("only")
     if given["name"] != "tabular" and jym is not None:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
-    if given["name"] not in ("physics", "learning") and only is not None:
-        raise ConfigError("--only", only, "it belongs to the benchmarks physics and learning")
-    if given["name"] == "learning":
-        return _learning(out, given)
+    if given["name"] != "ppo" and "purejaxrl" in given:
+        raise ConfigError("--purejaxrl", given["purejaxrl"], "it belongs to the benchmark ppo")
+    if given["name"] not in ("physics", "learning", "ppo") and only is not None:
+        raise ConfigError("--only", only, "it belongs to the benchmarks physics, learning and ppo")
+    if given["name"] in ("learning", "ppo"):
+        return _learning(out, given) if given["name"] == "learning" else _ppo(out, given)
     from ..bench import balls, kernel, physics, tabular
     from ..bench.effort import Effort
     from ..training.devices import use_all_cores
@@ -61,4 +64,16 @@ def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
         check_choice("--only", only, sorted({env for _, env in presets()}))
     seeds = check_count("--seeds", number("--seeds", str(given.get("seeds", 5))))
     learning.bench(out, seeds, None if only is None else str(only))
+    return 0
+
+
+def _ppo(out: Path, given: Mapping[str, str | bool]) -> int:
+    """Time PPO from end to end."""
+    from ..bench import ppo
+
+    only, folder = given.get("only"), given.get("purejaxrl")
+    if only is not None:
+        check_choice("--only", only, ppo.PARTS)
+    budget = ppo.Budget(purejaxrl=None if folder is None else str(folder))
+    ppo.bench(out, budget, None if only is None else str(only))
     return 0

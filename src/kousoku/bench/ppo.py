@@ -1,0 +1,195 @@
+"""`kousoku bench ppo`: steps a second of PPO from end to end, beside other libraries' with the same settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import ConfigError
+from ..training import facts
+from . import peers
+from .fresh import measured
+from .ppo_settings import PUREJAXRL, Settings, of_preset
+from .table import COMPILE, SPEED, Column, Row, Section, attempt, machine, markdown, save
+from .uncached import uncached
+
+TITLE = "PPO: training from end to end"
+ABOUT = (
+    "Steps of all environments in a second of training: acting, stepping, advantages, all epochs, and the returns of "
+    "episodes. Each contender runs in a process of its own and trains for about {seconds:g} s or one whole training "
+    "once everything is compiled; compile time is apart, and without a cache. Actor and critic have two hidden layers "
+    "of 64 tanh units each. Nobody evaluates."
+)
+ALONE = "One agent, and {seeds} seeds trained together in one program, with our preset."
+SHARED = (
+    "The settings of PureJaxRL's script for everybody: 500,000 steps, a learning rate that goes down to 0 (constant in "
+    "rejax, SB3 and sbx), an entropy bonus, clipped values, nothing normalised. PureJaxRL and rejax run gymnax's "
+    "environment, SB3 and sbx Gymnasium's in one process, PyTorch on one thread, which is faster here."
+)
+ROBOT = (
+    "Our preset, and others with its network, epochs, minibatches, samples of a minibatch, and normalisation of "
+    "observations. SB3 and sbx, whose rewards are normalised too as ours are, make the same rollout with {envs} of "
+    "Gymnasium's environments in one process, which is faster here than a process each. Brax trains its own robot "
+    "of that name, in as many environments as ours."
+)
+COLUMNS = (
+    Column("agents", "seeds", ",d"),
+    SPEED,
+    Column("environments", "environments", ",d"),
+    Column("rollout", "steps a rollout", ",d"),
+    Column("minibatch", "samples a minibatch", ",d"),
+    Column("epochs", "epochs", ",d"),
+    COMPILE,
+    Column("seconds", "measured, s", ",.1f"),
+)
+CARTPOLE = "CartPole-v1"
+PARTS = (CARTPOLE, "HalfCheetah-v5", "Ant-v5")
+SEEDS, GYMNASIUM_ENVS = 30, 8
+LIBRARIES = {"SB3": "stable_baselines3", "sbx": "sbx"}
+BACKENDS = ("spring", "generalized")
+NAMES = (
+    "gymnasium", "gymnax", "mujoco", "stable-baselines3", "torch", "sbx-rl", "rejax", "brax", "flax", "distrax",
+)  # fmt: skip
+NO_FOLDER = "name a folder that holds its source with --purejaxrl"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long it takes.
+
+    Attributes:
+        seconds: of training, of each contender.
+        limit: seconds after which a contender's process is stopped, compiling and all.
+        purejaxrl: the folder that holds PureJaxRL's source; None without.
+    """
+
+    seconds: float = 20.0
+    limit: float = 400.0
+    purejaxrl: str | None = None
+
+
+@dataclass(frozen=True)
+class Contender:
+    """What runs: a function of a module, in a new process.
+
+    Attributes:
+        name: in the table.
+        module: of this package, without its name.
+        function: in there; called with `arguments`.
+        settings: what it trains with.
+        seeds: how many agents at once.
+        note: for the table.
+    """
+
+    name: str
+    module: str
+    function: str
+    arguments: tuple[Any, ...]
+    settings: Settings
+    seeds: int = 1
+    note: str = ""
+
+    def row(self, limit: float) -> Row:
+        """Measured, or the reason why not."""
+        return attempt(self.name, self.seeds, lambda: self._measured(limit))
+
+    def _measured(self, limit: float) -> Row:
+        found = measured(f"{__package__}.{self.module}", self.function, *self.arguments, limit=limit)
+        size = {"rollout": self.settings.rollout, "minibatch": self.settings.minibatch, "epochs": self.settings.epochs}
+        said = {"agents": self.seeds, "environments": self.settings.num_envs, **size, **found}
+        return Row(self.name, said, self.note)
+
+
+def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str], None] = print) -> list[Section]:
+    """Measure all, or one environment's part, and save ppo.md and ppo.json (or ppo_ENV) after each contender.
+
+    Raises:
+        ConfigError: for a folder without PureJaxRL, before anything is measured.
+    """
+    folder = budget.purejaxrl
+    if folder is not None and not (Path(folder).expanduser() / "purejaxrl" / "ppo.py").is_file():
+        raise ConfigError("--purejaxrl", folder, "name a folder that holds purejaxrl/ppo.py")
+    found = {"device": facts.device(), "versions": {**facts.versions(), **peers.installed(NAMES)}}
+    about = f"{machine(found['device'], found['versions'])}\n\n{ABOUT.format(seconds=budget.seconds)}"
+    name, sections, text = "ppo" if only is None else f"ppo_{only}", [], ""
+    for section, contenders in _parts(PARTS if only is None else (only,), budget):
+        sections.append(section)
+        for contender in contenders:
+            section.rows.append(_row(contender, budget))
+            say(_line(section.rows[-1]))
+            text = markdown(TITLE, about, sections)
+            path = save(out, name, text, sections, found)
+    say(f"{text}\nsaved: {path}")
+    return sections
+
+
+def _row(contender: Contender, budget: Budget) -> Row:
+    if contender.function == "purejaxrl" and budget.purejaxrl is None:
+        return Row(contender.name, {"agents": contender.seeds}, NO_FOLDER)
+    with uncached():
+        return contender.row(budget.limit)
+
+
+def _line(row: Row) -> str:
+    rate = row.figures.get("steps_per_second")
+    return f"{row.name}: {row.note}" if rate is None else f"{row.name}, {row.figures['agents']}: {rate:,.0f} steps/s"
+
+
+def _parts(envs: tuple[str, ...], budget: Budget) -> Iterator[tuple[Section, list[Contender]]]:
+    """Tables without rows, and what their rows are of."""
+    for env in envs:
+        if env == CARTPOLE:
+            yield Section(f"{env}, our preset", ALONE.format(seeds=SEEDS), COLUMNS, [], "kousoku"), _alone(env, budget)
+            yield Section(f"{env}, PureJaxRL's settings", SHARED, COLUMNS, [], "PureJaxRL"), _shared(env, budget)
+        else:
+            yield Section(env, ROBOT.format(envs=GYMNASIUM_ENVS), COLUMNS, [], "SB3"), _robot(env, budget)
+
+
+def _alone(env: str, budget: Budget) -> list[Contender]:
+    own = of_preset(env)
+    return [_ours(env, own, 1, False, budget), *_together(env, own, budget)]
+
+
+def _shared(env: str, budget: Budget) -> list[Contender]:
+    given, plain = PUREJAXRL, PUREJAXRL.plain()
+    arguments = env, plain, budget.seconds
+    theirs = [
+        Contender("PureJaxRL", "ppo_peers", "purejaxrl", (env, plain, seeds, budget.seconds, budget.purejaxrl), given,
+                  seeds, "gymnax" if seeds == 1 else "gymnax, vmap") for seeds in (1, SEEDS)
+    ]  # fmt: skip
+    return [
+        _ours(env, given, 1, False, budget),
+        theirs[0],
+        Contender("rejax", "ppo_peers", "rejax", arguments, given, note="gymnax; its evaluations left out"),
+        *(_stable(name, env, given, 1, budget) for name in LIBRARIES),
+        *_together(env, given, budget),
+        theirs[1],
+    ]
+
+
+def _robot(env: str, budget: Budget) -> list[Contender]:
+    own = of_preset(env)
+    few = own.with_envs(GYMNASIUM_ENVS)
+    in_brax = [
+        Contender(f"Brax {kind}", "ppo_peers", "brax", (env, own.plain(), kind), own, note="its own robot")
+        for kind in BACKENDS
+    ]
+    return [_ours(env, own, 1, False, budget), *(_stable(name, env, few, 0, budget) for name in LIBRARIES), *in_brax]
+
+
+def _ours(env: str, settings: Settings, seeds: int, spread: bool, budget: Budget) -> Contender:
+    """`spread`: the cores are devices and share the seeds."""
+    arguments = env, settings.plain(), seeds, spread, budget.seconds
+    note = "every core a device with its share of the seeds" if spread else ""
+    return Contender("kousoku", "ppo_ours", "measure", arguments, settings, seeds, note)
+
+
+def _together(env: str, settings: Settings, budget: Budget) -> list[Contender]:
+    return [_ours(env, settings, SEEDS, spread, budget) for spread in (False, True)]
+
+
+def _stable(name: str, env: str, settings: Settings, threads: int, budget: Budget) -> Contender:
+    arguments = LIBRARIES[name], env, settings.plain(), threads, budget.seconds
+    return Contender(name, "ppo_peers", "stable_baselines", arguments, settings, note="DummyVecEnv")

@@ -1,0 +1,105 @@
+"""What PPO is measured with: the same numbers for every library."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..agents.deep.ppo import PPO
+from ..agents.options import make_agent
+from ..core.errors import ConfigError
+from ..ops.schedules import Linear
+from ..training.presets import preset
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The numbers of PPO that its speed depends on, and those that come with them.
+
+    Actor and critic are two networks of two hidden layers of 64 tanh units everywhere.
+
+    Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two updates.
+        minibatches: parts of a rollout, one gradient step each.
+        epochs: passes over a rollout.
+        learning_rate: Adam's, at the start.
+        steps: environment steps of a whole training.
+        anneal: whether the learning rate goes down to 0 over them.
+        entropy: coefficient of the entropy bonus.
+        value_clip: how far a value may move in one update; None for no limit.
+        normalise: whether observations and rewards are scaled by running moments.
+    """
+
+    num_envs: int
+    num_steps: int
+    minibatches: int
+    epochs: int
+    learning_rate: float
+    steps: int
+    anneal: bool = False
+    entropy: float = 0.0
+    value_clip: float | None = None
+    normalise: bool = True
+
+    @property
+    def rollout(self) -> int:
+        """Steps of all environments between two updates."""
+        return self.num_envs * self.num_steps
+
+    @property
+    def minibatch(self) -> int:
+        """Samples of a gradient step."""
+        return self.rollout // self.minibatches
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it, for another process."""
+        return asdict(self)
+
+    def agent(self) -> PPO:
+        """Ours."""
+        rate = Linear(self.learning_rate, 0.0, self.steps) if self.anneal else self.learning_rate
+        made = make_agent(
+            "ppo",
+            num_envs=self.num_envs,
+            num_steps=self.num_steps,
+            minibatches=self.minibatches,
+            epochs=self.epochs,
+            learning_rate=rate,
+            entropy_coefficient=self.entropy,
+            value_clip=self.value_clip,
+            normalise_observations=self.normalise,
+            normalise_rewards=self.normalise,
+        )
+        assert isinstance(made, PPO)
+        return made
+
+    def with_envs(self, count: int) -> Settings:
+        """The same rollout from another number of environments: epochs, minibatches and their samples stay.
+
+        Raises:
+            ConfigError: if the rollout cannot be divided so.
+        """
+        if self.rollout % count:
+            raise ConfigError("environments", count, f"use a divisor of the rollout's {self.rollout} steps")
+        return replace(self, num_envs=count, num_steps=self.rollout // count)
+
+
+PUREJAXRL = Settings(4, 128, 4, 4, 2.5e-4, 500_000, anneal=True, entropy=0.01, value_clip=0.2, normalise=False)
+"""What PureJaxRL's ppo.py sets for CartPole-v1."""
+
+
+def of_preset(env: str) -> Settings:
+    """Our preset for an environment.
+
+    Examples:
+        >>> of_preset("Ant-v5").minibatch, of_preset("Ant-v5").with_envs(8).num_steps
+        (2048, 4096)
+    """
+    found = preset("ppo", env)
+    made = make_agent("ppo", **found.options)
+    assert isinstance(made, PPO)
+    assert found.steps is not None
+    rate = made.learning_rate
+    assert isinstance(rate, float)
+    return Settings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, found.steps)

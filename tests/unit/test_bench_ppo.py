@@ -1,0 +1,175 @@
+"""`kousoku bench ppo`: what it measures is what it says, and every contender gets its row."""
+
+import json
+import sys
+import types
+
+import jax.numpy as jnp
+import pytest
+
+import kousoku as ks
+from kousoku.agents.options import describe
+from kousoku.bench import ppo, ppo_ours, ppo_peers
+from kousoku.bench.fresh import Failed
+from kousoku.bench.ppo_settings import PUREJAXRL, Settings, of_preset
+from kousoku.cli import main
+from kousoku.core.errors import ConfigError
+
+TINY = Settings(2, 8, 2, 1, 1e-3, 256)
+RATES = {"measure": 200_000.0, "purejaxrl": 100_000.0, "stable_baselines": 2_000.0}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "source" / "purejaxrl").mkdir(parents=True)
+    (tmp_path / "source" / "purejaxrl" / "ppo.py").touch()
+    return str(tmp_path / "source")
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Measurements: rejax is not there, Brax fails, the others have speeds."""
+
+    def measured(module, function, *arguments, limit):
+        assert hasattr(ppo_ours if module.endswith("ours") else ppo_peers, function)
+        json.dumps(arguments)
+        if function not in RATES:
+            raise Failed(f"ModuleNotFoundError: No module named '{function}'")
+        return ppo_peers.figures(int(RATES[function]), 1.0, 3.0)
+
+    monkeypatch.setattr(ppo, "measured", measured)
+
+
+@pytest.mark.parametrize("id", ppo.PARTS)
+def test_what_is_measured_is_the_preset(id):
+    tuned = describe(ks.make_agent("ppo", **ks.preset("ppo", id).options))
+    assert describe(of_preset(id).agent()) == tuned
+
+
+def test_others_make_the_same_rollout_and_minibatches_from_fewer_environments():
+    few = of_preset("Ant-v5").with_envs(8)
+    assert (few.num_envs, few.rollout, few.minibatch) == (8, 2048 * 16, 2048)
+    with pytest.raises(ConfigError, match="divisor"):
+        few.with_envs(7)
+
+
+def test_the_rate_counts_what_a_longer_training_takes_longer(monkeypatch):
+    """10 s to compile; 2 s of every training pass before its first step; then 1000 steps a second."""
+    calls = []
+
+    def trained(agent, id, steps, seeds, spread):
+        calls.append(steps)
+        return (10.0 if len(calls) == 1 else 2.0) + steps / 1000, steps, steps / 1000
+
+    monkeypatch.setattr(ppo_ours, "trained", trained)
+    given = Settings(4, 128, 4, 4, 1e-3, 500_000)
+    found = ppo_ours.measure("CartPole-v1", given.plain(), 3, False, 100.0)
+    assert calls == [8 * 512, 8 * 512, 100_000, 100_000]
+    assert found["compile_seconds"] == pytest.approx(8.0)
+    assert found["steps"] == 3 * 2 * (100_000 - 8 * 512)
+    assert found["steps_per_second"] == pytest.approx(3000.0)
+
+
+def test_ours_runs_at_a_small_size():
+    found = ppo_ours.measure("CartPole-v1", TINY.plain(), 1, False, 0.0)
+    assert found["steps"] == 128
+    assert found["steps_per_second"] > 0
+    assert found["compile_seconds"] > 0
+
+
+def test_a_program_is_repeated_as_a_whole(monkeypatch):
+    clock = iter(range(100))
+    monkeypatch.setattr(ppo_peers.time, "perf_counter", lambda: float(next(clock)))
+    found = ppo_peers.compiled(jnp.sin, jnp.float32(0.0), 500, 2.5)
+    assert found == {"steps_per_second": 500.0, "steps": 1500, "seconds": 3.0, "compile_seconds": 1.0}
+
+
+def test_the_first_rollout_of_stable_baselines_does_not_count(monkeypatch):
+    """A stand-in whose first rollout takes 9 s and every other one 2 s."""
+    now, asked = [0.0], {}
+
+    class Callback:
+        def __init__(self):
+            self.num_timesteps = 0
+
+    class PPO:
+        def __init__(self, policy, env, **options):
+            asked.update(options, env=env)
+
+        def learn(self, steps, callback):
+            while True:
+                callback._on_rollout_start()
+                if not callback._on_step():
+                    return
+                now[0] += 2.0 if callback.num_timesteps else 9.0
+                callback.num_timesteps += 512
+
+    parts = {
+        "torch": {"set_num_threads": lambda threads: None},
+        "sbx": {"PPO": PPO},
+        "stable_baselines3": {},
+        "stable_baselines3.common": {},
+        "stable_baselines3.common.vec_env": {"DummyVecEnv": None, "VecNormalize": lambda env: ("scaled", env)},
+        "stable_baselines3.common.env_util": {"make_vec_env": lambda id, count, **rest: (id, count)},
+        "stable_baselines3.common.callbacks": {"BaseCallback": Callback},
+    }
+    for name, content in parts.items():
+        module = types.ModuleType(name)
+        vars(module).update(content)
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(ppo_peers.time, "perf_counter", lambda: now[0])
+    found = ppo_peers.stable_baselines("sbx", "CartPole-v1", PUREJAXRL.plain(), 1, 5.0)
+    assert found == {"steps_per_second": 256.0, "steps": 3 * 512, "seconds": 6.0, "compile_seconds": 7.0}
+    assert (asked["n_steps"], asked["batch_size"], asked["n_epochs"], asked["env"]) == (128, 128, 4, ("CartPole-v1", 4))
+
+
+def test_every_contender_gets_its_row(made_up, folder, tmp_path):
+    said = []
+    sections = ppo.bench(tmp_path, ppo.Budget(purejaxrl=folder), say=said.append)
+    alone, shared, *robots = sections
+    assert [row.figures["agents"] for row in alone.rows] == [1, 30, 30]
+    names = ["kousoku", "PureJaxRL", "rejax", "SB3", "sbx", "kousoku", "kousoku", "PureJaxRL"]
+    assert [row.name for row in shared.rows] == names
+    assert shared.ratio(shared.rows[0]) == 2.0
+    assert shared.rows[2].note == "ModuleNotFoundError: No module named 'rejax'"
+    for section in robots:
+        assert section.ratio(section.rows[0]) == 100.0
+        assert [row.figures.get("environments") for row in section.rows] == [2048, 8, 8, None, None]
+        assert [row.figures["minibatch"] for row in section.rows[:3]] == [2048] * 3
+        assert "brax" in section.rows[-1].note
+    saved = json.loads((tmp_path / "ppo.json").read_text())
+    assert [len(section["rows"]) for section in saved["sections"]] == [3, 8, 5, 5]
+    page = (tmp_path / "ppo.md").read_text()
+    assert page in said[-1]
+    assert page.count("did not run") == 5
+
+
+def test_without_its_source_purejaxrl_does_not_run(made_up, tmp_path):
+    (_, shared) = ppo.bench(tmp_path, ppo.Budget(), "CartPole-v1", lambda line: None)
+    assert [row.note for row in shared.rows if row.name == "PureJaxRL"] == [ppo.NO_FOLDER] * 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ppo_CartPole-v1.json", "ppo_CartPole-v1.md"]
+
+
+def test_a_library_that_is_missing_gives_its_row(monkeypatch):
+    """In this process: another one would take seconds to start."""
+    here = lambda module, function, *arguments, limit: getattr(ppo_peers, function)(*arguments)  # noqa: E731
+    monkeypatch.setattr(ppo, "measured", here)
+    monkeypatch.setitem(sys.modules, "rejax", None)
+    contender = next(one for one in ppo._shared("CartPole-v1", ppo.Budget()) if one.name == "rejax")
+    row = contender.row(1.0)
+    assert row.figures == {"agents": 1}
+    assert "rejax" in row.note
+
+
+def test_the_shell_runs_it(monkeypatch, folder, tmp_path, capsys):
+    monkeypatch.setattr(ppo, "bench", lambda out, budget, only: print(out, budget.purejaxrl, only))
+    assert main(["bench", "ppo", "--out", str(tmp_path), "--only", "Ant-v5", "--purejaxrl", folder]) == 0
+    assert capsys.readouterr().out.split() == [str(tmp_path), folder, "Ant-v5"]
+    assert main(["bench", "ppo", "--only", "Hopper-v5"]) == 2
+    assert main(["bench", "kernel", "--purejaxrl", folder]) == 2
+    assert "it belongs to the benchmark ppo" in capsys.readouterr().err
+
+
+def test_a_folder_without_purejaxrl_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"purejaxrl/ppo\.py"):
+        ppo.bench(tmp_path, ppo.Budget(purejaxrl=str(tmp_path)))
