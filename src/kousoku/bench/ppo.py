@@ -120,8 +120,8 @@ def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str
             section.rows.append(_row(contender, budget))
             say(_line(section.rows[-1]))
             text = markdown(TITLE, about, sections)
-            path = save(out, name, text, sections, found)
-    say(f"{text}\nsaved: {path}")
+            save(out, name, text, sections, found)
+    say(f"{text}\nsaved: {out / name}.md")
     return sections
 
 
