@@ -26,13 +26,12 @@ ALONE = "One agent, and {seeds} seeds trained together in one program, with our 
 SHARED = (
     "The settings of PureJaxRL's script for everybody: 500,000 steps, a learning rate that goes down to 0 (constant in "
     "rejax, SB3 and sbx), an entropy bonus, clipped values, nothing normalised. PureJaxRL and rejax run gymnax's "
-    "environment, SB3 and sbx Gymnasium's in one process, PyTorch on one thread, which is faster here."
+    "environment, SB3 and sbx Gymnasium's in one process, PyTorch on one thread."
 )
 ROBOT = (
     "Our preset, and others with its network, epochs, minibatches, samples of a minibatch, and normalisation of "
     "observations. SB3 and sbx, whose rewards are normalised too as ours are, make the same rollout with {envs} of "
-    "Gymnasium's environments in one process, which is faster here than a process each. Brax trains its own robot "
-    "of that name, in as many environments as ours."
+    "Gymnasium's environments in one process. Brax trains its own robot of that name, in as many environments as ours."
 )
 COLUMNS = (
     Column("agents", "seeds", ",d"),
