@@ -1,0 +1,27 @@
+"""The page of results has the recorded table, and the record has every preset with five seeds."""
+
+import json
+from pathlib import Path
+
+from kousoku.training.presets import presets
+
+ROOT = Path(__file__).parents[2]
+PAGE, TABLE, RECORD = (
+    ROOT / name for name in ("docs/results.md", "benchmarks/learning.md", "benchmarks/learning.json")
+)
+
+
+def table(page: Path) -> list[str]:
+    """The lines of a page's table."""
+    return [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+
+
+def test_the_page_has_the_recorded_table():
+    assert table(PAGE) == table(TABLE)
+
+
+def test_every_preset_is_in_the_record():
+    (section,) = json.loads(RECORD.read_text(encoding="utf-8"))["sections"]
+    rows = {row["name"]: row for row in section["rows"]}
+    assert set(rows) == {f"{agent} {env}" for agent, env in presets()}
+    assert all(row["agents"] >= 5 for row in rows.values())
