@@ -24,6 +24,11 @@ def costly_int(x):
     return x
 
 
+def slope(function, x):
+    """Reverse mode: what the derivative keeps of one branch is blank in the other."""
+    return jax.grad(lambda y: function(y).sum())(x)
+
+
 # ---- cond
 
 COND = {
@@ -91,6 +96,11 @@ COND = {
     "index_in_branch": (lambda p, x, i: lax.cond(p, lambda: x[i], lambda: x[jnp.clip(-i, 0, 39)]), "b f40 i"),
     "divide_in_branch": (lambda i, j: lax.cond(j != 0, lambda: costly_int(i // j), lambda: i), "i i"),
     "same_branches": (lambda p, x: lax.cond(p, costly_int, costly_int, x), "b i"),
+    "slopes": (lambda p, x: slope(lambda y: lax.cond(p, lambda z: z * z * z, lambda z: z * 2, y), x), "b f40"),
+    "slopes_of_one_side": (
+        lambda p, x: slope(lambda y: lax.cond(p, lambda z: costly(z) * z, lambda z: z, y), x),
+        "b f",
+    ),
     "predicate_inside": (lambda x: lax.cond(x.sum() > 10, lambda y: y.at[0].set(0), lambda y: y, x), "i40"),
 }
 

@@ -77,8 +77,8 @@ def _crowded(f: Forward) -> list[tuple[Constraint, list[Num]]]:
     """Contacts that the solver keeps in a list, written out, and their forces."""
     crowd = divided(f.model)[1]
     held = constraints_of(f.model, f.smooth, crowd) if crowd else []
-    problem = Problem(f.model, f.smooth, held)
-    return list(zip(held, problem.forces(problem.residuals(f.solution.acceleration)), strict=True))
+    problem, x = Problem(f.model, f.smooth, held), f.solution.acceleration
+    return list(zip(held, problem.every_force(problem.residuals(x), x), strict=True))
 
 
 def _six(contact: Contact, sizes: Sequence[Num]) -> list[Num]:

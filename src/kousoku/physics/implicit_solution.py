@@ -14,8 +14,8 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ import jax
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
+from .branch import replaced, unknown
 from .constraint import Constraint
 from .constraint.listed import Listed
 from .constraint.problem import Problem, Rows
@@ -57,7 +58,8 @@ def solution(
     x, forces, iterations = find(pose.values)
     split = iter(nums(forces))
     rows = [[next(split) for _ in c.reference] for c in constraints]
-    return Solution(nums(x), Problem(model, s, constraints).pulled(rows, nums(x)), rows, iterations)
+    standing = [row for c, row in zip(constraints, rows, strict=True) if c.there is None]
+    return Solution(nums(x), Problem(model, s, constraints).pulled(standing, nums(x)), rows, iterations)
 
 
 @dataclass(frozen=True)
@@ -78,24 +80,11 @@ class Pose:
     @property
     def values(self) -> list[jax.Array]:
         """Each number that is not known, once."""
-        return list(self._numbers.values())
-
-    @property
-    def _numbers(self) -> dict[int, jax.Array]:
-        found: dict[int, jax.Array] = {}
-
-        def note(n: Num) -> Num:
-            if not n.known:
-                found[id(n.value)] = n.value
-            return n
-
-        _mapped(self.parts, note)
-        return found
+        return list(unknown(self.parts).values())
 
     def problem(self, values: Sequence[jax.Array]) -> tuple[Problem, list[Num]]:
         """The problem with other numbers, and where to begin."""
-        given = dict(zip(self._numbers, map(Num, values), strict=True))
-        parts = _mapped(self.parts, lambda n: n if n.known else given[id(n.value)])
+        parts = replaced(self.parts, dict(zip(unknown(self.parts), values, strict=True)))
         motion, mass, force, acceleration, constraints, warmstart = parts
         t = replace(self.smooth.tree, motion=motion, mass_matrix=mass)
         s = replace(self.smooth, tree=t, force=force, acceleration=acceleration)
@@ -108,7 +97,9 @@ class Pose:
 
         def posed(moved: list[jax.Array]) -> Problem:
             some = iter(moved)
-            return self.problem([next(some) if m else v for v, m in zip(values, moving, strict=True)])[0]
+            problem = self.problem([next(some) if m else v for v, m in zip(values, moving, strict=True)])[0]
+            # Without branches: under `vmap` JAX stops gradients in those of a rule's own, and cannot go back.
+            return replace(problem, constraints=[replace(c, there=None) for c in problem.constraints])
 
         def gradient(moved: list[jax.Array]) -> jax.Array:
             problem, at = posed(moved), nums(x)
@@ -130,19 +121,3 @@ def _forces(problem: Problem, x: Sequence[Num]) -> Rows:
 
 def _hessian(problem: Problem, x: Sequence[Num]) -> Factor:
     return factor(problem.pattern, problem.hessian(problem.curvatures(problem.residuals(x))))
-
-
-def _mapped(tree: Any, change: Callable[[Num], Num]) -> Any:
-    """Lists, tuples, dictionaries and dataclasses of numbers, with other numbers."""
-    if isinstance(tree, Num):
-        return change(tree)
-    if isinstance(tree, list):
-        return [_mapped(x, change) for x in tree]
-    if isinstance(tree, tuple):
-        parts = [_mapped(x, change) for x in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
-    if isinstance(tree, dict):
-        return {key: _mapped(x, change) for key, x in tree.items()}
-    if is_dataclass(tree) and not isinstance(tree, type):
-        return replace(tree, **{f.name: _mapped(getattr(tree, f.name), change) for f in fields(tree)})
-    return tree

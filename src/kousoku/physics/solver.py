@@ -24,6 +24,7 @@ from .constraint import Constraint
 from .constraint.law import least
 from .constraint.listed import Listed
 from .constraint.problem import Problem, Rows
+from .constraint.seldom import Place
 from .model import Model
 from .scalar import ZERO, Num, both, minimum, nums, sqrt, stacked, total
 from .smooth import Smooth
@@ -82,22 +83,23 @@ def solve(
 
     def iterate(carry: Any) -> Any:
         before, iteration, _ = carry
-        point, gain = _newton(problem, before, scale, dtype)
+        point, gain, kept = _newton(problem, before, scale, dtype)
         steep, steeper = (sqrt(total(g * g for g in nums(p.gradient))) for p in (point, before))
         ends = [gain < Num(model.tolerance), scale * steep < Num(model.tolerance)]
-        exact = both(_kept(problem, before, point) >= 0.0, steep < EXACT * steeper)
+        exact = both(minimum(kept, _kept(problem, before, point)) >= 0.0, steep < EXACT * steeper)
         done = functools.reduce(jnp.logical_or, map(_value, [*ends, exact]))
         return point, iteration + jnp.int32(1), done
 
     start = _start(problem, warmstart, dtype)
     point, iterations, _ = lax.while_loop(going, iterate, (start, jnp.int32(0), jnp.array(False)))
-    forces = problem.forces(_split(problem, point.residuals))
-    return Solution(nums(point.x), problem.pulled(forces, nums(point.x)), forces, iterations)
+    residuals, x = _split(problem, point.residuals), nums(point.x)
+    forces = problem.every_force(residuals, x)
+    return Solution(x, problem.pulled(problem.forces(residuals), x), forces, iterations)
 
 
 def _kept(problem: Problem, before: Point, after: Point) -> Num:
-    """Negative if the function is not one parabola between two points."""
-    rows = zip(problem.constraints, *(_split(problem, p.residuals) for p in (before, after)), strict=True)
+    """Negative if the function, but for what is seldom there, is not one parabola between two points."""
+    rows = zip(problem.standing, *(_split(problem, p.residuals) for p in (before, after)), strict=True)
     kept = least(c.law.kept(v, w) for c, v, w in rows)
     return minimum(kept, problem.listed.kept(nums(before.x), nums(after.x))) if problem.listed else kept
 
@@ -107,18 +109,22 @@ def _start(problem: Problem, warmstart: Sequence[Num], dtype: Any) -> Point:
     x = stacked(problem.smooth.acceleration if problem.model.no_warmstart else warmstart, dtype)
     residuals = problem.residuals(nums(x))
     pull = multiplied(problem.smooth.tree.mass_matrix, nums(x))
-    return _point(problem, x, pull, residuals, dtype)
+    return _point(problem, x, pull, residuals, problem.pulled(problem.forces(residuals), nums(x)), dtype)
 
 
-def _point(problem: Problem, x: jax.Array, pull: Sequence[Num], residuals: Rows, dtype: Any) -> Point:
+def _point(
+    problem: Problem, x: jax.Array, pull: Sequence[Num], residuals: Rows, push: Sequence[Num], dtype: Any
+) -> Point:
     flat = stacked([v for rows in residuals for v in rows], dtype)
-    push = problem.pulled(problem.forces(residuals), nums(x))
     gradient = [a - b - c for a, b, c in zip(pull, problem.smooth.force, push, strict=True)]
     return Point(x, stacked(pull, dtype), flat, stacked(gradient, dtype))
 
 
-def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Point, Num]:
-    """One step, and by how much it lowers the function if it is quadratic between, in units of `1 / scale`."""
+def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Point, Num, Num]:
+    """One step, and by how much it lowers the function if it is quadratic between, in units of `1 / scale`.
+
+    Last, a number that is negative if what is seldom there keeps the function from being one parabola between.
+    """
     gradient, residuals = nums(point.gradient), _split(problem, point.residuals)
     hessian = problem.hessian(problem.curvatures(residuals), nums(point.x))
     search = [-d for d in factor(problem.pattern, hessian).solve(gradient)]
@@ -130,6 +136,7 @@ def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Poi
         search,
         residuals,
         along,
+        problem.seldom.begun(nums(point.x), search),
         total((a - b) * d for a, b, d in zip(nums(point.pull), problem.smooth.force, search, strict=True)),
         total(a * d for a, d in zip(pull, search, strict=True)),
     )
@@ -137,7 +144,8 @@ def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Poi
     moved = [[v + length * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(residuals, along, strict=True)]
     x = [a + length * d for a, d in zip(nums(point.x), search, strict=True)]
     pulls = [a + length * d for a, d in zip(nums(point.pull), pull, strict=True)]
-    return _point(problem, stacked(x, dtype), pulls, moved, dtype), -0.5 * scale * slope * length
+    push, kept = problem.seldom.ended(line.places, length, problem.pulled_standing(problem.forces(moved), x))
+    return _point(problem, stacked(x, dtype), pulls, moved, push, dtype), -0.5 * scale * slope * length, kept
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,7 @@ class Line:
         problem: whose function.
         x, search: where the line begins, and where it leads.
         at, along: residuals where the line begins, and how they grow along it.
+        places: the same, of constraints that are seldom there.
         slope, curve: first derivative, where it begins, and second of the function without constraints.
     """
 
@@ -156,15 +165,17 @@ class Line:
     search: list[Num]
     at: Rows
     along: Rows
+    places: list[Place]
     slope: Num
     curve: Num
 
     def derivatives(self, length: Num) -> tuple[Num, Num]:
         """The first and the second."""
         first, second = self.slope + length * self.curve, self.curve
-        for c, v, w in zip(self.problem.constraints, self.at, self.along, strict=True):
+        for c, v, w in zip(self.problem.standing, self.at, self.along, strict=True):
             one, other = c.law.along(v, w, length)
             first, second = first + one, second + other
+        first, second = self.problem.seldom.along(self.places, length, (first, second))
         if listed := self.problem.listed:
             one, other = listed.along(self.x, self.search, length)
             first, second = first + one, second + other
@@ -202,7 +213,7 @@ class Line:
 def _split(problem: Problem, residuals: jax.Array) -> Rows:
     """The residuals of each constraint."""
     flat = iter(nums(residuals))
-    return [[next(flat) for _ in c.reference] for c in problem.constraints]
+    return [[next(flat) for _ in c.reference] for c in problem.standing]
 
 
 def _value(x: Any) -> Any:

@@ -243,6 +243,12 @@ def squeeze(k: Emitter, op: Op, x: Value) -> Value:
     return reshape(k, op, x)
 
 
+def zero(k: Emitter, op: Op) -> Value:
+    """A number that means nothing, in what a derivative keeps of a branch that is not taken; XLA's is zero too."""
+    out = op.outputs[0]
+    return Known(out.shape, out.dtype, k.memory, np.zeros(out.shape, out.dtype))
+
+
 def blank(k: Emitter, op: Op, *_: Value) -> Value:
     """Elements that will be written before they are read."""
     out = op.outputs[0]
@@ -251,6 +257,7 @@ def blank(k: Emitter, op: Op, *_: Value) -> Value:
 
 RULES: dict[str, Callable[..., Any]] = {
     "empty": blank,
+    "empty2": zero,
     "broadcast_in_dim": broadcast_in_dim,
     "reshape": reshape,
     "squeeze": squeeze,

@@ -95,19 +95,27 @@ def _blend(k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand]
     current = [k.b.splat(k.b.const(0, type)) for type in small_types]
     for i, branch in enumerate(branches):
         mask = masked(k, tests[i])
-        run = partial(_run_branch, k, branch, args, targets, mask, i == 0)
+        run = partial(_run_branch, k, branch, args, targets, mask, None if i == 0 else current)
         if not cheap(branch):
             run = partial(k.b.if_, k.b.any(mask), run, partial(list, current), [True] * len(current))
-        merged = zip(run(), current, strict=True)
-        current = [new if i == 0 else k.b.select(mask, new, old) for new, old in merged]
+        current = run()
     return _collect(k, op, current, targets)
 
 
 def _run_branch(
-    k: Emitter, branch: Program, args: list[Value], targets: Sequence[Stored | None], mask: Operand, first: bool
+    k: Emitter,
+    branch: Program,
+    args: list[Value],
+    targets: Sequence[Stored | None],
+    mask: Operand,
+    others: list[Operand] | None,
 ) -> list[Operand]:
+    """The branch's results in the lanes of the mask; in the rest, what came of the branches before it."""
     with region(k, mask):
-        return _deliver(k, k.run(branch, args), targets, None if first else mask)
+        results = _deliver(k, k.run(branch, args), targets, None if others is None else mask)
+    if others is None:
+        return results
+    return [k.b.select(mask, new, old) for new, old in zip(results, others, strict=True)]
 
 
 def cheap(program: Program) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..branch import only
 from ..collision.candidates import Candidate
 from ..collision.shapes import PAIRS, Geom, Shape, Touch
 from ..dynamics import Tree
@@ -18,7 +19,7 @@ from ..scalar import ONE, SMALLEST, ZERO, Num, absolute, maximum, nums, sqrt, wh
 from ..smooth import Smooth
 from ..vector import NOWHERE, Six, Vec
 from .law import Cone, Law, Push, Pyramid
-from .row import Constraint, Grip, jacobian, moving, speeds, vanishes
+from .row import Constraint, Dofs, Grip, Jacobian, by_dof, jacobian, moving, speeds, vanishes
 from .softness import Softness, softness
 
 ELLIPTIC = 1
@@ -41,6 +42,11 @@ class Contact:
     axes: tuple[Vec, Vec, Vec]
     used: tuple[int, ...]
 
+    @property
+    def away(self) -> Num:
+        """How far apart the geoms are, beyond the margin: below zero the contact is there."""
+        return self.touch.distance - self.candidate.margin
+
 
 def contacts(model: Model, s: Smooth, pairs: Sequence[Candidate]) -> list[Constraint]:
     """Of all points where these pairs of geoms may touch."""
@@ -57,25 +63,51 @@ def contacts(model: Model, s: Smooth, pairs: Sequence[Candidate]) -> list[Constr
 
 
 def _contact(model: Model, s: Smooth, c: Candidate, touch: Touch) -> Constraint:
-    axes = frame(touch)
-    bodies = int(model.geom_bodyid[c.first]), int(model.geom_bodyid[c.second])
+    axes, bodies = frame(touch), (int(model.geom_bodyid[c.first]), int(model.geom_bodyid[c.second]))
     moved = [(body, side) for body, side in zip(bodies, (-1.0, 1.0), strict=True) if moving(model, body)]
-    grips = [_grip(model, s.tree, body, side, touch.point, axes, range(c.condim)) for body, side in moved]
+    grips = _grips(model, s.tree, moved, touch.point, axes, range(c.condim))
     still = [all(vanishes(model, s.tree, g.wrenches[i], g.body) for g in grips) for i in range(c.condim)]
     used = tuple(i for i in range(c.condim) if i == 0 or not still[i])
-    grips = [_grip(model, s.tree, body, side, touch.point, axes, used) for body, side in moved]
-    one_tree = model.body_rootid[bodies[0]] == model.body_rootid[bodies[1]]
-    away = touch.distance - c.margin
-    soft = softness(model, c.solref, c.solimp, away)
-    slip = soft
+    grips = _grips(model, s.tree, moved, touch.point, axes, used)
+    contact = Contact(c, touch, axes, used)
+    if len(moved) == 1 and not contact.away.known:
+        return _seldom(model, s, contact, moved, grips)
+    stiffness, wanted = _held(model, s, contact, grips)
+    law, one_tree = _law(model, contact, stiffness), model.body_rootid[bodies[0]] == model.body_rootid[bodies[1]]
+    return Constraint(law, wanted, jacobian(model, s.tree, grips, bool(one_tree)), grips, contact)
+
+
+def _seldom(
+    model: Model, s: Smooth, contact: Contact, moved: Sequence[tuple[int, float]], grips: list[Grip]
+) -> Constraint:
+    """A contact of one moving body, most of which is computed only where it is; its grips are left for who asks."""
+
+    def make() -> tuple[list[Num], list[Num], list[Dofs]]:
+        axes = frame(contact.touch)  # anew, so that what is computed for them stays in the branch
+        own = _grips(model, s.tree, moved, contact.touch.point, axes, contact.used)
+        return *_held(model, s, contact, own), by_dof(model, s.tree, own)
+
+    stiffness, wanted, rows = only(contact.away < 0.0, make)
+    return Constraint(_law(model, contact, stiffness), wanted, Jacobian(rows), grips, contact, stiffness[0])
+
+
+def _held(model: Model, s: Smooth, contact: Contact, grips: Sequence[Grip]) -> tuple[list[Num], list[Num]]:
+    """The stiffness of the law, and the accelerations that the rows want."""
+    c, away = contact.candidate, contact.away
+    soft = slip = softness(model, c.solref, c.solimp, away)
     if model.cone == ELLIPTIC and not all(x.is_known(0.0) for x in c.solreffriction):
         slip = softness(model, c.solreffriction, c.solimp, away)
     wanted = [
         slip.reference(speed, ZERO) if i else soft.reference(speed, away)
-        for i, speed in zip(used, speeds(s.motion, grips), strict=True)
+        for i, speed in zip(contact.used, speeds(s.motion, grips), strict=True)
     ]
-    law = _law(model, c, soft, inverse_inertia(model, c), away, used)
-    return Constraint(law, wanted, jacobian(model, s.tree, grips, bool(one_tree)), grips, Contact(c, touch, axes, used))
+    return _stiffness(model, contact, soft), wanted
+
+
+def _grips(
+    model: Model, t: Tree, moved: Sequence[tuple[int, float]], point: Vec, axes: Sequence[Vec], rows: Sequence[int]
+) -> list[Grip]:
+    return [_grip(model, t, body, side, point, axes, rows) for body, side in moved]
 
 
 def _grip(model: Model, t: Tree, body: int, side: float, point: Vec, axes: Sequence[Vec], rows: Sequence[int]) -> Grip:
@@ -98,22 +130,29 @@ def pyramid(model: Model, soft: Softness, inverse: Num, mu: Num) -> Num:
     return ONE / maximum(2.0 * mu * mu * edge / Num(model.impratio), SMALLEST)
 
 
-def _law(model: Model, c: Candidate, soft: Softness, inverse: Num, away: Num, used: tuple[int, ...]) -> Law:
+def _stiffness(model: Model, contact: Contact, soft: Softness) -> list[Num]:
+    """Of a cone's rows, or of a pyramid's edges; zero where the geoms are apart."""
+    c, inverse = contact.candidate, inverse_inertia(model, contact.candidate)
     first = soft.regularisation(inverse)
-    friction = [c.friction[i - 1] for i in used[1:]]
-
-    def there(stiffness: Num) -> Num:
-        return where(away < 0.0, stiffness, 0.0, away)
-
     if c.condim == 1:
-        return Push(there(ONE / first))
-    if model.cone == ELLIPTIC:
+        found = [ONE / first]
+    elif model.cone == ELLIPTIC:
         slip = first / maximum(Num(model.impratio), SMALLEST)
-        mu = c.friction[0] / sqrt(maximum(Num(model.impratio), SMALLEST))
-        scale = [c.friction[0] / f for f in friction]
-        rows = [first, *(slip * x * x for x in scale)]
-        return Cone([there(ONE / r) for r in rows], friction, mu)
-    return Pyramid(there(pyramid(model, soft, inverse, c.friction[0])), friction, c.condim - len(used))
+        scale = [c.friction[0] / c.friction[i - 1] for i in contact.used[1:]]
+        found = [ONE / r for r in (first, *(slip * x * x for x in scale))]
+    else:
+        found = [pyramid(model, soft, inverse, c.friction[0])]
+    return [where(contact.away < 0.0, x, 0.0, contact.away) for x in found]
+
+
+def _law(model: Model, contact: Contact, stiffness: list[Num]) -> Law:
+    c, used = contact.candidate, contact.used
+    friction = [c.friction[i - 1] for i in used[1:]]
+    if c.condim == 1:
+        return Push(stiffness[0])
+    if model.cone == ELLIPTIC:
+        return Cone(stiffness, friction, c.friction[0] / sqrt(maximum(Num(model.impratio), SMALLEST)))
+    return Pyramid(stiffness[0], friction, c.condim - len(used))
 
 
 def frame(touch: Touch) -> tuple[Vec, Vec, Vec]:

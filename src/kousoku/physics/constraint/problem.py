@@ -23,19 +23,33 @@ from ..smooth import Smooth
 from ..sparse import Matrix, Pattern, multiplied
 from ..vector import STILL, Six, Vec
 from .listed import Listed
-from .row import Constraint, Grip, moving
+from .row import Constraint, Grip, add_congruent, moving
+from .seldom import Seldom
 
 Rows = list[list[Num]]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A mechanism and its constraints."""
+    """A mechanism and its constraints.
+
+    Rows are those of `standing` constraints; what others add is computed from the acceleration.
+    """
 
     model: Model
     smooth: Smooth
     constraints: list[Constraint]
     listed: Listed | None = None
+
+    @cached_property
+    def standing(self) -> list[Constraint]:
+        """Those that are always computed."""
+        return [c for c in self.constraints if c.there is None]
+
+    @cached_property
+    def seldom(self) -> Seldom:
+        """Those that are computed where they are there."""
+        return Seldom([c for c in self.constraints if c.there is not None])
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -46,7 +60,7 @@ class Problem:
     @cached_property
     def carriers(self) -> list[int]:
         """Bodies that constraints hold, and those that carry these; parents first."""
-        found = {c.jacobian.held.body for c in self.constraints if c.jacobian.held}
+        found = {c.jacobian.held.body for c in self.standing if c.jacobian.held}
         for body in sorted(found, reverse=True):
             while body := self.parent(body):
                 found.add(body)
@@ -71,7 +85,7 @@ class Problem:
                 move = move + motion[d] * x[d]
             moves[body] = move
         found = []
-        for c in self.constraints:
+        for c in self.standing:
             if grip := c.jacobian.held:
                 found.append([w.dot(moves[grip.body]) for w in grip.wrenches])
             else:
@@ -82,22 +96,31 @@ class Problem:
         """J x - reference."""
         return [
             [p - r for p, r in zip(product, c.reference, strict=True)]
-            for c, product in zip(self.constraints, self.products(x), strict=True)
+            for c, product in zip(self.standing, self.products(x), strict=True)
         ]
 
     def forces(self, residuals: Rows) -> Rows:
         """Of every row."""
-        return [c.law.force(v) for c, v in zip(self.constraints, residuals, strict=True)]
+        return [c.law.force(v) for c, v in zip(self.standing, residuals, strict=True)]
+
+    def every_force(self, residuals: Rows, x: Sequence[Num]) -> Rows:
+        """Of every row of all constraints, in their order."""
+        standing, seldom = iter(self.forces(residuals)), iter(self.seldom.forces(x))
+        return [next(standing if c.there is None else seldom) for c in self.constraints]
 
     def curvatures(self, residuals: Rows) -> list[Matrix]:
         """Of every constraint's law."""
-        return [c.law.curvature(v) for c, v in zip(self.constraints, residuals, strict=True)]
+        return [c.law.curvature(v) for c, v in zip(self.standing, residuals, strict=True)]
 
     def pulled(self, forces: Rows, x: Sequence[Num] = ()) -> list[Num]:
+        """J^T f, of given forces and those of all other constraints at the acceleration x."""
+        return self.seldom.pulled(self.pulled_standing(forces, x), x)
+
+    def pulled_standing(self, forces: Rows, x: Sequence[Num] = ()) -> list[Num]:
         """J^T f, of given forces and those of listed contacts at the acceleration x."""
         result = self.listed.pulled(x) if self.listed else [ZERO] * self.model.nv
         loads = dict.fromkeys(self.carriers, STILL)
-        for c, force in zip(self.constraints, forces, strict=True):
+        for c, force in zip(self.standing, forces, strict=True):
             if grip := c.jacobian.held:
                 for wrench, f in zip(grip.wrenches, force, strict=True):
                     loads[grip.body] = loads[grip.body] + wrench * f
@@ -112,14 +135,14 @@ class Problem:
         return result
 
     def hessian(self, curvatures: Sequence[Matrix], x: Sequence[Num] = ()) -> Matrix:
-        """M + J^T C J, on and below the diagonal, with the curvatures of listed contacts at x."""
+        """M + J^T C J, on and below the diagonal, with the curvatures of all other constraints at x."""
         found = dict(self.smooth.tree.mass_matrix)
         carried: dict[int, Matrix] = {body: {} for body in self.carriers}
-        for c, curvature in zip(self.constraints, curvatures, strict=True):
+        for c, curvature in zip(self.standing, curvatures, strict=True):
             if grip := c.jacobian.held:
                 _add_held(carried[grip.body], grip, curvature)
             else:
-                _add_congruent(found, c.jacobian.dofs, curvature)
+                add_congruent(found, c.jacobian.dofs, curvature)
         motion = self.smooth.tree.motion
         for body in reversed(self.carriers):
             for d in self.dofs(body):
@@ -129,31 +152,17 @@ class Problem:
             if parent := self.parent(body):
                 for key, value in carried[body].items():
                     carried[parent][key] = carried[parent].get(key, ZERO) + value
+        found = self.seldom.curved(found, x)
         return self.listed.curved(found, self.pattern.below, x) if self.listed else found
-
-
-def _add_congruent(found: Matrix, rows: Sequence[dict[int, Num]], curvature: Matrix) -> None:
-    """Add J^T C J for rows J: C J first."""
-    turned: list[dict[int, Num]] = [{} for _ in rows]
-    for (i, j), entry in curvature.items():
-        for here, other in {(i, j), (j, i)}:
-            for d, value in rows[other].items():
-                turned[here][d] = turned[here].get(d, ZERO) + entry * value
-    for r, other in zip(rows, turned, strict=True):
-        for i, a in other.items():
-            if not a.is_known(0.0):
-                for j, b in r.items():
-                    if j <= i and not b.is_known(0.0):
-                        found[i, j] = found.get((i, j), ZERO) + a * b
 
 
 def _add_held(found: Matrix, grip: Grip, curvature: Matrix) -> None:
     """Add what a body carries: a 6 x 6 inertia, rotation first."""
     if grip.arm is None:
-        _add_congruent(found, [dict(enumerate((*w.rot, *w.lin))) for w in grip.wrenches], curvature)
+        add_congruent(found, [dict(enumerate((*w.rot, *w.lin))) for w in grip.wrenches], curvature)
         return
     q: Matrix = {}
-    _add_congruent(q, [dict(enumerate(axis)) for axis in grip.axes], curvature)
+    add_congruent(q, [dict(enumerate(axis)) for axis in grip.axes], curvature)
     rows = [Vec(*(q.get((max(i, j), min(i, j)), ZERO) for j in range(3))) for i in range(3)]
     turning = list(zip(*(grip.arm.cross(r) for r in rows), strict=True))  # of a push along each axis, the torque
     twisting = [grip.arm.cross(Vec(*r)) for r in turning]

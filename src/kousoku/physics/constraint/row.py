@@ -14,6 +14,7 @@ from ..dynamics import Motion, Tree
 from ..joints import ancestors, last_dof
 from ..model import Model
 from ..scalar import ZERO, Num, total
+from ..sparse import Matrix
 from ..vector import Six, Vec
 from .law import Law
 
@@ -60,6 +61,7 @@ class Constraint:
         jacobian: how they move.
         grips: on which moving bodies they act; none for joints and tendons.
         of: what they belong to: a contact, or a name.
+        there: above zero where they are there, if they seldom are; elsewhere all their numbers are zero.
     """
 
     law: Law
@@ -67,6 +69,7 @@ class Constraint:
     jacobian: Jacobian
     grips: list[Grip] = field(default_factory=list)
     of: object = None
+    there: Num | None = None
 
 
 def moving(model: Model, body: int) -> int:
@@ -103,6 +106,11 @@ def jacobian(model: Model, t: Tree, grips: Sequence[Grip], opposite: bool = Fals
     """
     if len(grips) == 1:
         return Jacobian(held=replace(grips[0], body=moving(model, grips[0].body)))
+    return Jacobian(by_dof(model, t, grips, opposite))
+
+
+def by_dof(model: Model, t: Tree, grips: Sequence[Grip], opposite: bool = False) -> list[Dofs]:
+    """The Jacobian of rows that act on bodies, written out by degree of freedom."""
     chains = [list(ancestors(model, last_dof(model, g.body))) for g in grips]
     shared = set(chains[0]).intersection(*chains[1:]) if opposite else set()
     rows: list[Dofs] = [{} for _ in grips[0].wrenches]
@@ -111,4 +119,19 @@ def jacobian(model: Model, t: Tree, grips: Sequence[Grip], opposite: bool = Fals
             if d not in shared:
                 for found, wrench in zip(rows, grip.wrenches, strict=True):
                     found[d] = found.get(d, ZERO) + t.motion[d].dot(wrench)
-    return Jacobian([dict(sorted(r.items())) for r in rows])
+    return [dict(sorted(r.items())) for r in rows]
+
+
+def add_congruent(found: Matrix, rows: Sequence[dict[int, Num]], curvature: Matrix) -> None:
+    """Add J^T C J for rows J: C J first."""
+    turned: list[dict[int, Num]] = [{} for _ in rows]
+    for (i, j), entry in curvature.items():
+        for here, other in {(i, j), (j, i)}:
+            for d, value in rows[other].items():
+                turned[here][d] = turned[here].get(d, ZERO) + entry * value
+    for r, other in zip(rows, turned, strict=True):
+        for i, a in other.items():
+            if not a.is_known(0.0):
+                for j, b in r.items():
+                    if j <= i and not b.is_known(0.0):
+                        found[i, j] = found.get((i, j), ZERO) + a * b
