@@ -26,7 +26,7 @@ ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
     "record": ["returns", "td_errors", "visits", "q_values"],
 }  # fmt: skip
-TIMES = ("seconds", "steps_per_second", "charts/SPS", "first_block_seconds", "started", "resumed_at")
+TIMES = ("seconds", "steps_per_second", "charts/SPS", "first_block_seconds", "started", "resumed_at", "memory")
 
 
 def lines(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from importlib import metadata
 from typing import Any
 
@@ -27,3 +28,21 @@ def device() -> dict[str, Any]:
         "machine": platform.machine(),
         "system": platform.system(),
     }
+
+
+def memory(state: Any) -> dict[str, float]:
+    """MiB of the training state, and the most that this process, and a device with memory of its own, have used.
+
+    Args:
+        state: whose arrays count.
+    """
+    found = {"state_mib": sum(leaf.nbytes for leaf in jax.tree.leaves(state)) / 2**20}
+    if sys.platform != "win32":
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        found["process_peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+    used = jax.devices()[0].memory_stats() or {}
+    if "peak_bytes_in_use" in used:
+        found["device_peak_mib"] = used["peak_bytes_in_use"] / 2**20
+    return {name: round(value, 3) for name, value in found.items()}

@@ -92,7 +92,7 @@ def finish(task: Task, learner: Any, ledger: Ledger, trouble: str | None) -> Tra
     record = RunRecord(
         path=task.folder,
         config=task.asked,
-        facts=_facts(task, ledger, trouble),
+        facts=_facts(task, ledger, trouble) | {"memory": facts.memory(learner)},
         points=task.config.points,
         lane_seed=lanes.seed,
         lane_point=lanes.point,

@@ -92,6 +92,7 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
         ("Run", config),
         ("Versions", record.facts.get("versions", {})),
         ("Device", record.facts.get("device", {})),
+        ("Memory", record.facts.get("memory", {})),
     ]
     return [
         {"title": name, "rows": [list(row) for row in rows("", group) if row[0]]} for name, group in groups if group
