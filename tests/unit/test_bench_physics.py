@@ -61,7 +61,7 @@ def test_a_part_is_printed_and_saved(tmp_path, monkeypatch):
     ("words", "message"),
     [
         (["physics", "--only", "x"], "--only: got 'x'; use one of"),
-        (["kernel", "--only", "steps"], "--only: got 'steps'; it belongs to the benchmarks physics and learning"),
+        (["kernel", "--only", "steps"], "--only: got 'steps'; it belongs to the benchmarks physics, learning and ppo"),
     ],
 )
 def test_a_part_that_is_none_is_refused(words, message, capsys):
