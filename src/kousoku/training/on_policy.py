@@ -5,6 +5,7 @@ A block of updates is one program. In it the environments step in the kernel, an
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler.function import kernel
+from ..compiler.function import Kernel, kernel
 from ..core.agent import RolloutAgent
 from ..core.env import Env
 from ..core.errors import ConfigError
@@ -153,7 +154,9 @@ def begin_all(agent: RolloutAgent, env: Env, key: PRNGKeyArray, record: Record) 
     agent_state = agent.init(env.spec, jax.random.fold_in(key, Stream.AGENT))
     first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
     indices = jnp.arange(agent.num_envs, dtype=jnp.int32)
-    lane = jax.vmap(lambda i: begin(env, jax.random.fold_in(first_key, i)))(indices)
+    arrays, structure = env_parts(env)
+    new = _begin(structure)
+    lane = jax.vmap(lambda i: new(arrays, jax.random.fold_in(first_key, i)))(indices)
     start = agent.start(agent_state)
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (agent.num_envs, *x.shape)), start)
     tally = empty_rollout_tally(agent, env, (agent_state, memory, lane), record)
@@ -250,9 +253,9 @@ def collect(
     here = learner.lane.episode_step.shape[0]
     offset = 0 if axis is None else jax.lax.axis_index(axis) * here
     index = offset + jnp.arange(here, dtype=jnp.int32)
-    space = env.action_space
     fresh = agent.start(state)
-    move = kernel(lambda lane, action, key: advance(env, lane, clip_to(space, action), key))
+    arrays, structure = env_parts(env)
+    move = partial(_move(structure), arrays)
 
     def step(carry: tuple[Lane, Any], time: Int[Array, ""]) -> tuple[tuple[Lane, Any], Any]:
         lane, memory = carry
@@ -268,6 +271,23 @@ def collect(
         made.obs, made.action, extras, made.reward, made.terminated, made.truncated, made.next_obs, before
     )
     return RolloutLearner(state, memory, lane, learner.tally), rollout, Collected(made.info, end)
+
+
+@functools.lru_cache(maxsize=16)
+def _begin(structure: Structure) -> Kernel:
+    """The start of an environment; like `_move` one function for all programs, so that each is traced once."""
+    return kernel(lambda arrays, key: begin(structure.with_arrays(arrays), key))
+
+
+@functools.lru_cache(maxsize=16)
+def _move(structure: Structure) -> Kernel:
+    """A step of an environment, under an action that is clipped to its bounds."""
+
+    def move(arrays: PyTree, lane: Lane, action: PyTree[Array], key: PRNGKeyArray) -> Any:
+        env = structure.with_arrays(arrays)
+        return advance(env, lane, clip_to(env.action_space, action), key)
+
+    return kernel(move)
 
 
 def _keys(key: PRNGKeyArray, stream: Stream, time: Int[Array, ""], index: Int[Array, " B"]) -> Key[Array, " B"]:
