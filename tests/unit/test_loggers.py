@@ -14,6 +14,7 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.training import loggers
 from kousoku.training.config import TrainConfig
+from kousoku.training.ledger import Ledger
 
 SETTINGS: dict[str, Any] = {"steps": 400, "record_every": 100, "eval_every": 200, "eval_episodes": 2}
 
@@ -110,6 +111,14 @@ class TestTensorBoard:
             found = scalars(folder / "tensorboard" / f"discount={value}")
             assert found[600, "losses/td_error"] == pytest.approx(rows(folder)[-1]["points"][i]["losses/td_error"])
 
+    def test_a_run_that_begins_again_drops_all(self, tmp_path):
+        for value in (1.0, 2.0):
+            log = loggers.TensorBoard(tmp_path, {}, 0)
+            log._options["filename_suffix"] = f".{value}"  # in life there are seconds between the two names
+            log.write({"step": 100 * int(value), "charts/reward": value})
+            log.close(failed=False)
+        assert scalars(tmp_path / "tensorboard") == {(200, "charts/reward"): 2.0}
+
     def test_what_was_logged_after_the_step_to_go_on_from_is_purged(self, tmp_path):
         first = loggers.TensorBoard(tmp_path, {}, 0)
         for step in (100, 200):
@@ -149,8 +158,14 @@ class TestWandb:
             ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), log=["wandb"], **SETTINGS)
 
     def test_it_is_told_of_a_run_that_failed(self, tmp_path, wandb):
-        with pytest.raises(RuntimeError), loggers.opened(["wandb"], tmp_path, {}, 0, ""):
+        with pytest.raises(RuntimeError), loggers.Loggers(["wandb"], tmp_path, {}, Ledger(), b""):
             raise RuntimeError
+        assert wandb.ended == [1]
+
+    def test_a_run_that_is_no_longer_finite_has_failed(self, tmp_path, wandb, monkeypatch):
+        monkeypatch.setattr("kousoku.training.trainer._trouble", lambda run, task: "the reward became nan")
+        ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), log=["wandb"], **SETTINGS)
+        assert [step for step, _ in wandb.logged] == [100]
         assert wandb.ended == [1]
 
 

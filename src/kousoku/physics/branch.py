@@ -1,6 +1,6 @@
 """Branches around numbers: what is seldom needed is computed only where it is.
 
-Under `vmap` a kernel goes over a branch that none of its group of lanes takes; plain JAX computes both and picks.
+Under `vmap` a kernel skips a branch that none of its group of lanes takes; plain JAX computes both and picks.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ..core.env import Drawable, Env
 from ..core.scene import Readable, Timed, Trajectory2d
 from ..core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ..core.timestep import Timestep
-from .evaluate import Lived
+from .evaluate import Lived, episode_limit
 from .lanes import Lanes, lane
 from .policy import choose, first_memory
 
@@ -86,7 +86,7 @@ def play(
         memory: at the beginning.
         max_steps: where it is cut, if the environment's time limit does not come first.
     """
-    limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
+    limit = episode_limit(env, max_steps)
     states, first, actions, said, over = jax.device_get(_walk(env, act, key, before, memory, limit))
     length = int(np.argmax(over)) + 1 if over.any() else limit
     actions, said = jax.tree.map(lambda leaf: leaf[:length], (actions, said))

@@ -1,8 +1,7 @@
-"""Reports for other programs that show learning curves: TensorBoard, and Weights & Biases."""
+"""Who is told a run's reports: the metrics file, TensorBoard, Weights & Biases."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ConfigError, check_choice
+from . import run_folder
+from .ledger import Ledger
 
 MODULES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
 """Which module each logger needs; the extra of its name installs it."""
@@ -51,15 +52,16 @@ class TensorBoard:
     Args:
         folder: the run folder.
         asked: what was asked for, shown as text.
-        since: the step that a resumed run goes on from: what was logged after it is dropped.
+        since: the step that the run begins or goes on from: what was logged after it is dropped.
     """
 
     def __init__(self, folder: Path, asked: dict[str, Any], since: int) -> None:
         from tensorboardX import SummaryWriter
 
         self._make, self._folder = SummaryWriter, folder / "tensorboard"
-        self._options: dict[str, Any] = {"flush_secs": FLUSH_SECONDS, "filename_suffix": f".{since}"}
-        self._options |= {"purge_step": since + 1} if since else {}
+        self._options: dict[str, Any] = {
+            "flush_secs": FLUSH_SECONDS, "filename_suffix": f".{since}", "purge_step": since + 1,
+        }  # fmt: skip
         self._writers: dict[str, Any] = {}
         if not since:
             self._writer("").add_text("config", f"```\n{json.dumps(asked, indent=2)}\n```", 0)
@@ -135,20 +137,61 @@ def by_point(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
         yield label, {name: v for name, v in curves.items() if v is not None}
 
 
-@contextlib.contextmanager
-def opened(
-    names: Sequence[str], folder: Path | None, asked: dict[str, Any], since: int, started: str
-) -> Iterator[list[TensorBoard | Wandb]]:
-    """The loggers of a run, closed at its end, whatever happens."""
-    logs: list[TensorBoard | Wandb] = []
-    failed = True
-    try:
-        if folder is not None and "tensorboard" in names:
-            logs.append(TensorBoard(folder, asked, since))
-        if folder is not None and "wandb" in names:
-            logs.append(Wandb(folder, asked, started))
-        yield logs
-        failed = False
-    finally:
-        for log in logs:
-            log.close(failed)
+class JsonLines:
+    """The run folder's own file: one line for each report, on disk when it has been made.
+
+    Args:
+        folder: the run folder.
+        kept: the lines that a resumed run keeps.
+    """
+
+    def __init__(self, folder: Path, kept: bytes) -> None:
+        self._file = run_folder.open_metrics(folder, kept)
+
+    def write(self, row: dict[str, Any]) -> None:
+        """One report."""
+        self._file.write(json.dumps(row, allow_nan=False) + "\n")
+
+    def close(self, failed: bool) -> None:
+        """No more reports."""
+        self._file.close()
+
+
+class Loggers:
+    """Whoever is told a run's reports, until its end, whatever happens; nobody, where nothing is saved.
+
+    Args:
+        names: of other programs.
+        folder: the run folder, if there is one.
+        asked: what was asked for.
+        ledger: of a run that begins, or goes on.
+        kept: the lines of its metrics that it keeps.
+
+    Attributes:
+        failed: whether the run broke; true until somebody says that it did not.
+    """
+
+    def __init__(
+        self, names: Sequence[str], folder: Path | None, asked: dict[str, Any], ledger: Ledger, kept: bytes
+    ) -> None:
+        self.failed = True
+        self._logs: list[Wandb | TensorBoard | JsonLines] = []
+        if folder is None:
+            return
+        if "wandb" in names:  # first: it may refuse, and nothing is open yet
+            self._logs.append(Wandb(folder, asked, ledger.started))
+        if "tensorboard" in names:
+            self._logs.append(TensorBoard(folder, asked, ledger.since))
+        self._logs.append(JsonLines(folder, kept))
+
+    def __enter__(self) -> Loggers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for log in self._logs:
+            log.close(self.failed)
+
+    def write(self, row: dict[str, Any]) -> None:
+        """One report, for all of them."""
+        for log in self._logs:
+            log.write(row)

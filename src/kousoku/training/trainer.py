@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 import warnings
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import jax
 import numpy as np
@@ -25,7 +24,7 @@ from .health import Guard
 from .interrupt import stop_on_signals
 from .lanes import make_lanes, num_lanes
 from .ledger import Ledger
-from .loggers import check_installed, opened
+from .loggers import Loggers, check_installed
 from .loops import Loop, unpad
 from .make_loop import check_memory, make_loop
 from .progress import Progress
@@ -148,8 +147,7 @@ def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
     config, ledger = task.config, run.ledger
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(Progress(config.steps, task.lanes.count, config.progress))
-        metrics = None if task.folder is None else stack.enter_context(run_folder.open_metrics(task.folder, kept))
-        logs = stack.enter_context(opened(config.log, task.folder, task.asked, ledger.since, ledger.started))
+        logs = stack.enter_context(Loggers(config.log, task.folder, task.asked, ledger, kept))
         stops = sorted({loop.whole(step) for step in config.report_steps()})
         for until in (step for step in stops if step > ledger.since):
             while ledger.step < until and not task.stop:
@@ -160,13 +158,12 @@ def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
             if ledger.step > ledger.since:
                 row = _report(loop, run, task, whole=ledger.step >= until)
                 bar.update(ledger.step, ledger.seconds, ledger.episodes, ledger.latest())
-                _write(metrics, row)
-                for log in logs:
-                    log.write(row)
+                logs.write(row)
             if ledger.step >= until and not run.trouble and _checkpoint_is_due(run, task):
                 _checkpoint(run, task)
             if task.stop or run.trouble:
                 break
+        logs.failed = run.trouble is not None
 
 
 def _advance(loop: Loop, run: _Run, until: int) -> None:
@@ -241,11 +238,6 @@ def _checkpoint(run: _Run, task: Task) -> None:
 def _passed(every: int | None, since: int, step: int) -> bool:
     """Whether a multiple of `every` lies in (since, step]."""
     return every is not None and step // every > since // every
-
-
-def _write(metrics: TextIO | None, row: dict[str, Any]) -> None:
-    if metrics is not None:
-        metrics.write(json.dumps(row, allow_nan=False) + "\n")
 
 
 def _check_history(config: TrainConfig, record: Record, env: Env, count: int) -> None:

@@ -18,12 +18,12 @@ from functools import cached_property
 
 from ..joints import ancestors
 from ..model import Model
-from ..scalar import ZERO, Num, total
+from ..scalar import ZERO, Num
 from ..smooth import Smooth
 from ..sparse import Matrix, Pattern, multiplied
 from ..vector import STILL, Six, Vec
 from .listed import Listed
-from .row import Constraint, Grip, add_congruent, moving
+from .row import Constraint, Grip, add_congruent, add_pull, moving, products
 from .seldom import Seldom
 
 Rows = list[list[Num]]
@@ -89,7 +89,7 @@ class Problem:
             if grip := c.jacobian.held:
                 found.append([w.dot(moves[grip.body]) for w in grip.wrenches])
             else:
-                found.append([total(j * x[d] for d, j in r.items()) for r in c.jacobian.dofs])
+                found.append(products(c.jacobian.dofs, x))
         return found
 
     def residuals(self, x: Sequence[Num]) -> Rows:
@@ -124,9 +124,8 @@ class Problem:
             if grip := c.jacobian.held:
                 for wrench, f in zip(grip.wrenches, force, strict=True):
                     loads[grip.body] = loads[grip.body] + wrench * f
-            for r, f in zip(c.jacobian.dofs, force, strict=False):
-                for d, j in r.items():
-                    result[d] = result[d] + j * f
+            else:
+                add_pull(result, c.jacobian.dofs, force)
         for body in reversed(self.carriers):
             for d in self.dofs(body):
                 result[d] = result[d] + self.smooth.tree.motion[d].dot(loads[body])

@@ -122,6 +122,18 @@ def by_dof(model: Model, t: Tree, grips: Sequence[Grip], opposite: bool = False)
     return [dict(sorted(r.items())) for r in rows]
 
 
+def products(rows: Sequence[Dofs], x: Sequence[Num]) -> list[Num]:
+    """J x."""
+    return [total(j * x[d] for d, j in r.items()) for r in rows]
+
+
+def add_pull(found: dict[int, Num] | list[Num], rows: Sequence[Dofs], forces: Sequence[Num]) -> None:
+    """Add J^T f to what was found of each degree of freedom."""
+    for r, f in zip(rows, forces, strict=True):
+        for d, j in r.items():
+            found[d] = found[d] + j * f
+
+
 def add_congruent(found: Matrix, rows: Sequence[dict[int, Num]], curvature: Matrix) -> None:
     """Add J^T C J for rows J: C J first."""
     turned: list[dict[int, Num]] = [{} for _ in rows]

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import jax
 
 from ..branch import changed, only
-from ..scalar import ZERO, Num, minimum, total
+from ..scalar import ZERO, Num, minimum
 from ..sparse import Matrix
-from .row import Constraint, add_congruent
+from .row import Constraint, add_congruent, add_pull, products
 
 
 class Place(NamedTuple):
@@ -38,7 +38,10 @@ class Seldom:
 
     def begun(self, x: Sequence[Num], search: Sequence[Num]) -> list[Place]:
         """Each one's residuals along a line."""
-        return [only(_there(c), lambda c=c: Place(_residuals(c, x), _products(c, search))) for c in self.constraints]
+        return [
+            only(_there(c), lambda c=c: Place(_residuals(c, x), products(c.jacobian.dofs, search)))
+            for c in self.constraints
+        ]
 
     def forces(self, x: Sequence[Num]) -> list[list[Num]]:
         """Of each one's rows at the acceleration x."""
@@ -113,18 +116,12 @@ def _changed(c: Constraint, change: Callable[[], Sequence[Num]], old: Sequence[N
     return changed(_there(c), change, old, c.there.value.dtype)
 
 
-def _products(c: Constraint, x: Sequence[Num]) -> list[Num]:
-    return [total(j * x[d] for d, j in r.items()) for r in c.jacobian.dofs]
-
-
 def _residuals(c: Constraint, x: Sequence[Num]) -> list[Num]:
-    return [p - r for p, r in zip(_products(c, x), c.reference, strict=True)]
+    return [p - r for p, r in zip(products(c.jacobian.dofs, x), c.reference, strict=True)]
 
 
 def _pulled(found: dict[int, Num], c: Constraint, forces: Sequence[Num]) -> list[Num]:
     """J^T f, added to what was found of each degree of freedom."""
     result = dict(found)
-    for r, f in zip(c.jacobian.dofs, forces, strict=True):
-        for d, j in r.items():
-            result[d] = result[d] + j * f
+    add_pull(result, c.jacobian.dofs, forces)
     return list(result.values())
