@@ -18,7 +18,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 
 demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
-	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000
+	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000 --eval-every 500_000
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -m "not full"
