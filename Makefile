@@ -1,7 +1,7 @@
 # Everything here runs from a fresh clone: each target makes the environment it needs.
 #   make demo                 train 30 agents, then a robot that learns to run; write their reports
 #   make test                 the tests (PYTHON=python3.13 for another Python)
-#   make test-full            the heavier checks too
+#   make test-full            the heavier checks too, and XLA compiles as for users
 #   make test-peers           other libraries' environments in the kernel
 #   make bench                measure the speed on this machine
 #   make bench-ppo            and that of training, beside other libraries (they bring PyTorch)
@@ -24,7 +24,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto -m "not full"
 
 test-full: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto
+	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto
 
 test-peers: $(VENV)/.installed-peers
 	$(BIN)/python -c 'import gymnax'

@@ -3,7 +3,10 @@
 import os
 from pathlib import Path
 
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+from haste import hasty_flags
+
+GIVEN = os.environ.get("XLA_FLAGS", "")
+os.environ["XLA_FLAGS"] = f"{hasty_flags()} {GIVEN} --xla_force_host_platform_device_count=2"
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("KOUSOKU_COMPILATION_CACHE", str(Path(__file__).parent / ".pytest_cache" / "xla"))
 

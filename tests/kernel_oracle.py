@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from haste import HASTE
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -19,9 +20,6 @@ from kousoku.compiler import fallback
 
 LANES = (None, 1, 3, 16, 37)
 """One lane without an axis, and numbers of lanes below, at and above a group, most of them with an incomplete one."""
-
-QUICK = {"xla_backend_optimization_level": 0}
-"""For XLA, whose code runs once: not to spend its time on making it fast."""
 
 Draw = Callable[[np.random.Generator], Sequence[Any]]
 
@@ -74,7 +72,7 @@ def compare(
         ulp: how far floats may be apart, in units of the last place of the larger.
         absolute: a distance that does not count.
     """
-    reference = jax.jit(jax.vmap(function), compiler_options=QUICK)
+    reference = jax.jit(jax.vmap(function), compiler_options=HASTE)
     kernel = ks.kernel(lambda *xs: function(*xs))
     for shared in ways:
         alone = len(shared) == len(columns)

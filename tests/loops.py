@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from haste import CARE, HASTE
 from jax import lax
 
 from kousoku.core.agent import Agent, TabularAgent
@@ -16,8 +17,6 @@ from kousoku.training.interaction import Learner, interact, lane_key, start, ste
 from kousoku.training.tally import Record
 
 NOTHING = Record(returns=False)
-QUICK = {"xla_backend_optimization_level": 0}
-"""Compiler options for short runs, in which compiling is what takes the time."""
 LONG_RUN = 1_000_000
 
 
@@ -35,7 +34,7 @@ def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[Learner, Transiti
 
 def trace(agent: Agent, env: Env, steps: int, seed: int = 0) -> tuple[Learner, Transition, dict[str, Any]]:
     """`run` for one seed, compiled."""
-    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=QUICK)(lane_key(jnp.int32(seed)))
+    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=HASTE)(lane_key(jnp.int32(seed)))
 
 
 def learned_q(agent: TabularAgent, env: Env, steps: int, seeds: int = 1) -> np.ndarray:
@@ -51,6 +50,6 @@ def learned_q_everywhere(agent: TabularAgent, envs: list[Any], steps: int, seeds
         return agent.q_values(run(agent, env, lane_key(seed), steps)[0].agent_state)
 
     over_seeds = jax.vmap(lane, in_axes=(None, 0))
-    options = None if steps * seeds * len(envs) >= LONG_RUN else QUICK
+    options = CARE if steps * seeds * len(envs) >= LONG_RUN else HASTE
     everywhere = jax.jit(jax.vmap(over_seeds, in_axes=(0, None)), compiler_options=options)
     return np.asarray(everywhere(stacked, jnp.arange(seeds, dtype=jnp.int32)), np.float64)

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from loops import QUICK
+from haste import HASTE
 
 from kousoku.agents.deep.ppo import PPO
 from kousoku.core.agent import RolloutAgent
@@ -29,7 +29,7 @@ compile_cache.enable()
 TINY: dict[str, Any] = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 2}
 
 
-hasty = partial(eqx.filter_jit, compiler_options=QUICK)
+hasty = partial(eqx.filter_jit, compiler_options=HASTE)
 """`eqx.filter_jit` for what runs once: compiling is what takes the time."""
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fresh import refusals
-from loops import QUICK
+from haste import HASTE
 from rollouts import Scene, Walk, begun, collected, hasty, leaves_equal, of_lane, tiny_ppo
 
 from kousoku.agents.deep.a2c import A2C
@@ -387,7 +387,7 @@ def test_every_kind_of_space_is_learnt_from(env):
 def test_images_of_bytes_go_through_the_convolutions_as_they_are():
     space = Box(0, 255, (4, 4, 1), np.uint8)
     agent = tiny_ppo(init="he_normal")
-    state = jax.jit(lambda key: agent.init(EnvSpec(space, Discrete(3)), key), compiler_options=QUICK)(KEY)
+    state = jax.jit(lambda key: agent.init(EnvSpec(space, Discrete(3)), key), compiler_options=HASTE)(KEY)
     assert state.observations is None
     assert type(state.network.actor.body).__name__ == "CNN"
     obs = jnp.arange(16, dtype=jnp.uint8).reshape(4, 4, 1)
