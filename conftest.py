@@ -4,7 +4,9 @@ import os
 from pathlib import Path
 
 from haste import hasty_flags
+from typechecker import spare_functions_without_shapes
 
+spare_functions_without_shapes()
 GIVEN = os.environ.get("XLA_FLAGS", "")
 os.environ["XLA_FLAGS"] = f"{hasty_flags()} {GIVEN} --xla_force_host_platform_device_count=2"
 os.environ.setdefault("MPLBACKEND", "agg")

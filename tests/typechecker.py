@@ -1,5 +1,60 @@
-"""beartype as the type checker of the tests: an int may stand where a float is asked for, as PEP 484 says."""
+"""beartype as the type checker of the tests: an int may stand where a float is asked for, as PEP 484 says.
 
+jaxtyping's hook decorates every function of ours. At every call it binds the arguments by name and opens a scope for
+the names of axes, which costs more than most of our compiler's functions do. `spare_functions_without_shapes` leaves
+that to the functions that name shapes; the others are checked by beartype alone, for the same types.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import jaxtyping
 from beartype import BeartypeConf, beartype
+from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
 
 typechecker = beartype(conf=BeartypeConf(is_pep484_tower=True))
+plainly = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=TypeCheckError))
+
+
+def spare_functions_without_shapes() -> None:
+    """From now on jaxtyping's hook decorates by `checked`."""
+    jaxtyping.jaxtyped = checked
+
+
+def checked(made: Any = None, **options: Any) -> Any:
+    """As `jaxtyping.jaxtyped`: a decorator, or what it makes of a function, a method of any kind, or a class."""
+    if made is None:
+        return lambda made: checked(made, **options)
+    if isinstance(made, type):
+        if dataclasses.is_dataclass(made) and not made.__dict__.get("__no_type_check__"):
+            made.__init__ = checked(made.__init__, **options)
+        return made
+    if not inspect.isfunction(made) or hasattr(made, "__wrapped__"):
+        return jaxtyped(made, **options)
+    hints = {name: _resolved(hint, made) for name, hint in made.__annotations__.items()}
+    if any(_names_a_shape(hint) for hint in hints.values()):
+        return jaxtyped(made, **options)
+    made.__annotations__ = hints
+    return plainly(made)
+
+
+def _resolved(hint: Any, made: Callable[..., Any]) -> Any:
+    """What a hint that is written as text means; anything, where it names what is imported for type checkers alone."""
+
+    def function(value: hint) -> None: ...
+
+    try:
+        return get_type_hints(function, made.__globals__, include_extras=True)["value"]
+    except Exception:
+        return Any
+
+
+def _names_a_shape(hint: Any) -> bool:
+    """Whether a hint is one of jaxtyping's or may hold one."""
+    if isinstance(hint, TypeVar) or (isinstance(hint, type) and issubclass(hint, AbstractArray)):
+        return True
+    if getattr(hint, "__module__", "").split(".")[0] == "jaxtyping" or hint is jaxtyping.PyTree:
+        return True
+    return any(_names_a_shape(part) for part in (hint if isinstance(hint, list) else get_args(hint)))
