@@ -6,9 +6,7 @@ from pathlib import Path
 from haste import hasty_flags
 from typechecker import spare_functions_without_shapes
 
-spare_functions_without_shapes()
-GIVEN = os.environ.get("XLA_FLAGS", "")
-os.environ["XLA_FLAGS"] = f"{hasty_flags()} {GIVEN} --xla_force_host_platform_device_count=2"
+os.environ["XLA_FLAGS"] = f"{hasty_flags()} {os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("KOUSOKU_COMPILATION_CACHE", str(Path(__file__).parent / ".pytest_cache" / "xla"))
 
@@ -18,6 +16,7 @@ import pytest
 jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+spare_functions_without_shapes()
 
 
 @pytest.fixture(autouse=True)
