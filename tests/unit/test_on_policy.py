@@ -170,12 +170,12 @@ TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
 
 @pytest.mark.parametrize("space", [Box(-0.5, 0.5, (2,)), pytest.param(Discrete(3), marks=pytest.mark.full)])
 def test_no_key_is_used_twice(space):
-    """Three updates, step by step: compiled, the checker misses what a loop uses again."""
+    """Two updates, step by step: compiled, the checker misses what a loop uses again."""
     agent, env = tiny_ppo(**TWO), Walk(space)
     with use_kernels(False), jax.debug_key_reuse(True), jax.disable_jit():
         key = jax.random.key(0)
         learner = begin_all(agent, env, jax.random.clone(key), Record())
-        for i in range(3):
+        for i in range(2):
             own = jax.random.fold_in(key, 100 + i)
             learner, rollout, _ = collect(agent, env, learner, jax.random.clone(key), jnp.int32(i))
             state, memory, _ = agent.update(learner.agent_state, learner.memory, rollout, own)
