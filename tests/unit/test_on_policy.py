@@ -244,14 +244,17 @@ def test_ten_updates_compile_one_program_and_the_learner_is_given_away():
     loop = loop_of(AGENT, WALK)
     learner = loop.start()
     learner, at = loop.run(learner, 0, 32)
-    compiled = on_policy._run._cache_size()
+    program = on_policy._compiled(loop.program)
+    compiled = program._cache_size()
     for update in range(1, 11):
         before = learner
         learner, at = loop.run(learner, at, 32 * (update + 1))
         assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before.agent_state))
     assert at == 11 * 32
-    loop_of(dataclasses.replace(AGENT, learning_rate=1e-2), WALK, seeds=[5]).run(loop_of(AGENT, WALK).start(), 0, 320)
-    assert on_policy._run._cache_size() == compiled
+    other = loop_of(dataclasses.replace(AGENT, learning_rate=1e-2), WALK, seeds=[5])
+    assert on_policy._compiled(other.program) is program
+    other.run(loop_of(AGENT, WALK).start(), 0, 320)
+    assert program._cache_size() == compiled
 
 
 @pytest.mark.parametrize(

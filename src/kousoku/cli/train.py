@@ -15,11 +15,10 @@ from typing import Any
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
 from ..agents.options import make_agent
-from ..core.agent import RolloutAgent
 from ..core.errors import ConfigError
 from ..envs import ENVS
-from ..training import run_folder
 from ..training.config import TrainConfig
+from ..training.devices import use_all_cores
 from ..training.presets import preset
 from .options import Option, described, hyper_parameter, literal, number, numbers, parse
 
@@ -76,7 +75,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     agent = make_agent(agent_id, **tuned.options | hyper)
     if tuned.steps is not None:
         settings.setdefault("steps", str(tuned.steps))
-    _show_cores(agent_id)
+    use_all_cores()
     run = api.train(
         agent,
         env_id,
@@ -93,18 +92,9 @@ def _resume(words: Sequence[str]) -> int:
     from .. import api
 
     settings = _settings(parse("train", RESUME, RESUME_SETTINGS, words))
-    _show_cores(str(run_folder.read_config(settings["resume"]).get("agent", {}).get("id")))
+    use_all_cores()
     with _warnings_on_one_line():
         return _end(api.resume(settings.pop("resume"), **settings))
-
-
-def _show_cores(agent_id: str) -> None:
-    """Every core as a device, but for agents that learn from rollouts: their products of matrices use all cores."""
-    from ..training.devices import use_all_cores
-
-    kind = AGENTS.factory(agent_id) if agent_id in AGENTS.ids() else None
-    if not (inspect.isclass(kind) and issubclass(kind, RolloutAgent)):
-        use_all_cores()
 
 
 @contextlib.contextmanager

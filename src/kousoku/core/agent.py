@@ -90,6 +90,23 @@ class RolloutAgent(eqx.Module):
             The new state, the new memory, and scalars worth recording.
         """
 
+    def num_devices(self, available: int) -> int:
+        """Among how many of the available devices its environments are divided, unless somebody says how many.
+
+        A divisor of `num_envs`; the largest, unless devices would wait for each other longer than they work.
+        """
+        return largest_divisor(self.num_envs, available)
+
+
+def largest_divisor(number: int, limit: int) -> int:
+    """The largest divisor of a number up to a limit.
+
+    Examples:
+        >>> largest_divisor(12, 5), largest_divisor(7, 5)
+        (4, 1)
+    """
+    return next(d for d in range(min(limit, number), 0, -1) if number % d == 0)
+
 
 AnyAgent = Agent | RolloutAgent
 """An agent of either kind."""

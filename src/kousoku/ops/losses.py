@@ -5,7 +5,7 @@ A minibatch is a `vmap` and a mean. None of these functions stops gradients: the
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -92,11 +92,6 @@ def clipped_value_loss(value: Scalar, old_value: Scalar, target: Scalar, clip: N
     return jnp.maximum(squared(value - target), squared(near - target))
 
 
-def mean_over(x: Any, axis_name: str | None) -> Any:
-    """A tree of means of equally many samples on each device: their means over the devices, or the tree as it is."""
-    return x if axis_name is None else jax.lax.pmean(x, axis_name)
-
-
 def explained_variance(
     values: Float[Array, "*N"], targets: Float[Array, "*N"], *, axis_name: str | None = None
 ) -> Scalar:
@@ -109,10 +104,12 @@ def explained_variance(
         >>> float(explained_variance(jnp.zeros(3), jnp.array([1.0, 2.0, 3.0])))
         0.0
     """
-    total, largest = _variance(targets, axis_name), jnp.max(jnp.abs(targets))
+    both = jnp.stack([targets.reshape(-1), (targets - values).reshape(-1)])
+    total, unexplained = jax.vmap(partial(_centred, axis_name=axis_name))(both)[1]
+    largest = jnp.max(jnp.abs(targets))
     largest = largest if axis_name is None else jax.lax.pmax(largest, axis_name)
     varies = total > (ROUNDING * largest) ** 2
-    return jnp.where(varies, 1.0 - _variance(targets - values, axis_name) / jnp.where(varies, total, 1.0), 0.0)
+    return jnp.where(varies, 1.0 - unexplained / jnp.where(varies, total, 1.0), 0.0)
 
 
 def standardised(x: Float[Array, "*N"], eps: Number = 1e-8, *, axis_name: str | None = None) -> Float[Array, "*N"]:
@@ -127,15 +124,23 @@ def standardised(x: Float[Array, "*N"], eps: Number = 1e-8, *, axis_name: str | 
         Andrychowicz et al., What matters in on-policy reinforcement learning?, arXiv:2006.05990 (advantage
         normalisation).
     """
-    centred = _centred(x, axis_name)
-    return centred / jnp.sqrt(mean_over(jnp.mean(centred * centred), axis_name) + eps * eps)
+    centred, variance = _centred(x, axis_name)
+    return centred / jnp.sqrt(variance + eps * eps)
 
 
-def _centred(x: Float[Array, "*N"], axis_name: str | None) -> Float[Array, "*N"]:
-    """x minus its mean, twice: so that equal numbers become 0, whatever was rounded in adding them up."""
-    apart = x - mean_over(jnp.mean(x), axis_name)
-    return apart - mean_over(jnp.mean(apart), axis_name)
+def _centred(x: Float[Array, "*N"], axis_name: str | None) -> tuple[Float[Array, "*N"], Scalar]:
+    """x minus its mean, and its variance.
 
-
-def _variance(x: Float[Array, "*N"], axis_name: str | None) -> Scalar:
-    return mean_over(jnp.mean(_centred(x, axis_name) ** 2), axis_name)
+    The mean is taken off twice, so that equal numbers become 0, whatever was rounded in adding them up. Devices centre
+    their own parts first, and meet once: each part is then moved by what its mean is apart from the others'.
+    """
+    mean = jnp.mean(x)
+    rest = jnp.mean(x - mean)
+    centred = x - mean - rest
+    variance = jnp.mean(centred * centred)
+    if axis_name is None:
+        return centred, variance
+    means, rests, variances = jax.lax.all_gather(jnp.stack([mean, rest, variance]), axis_name).T
+    apart = means - jnp.mean(means) + rests
+    apart = apart - jnp.mean(apart)
+    return centred + apart[jax.lax.axis_index(axis_name)], jnp.mean(variances + apart * apart)

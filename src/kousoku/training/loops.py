@@ -315,4 +315,4 @@ def _stack(trees: list[Any]) -> Any:
 
 def unpad(tree: PyTree, num_lanes: int) -> PyTree:
     """The first `num_lanes` lanes, as NumPy arrays."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf[:num_lanes]), tree)
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:num_lanes], tree)

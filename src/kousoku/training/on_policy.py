@@ -19,7 +19,7 @@ from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler.function import Kernel, kernel
-from ..core.agent import RolloutAgent
+from ..core.agent import RolloutAgent, largest_divisor
 from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.timestep import Rollout
@@ -79,9 +79,12 @@ class OnPolicyLoop(Loop):
         agent = lanes.structure
         self.rollout_steps = agent.num_envs * agent.num_steps
         available = jax.devices()
-        used = len(available) if devices is None else check_devices(devices, len(available))
         spread = "envs" if lanes.count == 1 else "agents"
-        used = _divisor(agent.num_envs, used) if spread == "envs" else min(used, lanes.count)
+        used = len(available) if devices is None else check_devices(devices, len(available))
+        if spread == "agents":
+            used = min(used, lanes.count)
+        else:
+            used = agent.num_devices(used) if devices is None else largest_divisor(agent.num_envs, used)
         self.numbers, self.keys = filled_up(lanes, used if spread == "agents" else 1)
         self.env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
@@ -89,18 +92,19 @@ class OnPolicyLoop(Loop):
         self.max_updates = max(1, BLOCK_STEPS // (self.rollout_steps * self.keys.shape[0]))
 
     def start(self) -> RolloutLearner:
-        return self._placed(_start(self.program, self.numbers, self.env_arrays, self.keys))
+        learner = _start(self.program, self.numbers, self.env_arrays, self.keys)
+        return self._placed(learner, _specs(self.program))
 
     def empty(self, learner: RolloutLearner) -> RolloutLearner:
-        return self._placed(_empty(learner))
+        tally = self._placed(_emptied(learner.tally), _specs(self.program).tally)
+        return RolloutLearner(learner.agent_state, learner.memory, learner.lane, tally)
 
     def run(self, learner: RolloutLearner, at: int, until: int) -> tuple[RolloutLearner, int]:
         """As many whole rollouts as reach `until`, or as one call should make."""
         done = at // self.rollout_steps
         updates = min(-(-until // self.rollout_steps) - done, self.max_updates)
-        learner = _run(
-            self.program, self.numbers, self.env_arrays, self.keys, learner, np.int32(done), np.int32(updates)
-        )
+        bounds = np.int32(done), np.int32(updates)
+        learner = _compiled(self.program)(self.numbers, self.env_arrays, self.keys, learner, *bounds)
         return learner, (done + updates) * self.rollout_steps
 
     def whole(self, step: int) -> int:
@@ -109,26 +113,15 @@ class OnPolicyLoop(Loop):
     def lower(self, learner: RolloutLearner) -> Any:
         """The block's program, lowered for this machine: for timing the compiler and asking for memory."""
         zero = np.int32(0)
-        return _run.lower(self.program, self.numbers, self.env_arrays, self.keys, learner, zero, zero)
+        return _compiled(self.program).lower(self.numbers, self.env_arrays, self.keys, learner, zero, zero)
 
-    def _placed(self, learner: RolloutLearner) -> RolloutLearner:
+    def _placed(self, tree: Any, specs: Any) -> Any:
         """On every device its share; placed from the start as the blocks leave it, so that they compile once."""
         mesh = self.program.mesh
         if mesh is None:
-            return learner
-        specs = _specs(self.program)
-        places = jax.tree.map(
-            lambda spec, part: jax.tree.map(lambda _: NamedSharding(mesh, spec), part),
-            specs,
-            learner,
-            is_leaf=lambda x: isinstance(x, P),
-        )
-        return jax.device_put(learner, places)
-
-
-def _divisor(number: int, limit: int) -> int:
-    """The largest divisor up to a limit."""
-    return next(d for d in range(min(limit, number), 0, -1) if number % d == 0)
+            return tree
+        places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
+        return jax.device_put(tree, places)
 
 
 def _specs(program: Program) -> RolloutLearner:
@@ -163,12 +156,15 @@ def begin_all(agent: RolloutAgent, env: Env, key: PRNGKeyArray, record: Record) 
     return RolloutLearner(agent_state, memory, lane, tally)
 
 
-@partial(jax.jit, donate_argnums=0)
-def _empty(learner: RolloutLearner) -> RolloutLearner:
-    return eqx.tree_at(lambda learner: learner.tally, learner, emptied(learner.tally))
+_emptied = jax.jit(emptied)
 
 
-@partial(jax.jit, static_argnums=0, donate_argnums=4)
+@functools.lru_cache(maxsize=64)
+def _compiled(program: Program) -> Any:
+    """`_run` of a program. JAX would compare programs, agent and environment with them, at each of its calls."""
+    return jax.jit(partial(_run, program), donate_argnums=3)
+
+
 def _run(
     program: Program,
     numbers: PyTree,
@@ -257,16 +253,16 @@ def collect(
     arrays, structure = env_parts(env)
     move = partial(_move(structure), arrays)
 
-    def step(carry: tuple[Lane, Any], time: Int[Array, ""]) -> tuple[tuple[Lane, Any], Any]:
-        lane, memory = carry
-        act_keys, env_keys = (_keys(key, stream, time, index) for stream in (Stream.ACT, Stream.ENV))
+    def step(carry: tuple[Lane, Any], keys: tuple[Array, Array]) -> tuple[tuple[Lane, Any], Any]:
+        (lane, memory), (act_keys, env_keys) = carry, keys
         action, memory, extras = jax.vmap(lambda o, m, k: agent.act(state, o, m, k))(lane.obs, memory, act_keys)
         lane, transition, end = jax.vmap(move)(lane, action, env_keys)
         memory = jax.vmap(lambda ended, m: select(ended, fresh, m))(end.ended, memory)
         return (lane, memory), (eqx.tree_at(lambda t: t.action, transition, action), extras, end)
 
     times = update * jnp.int32(agent.num_steps) + jnp.arange(agent.num_steps, dtype=jnp.int32)
-    (lane, memory), (made, extras, end) = jax.lax.scan(step, (learner.lane, before), times)
+    keys = _keys(key, Stream.ACT, times, index), _keys(key, Stream.ENV, times, index)
+    (lane, memory), (made, extras, end) = jax.lax.scan(step, (learner.lane, before), keys)
     rollout = Rollout(
         made.obs, made.action, extras, made.reward, made.terminated, made.truncated, made.next_obs, before
     )
@@ -290,9 +286,15 @@ def _move(structure: Structure) -> Kernel:
     return kernel(move)
 
 
-def _keys(key: PRNGKeyArray, stream: Stream, time: Int[Array, ""], index: Int[Array, " B"]) -> Key[Array, " B"]:
-    now = jax.random.fold_in(jax.random.fold_in(key, stream), time)
-    return jax.vmap(lambda i: jax.random.fold_in(now, i))(index)
+def _keys(key: PRNGKeyArray, stream: Stream, times: Int[Array, " T"], index: Int[Array, " B"]) -> Key[Array, "T B"]:
+    """The keys of one stream, of every step and environment at once: one call of the kernel instead of one a step."""
+    of_step = jax.vmap(_key_of, (None, None, 0))
+    return jax.vmap(of_step, (None, 0, None))(jax.random.fold_in(key, stream), times, index)
+
+
+@kernel
+def _key_of(stream_key: PRNGKeyArray, time: Int[Array, ""], index: Int[Array, ""]) -> PRNGKeyArray:
+    return jax.random.fold_in(jax.random.fold_in(stream_key, time), index)
 
 
 def check_rollout(agent: RolloutAgent, steps: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import dataclasses
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ from jaxtyping import Array
 from ..core.agent import RolloutAgent
 from ..core.env import Env
 from ..core.timestep import Rollout
+from ..ops.across import sum_over
 from .rollout import EpisodeEnd, Lane
 from .tally import Record, Tally, info_shape
 
@@ -48,23 +49,26 @@ def count_rollout(
         metrics: of the update.
         axis: of the devices that share the environments; sums are over all of them.
     """
-    everywhere = (lambda x: x) if axis is None else partial(jax.lax.psum, axis_name=axis)
-
-    def plus(total: Any, values: Any) -> Any:
-        return None if total is None else total + everywhere(jnp.sum(values, axis=(0, 1), dtype=total.dtype))
-
     assert tally.updates is not None
     assert tally.metric_sums is not None
-    return Tally(
-        episodes=plus(tally.episodes, end.ended),
-        return_sum=plus(tally.return_sum, jnp.where(end.ended, end.episode_return, 0.0)),
-        length_sum=plus(tally.length_sum, jnp.where(end.ended, end.length, 0)),
-        reward_sum=plus(tally.reward_sum, rollout.reward),
+
+    def total(now: Any, values: Any) -> Any:
+        return None if now is None else jnp.sum(values, axis=(0, 1), dtype=now.dtype)
+
+    new = Tally(
+        episodes=total(tally.episodes, end.ended),
+        return_sum=total(tally.return_sum, jnp.where(end.ended, end.episode_return, 0.0)),
+        length_sum=total(tally.length_sum, jnp.where(end.ended, end.length, 0)),
+        reward_sum=total(tally.reward_sum, rollout.reward),
         td_error_sum=None,
         visits=None,
-        info_sum=None if tally.info_sum is None else jax.tree.map(plus, tally.info_sum, info),
+        info_sum=None if tally.info_sum is None else jax.tree.map(total, tally.info_sum, info),
+    )
+    before = dataclasses.replace(tally, updates=None, metric_sums=None)
+    return dataclasses.replace(
+        jax.tree.map(jnp.add, before, sum_over(new, axis)),
         updates=tally.updates + 1,
-        metric_sums={name: total + metrics[name] for name, total in tally.metric_sums.items()},
+        metric_sums={name: so_far + metrics[name] for name, so_far in tally.metric_sums.items()},
     )
 
 

@@ -14,9 +14,10 @@ from ...core.errors import check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
+from ...ops.across import mean_over
 from ...ops.schedules import ScalarOrSchedule, value_at
 from .actor_critic import ActorCriticAgent, Memory, Samples, State, check_actor_critic, flat_time, has_memory, judged
-from .descent import descend, limited
+from .descent import descend
 from .epochs import Scalars
 
 
@@ -83,25 +84,23 @@ class A2C(ActorCriticAgent):
         samples, moments, returns = self.samples(state, rollout, axis)
         before = rollout.memory.network
         batch = samples if has_memory(before) else flat_time(samples)
-        gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, batch, before, state, axis)
-        gradient, norm = limited(losses.mean_over(gradient, axis), self.max_gradient_norm)
+        batch = eqx.tree_at(lambda s: s.advantage, batch, self.weighed(batch.advantage, axis))
+        gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, batch, before, state)
         rate = value_at(self.learning_rate, state.step)
-        network, optimiser = descend(state.network, self.optimiser(), state.optimiser, gradient, rate)
-        metrics = losses.mean_over(metrics, axis) | {
+        network, optimiser, norm = descend(
+            state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
+        )
+        metrics = mean_over(metrics, axis) | {
             "gradient_norm": norm,
             "explained_variance": losses.explained_variance(samples.value, samples.target, axis_name=axis),
             "learning_rate": rate,
         }
         return *self.after(state, memory, rollout, (network, optimiser, moments, returns), axis), metrics
 
-    def loss(
-        self, network: Network, samples: Samples, memory: Any, state: State, axis: str | None = None
-    ) -> tuple[Float[Array, ""], Scalars]:
+    def loss(self, network: Network, samples: Samples, memory: Any, state: State) -> tuple[Float[Array, ""], Scalars]:
         """The objective, to be minimised, and its parts; arguments as of `PPO.loss`."""
         now = judged(network, samples, memory)
         advantage, target = samples.advantage.reshape(-1), samples.target.reshape(-1)
-        if self.normalise_advantages:
-            advantage = losses.standardised(advantage, axis_name=axis)
         policy_loss = -jnp.mean(advantage * now.log_prob)
         value_loss = jnp.mean(jax.vmap(losses.squared)(now.value - target))
         entropy = jnp.mean(now.entropy)

@@ -14,10 +14,12 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number
 from ...core.timestep import Rollout
 from ...nn import Network, NetworkBuilder
+from ...ops import losses
 from ...ops.advantages import gae
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RewardScale, RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule
+from .descent import begin
 from .seen import Statistics, no_statistics, observed, seen
 
 
@@ -116,7 +118,7 @@ class ActorCriticAgent(RolloutAgent):
         network = self.network(spec.observation_space, spec.action_space, key)
         return State(
             network=network,
-            optimiser=self.optimiser().init(network),
+            optimiser=begin(network, self.optimiser()),
             observations=no_statistics(spec.observation_space) if self.normalise_observations else None,
             rewards=no_moments() if self.normalise_rewards else None,
             step=jnp.int32(0),
@@ -174,6 +176,10 @@ class ActorCriticAgent(RolloutAgent):
         scale = RewardScale(returns, state.rewards)
         scale, rewards = scale_rewards(scale, rollout.reward, ended, self.discount, axis_name=axis)
         return jnp.clip(rewards, -self.reward_limit, self.reward_limit), scale.moments, scale.returns
+
+    def weighed(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
+        """The advantages of one gradient step, as its objective weighs them."""
+        return losses.standardised(advantage, axis_name=axis) if self.normalise_advantages else advantage
 
     def after(
         self, state: State, memory: Memory, rollout: Rollout, learned: tuple[Network, Any, Any, Array], axis: str | None

@@ -9,23 +9,30 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
 
-from .minibatches import Plan, minibatch_indices
+from ...ops.across import mean_over
 
 Scalars = dict[str, Float[Array, ""]]
-Step = Callable[[Any, Array], tuple[Any, Scalars]]
+Step = Callable[[Any, Any], tuple[Any, Scalars]]
+Batches = Callable[[PRNGKeyArray], Any]
 
 
 def run_epochs(
-    step: Step, learned: Any, plan: Plan, keys: Key[Array, " E"], target_kl: float | Array | None
+    step: Step,
+    learned: Any,
+    batches: Batches,
+    keys: Key[Array, " E"],
+    target_kl: float | Array | None,
+    axis: str | None = None,
 ) -> tuple[Any, Scalars]:
-    """`step(learned, indices) -> (learned, metrics)` for each minibatch of each epoch.
+    """`step(learned, batch) -> (learned, metrics)` for each minibatch of each epoch.
 
     Args:
-        step: learns from the samples of these indices.
+        step: learns from a minibatch.
         learned: what it changes.
-        plan: the division into minibatches.
+        batches: from an epoch's key to its minibatches, [M, ...]: whatever `step` wants to know of each.
         keys: one for each epoch.
         target_kl: later epochs are left out once the mean of "approx_kl" over an epoch exceeds this; None for never.
+        axis: of the devices that hold parts of the minibatches.
 
     Returns:
         What was learned, and the metrics' means over the steps of all epochs, or, with `target_kl`, of the last one
@@ -34,31 +41,42 @@ def run_epochs(
     References:
         Schulman et al., arXiv:1707.06347, algorithm 1. Stopping early: J. Achiam, OpenAI Spinning Up (2018).
     """
+
+    def epoch(learned: Any, key: PRNGKeyArray) -> tuple[Any, Scalars]:
+        learned, metrics = _epoch(step, learned, batches(key))
+        return learned, mean_over(metrics, axis)
+
     if target_kl is not None:
-        return _until_too_far(step, learned, plan, keys, target_kl)
-    learned, metrics = jax.lax.scan(lambda learned, key: _epoch(step, learned, plan, key), learned, keys)
+        return _until_too_far(epoch, learned, keys, target_kl)
+    learned, metrics = jax.lax.scan(epoch, learned, keys)
     return learned, jax.tree.map(jnp.mean, metrics)
 
 
 Carry = tuple[Any, Bool[Array, ""], Scalars]
 
 
-def _epoch(step: Step, learned: Any, plan: Plan, key: PRNGKeyArray) -> tuple[Any, Scalars]:
-    learned, metrics = jax.lax.scan(step, learned, minibatch_indices(plan, key))
-    return learned, jax.tree.map(jnp.mean, metrics)
+def _epoch(step: Step, learned: Any, batches: Any) -> tuple[Any, Scalars]:
+    """One pass; the metrics of a step leave the loop as one vector."""
+    names: list[str] = []
+
+    def packed(learned: Any, batch: Any) -> tuple[Any, Float[Array, " K"]]:
+        learned, metrics = step(learned, batch)
+        names[:] = metrics
+        return learned, jnp.stack([metrics[name] for name in names])
+
+    learned, metrics = jax.lax.scan(packed, learned, batches)
+    return learned, dict(zip(names, jnp.mean(metrics, axis=0), strict=True))
 
 
-def _until_too_far(
-    step: Step, learned: Any, plan: Plan, keys: Key[Array, " E"], target_kl: float | Array
-) -> tuple[Any, Scalars]:
+def _until_too_far(epoch: Step, learned: Any, keys: Key[Array, " E"], target_kl: float | Array) -> tuple[Any, Scalars]:
     """Every epoch is compiled once; those after the stop are passed over."""
 
     def epoch_or_none(carry: Carry, key: PRNGKeyArray) -> tuple[Carry, Bool[Array, ""]]:
         learned, stopped, metrics = carry
-        learned, metrics = jax.lax.cond(stopped, lambda: (learned, metrics), lambda: _epoch(step, learned, plan, key))
+        learned, metrics = jax.lax.cond(stopped, lambda: (learned, metrics), lambda: epoch(learned, key))
         return (learned, stopped | (metrics["approx_kl"] > target_kl), metrics), ~stopped
 
-    names = jax.eval_shape(lambda key: _epoch(step, learned, plan, key)[1], keys[0])
+    names = jax.eval_shape(lambda key: epoch(learned, key)[1], keys[0])
     nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), names)
     (learned, _, metrics), made = jax.lax.scan(epoch_or_none, (learned, jnp.array(False), nothing), keys)
     return learned, metrics | {"epochs": jnp.sum(made, dtype=jnp.float32)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -10,15 +11,20 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from ...core.agent import largest_divisor
 from ...core.errors import check_count, check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
 from .actor_critic import ActorCriticAgent, Memory, Samples, State, check_actor_critic, flat_time, has_memory, judged
-from .descent import descend, limited
+from .descent import descend
 from .epochs import Scalars, run_epochs
-from .minibatches import num_strata, plan
+from .minibatches import minibatch_indices, num_strata, plan
+
+LEAST_PART = 256
+"""Samples of a minibatch that are worth a device of their own: fewer are learnt from in the time that a mean over
+devices takes (two cores, two layers of 64 units)."""
 
 
 class PPO(ActorCriticAgent):
@@ -97,6 +103,14 @@ class PPO(ActorCriticAgent):
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True)
         num_strata(self.num_envs, self.num_steps, self.minibatches)
 
+    def num_devices(self, available: int) -> int:
+        """A divisor of its minibatches' strata that leaves each device at least `LEAST_PART` samples of a minibatch."""
+        worth = self.num_envs * self.num_steps // self.minibatches // LEAST_PART
+        strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
+        if self.num_envs % self.minibatches == 0:  # a network may have a memory, and learn from whole sequences
+            strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))
+        return largest_divisor(strata, max(1, min(worth, available)))
+
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
 
@@ -119,35 +133,37 @@ class PPO(ActorCriticAgent):
         division = plan(self.num_envs, here, 1 if whole else steps, self.minibatches, axis)
         rate = value_at(self.learning_rate, state.step)
 
-        def step(carry: tuple[Network, Any], chosen: Array) -> tuple[tuple[Network, Any], Scalars]:
-            batch, before = _take(parts, memory, chosen)
-            gradient, metrics = jax.grad(self.loss, has_aux=True)(carry[0], batch, before, state, axis)
-            gradient, norm = limited(losses.mean_over(gradient, axis), self.max_gradient_norm)
-            carry = descend(carry[0], self.optimiser(), carry[1], gradient, rate)
-            return carry, losses.mean_over(metrics, axis) | {"gradient_norm": norm}
+        def batches(key: PRNGKeyArray) -> tuple[Array, Array]:
+            chosen = minibatch_indices(division, key)
+            return chosen, jax.vmap(lambda c: self.weighed(_take(parts.advantage, memory, c)[0], axis))(chosen)
+
+        def step(carry: tuple[Network, Any], batch: tuple[Array, Array]) -> tuple[tuple[Network, Any], Scalars]:
+            (network, optimiser), (chosen, advantage) = carry, batch
+            part, before = _take(parts, memory, chosen)
+            part = eqx.tree_at(lambda s: s.advantage, part, advantage)
+            gradient, metrics = jax.grad(self.loss, has_aux=True)(network, part, before, state)
+            network, optimiser, norm = descend(
+                network, self.optimiser(), optimiser, gradient, rate, self.max_gradient_norm, axis
+            )
+            return (network, optimiser), metrics | {"gradient_norm": norm}
 
         keys = jax.random.split(key, self.epochs)
-        learned, metrics = run_epochs(step, (state.network, state.optimiser), division, keys, self.target_kl)
+        learned, metrics = run_epochs(step, (state.network, state.optimiser), batches, keys, self.target_kl, axis)
         return *learned, metrics
 
-    def loss(
-        self, network: Network, samples: Samples, memory: Any, state: State, axis: str | None = None
-    ) -> tuple[Float[Array, ""], Scalars]:
+    def loss(self, network: Network, samples: Samples, memory: Any, state: State) -> tuple[Float[Array, ""], Scalars]:
         """The objective of one minibatch, to be minimised, and its parts.
 
         Args:
             network: with the parameters that the gradient is of.
-            samples: [n, ...], or [T, n, ...] with a memory.
+            samples: [n, ...], or [T, n, ...] with a memory; their advantages are `weighed` already.
             memory: of a recurrent network, [n, ...] before the first step; else `()`.
             state: before the update: schedules are read at its step.
-            axis: of the devices that hold parts of the minibatch.
         """
         now = judged(network, samples, memory)
         old_log_prob, advantage, target, old_value = (
             x.reshape(-1) for x in (samples.log_prob, samples.advantage, samples.target, samples.value)
         )
-        if self.normalise_advantages:
-            advantage = losses.standardised(advantage, axis_name=axis)
         log_ratio = now.log_prob - old_log_prob
         clip = value_at(self.clip, state.step)
         policy_loss = jnp.mean(jax.vmap(losses.clipped_surrogate, (0, 0, None))(log_ratio, advantage, clip))
