@@ -9,7 +9,7 @@ from physics_states import Oracle, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, forward, step
-from kousoku.physics.constraint import listed as listing
+from kousoku.physics.constraint import crowd as crowding
 from kousoku.physics.load import from_mujoco
 from kousoku.physics.scene import contacts3d
 
@@ -61,7 +61,7 @@ def test_steps_are_c_mujocos(condim):
     oracle, many = Oracle(theirs), stack(given)
     with jax.enable_x64(True):
         model = from_mujoco(theirs)
-        assert len(listing.divided(model)[1]) == 10
+        assert len(crowding.divided(model)[1]) == 10
 
         def moves(qpos, qvel, warmstart):
             after = step(model, State(qpos, qvel, jnp.zeros(0), warmstart), jnp.zeros(0))
@@ -89,7 +89,7 @@ def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypat
 
         lanes = jnp.asarray(given.qpos), jnp.asarray(given.qvel)
         listed = [np.asarray(x) for x in jax.vmap(ks.kernel(felt))(*lanes)]
-        monkeypatch.setattr(listing, "MANY", 100)
+        monkeypatch.setattr(crowding, "MANY", 100)
         written_out = [np.asarray(x) for x in jax.vmap(ks.kernel(lambda *state: felt(*state)))(*lanes)]
     assert int(listed[2].sum()) == int(written_out[2].sum()) > 8
     for ours, theirs_ in zip(listed[:2], written_out[:2], strict=True):

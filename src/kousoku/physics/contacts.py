@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from .constraint import Constraint
 from .constraint.contact import Contact
 from .constraint.contact import contacts as constraints_of
-from .constraint.listed import divided
+from .constraint.crowd import divided
 from .constraint.problem import Problem
 from .forward import Forward, forward
 from .model import Model, State

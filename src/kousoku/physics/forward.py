@@ -17,7 +17,8 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from .constraint import Constraint, constraints
-from .constraint.listed import Listed, divided, listed
+from .constraint.crowd import divided, listed
+from .constraint.listed import Listed
 from .implicit_solution import solution
 from .model import Model, State
 from .scalar import Num, nums

@@ -22,7 +22,7 @@ from jax import lax
 
 from .constraint import Constraint
 from .constraint.law import least
-from .constraint.listed import Listed
+from .constraint.listed import Listed, Places
 from .constraint.problem import Problem, Rows
 from .constraint.seldom import Place
 from .model import Model
@@ -86,7 +86,7 @@ def solve(
         point, gain, kept = _newton(problem, before, scale, dtype)
         steep, steeper = (sqrt(total(g * g for g in nums(p.gradient))) for p in (point, before))
         ends = [gain < Num(model.tolerance), scale * steep < Num(model.tolerance)]
-        exact = both(minimum(kept, _kept(problem, before, point)) >= 0.0, steep < EXACT * steeper)
+        exact = both(kept >= 0.0, steep < EXACT * steeper)
         done = functools.reduce(jnp.logical_or, map(_value, [*ends, exact]))
         return point, iteration + jnp.int32(1), done
 
@@ -97,11 +97,10 @@ def solve(
     return Solution(x, problem.pulled(problem.forces(residuals), x), forces, iterations)
 
 
-def _kept(problem: Problem, before: Point, after: Point) -> Num:
-    """Negative if the function, but for what is seldom there, is not one parabola between two points."""
-    rows = zip(problem.standing, *(_split(problem, p.residuals) for p in (before, after)), strict=True)
-    kept = least(c.law.kept(v, w) for c, v, w in rows)
-    return minimum(kept, problem.listed.kept(nums(before.x), nums(after.x))) if problem.listed else kept
+def _kept(problem: Problem, line: Line, length: Num, ended: Rows) -> Num:
+    """Negative if the function, but for what is seldom there, is not one parabola between the ends of a step."""
+    kept = least(c.law.kept(v, w) for c, v, w in zip(problem.standing, line.at, ended, strict=True))
+    return minimum(kept, problem.listed.kept(line.listed, length)) if problem.listed and line.listed else kept
 
 
 def _start(problem: Problem, warmstart: Sequence[Num], dtype: Any) -> Point:
@@ -123,20 +122,21 @@ def _point(
 def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Point, Num, Num]:
     """One step, and by how much it lowers the function if it is quadratic between, in units of `1 / scale`.
 
-    Last, a number that is negative if what is seldom there keeps the function from being one parabola between.
+    Last, a number that is negative if the function is not one parabola between.
     """
     gradient, residuals = nums(point.gradient), _split(problem, point.residuals)
     hessian = problem.hessian(problem.curvatures(residuals), nums(point.x))
-    search = [-d for d in factor(problem.pattern, hessian).solve(gradient)]
+    solve = factor(problem.pattern, hessian).solve
+    found = problem.listed.solved(solve, gradient, nums(point.x)) if problem.listed else solve(gradient)
+    search = [-d for d in found]
     slope = total(g * d for g, d in zip(gradient, search, strict=True))
     pull, along = multiplied(problem.smooth.tree.mass_matrix, search), problem.products(search)
     line = Line(
         problem,
-        nums(point.x),
-        search,
         residuals,
         along,
         problem.seldom.begun(nums(point.x), search),
+        problem.listed.begun(nums(point.x), search) if problem.listed else None,
         total((a - b) * d for a, b, d in zip(nums(point.pull), problem.smooth.force, search, strict=True)),
         total(a * d for a, d in zip(pull, search, strict=True)),
     )
@@ -145,6 +145,7 @@ def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Poi
     x = [a + length * d for a, d in zip(nums(point.x), search, strict=True)]
     pulls = [a + length * d for a, d in zip(nums(point.pull), pull, strict=True)]
     push, kept = problem.seldom.ended(line.places, length, problem.pulled_standing(problem.forces(moved), x))
+    kept = minimum(kept, _kept(problem, line, length, moved))
     return _point(problem, stacked(x, dtype), pulls, moved, push, dtype), -0.5 * scale * slope * length, kept
 
 
@@ -154,18 +155,16 @@ class Line:
 
     Attributes:
         problem: whose function.
-        x, search: where the line begins, and where it leads.
         at, along: residuals where the line begins, and how they grow along it.
-        places: the same, of constraints that are seldom there.
+        places, listed: the same, of constraints that are seldom there, and of listed contacts.
         slope, curve: first derivative, where it begins, and second of the function without constraints.
     """
 
     problem: Problem
-    x: list[Num]
-    search: list[Num]
     at: Rows
     along: Rows
     places: list[Place]
+    listed: Places | None
     slope: Num
     curve: Num
 
@@ -176,8 +175,8 @@ class Line:
             one, other = c.law.along(v, w, length)
             first, second = first + one, second + other
         first, second = self.problem.seldom.along(self.places, length, (first, second))
-        if listed := self.problem.listed:
-            one, other = listed.along(self.x, self.search, length)
+        if self.problem.listed and self.listed:
+            one, other = self.problem.listed.along(self.listed, length)
             first, second = first + one, second + other
         return first, second
 

@@ -1,43 +1,37 @@
-"""Contacts between moving bodies, in a list as long as there are.
+"""Rows in a list as long as there are, and what the solver does with them.
 
-A humanoid has more than a hundred pairs of limbs that could touch, and hardly ever do. Written out like other contacts
-they would be most of the program. Here pairs of the same kinds of shapes share one loop that looks where they are;
-those within their margin are put into a list of rows, and the solver goes over the list.
+Each row pushes on its own: the normal of a contact without friction, or an edge of a pyramid. Rows of contacts between
+limbs couple what the tree keeps apart, and would fill the Hessian's factor. So they stay out of it: the system with
+them is solved by one update of rank one for each row.
 
-Each row pushes on its own: the normal of a contact without friction, or an edge of a pyramid. Derivatives through the
-list are forward ones, as JAX has no reverse mode for a loop of unknown length.
+Derivatives through the list are forward ones, as JAX has no reverse mode for a loop of unknown length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
-from ..collision.candidates import Candidate, candidates, shapes
-from ..collision.geom import Geom, Touch
-from ..collision.shapes import PAIRS
-from ..joints import ancestors, last_dof
-from ..kinematics import Frame, geom_frame
+from ..collision.candidates import Candidate
 from ..model import Model
-from ..scalar import ONE, ZERO, Num, minimum, nums, stacked, total, where
+from ..scalar import Num, maximum, minimum, nums, stacked, total
 from ..smooth import Smooth
-from ..sparse import Matrix
-from ..vector import NOWHERE, UNTURNED, Mat, Six, Vec, vec
-from .contact import ELLIPTIC, frame, inverse_inertia, pyramid, wrenches
+from ..vector import Six, vec
 from .law import Push
-from .row import moving
-from .softness import softness
 
-MANY = 8
-WORD = 32
+STIFFEST = 1 / 32  # c J . H^-1 J in units of the reciprocal of the dtype's precision
+
+
+class Places(NamedTuple):
+    """Residuals of the rows where a line begins [most], and how they grow along it."""
+
+    at: jax.Array
+    along: jax.Array
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,6 @@ class Listed:
         push: [most, 10]: number of the pair of geoms, the point, and the force and torque there of a unit of force.
         length: how many rows there are.
         pairs: pairs of geoms in the list.
-        coupled: of each pair, the degrees of freedom that move one against the other.
     """
 
     jacobian: jax.Array
@@ -60,13 +53,11 @@ class Listed:
     push: jax.Array
     length: jax.Array
     pairs: tuple[Candidate, ...]
-    coupled: tuple[tuple[int, ...], ...]
 
     def row(self, i: jax.Array, x: Sequence[Num]) -> tuple[list[Num], Num, Num]:
         """A row's Jacobian, its stiffness, and J x - reference."""
         jacobian = nums(self.jacobian[i])
-        away = total(j * a for j, a in zip(jacobian, x, strict=True)) - Num(self.reference[i])
-        return jacobian, Num(self.stiffness[i]), away
+        return jacobian, Num(self.stiffness[i]), _dot(jacobian, x) - Num(self.reference[i])
 
     def folded(self, body: Callable[[jax.Array, Any], Any], start: Any) -> Any:
         """`body` for each row there is."""
@@ -82,42 +73,68 @@ class Listed:
 
         return nums(self.folded(add, jnp.zeros_like(self.jacobian[0])))
 
-    def curved(self, entries: Matrix, below: Sequence[Sequence[int]], x: Sequence[Num]) -> Matrix:
-        """A matrix of the pattern `below`, on and below its diagonal, with J^T C J at x added."""
+    def solved(self, solve: Callable[[Sequence[Num]], list[Num]], right: Sequence[Num], x: Sequence[Num]) -> list[Num]:
+        """(H + J^T C J)^-1 right with the curvatures C at x, where `solve` multiplies by H^-1: one row after the other.
+
+            A_i^-1 = A_i-1^-1 - s_i u_i u_i^T,    u_i = A_i-1^-1 J_i,    s_i = c_i / (1 + c_i J_i . u_i),    A_0 = H
+
+        Times a vector b, the last product is u_i . b = J_i . (A_i-1^-1 b): written in the second way, each update mends
+        what rounding left of those before. A row is not taken to be stiffer than rounding lets it be.
+
+        References:
+            Sherman and Morrison (1950), Adjustment of an inverse matrix corresponding to a change in one element of a
+            given matrix, https://doi.org/10.1214/aoms/1177729893.
+        """
         dtype = self.jacobian.dtype
-        start = [stacked([entries.get((i, j), ZERO) for j in (i, *js)], dtype) for i, js in enumerate(below)]
+        stiffest = STIFFEST / float(jnp.finfo(dtype).eps)
 
-        def add(i: jax.Array, rows: list[jax.Array]) -> list[jax.Array]:
+        def turn(i: jax.Array, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+            found, turned, shares = carry
             jacobian, stiffness, away = self.row(i, x)
-            weight = Push(stiffness).curvature([away])[0, 0]
-            return [
-                stacked([a + weight * jacobian[k] * jacobian[j] for a, j in zip(nums(r), (k, *js), strict=True)], dtype)
-                for k, (r, js) in enumerate(zip(rows, below, strict=True))
-            ]
 
-        rows = self.folded(add, start)
-        return {(i, j): a for i, js in enumerate(below) for j, a in zip((i, *js), nums(rows[i]), strict=True)}
+            def earlier(j: jax.Array, u: jax.Array) -> jax.Array:
+                return _updated(nums(u), nums(self.jacobian[j]), Num(shares[j]), nums(turned[j]), dtype)
 
-    def along(self, x: Sequence[Num], search: Sequence[Num], length: Num) -> tuple[Num, Num]:
-        """The first and second derivative of the cost at x + length search with respect to `length`."""
+            alone = solve(jacobian)
+            u = lax.fori_loop(jnp.int32(0), i, earlier, stacked(alone, dtype))
+            curvature = minimum(Push(stiffness).curvature([away])[0, 0], stiffest / _dot(jacobian, alone))
+            # J . u > 0, but for rounding where rows are nearly the same
+            share = curvature / (1.0 + curvature * maximum(_dot(jacobian, nums(u)), 0.0))
+            found = _updated(nums(found), jacobian, share, nums(u), dtype)
+            return found, turned.at[i].set(u), shares.at[i].set(jnp.asarray(share.value))
+
+        blank = lax.empty(self.jacobian.shape, dtype), lax.empty(self.stiffness.shape, dtype)
+        return nums(self.folded(turn, (stacked(solve(right), dtype), *blank))[0])
+
+    def begun(self, x: Sequence[Num], search: Sequence[Num]) -> Places:
+        """Residuals along a line."""
 
         def add(i: jax.Array, found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            jacobian, stiffness, away = self.row(i, x)
-            speed = total(j * d for j, d in zip(jacobian, search, strict=True))
-            one, other = Push(stiffness).along([away], [speed], length)
+            jacobian, _, away = self.row(i, x)
+            speed = _dot(jacobian, search)
+            return found[0].at[i].set(jnp.asarray(away.value)), found[1].at[i].set(jnp.asarray(speed.value))
+
+        at, along = (lax.empty(self.stiffness.shape, self.stiffness.dtype) for _ in range(2))
+        return Places(*self.folded(add, (at, along)))
+
+    def along(self, line: Places, length: Num) -> tuple[Num, Num]:
+        """The first and second derivative of the cost along a line with respect to `length`."""
+
+        def add(i: jax.Array, found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            one, other = Push(Num(self.stiffness[i])).along([Num(line.at[i])], [Num(line.along[i])], length)
             return found[0] + one.value, found[1] + other.value
 
         zero = jnp.zeros((), self.jacobian.dtype)
         first, second = self.folded(add, (zero, zero))
         return Num(first), Num(second)
 
-    def kept(self, x: Sequence[Num], y: Sequence[Num]) -> Num:
-        """Negative if a row lies on different parabolas at the accelerations x and y."""
+    def kept(self, line: Places, length: Num) -> Num:
+        """Negative if a row lies on different parabolas where a line begins and farther along."""
 
         def add(i: jax.Array, found: jax.Array) -> jax.Array:
-            _, stiffness, away = self.row(i, x)
-            kept = Push(stiffness).kept([away], [self.row(i, y)[2]])
-            return minimum(Num(found), kept).value
+            begin = Num(line.at[i])
+            end = begin + length * Num(line.along[i])
+            return minimum(Num(found), Push(Num(self.stiffness[i])).kept([begin], [end])).value
 
         return Num(self.folded(add, jnp.zeros((), self.jacobian.dtype)))
 
@@ -144,217 +161,11 @@ class Listed:
         return [Six(vec(nums(r[:3])), vec(nums(r[3:]))) for r in rows]
 
 
-def divided(model: Model) -> tuple[list[Candidate], list[Candidate]]:
-    """The pairs of geoms that have rows of their own, and those that are listed where they touch.
-
-    Pairs of two bodies that move are listed if there are many of them; not those with elliptic cones.
-    """
-    found = candidates(model)
-
-    def fits(c: Candidate) -> bool:
-        both_move = all(moving(model, int(model.geom_bodyid[g])) for g in (c.first, c.second))
-        return both_move and (c.condim == 1 or model.cone != ELLIPTIC)
-
-    crowd = [c for c in found if fits(c)]
-    return (found, []) if len(crowd) <= MANY else ([c for c in found if not fits(c)], crowd)
+def _dot(a: Sequence[Num], b: Sequence[Num]) -> Num:
+    return total(x * y for x, y in zip(a, b, strict=True))
 
 
-def listed(model: Model, s: Smooth, found: Sequence[Candidate], qvel: Sequence[Num], dtype: Any) -> Listed:
-    """The rows of all contacts of these pairs that are within their margin."""
-    ordered = sorted(found, key=lambda c: shapes(model, c))
-    geoms = {g: geom_frame(model, s.kinematics, g) for c in ordered for g in (c.first, c.second)}
-    places = {g: i for i, g in enumerate(sorted(geoms))}
-    where_ = jnp.stack([_packed(geoms[g], dtype) for g in sorted(geoms)])
-    points, owners = [], []
-    for kinds, group in groupby(ordered, key=lambda c: shapes(model, c)):
-        pairs = list(group)
-        touched = _touches(model, pairs, kinds, where_, places, dtype)
-        points.append(touched.reshape(-1, touched.shape[-1]))
-        owners += [c for c in pairs for _ in range(touched.shape[1])]
-    return Table(model, s, owners, jnp.concatenate(points), qvel, dtype).listed()
-
-
-def _packed(frame_: Frame, dtype: Any) -> jax.Array:
-    return stacked([*frame_.pos, *(x for r in frame_.mat for x in r)], dtype)
-
-
-def _unpacked(values: jax.Array) -> Frame:
-    v = nums(values)
-    return Frame(Vec(*v[:3]), UNTURNED, Mat(Vec(*v[3:6]), Vec(*v[6:9]), Vec(*v[9:12])))
-
-
-def _touches(
-    model: Model, pairs: Sequence[Candidate], kinds: Any, where_: jax.Array, places: dict[int, int], dtype: Any
-) -> jax.Array:
-    """[pairs, points, 10] of pairs of the same kinds: how far within the margin, the point, the normal, the tangent."""
-    ends = np.array([[places[c.first], places[c.second]] for c in pairs], np.int32)
-    sizes = [[stacked(nums(model.geom_size[g]), dtype) for g in (c.first, c.second)] for c in pairs]
-    reach = [[nums(model.geom_rbound)[g] for g in (c.first, c.second)] for c in pairs]
-    far = stacked([total([*r, c.margin]) for c, r in zip(pairs, reach, strict=True)], dtype)
-    margins = stacked([c.margin for c in pairs], dtype)
-
-    def look(_: None, pair: Any) -> tuple[None, jax.Array]:
-        (first, second), size, away, margin = pair
-        one, other = _unpacked(where_[first]), _unpacked(where_[second])
-
-        def near() -> jax.Array:
-            touches = PAIRS[kinds](*(Geom(f, nums(x), Num(margin)) for f, x in zip((one, other), size, strict=True)))
-            return jnp.stack([_point(touch, Num(margin), dtype) for touch in touches])
-
-        apart = other.pos - one.pos
-        close = apart.dot(apart) < Num(away) * Num(away)
-        shape = jax.eval_shape(near)
-        return None, lax.cond(jnp.asarray(close), near, lambda: jnp.ones(shape.shape, dtype))
-
-    tables = jnp.asarray(ends), jnp.stack([jnp.stack(pair) for pair in sizes]), far, margins
-    return lax.scan(look, None, tables)[1]
-
-
-def _point(touch: Touch, margin: Num, dtype: Any) -> jax.Array:
-    tangent = frame(touch)[1]
-    return stacked([touch.distance - margin, *touch.point, *touch.normal, *tangent], dtype)
-
-
-@dataclass(frozen=True)
-class Table:
-    """All points where listed pairs may touch, and what belongs to each.
-
-    Attributes:
-        model, smooth: the mechanism and where it is.
-        owners: the pair that each point belongs to.
-        points: [len(owners), 10]; see `_touches`.
-        qvel: velocities.
-        dtype: of the rows.
-    """
-
-    model: Model
-    smooth: Smooth
-    owners: list[Candidate]
-    points: jax.Array
-    qvel: Sequence[Num]
-    dtype: Any
-
-    def listed(self) -> Listed:
-        """The rows of the points that are within their margin."""
-        most = len(self.owners) * self.edges
-        words = self._words()
-
-        def going(carry: Any) -> jax.Array:
-            return jnp.any(carry[0] != 0)
-
-        def append(carry: Any) -> Any:
-            words, count, *arrays = carry
-            words, which = _taken(words)
-            for made in self._rows(which):
-                row = (stacked(made.jacobian, self.dtype), *stacked(made[1:3], self.dtype))
-                push = stacked([self._of(which, self._numbers), *made.point, *made.force, *made.torque], self.dtype)
-                arrays = [a.at[count].set(new) for a, new in zip(arrays, (*row, push), strict=True)]
-                count = count + jnp.int32(1)
-            return words, count, *arrays
-
-        blank = [lax.empty(shape, self.dtype) for shape in ((most, self.model.nv), (most,), (most,), (most, 10))]
-        carry = lax.while_loop(going, append, (words, jnp.int32(0), *blank))
-        _, length, jacobian, stiffness, reference, push = carry
-        coupled = tuple(tuple(sorted(self._sides(c))) for c in self.pairs)
-        return Listed(jacobian, stiffness, reference, push, length, self.pairs, coupled)
-
-    @cached_property
-    def pairs(self) -> tuple[Candidate, ...]:
-        """Without repetition."""
-        return tuple({id(c): c for c in self.owners}.values())
-
-    @cached_property
-    def _numbers(self) -> list[Num]:
-        """Of each point's pair."""
-        places = {id(c): i for i, c in enumerate(self.pairs)}
-        return [Num(float(places[id(c)])) for c in self.owners]
-
-    @property
-    def edges(self) -> int:
-        """Rows of a point."""
-        condim = max(c.condim for c in self.owners)
-        return 1 if condim == 1 else 2 * (condim - 1)
-
-    def _words(self) -> jax.Array:
-        """Which points are within their margin: 32 to a word."""
-        size = -(-len(self.owners) // WORD)
-        within = jnp.pad(self.points[:, 0] < 0.0, (0, size * WORD - len(self.owners)))
-        bits = within.reshape(size, WORD).astype(jnp.uint32) << jnp.arange(WORD, dtype=jnp.uint32)[None, :]
-        return bits.sum(1, dtype=jnp.uint32)
-
-    def _sides(self, c: Candidate) -> dict[int, float]:
-        """Which degrees of freedom move the second geom against the first, and in which sense."""
-        first, second = (
-            set(ancestors(self.model, last_dof(self.model, int(self.model.geom_bodyid[g]))))
-            for g in (c.first, c.second)
-        )
-        shared = first & second
-        return dict.fromkeys(first - shared, -1.0) | dict.fromkeys(second - shared, 1.0)
-
-    def _of(self, which: jax.Array, values: Sequence[Num]) -> Num:
-        """The number that belongs to a point, of those of all points."""
-        if all(v.known and v.value == values[0].value for v in values):
-            return values[0]
-        return Num(stacked(values, self.dtype)[which])
-
-    def _each(self, which: jax.Array, numbers: Callable[[Candidate], Sequence[Num]]) -> list[Num]:
-        """Numbers that belong to a point's pair."""
-        return [self._of(which, column) for column in zip(*map(numbers, self.owners), strict=True)]
-
-    def _rows(self, which: jax.Array) -> Iterator[Made]:
-        """The rows of a point."""
-        away, *rest = nums(self.points[which])
-        point, normal, tangent = (Vec(*rest[k : k + 3]) for k in (0, 3, 6))
-        axes = normal, tangent, normal.cross(tangent)
-        basis = self._basis(which, point, axes)
-        speeds = [total(j * v for j, v in zip(row, self.qvel, strict=True)) for row in basis]
-        solref, solimp = (self._each(which, get) for get in (lambda c: c.solref, lambda c: c.solimp))
-        soft = softness(self.model, solref, solimp, away)
-        inverse = self._of(which, [inverse_inertia(self.model, c) for c in self.owners])
-        wanted, frictionless = soft.reference(speeds[0], away), ONE / soft.regularisation(inverse)
-        if self.edges == 1:
-            yield Made(basis[0], frictionless, wanted, point, normal, NOWHERE)
-            return
-        friction = self._each(which, lambda c: c.friction)
-        condim = self._of(which, [Num(float(c.condim)) for c in self.owners])
-        edge = pyramid(self.model, soft, inverse, friction[0])
-        for i, (row, speed, mu) in enumerate(zip(basis[1:], speeds[1:], friction, strict=False), 1):
-            for side in (1.0, -1.0):
-                slope = where(condim > 1.0, mu * side, 0.0, away)
-                alone = frictionless if (i, side) == (1, 1.0) else ZERO
-                stiffness = where(condim > 1.0, where(condim > float(i), edge, 0.0, away), alone, away)
-                jacobian = [n + slope * t for n, t in zip(basis[0], row, strict=True)]
-                along = axes[i] if i < 3 else axes[i - 3]
-                force, torque = (normal + along * slope, NOWHERE) if i < 3 else (normal, along * slope)
-                yield Made(jacobian, stiffness, wanted - soft.damping * slope * speed, point, force, torque)
-
-    def _basis(self, which: jax.Array, point: Vec, axes: tuple[Vec, Vec, Vec]) -> list[list[Num]]:
-        """How the degrees of freedom move the second geom against the first: along the axes, then about them."""
-        model, t = self.model, self.smooth.tree
-        rows = max(c.condim for c in self.owners)
-        roots = [int(model.body_rootid[int(model.dof_bodyid[d])]) for d in range(model.nv)]
-        pushes = {root: wrenches(t, root, point, axes)[:rows] for root in dict.fromkeys(roots)}
-        sides = [self._sides(c) for c in self.owners]
-        senses = [self._of(which, [Num(side.get(d, 0.0)) for side in sides]) for d in range(model.nv)]
-        return [[senses[d] * t.motion[d].dot(pushes[roots[d]][i]) for d in range(model.nv)] for i in range(rows)]
-
-
-class Made(NamedTuple):
-    """A row: of a unit of its force, what it is at the point where it acts."""
-
-    jacobian: list[Num]
-    stiffness: Num
-    reference: Num
-    point: Vec
-    force: Vec
-    torque: Vec
-
-
-def _taken(words: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The words without their first bit, and its number."""
-    filled = words != 0
-    word = jnp.argmax(filled).astype(jnp.int32)
-    value = words[word]
-    rest = value & (value - jnp.uint32(1))
-    place = lax.population_count(~value & (value - jnp.uint32(1))).astype(jnp.int32)
-    return words.at[word].set(rest), jnp.int32(WORD) * word + place
+def _updated(x: Sequence[Num], jacobian: Sequence[Num], share: Num, u: Sequence[Num], dtype: Any) -> jax.Array:
+    """x - share (jacobian . x) u."""
+    size = share * _dot(jacobian, x)
+    return stacked([a - size * b for a, b in zip(x, u, strict=True)], dtype)

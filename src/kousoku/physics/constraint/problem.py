@@ -54,8 +54,7 @@ class Problem:
     @cached_property
     def pattern(self) -> Pattern:
         """Of the Hessian."""
-        coupled = [tuple(r) for c in self.constraints for r in c.jacobian.dofs]
-        return Pattern.of(self.model, coupled + list(self.listed.coupled if self.listed else ()))
+        return Pattern.of(self.model, [tuple(r) for c in self.constraints for r in c.jacobian.dofs])
 
     @cached_property
     def carriers(self) -> list[int]:
@@ -151,8 +150,7 @@ class Problem:
             if parent := self.parent(body):
                 for key, value in carried[body].items():
                     carried[parent][key] = carried[parent].get(key, ZERO) + value
-        found = self.seldom.curved(found, x)
-        return self.listed.curved(found, self.pattern.below, x) if self.listed else found
+        return self.seldom.curved(found, x)
 
 
 def _add_held(found: Matrix, grip: Grip, curvature: Matrix) -> None:

@@ -1,0 +1,111 @@
+"""What the solver does with listed rows, beside dense matrices in float64."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.physics.constraint.listed import Listed
+from kousoku.physics.scalar import Num, nums, stacked
+from kousoku.physics.sparse import Pattern, factor
+
+PARENTS = (-1, 0, 1, 1, 3, 0, 5, 6)
+LENGTHS = (0, 1, 2, 7, 48)
+NV, MOST = len(PARENTS), LENGTHS[-1]
+
+
+def tree_pattern():
+    below = []
+    for parent in PARENTS:
+        below.append(() if parent < 0 else (parent, *below[parent]))
+    return Pattern(tuple(below))
+
+
+def problem(stiffness, seed=0):
+    """A matrix in the pattern of a tree, a vector, a point and rows, of which a third are slack and many nearly alike.
+
+    `stiffness` is that of a row beside the resistance that it meets.
+    """
+    rng, below = np.random.default_rng(seed), tree_pattern().below
+    lower = np.eye(NV)
+    for i, columns in enumerate(below):
+        lower[i, list(columns)] = rng.normal(size=len(columns))
+    hessian = lower.T @ np.diag(10.0 ** rng.uniform(-2, 1, NV)) @ lower
+    jacobian = rng.normal(size=(MOST, NV)) * (rng.random((MOST, NV)) < 0.6)
+    jacobian[3::4] = jacobian[2::4] + 0.01 * rng.normal(size=jacobian[2::4].shape)
+    jacobian[:, 0] += 0.5
+    x, right = rng.normal(size=(2, NV))
+    residuals = np.where(rng.random(MOST) < 1 / 3, 1.0, -1.0) * rng.uniform(0.1, 1.0, MOST)
+    residuals[[0, 1]] = -0.4, 0.7
+    given = np.einsum("ij,jk,ik->i", jacobian, np.linalg.inv(hessian), jacobian)
+    return hessian, jacobian, stiffness / given, residuals, x, right
+
+
+def rows(jacobian, stiffness, reference, length):
+    """A list whose numbers are NaN beyond its end."""
+    there = np.arange(MOST) < length
+    parts = (np.where(there.reshape(-1, *[1] * (a.ndim - 1)), a, np.nan) for a in (jacobian, stiffness, reference))
+    return [jnp.asarray(a) for a in parts]
+
+
+def lanes(dtype, stiffness):
+    """The problem with each of the lengths."""
+    hessian, jacobian, stiffness, residuals, x, right = problem(stiffness)
+    of = [rows(*(a.astype(dtype) for a in (jacobian, stiffness, jacobian @ x - residuals)), n) for n in LENGTHS]
+    stacked_rows = [jnp.stack(parts) for parts in zip(*of, strict=True)]
+    pattern = tree_pattern()
+    entries = {(i, j): Num(float(hessian[i, j])) for i in range(NV) for j in (i, *pattern.below[i])}
+    at = tuple(nums(jnp.asarray(a.astype(dtype))) for a in (x, right))
+
+    def lane(work):
+        def function(jacobian, stiffness, reference, length):
+            listed = Listed(jacobian, stiffness, reference, jnp.zeros((MOST, 10), dtype), length, ())
+            return stacked(work(listed, factor(pattern, entries).solve, *at), dtype)
+
+        return np.asarray(jax.vmap(ks.kernel(function))(*stacked_rows, jnp.asarray(LENGTHS, jnp.int32)), np.float64)
+
+    return lane
+
+
+@pytest.mark.parametrize(("dtype", "stiffness", "error"), [(np.float64, 1e4, 1e-8), (np.float32, 100.0, 1e-4)])
+def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
+    with jax.enable_x64(dtype == np.float64):
+        found = lanes(dtype, stiffness)(lambda listed, solve, x, right: listed.solved(solve, right, x))
+    hessian, jacobian, curvature, residuals, _, right = problem(stiffness)
+    curvature = np.where(residuals < 0.0, curvature, 0.0)
+    assert (curvature[:7] == 0.0).any()
+    assert (curvature > 0.0).sum() > 24
+    for length, ours in zip(LENGTHS, found, strict=True):
+        dense = hessian + jacobian[:length].T @ (curvature[:length, None] * jacobian[:length])
+        wanted = np.linalg.solve(dense, right)
+        np.testing.assert_allclose(ours, wanted, rtol=0.0, atol=error * np.abs(wanted).max())
+
+
+def test_rows_so_stiff_that_rounding_hides_the_rest_leave_a_direction_that_leads_down():
+    with jax.enable_x64(False):
+        found = lanes(np.float32, 1e8)(lambda listed, solve, x, right: listed.solved(solve, right, x))
+    assert np.isfinite(found).all()
+    assert (found @ problem(1e8)[-1] > 0.0).all()
+
+
+def test_derivatives_along_a_line_and_whether_a_row_left_its_parabola():
+    length = 0.9
+
+    def work(listed, _, x, search):
+        line = listed.begun(x, search)
+        short, far = (listed.kept(line, Num(jnp.asarray(size))) for size in (1e-6, length))
+        return [*listed.along(line, Num(jnp.asarray(length))), short, far]
+
+    with jax.enable_x64(True):
+        found = lanes(np.float64, 10.0)(work)
+    _, jacobian, stiffness, residuals, _, search = problem(10.0)
+    speeds = jacobian @ search
+    ends = residuals + length * speeds
+    for n, (first, second, short, far) in zip(LENGTHS, found, strict=True):
+        pushing = ends[:n] < 0.0
+        np.testing.assert_allclose(first, (stiffness * speeds * ends)[:n][pushing].sum(), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(second, (stiffness * speeds**2)[:n][pushing].sum(), rtol=1e-9, atol=1e-12)
+        assert short >= 0.0
+        assert (far < 0.0) == (residuals[:n] * ends[:n] < 0.0).any()
+    assert {bool(far < 0.0) for *_, far in found} == {False, True}
