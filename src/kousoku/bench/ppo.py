@@ -65,7 +65,7 @@ class Budget:
     """
 
     seconds: float = 20.0
-    limit: float = 400.0
+    limit: float = 300.0
     purejaxrl: str | None = None
 
 
@@ -148,7 +148,7 @@ def _parts(envs: tuple[str, ...], budget: Budget) -> Iterator[tuple[Section, lis
 
 def _alone(env: str, budget: Budget) -> list[Contender]:
     own = of_preset(env)
-    return [_ours(env, own, 1, False, budget), *_together(env, own, budget)]
+    return [*_both(env, own, 1, budget), *_both(env, own, SEEDS, budget)]
 
 
 def _shared(env: str, budget: Budget) -> list[Contender]:
@@ -163,7 +163,7 @@ def _shared(env: str, budget: Budget) -> list[Contender]:
         theirs[0],
         Contender("rejax", "ppo_peers", "rejax", arguments, given, note="gymnax; its evaluations left out"),
         *(_stable(name, env, given, 1, budget) for name in LIBRARIES),
-        *_together(env, given, budget),
+        *_both(env, given, SEEDS, budget),
         theirs[1],
     ]
 
@@ -175,18 +175,18 @@ def _robot(env: str, budget: Budget) -> list[Contender]:
         Contender(f"Brax {kind}", "ppo_peers", "brax", (env, own.plain(), kind), own, note="its own robot")
         for kind in BACKENDS
     ]
-    return [_ours(env, own, 1, False, budget), *(_stable(name, env, few, 0, budget) for name in LIBRARIES), *in_brax]
+    return [*_both(env, own, 1, budget), *(_stable(name, env, few, 0, budget) for name in LIBRARIES), *in_brax]
 
 
 def _ours(env: str, settings: Settings, seeds: int, spread: bool, budget: Budget) -> Contender:
-    """`spread`: the cores are devices and share the seeds."""
+    """`spread`: the cores are devices and share the seeds, or the environments of one, as in the shell."""
     arguments = env, settings.plain(), seeds, spread, budget.seconds
-    note = "every core a device with its share of the seeds" if spread else ""
+    note = "every core a device" if spread else "one device"
     return Contender("kousoku", "ppo_ours", "measure", arguments, settings, seeds, note)
 
 
-def _together(env: str, settings: Settings, budget: Budget) -> list[Contender]:
-    return [_ours(env, settings, SEEDS, spread, budget) for spread in (False, True)]
+def _both(env: str, settings: Settings, seeds: int, budget: Budget) -> list[Contender]:
+    return [_ours(env, settings, seeds, spread, budget) for spread in (True, False)]
 
 
 def _stable(name: str, env: str, settings: Settings, threads: int, budget: Budget) -> Contender:

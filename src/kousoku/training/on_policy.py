@@ -85,18 +85,21 @@ class OnPolicyLoop(Loop):
             used = min(used, lanes.count)
         else:
             used = agent.num_devices(used) if devices is None else largest_divisor(agent.num_envs, used)
-        self.numbers, self.keys = filled_up(lanes, used if spread == "agents" else 1)
-        self.env_arrays, env_structure = env_parts(env)
+        numbers, keys = filled_up(lanes, used if spread == "agents" else 1)
+        env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
         self.program = Program(agent, env_structure, record, mesh, spread)
+        each = _specs(self.program).agent_state
+        self.numbers, self.keys = _placed(mesh, (numbers, keys), (each, each))
+        self.env_arrays = _placed(mesh, env_arrays, P())
         self.max_updates = max(1, BLOCK_STEPS // (self.rollout_steps * self.keys.shape[0]))
 
     def start(self) -> RolloutLearner:
         learner = _start(self.program, self.numbers, self.env_arrays, self.keys)
-        return self._placed(learner, _specs(self.program))
+        return _placed(self.program.mesh, learner, _specs(self.program))
 
     def empty(self, learner: RolloutLearner) -> RolloutLearner:
-        tally = self._placed(_emptied(learner.tally), _specs(self.program).tally)
+        tally = _emptying(self.program)(learner.tally)
         return RolloutLearner(learner.agent_state, learner.memory, learner.lane, tally)
 
     def run(self, learner: RolloutLearner, at: int, until: int) -> tuple[RolloutLearner, int]:
@@ -115,13 +118,14 @@ class OnPolicyLoop(Loop):
         zero = np.int32(0)
         return _compiled(self.program).lower(self.numbers, self.env_arrays, self.keys, learner, zero, zero)
 
-    def _placed(self, tree: Any, specs: Any) -> Any:
-        """On every device its share; placed from the start as the blocks leave it, so that they compile once."""
-        mesh = self.program.mesh
-        if mesh is None:
-            return tree
-        places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
-        return jax.device_put(tree, places)
+
+def _placed(mesh: Mesh | None, tree: Any, specs: Any) -> Any:
+    """On every device its share, as the blocks leave it: so they compile once, and nothing is moved between them."""
+    return tree if mesh is None else jax.device_put(tree, _places(mesh, specs))
+
+
+def _places(mesh: Mesh, specs: Any) -> Any:
+    return jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
 
 
 def _specs(program: Program) -> RolloutLearner:
@@ -156,7 +160,11 @@ def begin_all(agent: RolloutAgent, env: Env, key: PRNGKeyArray, record: Record) 
     return RolloutLearner(agent_state, memory, lane, tally)
 
 
-_emptied = jax.jit(emptied)
+@functools.lru_cache(maxsize=64)
+def _emptying(program: Program) -> Any:
+    """`emptied`, whose result lies where the blocks leave it."""
+    places = None if program.mesh is None else _places(program.mesh, _specs(program).tally)
+    return jax.jit(emptied, out_shardings=places)
 
 
 @functools.lru_cache(maxsize=64)
