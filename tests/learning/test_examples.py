@@ -34,7 +34,7 @@ def test_dyna_q_plus_finds_the_shortcut_and_dyna_q_does_not():
 
 
 def test_testbed_orders_as_figure_2_2():
-    results = load("testbed").main(steps=300, bandits=300, out=".")
+    results = load("testbed").main(steps=500, bandits=300, out=".")
     optimal = {name: share[-100:].mean() for name, (_, share) in results.items()}
     assert optimal["greedy"] < 0.5 < optimal["epsilon = 0.1"]
     assert optimal["epsilon = 0.01"] < optimal["epsilon = 0.1"]
