@@ -127,18 +127,19 @@ def test_every_contender_gets_its_row(made_up, folder, tmp_path):
     said = []
     sections = ppo.bench(tmp_path, ppo.Budget(purejaxrl=folder), say=said.append)
     alone, shared, *robots = sections
-    assert [row.figures["agents"] for row in alone.rows] == [1, 30, 30]
+    assert [row.figures["agents"] for row in alone.rows] == [1, 1, 30, 30]
+    assert [row.note for row in alone.rows] == ["every core a device", "one device"] * 2
     names = ["kousoku", "PureJaxRL", "rejax", "SB3", "sbx", "kousoku", "kousoku", "PureJaxRL"]
     assert [row.name for row in shared.rows] == names
     assert shared.ratio(shared.rows[0]) == 2.0
     assert shared.rows[2].note == "ModuleNotFoundError: No module named 'rejax'"
     for section in robots:
         assert section.ratio(section.rows[0]) == 100.0
-        assert [row.figures.get("environments") for row in section.rows] == [2048, 8, 8, None, None]
-        assert [row.figures["minibatch"] for row in section.rows[:3]] == [2048] * 3
+        assert [row.figures.get("environments") for row in section.rows] == [2048, 2048, 8, 8, None, None]
+        assert [row.figures["minibatch"] for row in section.rows[:4]] == [2048] * 4
         assert "brax" in section.rows[-1].note
     saved = json.loads((tmp_path / "ppo.json").read_text())
-    assert [len(section["rows"]) for section in saved["sections"]] == [3, 8, 5, 5]
+    assert [len(section["rows"]) for section in saved["sections"]] == [4, 8, 6, 6]
     page = (tmp_path / "ppo.md").read_text()
     assert page in said[-1]
     assert page.count("did not run") == 5
