@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 import sys
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np

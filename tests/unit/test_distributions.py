@@ -213,7 +213,7 @@ def test_tanh_normal_at_a_bound(mean, end):
 def test_a_saturated_policy_samples_the_bound_and_knows_its_probability():
     p = squashed(9.0, 0.5)
     actions = draw(p)
-    assert float(jnp.max(actions)) == 3.0
+    assert 3.0 - 1e-6 < float(jnp.max(actions)) <= 3.0
     # All of it lies in the last 2^-10 of half the box, 2.5 wide.
     np.testing.assert_allclose(log_probs(p, actions), -np.log(2.5 * 2.0**-10), rtol=1e-5)
     _, log_prob = jax.jit(jax.vmap(p.sample_and_log_prob))(jax.random.split(jax.random.key(0), 1000))
