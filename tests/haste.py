@@ -1,7 +1,8 @@
 """How XLA compiles in the tests: in haste. Its code runs for a moment there, and making it fast is most of a test.
 
-What the tests compile by XLA is right or wrong at any level of optimisation; `make test-full` compiles all of it as for
-users. Our own kernels are optimised in either case: XLA's options are none of theirs.
+Most of what the tests compile by XLA is right or wrong at any level of optimisation. What speaks of bits and roundings
+is marked `exact`: `make test` runs it by itself, and compiles it as for users; `make test-full` compiles everything so,
+but for what asks for `HASTE` by name. Our own kernels are optimised in either case: XLA's options are none of theirs.
 """
 
 from __future__ import annotations

@@ -33,7 +33,10 @@ def checked(made: Any = None, **options: Any) -> Any:
         return made
     if not inspect.isfunction(made) or hasattr(made, "__wrapped__"):
         return jaxtyped(made, **options)
-    hints = {name: _resolved(hint, made) for name, hint in made.__annotations__.items()}
+    try:
+        hints = {name: _resolved(hint, made) for name, hint in made.__annotations__.items()}
+    except NameError:  # of what comes later in its file, or is imported for type checkers alone
+        return jaxtyped(made, **options)
     if any(_names_a_shape(hint) for hint in hints.values()):
         return jaxtyped(made, **options)
     made.__annotations__ = hints
@@ -41,14 +44,11 @@ def checked(made: Any = None, **options: Any) -> Any:
 
 
 def _resolved(hint: Any, made: Callable[..., Any]) -> Any:
-    """What a hint that is written as text means; anything, where it names what is imported for type checkers alone."""
+    """What a hint that is written as text means."""
 
     def function(value: hint) -> None: ...
 
-    try:
-        return get_type_hints(function, made.__globals__, include_extras=True)["value"]
-    except Exception:
-        return Any
+    return get_type_hints(function, made.__globals__, include_extras=True)["value"]
 
 
 def _names_a_shape(hint: Any) -> bool:

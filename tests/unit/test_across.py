@@ -10,8 +10,9 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from kousoku.agents.deep.a2c import A2C
+from kousoku.agents.deep.actor_critic import LEAST_PART
 from kousoku.agents.deep.minibatches import num_strata
-from kousoku.agents.deep.ppo import LEAST_PART, PPO
+from kousoku.agents.deep.ppo import PPO
 from kousoku.ops import losses
 from kousoku.ops.across import mean_over, sum_over
 
@@ -74,4 +75,5 @@ def test_devices_get_parts_that_are_worth_it():
     wide = PPO(num_envs=2048, num_steps=16, minibatches=16)
     assert wide.num_devices(6) == 4
     assert num_strata(2048, 16, 16) % wide.num_devices(6) == 0
-    assert A2C(num_envs=6).num_devices(4) == 3
+    assert A2C(num_envs=96, num_steps=8).num_devices(4) == 3
+    assert A2C(num_envs=6).num_devices(4) == 1

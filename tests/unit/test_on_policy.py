@@ -35,6 +35,8 @@ from kousoku.training.on_policy import OnPolicyLoop, begin_all, collect
 from kousoku.training.policy import choose, first_memory
 from kousoku.training.tally import Record
 
+pytestmark = pytest.mark.exact
+
 KEY = jax.random.key(0)
 AGENT, WALK = tiny_ppo(), Walk()
 CLOSE = {"rtol": 2e-4, "atol": 2e-5}
@@ -170,12 +172,12 @@ TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
 
 @pytest.mark.parametrize("space", [Box(-0.5, 0.5, (2,)), pytest.param(Discrete(3), marks=pytest.mark.full)])
 def test_no_key_is_used_twice(space):
-    """Two updates, step by step: compiled, the checker misses what a loop uses again."""
+    """Three updates, step by step: compiled, the checker misses what a loop uses again."""
     agent, env = tiny_ppo(**TWO), Walk(space)
     with use_kernels(False), jax.debug_key_reuse(True), jax.disable_jit():
         key = jax.random.key(0)
         learner = begin_all(agent, env, jax.random.clone(key), Record())
-        for i in range(2):
+        for i in range(3):
             own = jax.random.fold_in(key, 100 + i)
             learner, rollout, _ = collect(agent, env, learner, jax.random.clone(key), jnp.int32(i))
             state, memory, _ = agent.update(learner.agent_state, learner.memory, rollout, own)

@@ -24,6 +24,8 @@ from kousoku.ops.schedules import Linear
 from kousoku.training.on_policy import begin_all, collect
 from kousoku.training.tally import Record
 
+pytestmark = pytest.mark.exact
+
 KEY = jax.random.key(0)
 BOX = Box(-0.5, 0.5, (2,))
 POLICIES = {

@@ -19,6 +19,8 @@ from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.training import loops
 from kousoku.training.interaction import lane_key, step_keys
 
+pytestmark = pytest.mark.exact
+
 QUIET = {"out": "", "eval_episodes": 0}
 
 

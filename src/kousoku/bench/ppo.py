@@ -65,7 +65,7 @@ class Budget:
     """
 
     seconds: float = 20.0
-    limit: float = 300.0
+    limit: float = 400.0
     purejaxrl: str | None = None
 
 

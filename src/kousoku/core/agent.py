@@ -93,7 +93,7 @@ class RolloutAgent(eqx.Module):
     def num_devices(self, available: int) -> int:
         """Among how many of the available devices its environments are divided, unless somebody says how many.
 
-        A divisor of `num_envs`; the largest, unless devices would wait for each other longer than they work.
+        A divisor of `num_envs`: here the largest; fewer are better where devices would wait longer than they work.
         """
         return largest_divisor(self.num_envs, available)
 

@@ -10,13 +10,24 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ...core.agent import largest_divisor
 from ...core.errors import check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.schedules import ScalarOrSchedule, value_at
-from .actor_critic import ActorCriticAgent, Memory, Samples, State, check_actor_critic, flat_time, has_memory, judged
+from .actor_critic import (
+    ActorCriticAgent,
+    Memory,
+    Samples,
+    State,
+    check_actor_critic,
+    flat_time,
+    has_memory,
+    judged,
+    worthwhile,
+)  # fmt: skip
 from .descent import descend
 from .epochs import Scalars
 
@@ -74,6 +85,10 @@ class A2C(ActorCriticAgent):
         check_actor_critic(self)
         check_number("rmsprop_decay", self.rmsprop_decay, low=0, high=1, open_high=True)
         check_number("rmsprop_epsilon", self.rmsprop_epsilon, low=0, open_low=True)
+
+    def num_devices(self, available: int) -> int:
+        """A divisor of its environments; see `worthwhile`."""
+        return largest_divisor(self.num_envs, worthwhile(self.num_envs * self.num_steps, available))
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_rms(decay=self.rmsprop_decay, eps=self.rmsprop_epsilon)  # pyright: ignore[reportArgumentType]

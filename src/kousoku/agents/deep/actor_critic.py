@@ -22,6 +22,10 @@ from ...ops.schedules import ScalarOrSchedule, check_schedule
 from .descent import begin
 from .seen import Statistics, no_statistics, observed, seen
 
+LEAST_PART = 256
+"""Samples of a gradient step that are worth a device of their own: fewer are learnt from in the time that a mean over
+devices takes (two cores, two layers of 64 units)."""
+
 
 class State(eqx.Module):
     """What an actor-critic agent has learned.
@@ -224,6 +228,11 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
         check_number(name, getattr(agent, name), low=0, open_low=True)
     for name in ("normalise_advantages", "normalise_observations", "normalise_rewards"):
         check_flag(name, getattr(agent, name))
+
+
+def worthwhile(samples: int, available: int) -> int:
+    """How many of the available devices are worth sharing the samples of one gradient step."""
+    return max(1, min(samples // LEAST_PART, available))
 
 
 def has_memory(memory: Any) -> bool:

@@ -17,14 +17,20 @@ from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
-from .actor_critic import ActorCriticAgent, Memory, Samples, State, check_actor_critic, flat_time, has_memory, judged
+from .actor_critic import (
+    ActorCriticAgent,
+    Memory,
+    Samples,
+    State,
+    check_actor_critic,
+    flat_time,
+    has_memory,
+    judged,
+    worthwhile,
+)  # fmt: skip
 from .descent import descend
 from .epochs import Scalars, run_epochs
 from .minibatches import minibatch_indices, num_strata, plan
-
-LEAST_PART = 256
-"""Samples of a minibatch that are worth a device of their own: fewer are learnt from in the time that a mean over
-devices takes (two cores, two layers of 64 units)."""
 
 
 class PPO(ActorCriticAgent):
@@ -104,12 +110,11 @@ class PPO(ActorCriticAgent):
         num_strata(self.num_envs, self.num_steps, self.minibatches)
 
     def num_devices(self, available: int) -> int:
-        """A divisor of its minibatches' strata that leaves each device at least `LEAST_PART` samples of a minibatch."""
-        worth = self.num_envs * self.num_steps // self.minibatches // LEAST_PART
+        """A divisor of its minibatches' strata; see `worthwhile`."""
         strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
         if self.num_envs % self.minibatches == 0:  # a network may have a memory, and learn from whole sequences
             strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))
-        return largest_divisor(strata, max(1, min(worth, available)))
+        return largest_divisor(strata, worthwhile(self.num_envs * self.num_steps // self.minibatches, available))
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
