@@ -1,10 +1,14 @@
-"""Which devices there are."""
+"""Which devices there are, and equal shares for them."""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import jax
+import jax.numpy as jnp
+
+from ..core.errors import ConfigError
 
 
 def use_all_cores() -> int:
@@ -24,3 +28,20 @@ def use_all_cores() -> int:
         except RuntimeError:
             return jax.device_count()
     return jax.device_count()
+
+
+def check_devices(given: Any, available: int) -> int:
+    """Refuse what is no number of devices that JAX has here."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= available:
+        raise ConfigError("devices", given, f"use 1 to {available}, the devices that JAX has here")
+    return given
+
+
+def filled(tree: Any, parts: int) -> Any:
+    """A tree of [N, ...] arrays, the last row repeated until so many parts are equal."""
+
+    def leaf(leaf: Any) -> Any:
+        padding = -leaf.shape[0] % parts
+        return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf
+
+    return jax.tree.map(leaf, tree)

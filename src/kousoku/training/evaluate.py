@@ -9,11 +9,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler.function import kernel
 from ..core.agent import Agent, RolloutAgent
 from ..core.env import Env
+from .devices import filled
 from .parts import Structure, env_parts
 from .policy import choose, first_memory
 from .rollout import select
@@ -92,23 +95,60 @@ def greedy_episode(
     return walk.episode_return, walk.length, walk.truncated & ~walk.terminated
 
 
-@partial(jax.jit, static_argnums=(0, 1, 6, 7))
+class Evaluation(NamedTuple):
+    """The static half of an evaluation: equal ones share their compiled code.
+
+    Attributes:
+        agent, env: without their numbers and arrays.
+        max_steps: where an episode is cut.
+        mesh: the devices; None for one.
+        by_lane: what the devices share out: the lanes, or the episodes of each lane.
+    """
+
+    agent: Any
+    env: Structure
+    max_steps: int
+    mesh: Mesh | None
+    by_lane: bool
+
+
+def _specs(evaluation: Evaluation) -> tuple[P, ...]:
+    """How numbers, lived, env_arrays, keys and index are shared out."""
+    lane, episode = (P("part"), P()) if evaluation.by_lane else (P(), P("part"))
+    return lane, lane, P(), lane, episode
+
+
+@partial(jax.jit, static_argnums=0)
 def _episodes(
-    structure: Any,
-    env_structure: Structure,
+    evaluation: Evaluation,
     numbers: PyTree,
     lived: Lived,
     env_arrays: PyTree,
-    keys: Key[Any, " N"],
-    episodes: int,
-    max_steps: int,
+    keys: Key[Array, " N"],
+    index: Int[Array, " E"],
 ) -> tuple[Array, Array, Array]:
-    env = env_structure.with_arrays(env_arrays)
+    play = partial(_share, evaluation)
+    if evaluation.mesh is not None:
+        made = P("part") if evaluation.by_lane else P(None, "part")
+        play = jax.shard_map(play, mesh=evaluation.mesh, in_specs=_specs(evaluation), out_specs=made, check_vma=False)
+    return play(numbers, lived, env_arrays, keys, index)
+
+
+def _share(
+    evaluation: Evaluation,
+    numbers: PyTree,
+    lived: Lived,
+    env_arrays: PyTree,
+    keys: Key[Array, " N"],
+    index: Int[Array, " E"],
+) -> tuple[Array, Array, Array]:
+    """One device's episodes; the numbers of the episodes are their index."""
+    env = evaluation.env.with_arrays(env_arrays)
 
     def lane(numbers: PyTree, lived: Lived, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
-        agent = eqx.combine(numbers, structure)
-        episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(episodes, dtype=jnp.int32))
-        return jax.vmap(lambda k: greedy_episode(agent, lived, env, k, max_steps))(episode_keys)
+        agent = eqx.combine(numbers, evaluation.agent)
+        episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
+        return jax.vmap(lambda k: greedy_episode(agent, lived, env, k, evaluation.max_steps))(episode_keys)
 
     return jax.vmap(lane)(numbers, lived, keys)
 
@@ -116,8 +156,20 @@ def _episodes(
 def evaluate_lanes(
     structure: Any, numbers: PyTree, lived: Lived, env: Env, keys: Key[Any, " N"], episodes: int, max_steps: int
 ) -> Episodes:
-    """`episodes` greedy episodes of each of N lanes, as NumPy [N, episodes]; keys are [N]."""
+    """`episodes` greedy episodes of each of N lanes, as NumPy [N, episodes]; keys are [N].
+
+    All devices take part: they share the lanes, or, where these are fewer, the episodes of each.
+    """
+    devices, lanes = jax.devices(), keys.shape[0]
+    by_lane = lanes >= len(devices)
+    used = len(devices) if by_lane else min(len(devices), episodes)
+    mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None
     env_arrays, env_structure = env_parts(env)
+    evaluation = Evaluation(structure, env_structure, max_steps, mesh, by_lane)
     streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
-    parts = _episodes(structure, env_structure, numbers, lived, env_arrays, streams, episodes, max_steps)
-    return Episodes(*(np.asarray(part) for part in parts))
+    numbers, lived, streams = filled((numbers, lived, streams), used if by_lane else 1)
+    index = filled(jnp.arange(episodes, dtype=jnp.int32), 1 if by_lane else used)
+    args: Any = numbers, lived, env_arrays, streams, index
+    if mesh is not None:
+        args = jax.device_put(args, tuple(NamedSharding(mesh, spec) for spec in _specs(evaluation)))
+    return Episodes(*(np.asarray(part)[:lanes, :episodes] for part in _episodes(evaluation, *args)))

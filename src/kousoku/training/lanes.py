@@ -80,12 +80,3 @@ def lane(numbers: Any, structure: Any, i: int) -> Any:
 def first(tree: Any) -> Any:
     """The first lane of a tree of [N, ...] arrays."""
     return jax.tree.map(lambda leaf: leaf[0], tree)
-
-
-def filled_up(lanes: Lanes, parts: int) -> tuple[Any, Key[Array, " M"]]:
-    """Numbers and keys of all lanes, the last lane repeated until so many parts are equal."""
-    padding = -lanes.count % parts
-    return jax.tree.map(
-        lambda leaf: jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf,
-        (lanes.numbers, lanes.keys),
-    )

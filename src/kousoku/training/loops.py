@@ -23,9 +23,10 @@ from ..compiler.function import compiles, kernel
 from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import ConfigError
+from .devices import check_devices, filled
 from .hoist import split_by_key
 from .interaction import Learner, StepKeys, interact, start, step_keys
-from .lanes import Lanes, filled_up, first, lane
+from .lanes import Lanes, first, lane
 from .parts import Structure, env_parts
 from .rollout import advance
 from .tally import Record, count, emptied
@@ -83,7 +84,7 @@ class CompiledLoop(Loop):
         used = len(available) if devices is None else check_devices(devices, len(available))
         used = min(used, lanes.count)
         self.count = lanes.count
-        self.numbers, self.keys = filled_up(lanes, used)
+        self.numbers, self.keys = filled((lanes.numbers, lanes.keys), used)
         self.env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), ("lanes",)) if used > 1 else None
         if mesh is not None:
@@ -97,7 +98,7 @@ class CompiledLoop(Loop):
         return self._spread(_start(self.program, self.numbers, self.env_arrays, self.keys))
 
     def empty(self, learner: Learner) -> Learner:
-        return self._spread(_empty(learner))
+        return _emptied(learner, self._place())
 
     def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
         reached = min(until, at + self.program.block)
@@ -106,8 +107,11 @@ class CompiledLoop(Loop):
 
     def _spread(self, learner: Learner) -> Learner:
         """On every device its lanes; placed from the start as the blocks leave them, so that they compile once."""
-        mesh = self.program.mesh
-        return learner if mesh is None else jax.device_put(learner, NamedSharding(mesh, P("lanes")))
+        place = self._place()
+        return learner if place is None else jax.device_put(learner, place)
+
+    def _place(self) -> NamedSharding | None:
+        return None if self.program.mesh is None else NamedSharding(self.program.mesh, P("lanes"))
 
     def whole(self, step: int) -> int:
         return step
@@ -118,22 +122,14 @@ class CompiledLoop(Loop):
         return _run_block.lower(self.program, self.numbers, self.env_arrays, self.keys, learner, zero, zero)
 
 
-def check_devices(given: Any, available: int) -> int:
-    """Refuse what is no number of devices that JAX has here."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= available:
-        raise ConfigError("devices", given, f"use 1 to {available}, the devices that JAX has here")
-    return given
-
-
 @partial(jax.jit, static_argnums=0)
 def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Any, " N"]) -> Learner:
     env = program.env.with_arrays(env_arrays)
     return jax.vmap(lambda n, k: start(eqx.combine(n, program.agent), env, k, program.record))(numbers, keys)
 
 
-@partial(jax.jit, donate_argnums=0)
-def _empty(learner: Learner) -> Learner:
-    return eqx.tree_at(lambda learner: learner.tally, learner, emptied(learner.tally))
+def _emptied(learner: Learner, place: NamedSharding | None) -> Learner:
+    return Learner(learner.agent_state, learner.lane, emptied(learner.tally, place))
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=4)
@@ -265,7 +261,7 @@ class PythonLoop(Loop):
         return _stack(learners)
 
     def empty(self, learner: Learner) -> Learner:
-        return _empty(learner)
+        return _emptied(learner, None)
 
     def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
         reached = min(until, at + self.BLOCK)

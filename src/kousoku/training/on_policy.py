@@ -24,9 +24,10 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.timestep import Rollout
 from ..nn import clip_to
+from .devices import check_devices, filled
 from .interaction import Stream
-from .lanes import Lanes, filled_up, first
-from .loops import Loop, check_devices
+from .lanes import Lanes, first
+from .loops import Loop
 from .parts import Structure, env_parts
 from .rollout import EpisodeEnd, Lane, advance, begin, select
 from .rollout_tally import count_rollout, empty_rollout_tally
@@ -85,7 +86,7 @@ class OnPolicyLoop(Loop):
             used = min(used, lanes.count)
         else:
             used = agent.num_devices(used) if devices is None else largest_divisor(agent.num_envs, used)
-        numbers, keys = filled_up(lanes, used if spread == "agents" else 1)
+        numbers, keys = filled((lanes.numbers, lanes.keys), used if spread == "agents" else 1)
         env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
         self.program = Program(agent, env_structure, record, mesh, spread)
@@ -99,8 +100,9 @@ class OnPolicyLoop(Loop):
         return _placed(self.program.mesh, learner, _specs(self.program))
 
     def empty(self, learner: RolloutLearner) -> RolloutLearner:
-        tally = _emptying(self.program)(learner.tally)
-        return RolloutLearner(learner.agent_state, learner.memory, learner.lane, tally)
+        mesh = self.program.mesh
+        place = None if mesh is None else NamedSharding(mesh, _specs(self.program).tally)
+        return RolloutLearner(learner.agent_state, learner.memory, learner.lane, emptied(learner.tally, place))
 
     def run(self, learner: RolloutLearner, at: int, until: int) -> tuple[RolloutLearner, int]:
         """As many whole rollouts as reach `until`, or as one call should make."""
@@ -121,11 +123,10 @@ class OnPolicyLoop(Loop):
 
 def _placed(mesh: Mesh | None, tree: Any, specs: Any) -> Any:
     """On every device its share, as the blocks leave it: so they compile once, and nothing is moved between them."""
-    return tree if mesh is None else jax.device_put(tree, _places(mesh, specs))
-
-
-def _places(mesh: Mesh, specs: Any) -> Any:
-    return jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
+    if mesh is None:
+        return tree
+    places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
+    return jax.device_put(tree, places)
 
 
 def _specs(program: Program) -> RolloutLearner:
@@ -158,13 +159,6 @@ def begin_all(agent: RolloutAgent, env: Env, key: PRNGKeyArray, record: Record) 
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (agent.num_envs, *x.shape)), start)
     tally = empty_rollout_tally(agent, env, (agent_state, memory, lane), record)
     return RolloutLearner(agent_state, memory, lane, tally)
-
-
-@functools.lru_cache(maxsize=64)
-def _emptying(program: Program) -> Any:
-    """`emptied`, whose result lies where the blocks leave it."""
-    places = None if program.mesh is None else _places(program.mesh, _specs(program).tally)
-    return jax.jit(emptied, out_shardings=places)
 
 
 @functools.lru_cache(maxsize=64)

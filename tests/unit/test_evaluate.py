@@ -1,0 +1,34 @@
+"""Greedy evaluation: the devices share lanes or episodes, and nobody can tell from the result."""
+
+import jax
+import numpy as np
+import pytest
+
+import kousoku as ks
+
+pytestmark = pytest.mark.exact
+
+
+@pytest.mark.parametrize(("lanes", "episodes"), [(1, 1), (1, 5), (2, 3), (3, 4)])
+def test_devices_change_no_episode(lanes, episodes, monkeypatch):
+    """Of one lane they share the episodes, of several the lanes; what is left over is filled up and cut off again."""
+    devices = jax.devices()
+    assert len(devices) == 2, "one device would prove nothing"
+    run = ks.train("q_learning", "FrozenLake-v1", steps=500, seeds=lanes, out="", eval_episodes=0)
+    shared = run.evaluate(episodes=episodes)
+    monkeypatch.setattr(jax, "devices", lambda: devices[:1])
+    alone = run.evaluate(episodes=episodes)
+    assert shared.returns.shape == shared.lengths.shape == (lanes, episodes)
+    np.testing.assert_array_equal(shared.returns, alone.returns)
+    np.testing.assert_array_equal(shared.lengths, alone.lengths)
+    assert len(np.unique(shared.lengths)) > 1 or shared.lengths.size == 1, "keys of their own"
+
+
+def test_devices_change_no_episode_of_a_network(monkeypatch):
+    """A network's batch is divided: the same up to the order of sums."""
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, hidden=(8,))
+    run = ks.train(agent, "Pendulum-v1", steps=64, out="", eval_episodes=0)
+    shared = run.evaluate(episodes=3)
+    devices = jax.devices()
+    monkeypatch.setattr(jax, "devices", lambda: devices[:1])
+    np.testing.assert_allclose(shared.returns, run.evaluate(episodes=3).returns, rtol=1e-4)
