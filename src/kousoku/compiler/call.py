@@ -8,7 +8,9 @@ that is not possible, or on another platform, the function itself is lowered.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from functools import cached_property, partial
 from typing import Any
 
@@ -47,6 +49,7 @@ class Traced:
         self.jaxpr, self.name, self.origin = jaxpr, name, origin
         self.derived: dict[Any, Traced] = {}
         self.jitted: dict[Any, Any] = {}
+        self.early: Future[Compiled] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -56,6 +59,24 @@ class Traced:
             Unsupported: if it cannot.
         """
         return read(self.jaxpr)
+
+    def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
+        """Compile for `count` lanes in a thread, while this one goes on; whoever lowers the function then waits for it.
+
+        Raises:
+            Unsupported: if the compiler cannot read it.
+        """
+        program = self.program
+        runtime()
+        early = self.early = Future()
+
+        def work() -> None:
+            try:
+                early.set_result(compiled(program, count, batched, True))
+            except BaseException as error:
+                early.set_exception(error)
+
+        threading.Thread(target=work, name=f"kousoku compiles {self.name}").start()
 
     def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
         """The function over all axes of lanes, in plain JAX."""
@@ -222,6 +243,8 @@ def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], bat
     if not is_on() or not kernel.jaxpr.out_avals or 0 in lanes:
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
+        if kernel.early is not None:
+            wait([kernel.early])  # where it failed, it fails here again, and says so
         code = compiled(kernel.program, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
         warn_once(kernel.name, reason_of(error))

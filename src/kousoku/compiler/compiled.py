@@ -35,7 +35,8 @@ class Compiled:
 
 
 _alive: weakref.WeakValueDictionary[int, Compiled] = weakref.WeakValueDictionary()
-_lock = threading.RLock()
+_turns: weakref.WeakValueDictionary[int, threading.Lock] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
 
 
 def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Compiled:
@@ -49,6 +50,8 @@ def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: 
     key = key_of(program, target, lanes, batched, has_axis)
     number = number_of(key)
     with _lock:
+        turn = _turns.setdefault(number, threading.Lock())
+    with turn:
         found = _alive.get(number)
         if found is None:
             code = build(key, lambda: assemble(program, lanes, batched, target).text, target)

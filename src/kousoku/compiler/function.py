@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 import jax
@@ -31,6 +32,15 @@ class Kernel(Protocol):
 
     def explain(self, *args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
         """How it is compiled for `lanes` lanes and arguments, of one lane, like these (arrays or shapes)."""
+        ...
+
+    def begin_compiling(self, lanes: int, in_axes: Sequence[int | None]) -> None:
+        """Compile what was traced so far, in a thread; a program that calls it waits for the rest when it is lowered.
+
+        Args:
+            lanes: how many lanes it will be called for.
+            in_axes: as `jax.vmap` will have them, one for each argument.
+        """
         ...
 
 
@@ -81,8 +91,18 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         traced = _traced(function, name, *args, **kwargs)
         return explain(traced, time.perf_counter() - began, lanes)
 
+    def begin_compiling(lanes: int, in_axes: Sequence[int | None]) -> None:
+        if not (is_on() if on is None else on) or jax.default_backend() != "cpu":
+            return
+        for (tree, static, *_), (traced, _) in list(cache.items()):
+            args, _ = jax.tree.unflatten(tree, [leaf is None for leaf in static])
+            axes = zip(in_axes, args, strict=True)
+            along = tuple(axis is not None for axis, arg in axes for is_array in jax.tree.leaves(arg) if is_array)
+            with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
+                traced.begin_compiling(lanes, along)
+
     made = cast(Any, wrapper)
-    made.explain = explained
+    made.explain, made.begin_compiling = explained, begin_compiling
     return made
 
 

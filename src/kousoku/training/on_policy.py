@@ -96,6 +96,8 @@ class OnPolicyLoop(Loop):
         self.max_updates = max(1, BLOCK_STEPS // (self.rollout_steps * self.keys.shape[0]))
 
     def start(self) -> RolloutLearner:
+        here = self.program.agent.num_envs * self.keys.shape[0] // (self.program.mesh.size if self.program.mesh else 1)
+        _move(self.program.env).begin_compiling(here, (None, 0, 0, 0))
         learner = _start(self.program, self.numbers, self.env_arrays, self.keys)
         return _placed(self.program.mesh, learner, _specs(self.program))
 

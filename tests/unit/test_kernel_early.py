@@ -1,0 +1,117 @@
+"""Kernels that are compiled in a thread before a program asks for them."""
+
+import threading
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.compiler import call, compiled
+from kousoku.training import on_policy
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """Names of the threads that made machine code, in order."""
+    threads = []
+    build = compiled.build
+
+    def watched(*args):
+        threads.append(threading.current_thread().name)
+        return build(*args)
+
+    monkeypatch.setattr(compiled, "build", watched)
+    return threads
+
+
+def wave(shift, x):
+    return jnp.sin(x + shift["by"]) * 2.0
+
+
+def test_what_was_begun_is_what_the_program_uses(built):
+    """In a thread, once, with the lanes and axes that the call has."""
+    function, shift, xs = ks.kernel(wave), {"by": jnp.float32(0.5)}, jnp.arange(40.0)
+    jax.eval_shape(function, shift, xs[0])
+    function.begin_compiling(len(xs), (None, 0))
+    found = jax.jit(jax.vmap(function, (None, 0)))(shift, xs)
+    assert built == ["kousoku compiles wave"]
+    np.testing.assert_allclose(found, 2 * np.sin(np.arange(40.0) + 0.5), rtol=1e-5)
+
+
+def test_other_lanes_are_compiled_for_themselves(built):
+    function = ks.kernel(lambda x: jnp.cos(x) - 0.25)
+    jax.eval_shape(function, jnp.float32(0))
+    function.begin_compiling(40, (0,))
+    assert float(jax.jit(function)(jnp.float32(0))) == 0.75
+    assert len(built) == 2
+
+
+def test_what_fails_early_is_told_when_it_is_asked_for(monkeypatch):
+    """The thread's error stops nobody; the program runs as plain JAX and says why."""
+
+    def broken(*args):
+        raise RuntimeError("no such machine")
+
+    monkeypatch.setattr(compiled, "build", broken)
+    function, xs = ks.kernel(lambda x: x * 3.0), jnp.arange(20.0)
+    jax.eval_shape(function, xs[0])
+    function.begin_compiling(20, (0,))
+    with pytest.warns(ks.KernelWarning, match="no such machine"):
+        found = jax.jit(jax.vmap(function))(xs)
+    np.testing.assert_array_equal(found, 3.0 * np.arange(20.0))
+
+
+def test_what_has_no_rule_or_was_never_called_is_left_alone():
+    never = ks.kernel(lambda x: x)
+    never.begin_compiling(8, (0,))
+    function = ks.kernel(lambda x: jnp.linalg.svd(jnp.outer(x, x))[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jax.eval_shape(function, jnp.ones(3))
+        function.begin_compiling(8, (0,))
+
+
+def test_two_kernels_are_made_side_by_side(monkeypatch):
+    """While one is being compiled, another is not kept waiting."""
+    slow, build = threading.Event(), compiled.build
+
+    def watched(*args):
+        if threading.current_thread() is not threading.main_thread():
+            assert slow.wait(60)
+        return build(*args)
+
+    monkeypatch.setattr(compiled, "build", watched)
+    first, second = ks.kernel(lambda x: x + 1.5), ks.kernel(lambda x: x + 2.5)
+    jax.eval_shape(first, jnp.float32(0))
+    first.begin_compiling(4, (0,))
+    np.testing.assert_array_equal(jax.vmap(second)(jnp.zeros(4)), 2.5)
+    slow.set()
+    np.testing.assert_array_equal(jax.vmap(first)(jnp.zeros(4)), 1.5)
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatch, built):
+    """And begins with the very kernel that its block calls."""
+    begun, used = [], []
+    begin, ask = call.Traced.begin_compiling, call.compiled
+
+    def watched(self, *args):
+        begin(self, *args)
+        begun.append(self.early)
+
+    def asked(*args):
+        code = ask(*args)
+        used.append((threading.current_thread().name, code.number))
+        return code
+
+    monkeypatch.setattr(call.Traced, "begin_compiling", watched)
+    monkeypatch.setattr(call, "compiled", asked)
+    on_policy._move.cache_clear()
+    agent = ks.make_agent("ppo", num_envs=8, num_steps=8, minibatches=2, hidden=(8,))
+    ks.train(agent, "Pendulum-v1", steps=64, devices=devices, out="", eval_episodes=0)
+    assert len(begun) == 1
+    assert ("MainThread", begun[0].result().number) in used
+    assert built.count("kousoku compiles _move.<locals>.move") == 1
