@@ -61,7 +61,6 @@ def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Ca
             seeds=(seed,),
             eval_episodes=episodes,
             out="",
-            devices=1,
             record=("returns",),
         )
         said = run.record.facts

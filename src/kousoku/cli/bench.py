@@ -34,15 +34,18 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("--purejaxrl", given["purejaxrl"], "it belongs to the benchmark ppo")
     if given["name"] not in ("physics", "learning", "ppo") and only is not None:
         raise ConfigError("--only", only, "it belongs to the benchmarks physics, learning and ppo")
-    if given["name"] in ("learning", "ppo"):
-        return _learning(out, given) if given["name"] == "learning" else _ppo(out, given)
+    if given["name"] == "ppo":
+        return _ppo(out, given)
+    from ..training.devices import use_all_cores
+
+    use_all_cores()
+    if given["name"] == "learning":
+        return _learning(out, given)
     from ..bench import balls, kernel, physics, tabular
     from ..bench.effort import Effort
-    from ..training.devices import use_all_cores
 
     if only is not None:
         check_choice("--only", only, tuple(physics.PARTS))
-    use_all_cores()
     if given["name"] == "kernel":
         kernel.bench(out, Effort(repeats=repeats))
     elif given["name"] == "balls":
