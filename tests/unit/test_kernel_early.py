@@ -64,6 +64,56 @@ def test_what_fails_early_is_told_when_it_is_asked_for(monkeypatch):
     np.testing.assert_array_equal(found, 3.0 * np.arange(20.0))
 
 
+def test_programs_are_compiled_meanwhile_and_wait_when_they_run(monkeypatch):
+    """Only what LLVM has checked; its optimiser may take as long as it likes."""
+    go, build = threading.Event(), compiled.build
+
+    def slow(key, text, target, checked=None):
+        code = build(key, text, target)
+        if checked is not None:
+            checked()
+            assert go.wait(60)
+        return code
+
+    monkeypatch.setattr(compiled, "build", slow)
+    function, xs = ks.kernel(lambda x: x * 5.0), jnp.arange(20.0)
+    jax.eval_shape(function, xs[0])
+    function.begin_compiling(20, (0,))
+    program = jax.jit(jax.vmap(function)).lower(xs).compile()
+    assert not go.is_set()
+    timer = threading.Timer(0.2, go.set)
+    timer.start()
+    np.testing.assert_array_equal(program(xs), 5.0 * np.arange(20.0))
+    assert go.is_set()
+    timer.join()
+
+
+def test_a_program_whose_kernel_never_came_says_so(monkeypatch):
+    """Where LLVM gives up after all: an error, not a wait without end."""
+
+    def broken(key, text, target, checked=None):
+        if checked is not None:
+            checked()
+        raise MemoryError("no more")
+
+    told = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    monkeypatch.setattr(compiled, "build", broken)
+    function, xs = ks.kernel(lambda x: x * 7.0), jnp.arange(20.0)
+    jax.eval_shape(function, xs[0])
+    begun = compiled.Begun
+    monkeypatch.setattr(begun, "check", lambda self: None)
+    hold = threading.Event()
+    work = begun._work
+    monkeypatch.setattr(begun, "_work", lambda self, wanted: (hold.wait(60), work(self, wanted))[1])
+    function.begin_compiling(20, (0,))
+    program = jax.jit(jax.vmap(function)).lower(xs).compile()
+    hold.set()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="could not be compiled by LLVM"):
+        program(xs).block_until_ready()
+    assert [args.exc_type for args in told] == [MemoryError]
+
+
 def test_what_has_no_rule_or_was_never_called_is_left_alone():
     never = ks.kernel(lambda x: x)
     never.begin_compiling(8, (0,))
@@ -100,7 +150,7 @@ def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatc
 
     def watched(self, *args):
         begin(self, *args)
-        begun.append(self.early)
+        begun.append(self.begun)
 
     def asked(*args):
         code = ask(*args)
@@ -113,5 +163,5 @@ def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatc
     agent = ks.make_agent("ppo", num_envs=8, num_steps=8, minibatches=2, hidden=(8,))
     ks.train(agent, "Pendulum-v1", steps=64, devices=devices, out="", eval_episodes=0)
     assert len(begun) == 1
-    assert ("MainThread", begun[0].result().number) in used
+    assert ("MainThread", begun[0].kernel.number) in used
     assert built.count("kousoku compiles _move.<locals>.move") == 1

@@ -8,9 +8,7 @@ that is not possible, or on another platform, the function itself is lowered.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,7 +18,7 @@ import numpy as np
 from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
-from .compiled import Compiled, compiled
+from .compiled import Begun, Compiled, compiled
 from .fallback import reason_of, warn_once
 from .partition import needs_devices, over_devices, spans_devices
 from .program import Program
@@ -49,7 +47,7 @@ class Traced:
         self.jaxpr, self.name, self.origin = jaxpr, name, origin
         self.derived: dict[Any, Traced] = {}
         self.jitted: dict[Any, Any] = {}
-        self.early: Future[Compiled] | None = None
+        self.begun: Begun | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -61,22 +59,12 @@ class Traced:
         return read(self.jaxpr)
 
     def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
-        """Compile for `count` lanes in a thread, while this one goes on; whoever lowers the function then waits for it.
+        """Compile for `count` lanes in a thread, while this one goes on.
 
         Raises:
             Unsupported: if the compiler cannot read it.
         """
-        program = self.program
-        runtime()
-        early = self.early = Future()
-
-        def work() -> None:
-            try:
-                early.set_result(compiled(program, count, batched, True))
-            except BaseException as error:
-                early.set_exception(error)
-
-        threading.Thread(target=work, name=f"kousoku compiles {self.name}").start()
+        self.begun = Begun(self.program, count, batched, f"kousoku compiles {self.name}")
 
     def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
         """The function over all axes of lanes, in plain JAX."""
@@ -243,8 +231,8 @@ def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], bat
     if not is_on() or not kernel.jaxpr.out_avals or 0 in lanes:
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
-        if kernel.early is not None:
-            wait([kernel.early])  # where it failed, it fails here again, and says so
+        if kernel.begun is not None:
+            kernel.begun.check()
         code = compiled(kernel.program, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
         warn_once(kernel.name, reason_of(error))

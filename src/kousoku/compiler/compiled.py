@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import threading
 import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from .assemble import NAME, assemble
 from .machine.build import build
@@ -12,26 +15,77 @@ from .machine.code import Loaded
 from .machine.object_cache import compiler_version
 from .machine.target import Target, host
 from .program import Program, digest
-from .runtime.table import FREE, runtime
+from .runtime.table import BROKEN, FREE, runtime
 
 GRAIN_NANOSECONDS = 8000
 LOOP_GUESS = 16
 
 
 class Compiled:
-    """A kernel in memory, known to the handler as long as this object lives.
+    """A kernel, known to the handler as long as this object lives.
 
     Attributes:
         number: what it is called by.
         lanes: lanes in a group.
     """
 
-    def __init__(self, number: int, lanes: int, code: bytes, grain: int, batched: bool) -> None:
+    def __init__(self, number: int, lanes: int, grain: int, batched: bool) -> None:
         self.number, self.lanes = number, lanes
-        loaded = Loaded(code, [NAME])
+        self._code: list[Loaded] = []
         table = runtime().table
-        record = table.add(number, loaded.address(NAME), lanes, grain, batched)
-        weakref.finalize(self, table.remove, record, loaded).atexit = False
+        self._record = table.add(number, lanes, grain, batched)
+        weakref.finalize(self, table.remove, self._record, self._code).atexit = False
+
+    def load(self, code: bytes) -> None:
+        """Give it its machine code, which calls wait for."""
+        loaded = Loaded(code, [NAME])
+        self._code.append(loaded)
+        self._record.function = loaded.address(NAME)
+
+    def give_up(self) -> None:
+        """There will be no code: calls fail."""
+        self._record.function = BROKEN
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """All that a kernel depends on.
+
+    Attributes:
+        program: what it does.
+        lanes: in a group.
+        batched: which inputs have an axis of lanes.
+        has_axis: whether there is one at all.
+        target: the processor.
+    """
+
+    program: Program
+    lanes: int
+    batched: tuple[bool, ...]
+    has_axis: bool
+    target: Target
+
+    @cached_property
+    def key(self) -> str:
+        return key_of(self.program, self.target, self.lanes, self.batched, self.has_axis)
+
+    @property
+    def number(self) -> int:
+        return number_of(self.key)
+
+    def empty(self) -> Compiled:
+        """The kernel, yet without code."""
+        grain = self.lanes * max(1, GRAIN_NANOSECONDS // max(1, cost(self.program)))
+        return Compiled(self.number, self.lanes, grain, self.has_axis)
+
+    def code(self, checked: Callable[[], None] | None = None) -> bytes:
+        """Machine code; see `build`.
+
+        Raises:
+            Unsupported: if there is no rule for something in it.
+        """
+        text = partial(assemble, self.program, self.lanes, self.batched, self.target)
+        return build(self.key, lambda: text().text, self.target, checked)
 
 
 _alive: weakref.WeakValueDictionary[int, Compiled] = weakref.WeakValueDictionary()
@@ -40,24 +94,65 @@ _lock = threading.Lock()
 
 
 def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Compiled:
-    """The kernel of a program for `count` lanes.
+    """The kernel of a program for `count` lanes; one that another thread has begun may still be on its way.
 
     Raises:
         Unsupported: if there is no rule for something in it.
     """
-    target = host()
-    lanes = group_size(count, target)
-    key = key_of(program, target, lanes, batched, has_axis)
-    number = number_of(key)
-    with _lock:
-        turn = _turns.setdefault(number, threading.Lock())
-    with turn:
-        found = _alive.get(number)
+    wanted = _wanted(program, count, batched, has_axis)
+    with _turn(wanted.number):
+        found = _alive.get(wanted.number)
         if found is None:
-            code = build(key, lambda: assemble(program, lanes, batched, target).text, target)
-            grain = lanes * max(1, GRAIN_NANOSECONDS // max(1, cost(program)))
-            found = _alive[number] = Compiled(number, lanes, code, grain, has_axis)
+            code = wanted.code()
+            found = _alive[wanted.number] = wanted.empty()
+            found.load(code)
         return found
+
+
+class Begun:
+    """A kernel that a thread compiles. Programs that call it are compiled meanwhile; when they run, they wait for it.
+
+    Args:
+        program, count, batched: as for `compiled`; there is an axis of lanes.
+        name: the thread's.
+    """
+
+    def __init__(self, program: Program, count: int, batched: tuple[bool, ...], name: str) -> None:
+        wanted, self._checked = _wanted(program, count, batched, True), threading.Event()
+        with _turn(wanted.number):
+            found = _alive.get(wanted.number)
+            self.kernel = found or wanted.empty()
+            _alive[wanted.number] = self.kernel
+        if found is None:
+            threading.Thread(target=self._work, args=(wanted,), name=name).start()
+        else:
+            self._checked.set()
+
+    def check(self) -> None:
+        """Wait until LLVM has read and checked the program. Where it could not, `compiled` meets the error again."""
+        self._checked.wait()
+
+    def _work(self, wanted: Wanted) -> None:
+        try:
+            self.kernel.load(wanted.code(self._checked.set))
+        except BaseException:
+            self.kernel.give_up()
+            _alive.pop(wanted.number, None)
+            if self._checked.is_set():  # programs rely on it
+                raise
+        finally:
+            self._checked.set()
+
+
+def _wanted(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Wanted:
+    target = host()
+    return Wanted(program, group_size(count, target), batched, has_axis, target)
+
+
+def _turn(number: int) -> threading.Lock:
+    """A lock for each kernel: none is made twice, and none waits for another."""
+    with _lock:
+        return _turns.setdefault(number, threading.Lock())
 
 
 def group_size(count: int, target: Target) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -15,12 +15,14 @@ LONG_LINES = 4000
 LOOP = re.compile(r"^loop\d*:$", re.MULTILINE)
 
 
-def optimise(text: str, target: Target) -> llvm.ModuleRef:
-    """The module, checked and optimised."""
+def optimise(text: str, target: Target, checked: Callable[[], None] | None = None) -> llvm.ModuleRef:
+    """The module, checked and optimised; `checked` is called in between."""
     prepare()
     module = llvm.parse_assembly(text)
     module.triple = target.triple
     module.verify()
+    if checked is not None:
+        checked()
     machine = target.machine()
     module.data_layout = str(machine.target_data)
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -51,9 +53,9 @@ def _short() -> llvm.ModulePassManager:
     return passes
 
 
-def object_code(text: str, target: Target) -> bytes:
+def object_code(text: str, target: Target, checked: Callable[[], None] | None = None) -> bytes:
     """The module's machine code as an object file."""
-    module = optimise(text, target)
+    module = optimise(text, target, checked)
     return target.machine().emit_object(module)
 
 

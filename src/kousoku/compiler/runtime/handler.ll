@@ -5,7 +5,7 @@
 ; that XLA's threads and the caller claim from a counter; the caller waits for chunks that others have begun, never for
 ; threads that have not started.
 
-; What is known of a kernel: number, the next record, function, lanes in a group, lanes in the smallest chunk, whether
+; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed), lanes in a group, lanes in the smallest chunk, whether
 ; there is a lane axis, programs of XLA's that use it.
 %Record = type { i64, ptr, ptr, i64, i64, i64, i64 }
 
@@ -21,10 +21,12 @@
 @kousoku_type_info = global { i64, ptr, ptr } { i64 24, ptr null, ptr @release }
 
 @lost = private constant [57 x i8] c"kousoku: this program calls a kernel that is not loaded.\00"
+@unmade = private constant [64 x i8] c"kousoku: a kernel of this program could not be compiled by LLVM\00"
 
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @kousoku_yield()
+declare i32 @kousoku_nap(i32)
 
 define ptr @kousoku_handler(ptr %frame) {
 entry:
@@ -108,12 +110,13 @@ ready:
   ret ptr %kept.error
 
 fail:
+  %message = phi ptr [ @lost, %probe ], [ @unmade, %made ]
   %error = alloca { i64, ptr, ptr, i32 }
   store i64 28, ptr %error
   %error.extension = getelementptr i8, ptr %error, i64 8
   store ptr null, ptr %error.extension
   %error.message = getelementptr i8, ptr %error, i64 16
-  store ptr @lost, ptr %error.message
+  store ptr %message, ptr %error.message
   %error.code = getelementptr i8, ptr %error, i64 24
   store i32 13, ptr %error.code
   %api1.at = getelementptr i8, ptr %frame, i64 16
@@ -148,7 +151,23 @@ found:
   call void @addresses(ptr %inputs.buffers, i64 %inputs.n, ptr %inputs)
   call void @addresses(ptr %outputs.buffers, i64 %outputs.n, ptr %outputs)
   %function.at = getelementptr %Record, ptr %record, i64 0, i32 2
-  %function = load ptr, ptr %function.at
+  br label %look
+
+look:
+  %function = load atomic ptr, ptr %function.at acquire, align 8
+  %absent = icmp eq ptr %function, null
+  br i1 %absent, label %nap, label %made
+
+; Another thread compiles it.
+nap:
+  %rested = call i32 @kousoku_nap(i32 500)
+  br label %look
+
+made:
+  %failed = icmp eq ptr %function, inttoptr (i64 1 to ptr)
+  br i1 %failed, label %fail, label %begin
+
+begin:
   %batched.at = getelementptr %Record, ptr %record, i64 0, i32 5
   %batched = load i64, ptr %batched.at
   %many = icmp ne i64 %batched, 0

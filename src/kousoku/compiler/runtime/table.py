@@ -23,6 +23,7 @@ from ..machine.target import host
 TARGET_NAME = "kousoku_kernel"
 TYPE_NAME = "kousoku_kernel_record"
 FREE = 0
+BROKEN = 1
 EXPORTED = ("kousoku_handler", "kousoku_records", "kousoku_type", "kousoku_type_info")
 
 
@@ -52,14 +53,14 @@ class Table:
         self.first = ctypes.c_void_p.from_address(first)
         self.records: list[Record] = []
         self.free: list[Record] = []
-        self.leaving: list[tuple[Record, Loaded]] = []
+        self.leaving: list[tuple[Record, list[Loaded]]] = []
 
-    def add(self, number: int, function: int, group: int, grain: int, batched: bool) -> Record:
-        """Make a kernel known."""
+    def add(self, number: int, group: int, grain: int, batched: bool) -> Record:
+        """Make a kernel known, before it has its code: programs may hold it, and calls of it wait."""
         with self.lock:
             self.clear()
             record = self.free.pop() if self.free else self._another()
-            record.function, record.group, record.grain, record.batched = function, group, grain, batched
+            record.function, record.group, record.grain, record.batched = None, group, grain, batched
             record.number = number
             return record
 
@@ -70,7 +71,7 @@ class Table:
         self.first.value = ctypes.addressof(record)
         return record
 
-    def remove(self, record: Record, code: Loaded) -> None:
+    def remove(self, record: Record, code: list[Loaded]) -> None:
         """Forget a kernel and free its code, as soon as no program holds it."""
         with self.lock:
             record.number = FREE
@@ -97,7 +98,8 @@ class Runtime:
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.runtime").joinpath("handler.ll").read_text(encoding="utf-8")
         key = hashlib.sha256(f"{compiler_version()} {host()}".encode()).hexdigest()
-        self.code = Loaded(build(key, lambda: text, host()), EXPORTED, {"kousoku_yield": _yield_address()})
+        imported = {"kousoku_yield": _address("sched_yield"), "kousoku_nap": _address("usleep")}
+        self.code = Loaded(build(key, lambda: text, host()), EXPORTED, imported)
         self.table = Table(self.code.address("kousoku_records"))
         state: Any = {"type_id": self._capsule("kousoku_type"), "type_info": self._capsule("kousoku_type_info")}
         jax.ffi.register_ffi_type(TYPE_NAME, state, platform="cpu")
@@ -108,12 +110,9 @@ class Runtime:
         return jax.ffi.pycapsule(ctypes.c_void_p(self.code.address(name)))
 
 
-def _yield_address() -> int:
-    """The system's function that lets another thread run."""
-    if sys.platform == "win32":
-        function = ctypes.windll.kernel32.SwitchToThread
-    else:
-        function = ctypes.CDLL(None).sched_yield
+def _address(name: str) -> int:
+    """The system's function that lets another thread run, for a moment or for some microseconds."""
+    function = ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else getattr(ctypes.CDLL(None), name)
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
