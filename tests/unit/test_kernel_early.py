@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, PartitionSpec
 
 import kousoku as ks
 from kousoku.compiler import call, compiled
@@ -140,6 +141,31 @@ def test_two_kernels_are_made_side_by_side(monkeypatch):
     np.testing.assert_array_equal(jax.vmap(second)(jnp.zeros(4)), 2.5)
     slow.set()
     np.testing.assert_array_equal(jax.vmap(first)(jnp.zeros(4)), 1.5)
+
+
+def test_what_was_traced_serves_each_device_too():
+    """Within shard_map types name the devices; the function of one lane is the same, and so are its derivatives."""
+    traced = []
+
+    def square(x, shift):
+        traced.append(True)
+        return x * x + shift
+
+    function, mesh = ks.kernel(square), Mesh(np.array(jax.devices()[:2]), ("part",))
+    jax.eval_shape(function, jnp.float32(0), jnp.float32(0))
+
+    def share(xs, shift):
+        values = jax.vmap(function, (0, None))(xs, shift)
+        slopes = jax.vmap(jax.grad(function), (0, None))(xs, shift)
+        return values + xs, slopes
+
+    spread, same = PartitionSpec("part"), PartitionSpec()
+    divided = jax.shard_map(share, mesh=mesh, in_specs=(spread, same), out_specs=spread, check_vma=False)
+    xs = jnp.arange(6.0)
+    values, slopes = jax.jit(divided)(xs, jnp.float32(1))
+    np.testing.assert_array_equal(values, xs * xs + 1 + xs)
+    np.testing.assert_array_equal(slopes, 2 * xs)
+    assert len(traced) == 1
 
 
 @pytest.mark.parametrize("devices", [1, 2])

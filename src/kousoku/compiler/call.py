@@ -20,7 +20,7 @@ from jax.interpreters import ad, batching, mlir
 
 from .compiled import Begun, Compiled, compiled
 from .fallback import reason_of, warn_once
-from .partition import needs_devices, over_devices, spans_devices
+from .partition import among, needs_devices, over_devices, spans_devices
 from .program import Program
 from .reading import read
 from .reading.keys import is_key
@@ -158,7 +158,7 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 
 @kernel_p.def_abstract_eval
 def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
-    return [a.update(shape=(*lanes, *a.shape), **_varying(args)) for a in kernel.jaxpr.out_avals]
+    return [among(args, a, (*lanes, *a.shape)).update(**_varying(args)) for a in kernel.jaxpr.out_avals]
 
 
 def _varying(args: Sequence[Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from .call import Traced, kernel_p, struct
 from .explain import Explanation, explain
 from .fallback import reason_of
 from .machine.target import host
+from .partition import of_one_device
 from .switch import is_on
 
 
@@ -72,8 +73,9 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         leaves, tree = jax.tree.flatten((args, kwargs))
         dynamic = [leaf for leaf in leaves if _is_array(leaf)]
         static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
-        identity = (tree, static, tuple(map(jax.typeof, dynamic)), jax.config.read("jax_enable_x64"))
-        found = cache.get(identity)
+        x64, avals = jax.config.read("jax_enable_x64"), list(map(jax.typeof, dynamic))
+        identity = (tree, static, tuple(avals), x64)
+        found = cache.get(identity) or cache.get((tree, static, tuple(map(of_one_device, avals)), x64))
         consts: list[Any] = []
         if found is None:
             traced, out_tree, consts = _trace(function, name, tree, static, dynamic)

@@ -41,6 +41,25 @@ def spans_devices(ctx: Any) -> bool:
     return len(getattr(context, "device_assignment", None) or ()) > 1
 
 
+def of_one_device(aval: Any) -> Any:
+    """The type of a value that each device has its own of (within `jax.shard_map`), as it would be on one device.
+
+    What was traced before serves there too: a function of one lane knows nothing of devices.
+    """
+    mesh = aval.sharding.mesh
+    varying = getattr(getattr(aval, "manual_axis_type", None), "varying", ())
+    alone = not mesh.empty and set(mesh.manual_axes) == set(mesh.axis_names) and not varying
+    return jax.typeof(jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)) if alone else aval
+
+
+def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...]) -> Any:
+    """The type of a result of that shape, on the devices that the arguments' types say."""
+    meshes = [arg.sharding.mesh for arg in args if not arg.sharding.mesh.empty]
+    if not meshes or meshes[0] == aval.sharding.mesh:
+        return aval.update(shape=shape)
+    return aval.update(shape=shape, sharding=NamedSharding(meshes[0], PartitionSpec(*[None] * len(shape))))
+
+
 def over_devices(function: Callable[..., list[Any]], batched: Sequence[bool], shapes: Any) -> Callable[..., list[Any]]:
     """The function, divided by lanes.
 

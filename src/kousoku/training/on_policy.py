@@ -139,7 +139,7 @@ def _specs(program: Program) -> RolloutLearner:
     return RolloutLearner(P(), P(None, AXIS), P(None, AXIS), P())
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jax.jit, static_argnums=0, compiler_options={"xla_backend_optimization_level": 0})
 def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Array, " N"]) -> RolloutLearner:
     env = program.env.with_arrays(env_arrays)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable
 
-from .code import object_code
+from .apart import object_code_apart
+from .code import is_long, object_code
 from .object_cache import object_cache
 from .target import Target
 
@@ -16,11 +19,16 @@ def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[
         key: of all that the code depends on.
         text: makes the text, in LLVM's language.
         target: the processor.
-        checked: called when LLVM has found nothing wrong with the text, before it begins to optimise.
+        checked: called when LLVM has found nothing wrong with the text, before it begins to optimise: by a thread
+            beside others, which gives long text to another process so that they find LLVM free.
     """
     kept = object_cache()
 
     def make() -> bytes:
-        return object_code(text(), target, checked)
+        made = text()
+        if checked is not None and is_long(made) and sys.executable:
+            with contextlib.suppress(OSError):  # no process to be had
+                return object_code_apart(made, target, checked)
+        return object_code(made, target, checked)
 
     return make() if kept is None else kept.get_or_make(key, make)

@@ -34,13 +34,18 @@ def optimise(text: str, target: Target, checked: Callable[[], None] | None = Non
     return module
 
 
+def is_long(text: str) -> bool:
+    """Whether the module is so long that compiling is felt."""
+    return text.count("\n") > LONG_LINES
+
+
 def is_long_and_straight(text: str) -> bool:
-    """Whether the module is so long that compiling is felt, and has no loop within the one over groups of lanes.
+    """Whether the module is long, and has no loop within the one over groups of lanes.
 
     The reader has folded constants and merged equal operations: LLVM's passes, which take most of the time, find little
     to do in such code.
     """
-    return text.count("\n") > LONG_LINES and len(LOOP.findall(text)) <= 1
+    return is_long(text) and len(LOOP.findall(text)) <= 1
 
 
 def _short() -> llvm.ModulePassManager:
