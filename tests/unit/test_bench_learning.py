@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import kousoku as ks
 from kousoku.bench import learning
 from kousoku.cli import main
 from kousoku.training.presets import Preset
@@ -35,11 +36,30 @@ def test_every_seed_is_trained_and_told(tiny, tmp_path):
     assert "q_learning GridWorld-v0" in (tmp_path / "learning.md").read_text()
 
 
-def test_one_environment_alone_has_files_of_its_own(tiny, tmp_path):
-    section = learning.bench(tmp_path, 1, only="GridWorld-v0", episodes=1, say=lambda line: None)
-    assert section.rows[0].figures["low"] is None, "one seed has no interval"
-    assert {path.name for path in tmp_path.iterdir()} == {f"learning_GridWorld-v0.{kind}" for kind in ("json", "md")}
-    assert not learning.bench(tmp_path, 1, only="Ant-v5", say=lambda line: None).rows
+def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
+    """The others stay as they were, in their order; a record that other versions made is not touched."""
+    both = {("q_learning", "GridWorld-v0"): TINY["q_learning", "GridWorld-v0"]}
+    both["sarsa", "CliffGridWorld-v0"] = Preset({}, 200, None)
+    monkeypatch.setattr(learning, "presets", lambda: both)
+    monkeypatch.setattr(learning, "preset", lambda agent, env: both[agent, env])
+
+    def bench(seeds, only):
+        return learning.bench(tmp_path, seeds, only=only, episodes=1, say=lambda line: None)
+
+    (alone,) = bench(1, "CliffGridWorld-v0").rows
+    assert alone.figures["low"] is None, "one seed has no interval"
+    assert alone.note == "2 devices"
+    bench(2, None)
+    before = json.loads((tmp_path / "learning.json").read_text())["sections"][0]["rows"]
+    bench(3, "GridWorld-v0")
+    record = json.loads((tmp_path / "learning.json").read_text())
+    after = record["sections"][0]["rows"]
+    assert [row["name"] for row in after] == ["q_learning GridWorld-v0", "sarsa CliffGridWorld-v0"]
+    assert [row["agents"] for row in after] == [3, 2]
+    assert after[1] == before[1]
+    (tmp_path / "learning.json").write_text(json.dumps({**record, "versions": {"jax": "0.1"}}))
+    with pytest.raises(ks.ConfigError, match="other versions"):
+        bench(1, "GridWorld-v0")
 
 
 def test_the_shell_runs_it(monkeypatch, tmp_path, capsys):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import jax
 import numpy as np
 
 from ..agents.options import make_agent
 from ..api import train
+from ..core.errors import ConfigError
 from ..ops.statistics import mean_interval
 from ..training import facts
 from ..training.presets import Preset, preset, presets
@@ -37,17 +41,43 @@ COLUMNS = (
 def bench(
     out: Path, seeds: int, only: str | None = None, episodes: int = 20, say: Callable[[str], None] = print
 ) -> Section:
-    """Train every preset (or those of one environment), print the table and save it as learning.md and .json."""
-    pairs = [pair for pair in presets() if only in (None, pair[1])]
-    section = Section(TITLE, ABOUT, COLUMNS, [])
+    """Train every preset, print the table and save it as learning.md and .json; of one environment, only its rows anew.
+
+    Raises:
+        ConfigError: if the rows that are to be kept were made by other versions.
+    """
     found = {"device": facts.device(), "versions": facts.versions()}
-    name = "learning" if only is None else f"learning_{only}"
-    for agent, env in pairs:
-        section.rows.append(row(agent, env, preset(agent, env), seeds, episodes, say))
+    rows = {} if only is None else _recorded(out / "learning.json", found["versions"])
+    order = [f"{agent} {env}" for agent, env in presets()]
+    section = Section(TITLE, ABOUT, COLUMNS, [])
+    for agent, env in (pair for pair in presets() if only in (None, pair[1])):
+        rows[f"{agent} {env}"] = row(agent, env, preset(agent, env), seeds, episodes, say)
+        section.rows[:] = [rows[name] for name in order if name in rows]
         text = markdown(TITLE, machine(found["device"], found["versions"]), [section])
-        say(f"saved: {save(out, name, text, [section], found)}")
+        say(f"saved: {save(out, 'learning', text, [section], found)}")
     say(markdown(TITLE, "", [section]))
     return section
+
+
+def _recorded(path: Path, versions: dict[str, str]) -> dict[str, Row]:
+    """The rows of an earlier record, by name."""
+    if not path.is_file():
+        return {}
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if record["versions"] != versions:
+        raise ConfigError("--only", str(path), "other versions made it; measure everything, or name another --out")
+    (section,) = record["sections"]
+    count = record["device"]["count"]
+    return {each["name"]: Row(each["name"], _known(each), each["note"] or devices(count)) for each in section["rows"]}
+
+
+def _known(row: dict[str, Any]) -> dict[str, float | int | None]:
+    return {column.key: row[column.key] for column in COLUMNS}
+
+
+def devices(count: int) -> str:
+    """What a row says of them."""
+    return "1 device" if count == 1 else f"{count} devices"
 
 
 def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Callable[[str], None]) -> Row:
@@ -69,7 +99,7 @@ def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Ca
         first.append(said["first_block_seconds"])
         steps = said["steps"]
         say(f"{agent} {env} seed {seed}: {returns[-1]:.1f} after {seconds[-1]:.1f} s and {steps} steps")
-    return Row(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen))
+    return Row(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen), devices(jax.device_count()))
 
 
 def _figures(
