@@ -37,6 +37,37 @@ def test_a_process_that_dies_is_told():
         apart.object_code_apart(TEXT, strange, lambda: None)
 
 
+def test_what_others_print_and_files_in_the_folder_do_no_harm(monkeypatch, tmp_path):
+    """A start-up file that prints, and modules of the user's with Python's names where one stands."""
+    (tmp_path / "sitecustomize.py").write_text("print('hello', end='', flush=True)")
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "json.py").write_text("raise SystemExit('wrong file')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(here)
+    told = []
+    assert apart.object_code_apart(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
+    assert told == [True]
+
+
+def test_a_process_that_somebody_stops_is_done_without(monkeypatch):
+    """As the system does where memory is short."""
+    monkeypatch.setattr(build, "object_cache", lambda: None)
+    monkeypatch.setattr(apart, "START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    long = TEXT + "; \n" * (code.LONG_LINES + 1)
+    assert build.build("key", lambda: long, host(), lambda: None) == code.object_code(long, host())
+
+
+@pytest.mark.parametrize(
+    ("program", "can"),
+    [("/usr/bin/python3.12", True), ("C:/PYTHON.EXE", True), ("/opt/app", False), ("", False)],
+)
+def test_only_a_python_is_started(monkeypatch, program, can):
+    """Not a program that has one built in: it would start itself again."""
+    monkeypatch.setattr(apart.sys, "executable", program)
+    assert apart.can_start() is can
+
+
 def test_long_text_goes_there_from_a_thread_only(monkeypatch):
     asked = []
     monkeypatch.setattr(build, "object_cache", lambda: None)

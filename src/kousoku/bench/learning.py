@@ -44,10 +44,10 @@ def bench(
     """Train every preset, print the table and save it as learning.md and .json; of one environment, only its rows anew.
 
     Raises:
-        ConfigError: if the rows that are to be kept were made by other versions.
+        ConfigError: if the rows that are to be kept were made elsewhere or by other versions.
     """
     found = {"device": facts.device(), "versions": facts.versions()}
-    rows = {} if only is None else _recorded(out / "learning.json", found["versions"])
+    rows = {} if only is None else _recorded(out / "learning.json", found)
     order = [f"{agent} {env}" for agent, env in presets()]
     section = Section(TITLE, ABOUT, COLUMNS, [])
     for agent, env in (pair for pair in presets() if only in (None, pair[1])):
@@ -59,15 +59,16 @@ def bench(
     return section
 
 
-def _recorded(path: Path, versions: dict[str, str]) -> dict[str, Row]:
+def _recorded(path: Path, found: dict[str, Any]) -> dict[str, Row]:
     """The rows of an earlier record, by name."""
     if not path.is_file():
         return {}
     record = json.loads(path.read_text(encoding="utf-8"))
-    if record["versions"] != versions:
-        raise ConfigError("--only", str(path), "other versions made it; measure everything, or name another --out")
-    (section,) = record["sections"]
     count = record["device"]["count"]
+    if record["versions"] != found["versions"] or record["device"] | {"count": 0} != found["device"] | {"count": 0}:
+        fix = "another machine or other versions made it; measure everything, or name another --out"
+        raise ConfigError("--only", str(path), fix)
+    (section,) = record["sections"]
     return {each["name"]: Row(each["name"], _known(each), each["note"] or devices(count)) for each in section["rows"]}
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
-from .compiled import Begun, Compiled, compiled
+from .compiled import Compiled, begin, compiled
 from .fallback import reason_of, warn_once
 from .partition import among, needs_devices, over_devices, spans_devices
 from .program import Program
@@ -47,7 +47,7 @@ class Traced:
         self.jaxpr, self.name, self.origin = jaxpr, name, origin
         self.derived: dict[Any, Traced] = {}
         self.jitted: dict[Any, Any] = {}
-        self.begun: Begun | None = None
+        self.begun: Compiled | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -64,7 +64,7 @@ class Traced:
         Raises:
             Unsupported: if the compiler cannot read it.
         """
-        self.begun = Begun(self.program, count, batched, f"kousoku compiles {self.name}")
+        self.begun = begin(self.program, count, batched, f"kousoku compiles {self.name}")
 
     def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
         """The function over all axes of lanes, in plain JAX."""
@@ -231,12 +231,11 @@ def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], bat
     if not is_on() or not kernel.jaxpr.out_avals or 0 in lanes:
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
-        if kernel.begun is not None:
-            kernel.begun.check()
         code = compiled(kernel.program, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
         warn_once(kernel.name, reason_of(error))
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
+    kernel.begun = None if kernel.begun is code else kernel.begun  # from here on the programs keep it
     ctx.module_context.add_keepalive(code)
     if lanes and spans_devices(ctx):
         call = partial(_divided_call, kernel, lanes, batched)

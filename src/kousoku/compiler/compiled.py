@@ -27,10 +27,13 @@ class Compiled:
     Attributes:
         number: what it is called by.
         lanes: lanes in a group.
+        checked: set when LLVM has read and checked the program, or has refused it.
+        broken: whether there is no code and never will be.
     """
 
     def __init__(self, number: int, lanes: int, grain: int, batched: bool) -> None:
         self.number, self.lanes = number, lanes
+        self.checked, self.broken = threading.Event(), False
         self._code: list[Loaded] = []
         table = runtime().table
         self._record = table.add(number, lanes, grain, batched)
@@ -41,10 +44,15 @@ class Compiled:
         loaded = Loaded(code, [NAME])
         self._code.append(loaded)
         self._record.function = loaded.address(NAME)
+        self.checked.set()
 
     def give_up(self) -> None:
-        """There will be no code: calls fail."""
+        """There will be no code: nobody finds it any more, and calls of those who hold it fail."""
+        self._record.number = FREE
+        _alive.pop(self.number, None)
+        self.broken = True
         self._record.function = BROKEN
+        self.checked.set()
 
 
 @dataclass(frozen=True)
@@ -94,54 +102,55 @@ _lock = threading.Lock()
 
 
 def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Compiled:
-    """The kernel of a program for `count` lanes; one that another thread has begun may still be on its way.
+    """The kernel of a program for `count` lanes. What `begin` has begun is checked, and may still be without code.
 
     Raises:
         Unsupported: if there is no rule for something in it.
     """
     wanted = _wanted(program, count, batched, has_axis)
-    with _turn(wanted.number):
-        found = _alive.get(wanted.number)
-        if found is None:
-            code = wanted.code()
-            found = _alive[wanted.number] = wanted.empty()
-            found.load(code)
-        return found
+    while True:
+        with _turn(wanted.number):
+            found = _alive.get(wanted.number)
+            if found is None:
+                code = wanted.code()
+                found = _alive[wanted.number] = wanted.empty()
+                found.load(code)
+                return found
+        found.checked.wait()
+        if not found.broken:
+            return found
 
 
-class Begun:
+def begin(program: Program, count: int, batched: tuple[bool, ...], name: str) -> Compiled:
     """A kernel that a thread compiles. Programs that call it are compiled meanwhile; when they run, they wait for it.
+
+    Where LLVM refuses it, whoever asks for it by `compiled` meets the error.
 
     Args:
         program, count, batched: as for `compiled`; there is an axis of lanes.
         name: the thread's.
     """
-
-    def __init__(self, program: Program, count: int, batched: tuple[bool, ...], name: str) -> None:
-        wanted, self._checked = _wanted(program, count, batched, True), threading.Event()
-        with _turn(wanted.number):
-            found = _alive.get(wanted.number)
-            self.kernel = found or wanted.empty()
-            _alive[wanted.number] = self.kernel
+    wanted = _wanted(program, count, batched, True)
+    with _turn(wanted.number):
+        found = _alive.get(wanted.number)
         if found is None:
-            threading.Thread(target=self._work, args=(wanted,), name=name).start()
-        else:
-            self._checked.set()
-
-    def check(self) -> None:
-        """Wait until LLVM has read and checked the program. Where it could not, `compiled` meets the error again."""
-        self._checked.wait()
-
-    def _work(self, wanted: Wanted) -> None:
-        try:
-            self.kernel.load(wanted.code(self._checked.set))
-        except BaseException:
-            self.kernel.give_up()
-            _alive.pop(wanted.number, None)
-            if self._checked.is_set():  # programs rely on it
+            found = _alive[wanted.number] = wanted.empty()
+            try:
+                threading.Thread(target=_finish, args=(found, wanted), name=name, daemon=False).start()
+            except BaseException:
+                found.give_up()
                 raise
-        finally:
-            self._checked.set()
+        return found
+
+
+def _finish(begun: Compiled, wanted: Wanted) -> None:
+    try:
+        begun.load(wanted.code(begun.checked.set))
+    except BaseException:
+        relied_on = begun.checked.is_set()
+        begun.give_up()
+        if relied_on:
+            raise
 
 
 def _wanted(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Wanted:

@@ -36,11 +36,11 @@ class Kernel(Protocol):
         ...
 
     def begin_compiling(self, lanes: int, in_axes: Sequence[int | None]) -> None:
-        """Compile what was traced so far, in a thread; a program that calls it waits for the rest when it is lowered.
+        """Compile what was traced last, in a thread; programs that call it wait when they run.
 
         Args:
             lanes: how many lanes it will be called for.
-            in_axes: as `jax.vmap` will have them, one for each argument.
+            in_axes: as `jax.vmap` will have them, one for each argument by position; those by name have lanes.
         """
         ...
 
@@ -94,14 +94,14 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         return explain(traced, time.perf_counter() - began, lanes)
 
     def begin_compiling(lanes: int, in_axes: Sequence[int | None]) -> None:
-        if not (is_on() if on is None else on) or jax.default_backend() != "cpu":
+        if on is False or not is_on() or jax.default_backend() != "cpu" or not cache:
             return
-        for (tree, static, *_), (traced, _) in list(cache.items()):
-            args, _ = jax.tree.unflatten(tree, [leaf is None for leaf in static])
-            axes = zip(in_axes, args, strict=True)
-            along = tuple(axis is not None for axis, arg in axes for is_array in jax.tree.leaves(arg) if is_array)
-            with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
-                traced.begin_compiling(lanes, along)
+        (tree, static, *_), (traced, _) = list(cache.items())[-1]
+        args, kwargs = jax.tree.unflatten(tree, [leaf is None for leaf in static])
+        axes = [*zip(in_axes, args, strict=True), (0, kwargs)]
+        along = tuple(axis is not None for axis, arg in axes for is_array in jax.tree.leaves(arg) if is_array)
+        with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
+            traced.begin_compiling(lanes, along)
 
     made = cast(Any, wrapper)
     made.explain, made.begin_compiling = explained, begin_compiling

@@ -154,13 +154,20 @@ def _share(
 
 
 def evaluate_lanes(
-    structure: Any, numbers: PyTree, lived: Lived, env: Env, keys: Key[Any, " N"], episodes: int, max_steps: int
+    structure: Any,
+    numbers: PyTree,
+    lived: Lived,
+    env: Env,
+    keys: Key[Any, " N"],
+    episodes: int,
+    max_steps: int,
+    num_devices: int | None = None,
 ) -> Episodes:
     """`episodes` greedy episodes of each of N lanes, as NumPy [N, episodes]; keys are [N].
 
-    All devices take part: they share the lanes, or, where these are fewer, the episodes of each.
+    All devices take part, or so many: they share the lanes, or, where these are fewer, the episodes of each.
     """
-    devices, lanes = jax.devices(), keys.shape[0]
+    devices, lanes = jax.devices()[:num_devices], keys.shape[0]
     by_lane = lanes >= len(devices)
     used = len(devices) if by_lane else min(len(devices), episodes)
     mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None

@@ -98,7 +98,7 @@ class OnPolicyLoop(Loop):
     def start(self) -> RolloutLearner:
         here = self.program.agent.num_envs * self.keys.shape[0] // (self.program.mesh.size if self.program.mesh else 1)
         _move(self.program.env).begin_compiling(here, (None, 0, 0, 0))
-        learner = _start(self.program, self.numbers, self.env_arrays, self.keys)
+        learner = _starting(jax.default_backend())(self.program, self.numbers, self.env_arrays, self.keys)
         return _placed(self.program.mesh, learner, _specs(self.program))
 
     def empty(self, learner: RolloutLearner) -> RolloutLearner:
@@ -139,7 +139,13 @@ def _specs(program: Program) -> RolloutLearner:
     return RolloutLearner(P(), P(None, AXIS), P(None, AXIS), P())
 
 
-@partial(jax.jit, static_argnums=0, compiler_options={"xla_backend_optimization_level": 0})
+@functools.cache
+def _starting(platform: str) -> Any:
+    """`_start`, compiled. It runs once: on a CPU it is not worth XLA's optimiser."""
+    options: Any = {"xla_backend_optimization_level": 0} if platform == "cpu" else None
+    return jax.jit(_start, static_argnums=0, compiler_options=options)
+
+
 def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Array, " N"]) -> RolloutLearner:
     env = program.env.with_arrays(env_arrays)
 

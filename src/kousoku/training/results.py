@@ -81,7 +81,7 @@ def lived(task: Task, learner: Any) -> Lived:
 def play(task: Task, lived: Lived) -> Episodes:
     """Greedy episodes of every lane: the same ones for the same lanes, and no trace of them in training."""
     lanes, config = task.lanes, task.config
-    how = lanes.keys, config.eval_episodes, config.eval_max_steps
+    how = lanes.keys, config.eval_episodes, config.eval_max_steps, config.devices
     return evaluate_lanes(lanes.structure, lanes.numbers, lived, task.env, *how)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable
 
-from .apart import object_code_apart
+from .apart import can_start, object_code_apart
 from .code import is_long, object_code
 from .object_cache import object_cache
 from .target import Target
@@ -26,8 +25,8 @@ def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[
 
     def make() -> bytes:
         made = text()
-        if checked is not None and is_long(made) and sys.executable:
-            with contextlib.suppress(OSError):  # no process to be had
+        if checked is not None and is_long(made) and can_start():
+            with contextlib.suppress(OSError):  # no process to be had, or it was stopped
                 return object_code_apart(made, target, checked)
         return object_code(made, target, checked)
 

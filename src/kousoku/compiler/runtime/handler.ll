@@ -5,8 +5,8 @@
 ; that XLA's threads and the caller claim from a counter; the caller waits for chunks that others have begun, never for
 ; threads that have not started.
 
-; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed), lanes in a group, lanes in the smallest chunk, whether
-; there is a lane axis, programs of XLA's that use it.
+; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed),
+; lanes in a group, lanes in the smallest chunk, whether there is a lane axis, programs of XLA's that use it.
 %Record = type { i64, ptr, ptr, i64, i64, i64, i64 }
 
 ; What the workers of one call share: next chunk, chunks done, users, function, inputs, outputs, lanes, lanes in a

@@ -86,7 +86,7 @@ class Table:
             self.leaving = [(record, code) for record, code in self.leaving if record not in gone]
 
     def __len__(self) -> int:
-        """Kernels whose code is in memory."""
+        """Kernels that are known, with their code or on the way to it."""
         with self.lock:
             self.clear()
             return len(self.records) - len(self.free)
@@ -111,12 +111,16 @@ class Runtime:
 
 
 def _address(name: str) -> int:
-    """The system's function that lets another thread run, for a moment or for some microseconds."""
+    """The system's function that lets another thread run, for a moment or (not on Windows) for some microseconds."""
     function = ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else getattr(ctypes.CDLL(None), name)
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-@cache
 def runtime() -> Runtime:
     """The process's one runtime."""
-    return Runtime()
+    with _lock:
+        return _runtime()
+
+
+_lock = threading.Lock()
+_runtime = cache(Runtime)
