@@ -266,7 +266,7 @@ def test_ten_updates_compile_one_program_and_the_learner_is_given_away():
 def test_the_learner_keeps_its_structure(agent):
     """No leaf changes shape or dtype in an update, and no type is weak."""
     loop = loop_of(agent, WALK)
-    before = jax.eval_shape(lambda: on_policy._starting("cpu")(loop.program, loop.numbers, loop.env_arrays, loop.keys))
+    before = jax.eval_shape(lambda: on_policy._start(loop.program, loop.numbers, loop.env_arrays, loop.keys))
     args = loop.program, loop.numbers, loop.env_arrays, loop.keys
     after = jax.eval_shape(lambda learner: on_policy._updates(*args, learner, jnp.int32(0), jnp.int32(1)), before)
     assert jax.tree.structure(before) == jax.tree.structure(after)
