@@ -75,11 +75,15 @@ class Wanted:
 
     @cached_property
     def key(self) -> str:
-        return key_of(self.program, self.target, self.lanes, self.batched, self.has_axis)
+        """The hash of it, in hexadecimal digits."""
+        sha = hashlib.sha256(digest(self.program))
+        sha.update(repr((compiler_version(), self.target, self.lanes, self.batched, self.has_axis)).encode())
+        return sha.hexdigest()
 
     @property
     def number(self) -> int:
-        return number_of(self.key)
+        """63 bits of the key."""
+        return max(int(self.key[:16], 16) >> 1, FREE + 1)
 
     def empty(self) -> Compiled:
         """The kernel, yet without code."""
@@ -169,18 +173,6 @@ def group_size(count: int, target: Target) -> int:
     if count == 1:
         return 1
     return min(max(4, 1 << (count - 1).bit_length()), target.lanes)
-
-
-def key_of(program: Program, target: Target, lanes: int, batched: tuple[bool, ...], has_axis: bool) -> str:
-    """The hash of everything that the code depends on, in hexadecimal digits."""
-    sha = hashlib.sha256(digest(program))
-    sha.update(repr((compiler_version(), target, lanes, batched, has_axis)).encode())
-    return sha.hexdigest()
-
-
-def number_of(key: str) -> int:
-    """63 bits of the key."""
-    return max(int(key[:16], 16) >> 1, FREE + 1)
 
 
 def cost(program: Program) -> int:

@@ -30,11 +30,18 @@ def use_all_cores() -> int:
     return jax.device_count()
 
 
-def check_devices(given: Any, available: int) -> int:
-    """Refuse what is no number of devices that JAX has here."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= available:
-        raise ConfigError("devices", given, f"use 1 to {available}, the devices that JAX has here")
-    return given
+def usable(given: Any) -> list[Any]:
+    """So many of the devices that JAX has here; all by default.
+
+    Raises:
+        ConfigError: for what is no number of them.
+    """
+    available = jax.devices()
+    if given is None:
+        return available
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= len(available):
+        raise ConfigError("devices", given, f"use 1 to {len(available)}, the devices that JAX has here")
+    return available[:given]
 
 
 def filled(tree: Any, parts: int) -> Any:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 from ..compiler.function import kernel
 from ..core.agent import Agent, RolloutAgent
 from ..core.env import Env
-from .devices import filled
+from .devices import filled, usable
 from .parts import Structure, env_parts
 from .policy import choose, first_memory
 from .rollout import select
@@ -119,19 +119,13 @@ def _specs(evaluation: Evaluation) -> tuple[P, ...]:
 
 
 @partial(jax.jit, static_argnums=0)
-def _episodes(
-    evaluation: Evaluation,
-    numbers: PyTree,
-    lived: Lived,
-    env_arrays: PyTree,
-    keys: Key[Array, " N"],
-    index: Int[Array, " E"],
-) -> tuple[Array, Array, Array]:
+def _episodes(evaluation: Evaluation, *args: Any) -> tuple[Array, Array, Array]:
+    """All episodes; the arguments are those of `_share`."""
     play = partial(_share, evaluation)
     if evaluation.mesh is not None:
         made = P("part") if evaluation.by_lane else P(None, "part")
         play = jax.shard_map(play, mesh=evaluation.mesh, in_specs=_specs(evaluation), out_specs=made, check_vma=False)
-    return play(numbers, lived, env_arrays, keys, index)
+    return play(*args)
 
 
 def _share(
@@ -167,7 +161,7 @@ def evaluate_lanes(
 
     All devices take part, or so many: they share the lanes, or, where these are fewer, the episodes of each.
     """
-    devices, lanes = jax.devices()[:num_devices], keys.shape[0]
+    devices, lanes = usable(num_devices), keys.shape[0]
     by_lane = lanes >= len(devices)
     used = len(devices) if by_lane else min(len(devices), episodes)
     mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None

@@ -56,12 +56,11 @@ class Guard:
         self.paths = states.paths(learner)
         watched = [i for i, path in enumerate(self.paths) if not path.startswith(UNWATCHED)]
         self.watched = [i for i in watched if jnp.issubdtype(jax.tree.leaves(learner)[i].dtype, jnp.inexact)]
-        begins = self._well(learner)
-        self.watched = [i for i, well in zip(self.watched, begins, strict=True) if well.all()]
+        self.free = ~self._well(learner).all(axis=1, keepdims=True)
 
     def look(self, learner: Any) -> Sick | None:
         """What is not finite; None if all is well."""
-        well = self._well(learner)
+        well = self._well(learner) | self.free
         if well.all():
             return None
         sick = [(i, row) for i, row in zip(self.watched, well, strict=True) if not row.all()]

@@ -23,7 +23,7 @@ from ..compiler.function import compiles, kernel
 from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import ConfigError
-from .devices import check_devices, filled
+from .devices import filled, usable
 from .hoist import split_by_key
 from .interaction import Learner, StepKeys, interact, start, step_keys
 from .lanes import Lanes, first, lane
@@ -80,9 +80,8 @@ class CompiledLoop(Loop):
     """All lanes in one program, block by block; the lanes are spread over the devices."""
 
     def __init__(self, lanes: Lanes, env: Env, record: Record, devices: int | None, max_block: int) -> None:
-        available = jax.devices()
-        used = len(available) if devices is None else check_devices(devices, len(available))
-        used = min(used, lanes.count)
+        available = usable(devices)
+        used = min(len(available), lanes.count)
         self.count = lanes.count
         self.numbers, self.keys = filled((lanes.numbers, lanes.keys), used)
         self.env_arrays, env_structure = env_parts(env)

@@ -24,7 +24,7 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.timestep import Rollout
 from ..nn import clip_to
-from .devices import check_devices, filled
+from .devices import filled, usable
 from .interaction import Stream
 from .lanes import Lanes, first
 from .loops import Loop
@@ -79,13 +79,14 @@ class OnPolicyLoop(Loop):
     def __init__(self, lanes: Lanes, env: Env, record: Record, devices: int | None) -> None:
         agent = lanes.structure
         self.rollout_steps = agent.num_envs * agent.num_steps
-        available = jax.devices()
+        available = usable(devices)
         spread = "envs" if lanes.count == 1 else "agents"
-        used = len(available) if devices is None else check_devices(devices, len(available))
         if spread == "agents":
-            used = min(used, lanes.count)
+            used = min(len(available), lanes.count)
+        elif devices is None:
+            used = agent.num_devices(len(available))
         else:
-            used = agent.num_devices(used) if devices is None else largest_divisor(agent.num_envs, used)
+            used = largest_divisor(agent.num_envs, len(available))
         numbers, keys = filled((lanes.numbers, lanes.keys), used if spread == "agents" else 1)
         env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
