@@ -231,6 +231,17 @@ class TestNetwork:
         assert first["evals"]["series"][0]["color"] != first["series"][0]["color"]
         assert all(chart["evals"] is None for chart in others)
 
+    def test_evaluations_are_shown_where_no_episode_of_training_ended(self):
+        """Long episodes and many environments: after a short run there is no return but theirs."""
+        record = records.network()
+        none = {name: np.full_like(record.curves[name], np.nan) for name in ("return", "length")}
+        first, second, *others = payload(records.replaced(record, curves=record.curves | none))["curves"]["charts"]
+        assert (first["title"], second["title"]) == ("Reward", "Greedy return")
+        assert second["step"] == record.curves["eval_step"].tolist()
+        mean = stats.trim_mean(record.curves["eval_return"].astype(np.float64), 0.25, axis=1)
+        np.testing.assert_allclose(second["series"][0]["mean"], mean, rtol=1e-4)
+        assert "Greedy return" not in [chart["title"] for chart in others]
+
     def test_time_of_reports_and_evaluations(self):
         record = records.network()
         first = payload(record)["curves"]["charts"][0]

@@ -22,6 +22,7 @@ CURVES = {
     "reward": ("Reward", "reward per step"),
     "length": ("Episode length", "steps per episode"),
     "td_error": ("TD error", "mean absolute TD error"),
+    "eval_return": ("Greedy return", "return of the greedy evaluations"),
     "value_error": ("Value error", "mean distance from the exact values over all states"),
 }
 LOSSES = {
@@ -62,11 +63,12 @@ def loss_names(record: RunRecord) -> list[str]:
 
 
 def _curve_names(record: RunRecord) -> list[str]:
-    """The reward only in the return's place."""
+    """The reward only in the return's place; evaluations, which are dots among returns, have their own place then."""
     first = primary_curve(record)
+    leading = [name for name in (first, "eval_return" if first == "reward" else None) if name in record.curves]
     others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
     useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
-    return ([first] if first else []) + useful
+    return leading + useful
 
 
 def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
