@@ -8,7 +8,7 @@ from pathlib import Path
 from ..core.errors import check_choice
 from .options import Option, parse
 
-KINDS = ("xla", "kernels", "all")
+KINDS = ("xla", "kernels", "traces", "all")
 OPTIONS = (Option("clear", None, "KIND", f"throw away what is kept: one of {', '.join(KINDS)}"),)
 
 

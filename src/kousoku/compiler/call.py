@@ -8,7 +8,7 @@ that is not possible, or on another platform, the function itself is lowered.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from jax.interpreters import ad, batching, mlir
 from .compiled import Compiled, begin, compiled
 from .fallback import reason_of, warn_once
 from .partition import among, needs_devices, over_devices, spans_devices
-from .program import Program
+from .program import Program, Source, Summary, summary_of
 from .reading import read
 from .reading.keys import is_key
 from .runtime.table import TARGET_NAME, runtime
@@ -34,20 +34,41 @@ kernel_p.multiple_results = True
 needs_devices(kernel_p)
 
 
-class Traced:
-    """A function of one lane, traced.
+class Traced(Source):
+    """A function of one lane: traced, or known from an earlier process and traced when its operations are asked for.
 
     Attributes:
-        jaxpr: closed.
         name: the function's, for messages.
+        in_avals, out_avals: the types of its arguments and results.
         origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
+        told: called with the summary when it has been worked out.
     """
 
-    def __init__(self, jaxpr: Any, name: str, origin: tuple[Traced, tuple[bool, ...]] | None = None) -> None:
-        self.jaxpr, self.name, self.origin = jaxpr, name, origin
+    def __init__(
+        self,
+        name: str,
+        in_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        trace: Callable[[], Any],
+        summary: Summary | None = None,
+    ) -> None:
+        self.name, self.in_avals, self.out_avals = name, in_avals, out_avals
+        self._trace, self._known = trace, summary
+        self.origin: tuple[Traced, tuple[bool, ...]] | None = None
+        self.told: Callable[[Summary], None] | None = None
         self.derived: dict[Any, Traced] = {}
         self.jitted: dict[Any, Any] = {}
         self.begun: Compiled | None = None
+
+    @classmethod
+    def of(cls, jaxpr: Any, name: str) -> Traced:
+        """A function of which the closed jaxpr is at hand."""
+        return cls(name, jaxpr.in_avals, jaxpr.out_avals, lambda: jaxpr)
+
+    @cached_property
+    def jaxpr(self) -> Any:
+        """Its jaxpr, closed."""
+        return self._trace()
 
     @cached_property
     def program(self) -> Program:
@@ -58,13 +79,27 @@ class Traced:
         """
         return read(self.jaxpr)
 
+    @cached_property
+    def summary(self) -> Summary:
+        """What the program amounts to.
+
+        Raises:
+            Unsupported: if the compiler cannot read it.
+        """
+        if self._known is not None:
+            return self._known
+        found = summary_of(self.program)
+        if self.told is not None:
+            self.told(found)
+        return found
+
     def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
         """Compile for `count` lanes in a thread, while this one goes on.
 
         Raises:
             Unsupported: if the compiler cannot read it.
         """
-        self.begun = begin(self.program, count, batched, f"kousoku compiles {self.name}")
+        self.begun = begin(self, count, batched, f"kousoku compiles {self.name}")
 
     def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
         """The function over all axes of lanes, in plain JAX."""
@@ -80,14 +115,14 @@ class Traced:
             return self.jaxpr
         shapes = [
             jax.ShapeDtypeStruct((*(n for n, f in zip(lanes, flags, strict=True) if f), *a.shape), a.dtype)
-            for a, flags in zip(self.jaxpr.in_avals, batched, strict=True)
+            for a, flags in zip(self.in_avals, batched, strict=True)
         ]
         return jax.make_jaxpr(self.batched_function(lanes, batched))(*shapes)
 
     def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
         """(inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
         if ("jvp", nonzero) not in self.derived:
-            avals = self.jaxpr.in_avals
+            avals = self.in_avals
             function = jaxpr_as_fun(self.jaxpr)
 
             def push(*values: Any) -> list[Any]:
@@ -98,13 +133,14 @@ class Traced:
 
             given = [a for a, n in zip(avals, nonzero, strict=True) if n]
             jaxpr = jax.make_jaxpr(push)(*map(struct, [*avals, *given]))
-            self.derived["jvp", nonzero] = Traced(jaxpr, f"jvp of {self.name}", (self, nonzero))
+            found = self.derived["jvp", nonzero] = Traced.of(jaxpr, f"jvp of {self.name}")
+            found.origin = self, nonzero
         return self.derived["jvp", nonzero]
 
     def cotangent(self, nonzero: tuple[bool, ...]) -> Traced:
         """(inputs, cotangents of the differentiable outputs) -> cotangents of the `nonzero` inputs."""
         if ("vjp", nonzero) not in self.derived:
-            avals = self.jaxpr.in_avals
+            avals = self.in_avals
             function = jaxpr_as_fun(self.jaxpr)
 
             def pull(*values: Any) -> list[Any]:
@@ -118,9 +154,9 @@ class Traced:
                 _, back = jax.vjp(of_moving, *moving)
                 return list(back(list(cotangents)))
 
-            outs = [a for a in self.jaxpr.out_avals if _differentiable(a)]
+            outs = [a for a in self.out_avals if _differentiable(a)]
             jaxpr = jax.make_jaxpr(pull)(*map(struct, [*avals, *outs]))
-            self.derived["vjp", nonzero] = Traced(jaxpr, f"vjp of {self.name}")
+            self.derived["vjp", nonzero] = Traced.of(jaxpr, f"vjp of {self.name}")
         return self.derived["vjp", nonzero]
 
 
@@ -158,7 +194,7 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 
 @kernel_p.def_abstract_eval
 def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
-    return [among(args, a, (*lanes, *a.shape)).update(**_varying(args)) for a in kernel.jaxpr.out_avals]
+    return [among(args, a, (*lanes, *a.shape)).update(**_varying(args)) for a in kernel.out_avals]
 
 
 def _varying(args: Sequence[Any]) -> dict[str, Any]:
@@ -228,10 +264,10 @@ def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], b
 
 
 def _lower_cpu(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
-    if not is_on() or not kernel.jaxpr.out_avals or 0 in lanes:
+    if not is_on() or not kernel.out_avals or 0 in lanes:
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
-        code = compiled(kernel.program, math.prod(lanes), _flat(batched), bool(lanes))
+        code = compiled(kernel, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
         warn_once(kernel.name, reason_of(error))
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
@@ -254,7 +290,7 @@ def _call(kernel: Traced, lanes: tuple[int, ...], batched: Flags, code: Compiled
     count = math.prod(lanes)
     flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]
     outs = []
-    for aval in kernel.jaxpr.out_avals:
+    for aval in kernel.out_avals:
         shape, dtype = _physical(aval)
         outs.append(jax.ShapeDtypeStruct((count, *shape) if lanes else shape, dtype))
     results = jax.ffi.ffi_call(TARGET_NAME, outs)(*flat, kernel=np.int64(code.number))
@@ -271,8 +307,8 @@ def _divided_call(kernel: Traced, lanes: tuple[int, ...], batched: Flags, *args:
 
     def part(*flat: Any) -> list[Any]:
         count = next(a.shape[0] for a, yes in zip(flat, along, strict=True) if yes)
-        kept.append(compiled(kernel.program, count, along, True))
-        given = [_as_key(a, aval) for a, aval in zip(flat, kernel.jaxpr.in_avals, strict=True)]
+        kept.append(compiled(kernel, count, along, True))
+        given = [_as_key(a, aval) for a, aval in zip(flat, kernel.in_avals, strict=True)]
         results = kernel_p.bind(*given, kernel=kernel, lanes=(count,), batched=tuple((yes,) for yes in along))
         return [_as_words(r) for r in results]
 
@@ -282,7 +318,7 @@ def _divided_call(kernel: Traced, lanes: tuple[int, ...], batched: Flags, *args:
 
 def _as_results(kernel: Traced, lanes: tuple[int, ...], flat: Sequence[Any]) -> list[Any]:
     """Words with one axis of lanes, as what the function returns over all of them."""
-    avals = kernel.jaxpr.out_avals
+    avals = kernel.out_avals
     shaped = [jnp.reshape(r, (*lanes, *_physical(a)[0])) for r, a in zip(flat, avals, strict=True)]
     return [_as_key(r, a) for r, a in zip(shaped, avals, strict=True)]
 

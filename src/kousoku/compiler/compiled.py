@@ -7,18 +7,17 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 from .assemble import NAME, assemble
 from .machine.build import build
 from .machine.code import Loaded
 from .machine.object_cache import compiler_version
 from .machine.target import Target, host
-from .program import Program, digest
+from .program import Source
 from .runtime.table import BROKEN, FREE, runtime
 
 GRAIN_NANOSECONDS = 8000
-LOOP_GUESS = 16
 
 
 class Compiled:
@@ -60,14 +59,14 @@ class Wanted:
     """All that a kernel depends on.
 
     Attributes:
-        program: what it does.
+        source: of what it does.
         lanes: in a group.
         batched: which inputs have an axis of lanes.
         has_axis: whether there is one at all.
         target: the processor.
     """
 
-    program: Program
+    source: Source
     lanes: int
     batched: tuple[bool, ...]
     has_axis: bool
@@ -76,7 +75,7 @@ class Wanted:
     @cached_property
     def key(self) -> str:
         """The hash of it, in hexadecimal digits."""
-        sha = hashlib.sha256(digest(self.program))
+        sha = hashlib.sha256(self.source.summary.digest)
         sha.update(repr((compiler_version(), self.target, self.lanes, self.batched, self.has_axis)).encode())
         return sha.hexdigest()
 
@@ -87,7 +86,7 @@ class Wanted:
 
     def empty(self) -> Compiled:
         """The kernel, yet without code."""
-        grain = self.lanes * max(1, GRAIN_NANOSECONDS // max(1, cost(self.program)))
+        grain = self.lanes * max(1, GRAIN_NANOSECONDS // self.source.summary.nanoseconds)
         return Compiled(self.number, self.lanes, grain, self.has_axis)
 
     def code(self, checked: Callable[[], None] | None = None) -> bytes:
@@ -96,8 +95,11 @@ class Wanted:
         Raises:
             Unsupported: if there is no rule for something in it.
         """
-        text = partial(assemble, self.program, self.lanes, self.batched, self.target)
-        return build(self.key, lambda: text().text, self.target, checked)
+
+        def text() -> str:
+            return assemble(self.source.program, self.lanes, self.batched, self.target).text
+
+        return build(self.key, text, self.target, checked)
 
 
 _alive: weakref.WeakValueDictionary[int, Compiled] = weakref.WeakValueDictionary()
@@ -105,13 +107,13 @@ _turns: weakref.WeakValueDictionary[int, threading.Lock] = weakref.WeakValueDict
 _lock = threading.Lock()
 
 
-def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Compiled:
-    """The kernel of a program for `count` lanes. What `begin` has begun is checked, and may still be without code.
+def compiled(source: Source, count: int, batched: tuple[bool, ...], has_axis: bool) -> Compiled:
+    """The kernel of a source for `count` lanes. What `begin` has begun is checked, and may still be without code.
 
     Raises:
         Unsupported: if there is no rule for something in it.
     """
-    wanted = _wanted(program, count, batched, has_axis)
+    wanted = _wanted(source, count, batched, has_axis)
     while True:
         with _turn(wanted.number):
             found = _alive.get(wanted.number)
@@ -125,16 +127,16 @@ def compiled(program: Program, count: int, batched: tuple[bool, ...], has_axis: 
             return found
 
 
-def begin(program: Program, count: int, batched: tuple[bool, ...], name: str) -> Compiled:
+def begin(source: Source, count: int, batched: tuple[bool, ...], name: str) -> Compiled:
     """A kernel that a thread compiles. Programs that call it are compiled meanwhile; when they run, they wait for it.
 
     Where LLVM refuses it, whoever asks for it by `compiled` meets the error.
 
     Args:
-        program, count, batched: as for `compiled`; there is an axis of lanes.
+        source, count, batched: as for `compiled`; there is an axis of lanes.
         name: the thread's.
     """
-    wanted = _wanted(program, count, batched, True)
+    wanted = _wanted(source, count, batched, True)
     with _turn(wanted.number):
         found = _alive.get(wanted.number)
         if found is None:
@@ -157,9 +159,9 @@ def _finish(begun: Compiled, wanted: Wanted) -> None:
             raise
 
 
-def _wanted(program: Program, count: int, batched: tuple[bool, ...], has_axis: bool) -> Wanted:
+def _wanted(source: Source, count: int, batched: tuple[bool, ...], has_axis: bool) -> Wanted:
     target = host()
-    return Wanted(program, group_size(count, target), batched, has_axis, target)
+    return Wanted(source, group_size(count, target), batched, has_axis, target)
 
 
 def _turn(number: int) -> threading.Lock:
@@ -173,13 +175,3 @@ def group_size(count: int, target: Target) -> int:
     if count == 1:
         return 1
     return min(max(4, 1 << (count - 1).bit_length()), target.lanes)
-
-
-def cost(program: Program) -> int:
-    """A guess of the nanoseconds that one group takes."""
-    total = 0
-    for op in program.ops:
-        times = {"scan": op.params.get("length", 1), "while": LOOP_GUESS}.get(op.name, 1)
-        inner = sum(cost(p) for p in op.programs())
-        total += times * inner + sum(v.size for v in op.outputs) * (40 if op.name == "threefry2x32" else 1)
-    return max(1, total // 2)

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol, cast, runtime_checkable
 
 import jax
@@ -19,8 +20,11 @@ from .call import Traced, kernel_p, struct
 from .explain import Explanation, explain
 from .fallback import reason_of
 from .machine.target import host
+from .memory import Memory, recalled
 from .partition import of_one_device
 from .switch import is_on
+
+WORTH_SECONDS = 0.05  # of tracing, from which on it is kept
 
 
 @runtime_checkable
@@ -75,10 +79,11 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
         x64, avals = jax.config.read("jax_enable_x64"), list(map(jax.typeof, dynamic))
         identity = (tree, static, tuple(avals), x64)
-        found = cache.get(identity) or cache.get((tree, static, tuple(map(of_one_device, avals)), x64))
+        alone = tuple(map(of_one_device, avals))
+        found = cache.get(identity) or cache.get((tree, static, alone, x64))
         consts: list[Any] = []
         if found is None:
-            traced, out_tree, consts = _trace(function, name, tree, static, dynamic)
+            traced, out_tree, consts = _recall_or_trace(function, name, tree, static, dynamic, alone)
             found = traced, out_tree
             if not consts:
                 cache[identity] = found
@@ -137,6 +142,30 @@ def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, kinds)
 
 
+def _recall_or_trace(
+    function: Callable[..., Any],
+    name: str,
+    tree: Any,
+    static: tuple[Any, ...],
+    dynamic: list[Any],
+    avals: Sequence[Any],
+) -> tuple[Traced, Any, list[Any]]:
+    """As `_trace`; but a function that an earlier process has traced is not traced again."""
+    types = list(map(struct, avals))
+    given = iter(types)
+    leaves = [next(given) if s is None else s for s in static]
+    memory = Memory.of(function, name, jax.tree.unflatten(tree, leaves))
+    record = None if memory is None else memory.recall()
+    if record is not None:
+        traced = recalled(record, name, avals, lambda: _trace(function, name, tree, static, types)[0].jaxpr)
+        return traced, jax.tree.structure(record.results), []
+    began = time.perf_counter()
+    traced, out_tree, consts = _trace(function, name, tree, static, dynamic)
+    if memory is not None and not consts and time.perf_counter() - began >= WORTH_SECONDS:
+        traced.told = partial(memory.keep, jax.tree.unflatten(out_tree, map(struct, traced.out_avals)))
+    return traced, out_tree, consts
+
+
 def _trace(
     function: Callable[..., Any], name: str, tree: Any, static: tuple[Any, ...], dynamic: list[Any]
 ) -> tuple[Traced, Any, list[Any]]:
@@ -153,7 +182,7 @@ def _trace(
 
     jaxpr = jax.make_jaxpr(flat)(*dynamic)
     jaxpr, consts = _lift_tracers(jaxpr)
-    return Traced(jaxpr, name), out_tree, consts
+    return Traced.of(jaxpr, name), out_tree, consts
 
 
 def _lift_tracers(closed: Any) -> tuple[Any, list[Any]]:

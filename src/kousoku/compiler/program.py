@@ -7,8 +7,10 @@ operations are one, keys are their words, and parameters are plain data. Every r
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,59 @@ class Program:
                 needed.update(id(v) for v in op.inputs)
                 kept.append(op)
         return Program(self.inputs, kept[::-1], self.outputs)
+
+
+LOOP_GUESS = 16
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is asked of a program before its operations.
+
+    Attributes:
+        digest: see `digest`.
+        nanoseconds: a guess of what one group of lanes takes.
+    """
+
+    digest: bytes
+    nanoseconds: int
+
+
+class Source(ABC):
+    """Where a program comes from; its operations may have to be made first, which takes long."""
+
+    @cached_property
+    @abstractmethod
+    def summary(self) -> Summary:
+        """What it amounts to.
+
+        Raises:
+            Unsupported: if the compiler cannot read it.
+        """
+
+    @cached_property
+    @abstractmethod
+    def program(self) -> Program:
+        """The program.
+
+        Raises:
+            Unsupported: if the compiler cannot read it.
+        """
+
+
+def summary_of(program: Program) -> Summary:
+    """What it amounts to."""
+    return Summary(digest(program), cost(program))
+
+
+def cost(program: Program) -> int:
+    """A guess of the nanoseconds that one group takes."""
+    total = 0
+    for op in program.ops:
+        times = {"scan": op.params.get("length", 1), "while": LOOP_GUESS}.get(op.name, 1)
+        inner = sum(cost(p) for p in op.programs())
+        total += times * inner + sum(v.size for v in op.outputs) * (40 if op.name == "threefry2x32" else 1)
+    return max(1, total // 2)
 
 
 def digest(program: Program) -> bytes:

@@ -47,10 +47,11 @@ def kept_files() -> dict[str, tuple[Path, list[Path]]]:
     root = cache_root()
     if root is None:
         return {}
-    xla, kernels = chosen_folder() or root / "xla", ObjectCache(root / "kernels")
+    xla = chosen_folder() or root / "xla"
     depth = "" if chosen_folder() else "*/"
     programs = [file for pattern in ("*-cache", "*-atime") for file in xla.glob(depth + pattern)]
-    return {"xla": (xla, programs), "kernels": (kernels.folder, kernels.files())}
+    ours = {kind: ObjectCache(root / kind) for kind in ("kernels", "traces")}
+    return {"xla": (xla, programs), **{kind: (cache.folder, cache.files()) for kind, cache in ours.items()}}
 
 
 def _machine() -> str:

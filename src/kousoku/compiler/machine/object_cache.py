@@ -118,8 +118,14 @@ def object_cache() -> ObjectCache | None:
 @cache
 def compiler_version() -> str:
     """A hash of the compiler's own source and of LLVM's version: other source, other code."""
-    sha = hashlib.sha256(llvmlite.__version__.encode())
-    for name, text in sorted(_sources(resources.files("kousoku.compiler"), "")):
+    return f"{llvmlite.__version__} {source_version('kousoku.compiler')}"
+
+
+@cache
+def source_version(package: str) -> str:
+    """A hash of the source of a package and of all below it."""
+    sha = hashlib.sha256()
+    for name, text in sorted(_sources(resources.files(package), "")):
         sha.update(name.encode() + text)
     return sha.hexdigest()
 
