@@ -21,6 +21,7 @@ from jax.interpreters import ad, batching, mlir
 from .compiled import Compiled, begin, compiled
 from .fallback import reason_of, warn_once
 from .partition import among, needs_devices, over_devices, spans_devices
+from .pause import without_collection
 from .program import Program, Source, Summary, summary_of
 from .reading import read
 from .reading.keys import is_key
@@ -77,7 +78,9 @@ class Traced(Source):
         Raises:
             Unsupported: if it cannot.
         """
-        return read(self.jaxpr)
+        jaxpr = self.jaxpr
+        with without_collection():
+            return read(jaxpr)
 
     @cached_property
     def summary(self) -> Summary:

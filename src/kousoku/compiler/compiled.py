@@ -14,6 +14,7 @@ from .machine.build import build
 from .machine.code import Loaded
 from .machine.object_cache import compiler_version
 from .machine.target import Target, host
+from .pause import without_collection
 from .program import Source
 from .runtime.table import BROKEN, FREE, runtime
 
@@ -97,7 +98,9 @@ class Wanted:
         """
 
         def text() -> str:
-            return assemble(self.source.program, self.lanes, self.batched, self.target).text
+            program = self.source.program
+            with without_collection():
+                return assemble(program, self.lanes, self.batched, self.target).text
 
         return build(self.key, text, self.target, checked)
 

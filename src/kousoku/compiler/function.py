@@ -22,6 +22,7 @@ from .fallback import reason_of
 from .machine.target import host
 from .memory import Memory, recalled
 from .partition import of_one_device
+from .pause import without_collection
 from .switch import is_on
 
 WORTH_SECONDS = 0.05  # of tracing, from which on it is kept
@@ -180,7 +181,8 @@ def _trace(
         results, out_tree = jax.tree.flatten(function(*args, **kwargs))
         return results
 
-    jaxpr = jax.make_jaxpr(flat)(*dynamic)
+    with without_collection():
+        jaxpr = jax.make_jaxpr(flat)(*dynamic)
     jaxpr, consts = _lift_tracers(jaxpr)
     return Traced.of(jaxpr, name), out_tree, consts
 

@@ -7,6 +7,7 @@ operations are one, keys are their words, and parameters are plain data. Every r
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ class Var:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
 
 @dataclass(eq=False, slots=True)
@@ -81,11 +82,16 @@ class Op:
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """Operations in an order in which they can run."""
+    """Operations in an order in which they can run.
+
+    Attributes:
+        widths: what `emit.width` has found out about it, by the widths of its inputs.
+    """
 
     inputs: list[Var]
     ops: list[Op] = field(default_factory=list)
     outputs: list[Atom] = field(default_factory=list)
+    widths: dict[tuple[bool, ...], list[bool]] = field(default_factory=dict, repr=False)
 
     def walk(self) -> Iterator[Op]:
         """All operations, those inside control flow included."""

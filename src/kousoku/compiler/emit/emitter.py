@@ -7,6 +7,7 @@ at all until its user asks for elements: chains of them become one loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -222,7 +223,7 @@ def spread(position: Position, shape: tuple[int, ...]) -> Position:
 
 def ix_size(shape: Sequence[int]) -> int:
     """Number of elements."""
-    return int(np.prod(shape, dtype=np.int64))
+    return math.prod(shape)
 
 
 def lifetimes(program: Program) -> tuple[dict[int, int], dict[int, int]]:

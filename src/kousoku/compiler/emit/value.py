@@ -5,6 +5,7 @@ Every one of them answers `at(index)`: the element at a position that may be kno
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ class Value:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def at(self, position: Position) -> Operand:
         """The element at a position."""
@@ -74,11 +75,11 @@ class Registers(Value):
     elements: list[Operand]
 
     def at(self, position: Position) -> Operand:
+        if len(self.elements) == 1:
+            return self.elements[0]
         if all(isinstance(i, int) for i in position):
             flat = sum(i * s for i, s in zip(position, ix.strides_of(self.shape), strict=True))  # type: ignore[misc]
             return self.elements[flat]
-        if len(self.elements) == 1:
-            return self.elements[0]
         return self.memory.pick(self, position)
 
 

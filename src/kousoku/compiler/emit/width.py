@@ -8,7 +8,14 @@ from ..program import Literal, Op, Program
 
 
 def widths(program: Program, inputs: Sequence[bool]) -> list[bool]:
-    """For each output, whether it may differ between lanes, given which inputs do."""
+    """For each output, whether it may differ between lanes, given which inputs do; the program is finished."""
+    given = tuple(inputs)
+    if given not in program.widths:
+        program.widths[given] = _widths(program, given)
+    return program.widths[given]
+
+
+def _widths(program: Program, inputs: tuple[bool, ...]) -> list[bool]:
     wide = {id(v): w for v, w in zip(program.inputs, inputs, strict=True)}
 
     def of(atom: object) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -12,7 +11,6 @@ import llvmlite.binding as llvm
 from .target import Target, host, prepare
 
 LONG_LINES = 4000
-LOOP = re.compile(r"^loop\d*:$", re.MULTILINE)
 
 
 def optimise(text: str, target: Target, checked: Callable[[], None] | None = None) -> llvm.ModuleRef:
@@ -29,32 +27,30 @@ def optimise(text: str, target: Target, checked: Callable[[], None] | None = Non
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     tuning.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, tuning)
-    pipeline = _short() if is_long_and_straight(text) else builder.getModulePassManager()
+    pipeline = _short() if is_long(text) else builder.getModulePassManager()
     pipeline.run(module, builder)
     return module
 
 
 def is_long(text: str) -> bool:
-    """Whether the module is so long that compiling is felt."""
+    """Whether the module is so long that compiling is felt: thousands of operations, as of robots."""
     return text.count("\n") > LONG_LINES
 
 
-def is_long_and_straight(text: str) -> bool:
-    """Whether the module is long, and has no loop within the one over groups of lanes.
-
-    The reader has folded constants and merged equal operations: LLVM's passes, which take most of the time, find little
-    to do in such code.
-    """
-    return is_long(text) and len(LOOP.findall(text)) <= 1
-
-
 def _short() -> llvm.ModulePassManager:
-    """The few passes that straight code needs. Vectorising is never among them: lanes are vectors already."""
+    """The few passes that long code needs.
+
+    The reader has folded constants and merged equal operations, so LLVM's many passes, which take most of the time,
+    find little to do in it; and they spread what is live over more of it than there are registers for. Sinking does the
+    opposite: it moves operations to where they are needed, into branches that are seldom taken. Vectorising is never
+    among them: lanes are vectors already.
+    """
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.add_dead_code_elimination_pass()
+    passes.add_sinking_pass()
     return passes
 
 

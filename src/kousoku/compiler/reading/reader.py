@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -128,13 +129,13 @@ class Reader:
             params = dict(params, update_jaxpr=self.combiner(params["update_jaxpr"], params["update_consts"]))
         elif name == "reduce":
             params = dict(params, jaxpr=self.inner(params["jaxpr"]))
-        return self.append(name, inputs, plain(params), [keys.physical(v.aval) for v in eqn.outvars])
+        return self.append(name, inputs, plain(params) if params else {}, [keys.physical(v.aval) for v in eqn.outvars])
 
     def append(self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any]) -> list[Atom]:
         """Append an operation, unless its result is known or was computed before."""
         if len(outs) == 1 and all(isinstance(a, Literal) for a in inputs):
             (shape, dtype), arrays = outs[0], [a.value for a in inputs]  # type: ignore[union-attr]
-            value = fold(name, arrays, params, int(np.prod(shape, dtype=np.int64)), dtype)
+            value = fold(name, arrays, params, math.prod(shape), dtype)
             if value is not None:
                 return [self.literals.setdefault((dtype, shape, value.tobytes()), Literal(value))]
         divisor = inputs[1] if name == "div" and isinstance(inputs[0], Var) else None
@@ -145,8 +146,7 @@ class Reader:
             if simpler is not None:
                 return [simpler]
         kept = {key: value for key, value in params.items() if key not in FORGOTTEN}
-        meaning = {key: digest(value) if isinstance(value, Program) else value for key, value in kept.items()}
-        identity = (name, tuple(map(id, inputs)), repr(sorted(meaning.items())))
+        identity = (name, tuple(map(id, inputs)), meaning(kept) if kept else "")
         if identity not in self.seen:
             outputs = [Var(shape, dtype) for shape, dtype in outs]
             self.ops.append(Op(name, inputs, outputs, kept))
@@ -180,6 +180,12 @@ class Reader:
         if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars:
             return jaxpr.eqns[0].primitive.name
         return Reader(self.literals).program(jaxpr, consts)
+
+
+def meaning(params: dict[str, Any]) -> str:
+    """What parameters say."""
+    told = {key: digest(value) if isinstance(value, Program) else value for key, value in params.items()}
+    return repr(sorted(told.items()))
 
 
 def plain(value: Any) -> Any:

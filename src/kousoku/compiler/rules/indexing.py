@@ -6,6 +6,7 @@ gathered slice or a scattered window that does not fit as a whole is filled or d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,7 +80,7 @@ def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: 
 
 def positions(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], None]) -> None:
     """Every position: written out for few, else in loops."""
-    if int(np.prod(shape, dtype=np.int64)) <= UNROLL:
+    if math.prod(shape) <= UNROLL:
         for p in ix.all_indices(shape):
             body(p)
     else:
