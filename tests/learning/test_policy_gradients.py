@@ -10,6 +10,7 @@ from rollouts import Recall, learned, loop_of, tiny_ppo
 from kousoku.agents.deep.a2c import A2C
 from kousoku.nn import ActorCriticConfig
 from kousoku.ops.schedules import Linear
+from kousoku.training.closing import closing
 
 DISCOUNT, SEEDS = 0.9, 3
 PLAIN = {"discount": DISCOUNT, "normalise_observations": False, "normalise_rewards": False, "num_envs": 8}
@@ -96,7 +97,7 @@ def test_a_cue_is_remembered(recurrent, shared, learns):
     loop = loop_of(agent, Recall(), seeds=SEEDS)
     learner, at = loop.start(), 0
     for until in (90 * 512, 120 * 512):
-        learner = loop.empty(learner)
+        learner = closing(loop.layout, ())(learner).learner
         while at < until:
             learner, at = loop.run(learner, at, until)
     mean = np.asarray(learner.tally.return_sum) / np.asarray(learner.tally.episodes)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training import checkpoints
-from kousoku.training.health import Guard
+from kousoku.training import checkpoints, health
+from kousoku.training.health import Guard, finite
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,8 @@ def tree(**changes):
 
 
 def test_all_is_well_with_keys_integers_and_what_begins_infinite():
-    guard = Guard(tree(), 4)
-    assert guard.look(tree()) is None
-    assert guard.look(tree(mask=jnp.full((4, 2), jnp.nan))) is None
+    assert Guard(tree(), 4).look(tree()) is None
+    assert Guard(tree(), 4).look(tree(mask=jnp.full((4, 2), jnp.nan))) is None
 
 
 @pytest.mark.parametrize("value", [jnp.nan, jnp.inf, -jnp.inf])
@@ -45,6 +44,16 @@ def test_lanes_that_only_fill_up_devices_do_not_count():
     bad = tree(params={"w": jnp.zeros((4, 2, 3)).at[3].set(jnp.nan), "b": [jnp.ones(4)]})
     assert Guard(tree(), 3).look(bad) is None
     assert Guard(tree(), 4).look(bad) is not None
+
+
+@pytest.mark.parametrize("size", [3, health.SMALL + 1])
+@pytest.mark.parametrize("value", [jnp.nan, jnp.inf, -jnp.inf])
+def test_what_a_report_looks_at_first_finds_the_lane(size, value):
+    """Small leaves and large ones, of any float."""
+    half, full = jnp.ones((4,), jnp.bfloat16), jnp.ones((4, 1, size))
+    assert finite([half, full], 4).all()
+    np.testing.assert_array_equal(finite([half, full.at[2, 0, 1].set(value)], 4), [True, True, False, True])
+    np.testing.assert_array_equal(finite([half.at[0].set(value), full], 4), [False, True, True, True])
 
 
 class Counter(ks.Env):

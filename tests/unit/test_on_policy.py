@@ -30,6 +30,7 @@ from kousoku.core.timestep import Timestep
 from kousoku.nn import ActorCriticConfig, clip_to
 from kousoku.ops.schedules import Linear
 from kousoku.training import on_policy
+from kousoku.training.closing import closing
 from kousoku.training.interaction import lane_key
 from kousoku.training.on_policy import OnPolicyLoop, begin_all, collect
 from kousoku.training.policy import choose, first_memory
@@ -283,7 +284,7 @@ def test_schedules_are_read_at_the_count_of_environment_steps():
     for update in range(3):
         learner, at = loop.run(learner, at, at + 32)
         np.testing.assert_allclose(metrics_of(learner)["learning_rate"], 0.01 * (1 - update / 10), rtol=1e-5)
-        learner = loop.empty(learner)
+        learner = closing(loop.layout, ())(learner).learner
 
 
 def test_a_call_makes_whole_rollouts_and_no_more_than_a_block(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from jaxtyping import Array, Bool
 
 from . import states
 
+SMALL = 1 << 14
 UNWATCHED = ("tally.info_sum",)
 WORDS = {"tally.reward_sum": "the reward", "tally.td_error_sum": "the TD error"}
 CAUSES = ("env_state", "tally.reward_sum")
@@ -46,41 +48,49 @@ class Guard:
     A leaf that begins with NaN or infinity, as a mask or a list of "not yet" does, may hold them. So may the sums of an
     environment's `info`.
 
+    Attributes:
+        watched: the numbers of the leaves that are looked at.
+
     Args:
         learner: as it begins.
         lanes: how many of its lanes count; the rest are there to fill up devices.
     """
 
     def __init__(self, learner: Any, lanes: int) -> None:
-        self.lanes = lanes
-        self.paths = states.paths(learner)
-        watched = [i for i, path in enumerate(self.paths) if not path.startswith(UNWATCHED)]
-        self.watched = [i for i in watched if jnp.issubdtype(jax.tree.leaves(learner)[i].dtype, jnp.inexact)]
-        self.free = ~self._well(learner).all(axis=1, keepdims=True)
+        self.lanes, self.paths = lanes, states.paths(learner)
+        leaves = jax.tree.leaves(learner)
+        floats = [i for i, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        seen = [i for i in floats if not self.paths[i].startswith(UNWATCHED)]
+        self.watched = tuple(i for i in seen if self._well(leaves[i]).all())
 
     def look(self, learner: Any) -> Sick | None:
         """What is not finite; None if all is well."""
-        well = self._well(learner) | self.free
-        if well.all():
+        leaves = jax.tree.leaves(learner)
+        sick = [i for i in self.watched if not self._well(leaves[i]).all()]
+        if not sick:
             return None
-        sick = [(i, row) for i, row in zip(self.watched, well, strict=True) if not row.all()]
-        i, row = min(sick, key=lambda each: _rank(self.paths[each[0]]))
-        lane = int(np.flatnonzero(~row)[0])
-        values = np.asarray(jax.tree.leaves(learner)[i][lane].astype(jnp.float32)).ravel()
+        i = min(sick, key=lambda each: _rank(self.paths[each]))
+        lane = int(np.flatnonzero(~self._well(leaves[i]))[0])
+        values = np.asarray(leaves[i][lane].astype(jnp.float32)).ravel()
         return Sick(
             WORDS.get(self.paths[i], self.paths[i]), lane, values[~np.isfinite(values)][0].item(), len(sick) - 1
         )
 
-    def _well(self, learner: Any) -> Bool[np.ndarray, "L N"]:
-        """Whether each watched leaf is finite in each lane."""
-        leaves = jax.tree.leaves(learner)
-        chosen = [leaves[i] for i in self.watched]
-        return np.asarray(_finite(chosen))[:, : self.lanes] if chosen else np.ones((0, self.lanes), bool)
+    def _well(self, leaf: Array) -> Bool[np.ndarray, " N"]:
+        """Whether a leaf is finite, in each lane."""
+        flags = np.isfinite(np.asarray(leaf)[: self.lanes])
+        return flags.all(axis=tuple(range(1, flags.ndim)), keepdims=True).reshape(-1)
 
 
-@jax.jit
-def _finite(leaves: list[Array]) -> Bool[Array, "L N"]:
-    return jnp.stack([jnp.isfinite(leaf).reshape(leaf.shape[0], -1).all(axis=1) for leaf in leaves])
+def finite(leaves: list[Array], lanes: int) -> Bool[Array, " N"]:
+    """Whether all leaves, [N, ...], are finite, in each of the `lanes` lanes.
+
+    Small ones are looked at together: each by itself is a step of the program, which costs more than the numbers.
+    """
+    flags = [jnp.isfinite(leaf).reshape(lanes, -1) for leaf in leaves]
+    small = [each for each in flags if each.shape[1] <= SMALL]
+    parts = ([jnp.concatenate(small, axis=1)] if small else []) + [each for each in flags if each.shape[1] > SMALL]
+    return functools.reduce(jnp.logical_and, [part.all(axis=1) for part in parts], jnp.ones(lanes, bool))
 
 
 def _rank(path: str) -> int:

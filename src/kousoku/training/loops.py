@@ -23,13 +23,14 @@ from ..compiler.function import compiles, kernel
 from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import ConfigError
+from .closing import Layout
 from .devices import filled, usable
 from .hoist import split_by_key
 from .interaction import Learner, StepKeys, interact, start, step_keys
 from .lanes import Lanes, first, lane
 from .parts import Structure, env_parts
 from .rollout import advance
-from .tally import Record, count, emptied
+from .tally import Record, count
 
 BLOCK_LANE_STEPS = 1 << 21
 BATCH_LANE_STEPS = 1 << 17
@@ -43,9 +44,10 @@ class Loop:
     def start(self) -> Any:
         """All lanes before their first step."""
 
+    @property
     @abstractmethod
-    def empty(self, learner: Any) -> Any:
-        """The learner with an emptied tally, after a report."""
+    def layout(self) -> Layout:
+        """Where a learner lies."""
 
     @abstractmethod
     def whole(self, step: int) -> int:
@@ -96,8 +98,9 @@ class CompiledLoop(Loop):
     def start(self) -> Learner:
         return self._spread(_start(self.program, self.numbers, self.env_arrays, self.keys))
 
-    def empty(self, learner: Learner) -> Learner:
-        return _emptied(learner, self._place())
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.program.mesh, P("lanes"))
 
     def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
         reached = min(until, at + self.program.block)
@@ -106,11 +109,8 @@ class CompiledLoop(Loop):
 
     def _spread(self, learner: Learner) -> Learner:
         """On every device its lanes; placed from the start as the blocks leave them, so that they compile once."""
-        place = self._place()
-        return learner if place is None else jax.device_put(learner, place)
-
-    def _place(self) -> NamedSharding | None:
-        return None if self.program.mesh is None else NamedSharding(self.program.mesh, P("lanes"))
+        mesh = self.program.mesh
+        return learner if mesh is None else jax.device_put(learner, NamedSharding(mesh, P("lanes")))
 
     def whole(self, step: int) -> int:
         return step
@@ -125,10 +125,6 @@ class CompiledLoop(Loop):
 def _start(program: Program, numbers: PyTree, env_arrays: PyTree, keys: Key[Any, " N"]) -> Learner:
     env = program.env.with_arrays(env_arrays)
     return jax.vmap(lambda n, k: start(eqx.combine(n, program.agent), env, k, program.record))(numbers, keys)
-
-
-def _emptied(learner: Learner, place: NamedSharding | None) -> Learner:
-    return Learner(learner.agent_state, learner.lane, emptied(learner.tally, place))
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=4)
@@ -259,8 +255,9 @@ class PythonLoop(Loop):
         learners = [begin(agent, self.env, key) for agent, key in zip(self.agents, self.lanes.keys, strict=True)]
         return _stack(learners)
 
-    def empty(self, learner: Learner) -> Learner:
-        return _emptied(learner, None)
+    @property
+    def layout(self) -> Layout:
+        return Layout(None, P())
 
     def run(self, learner: Learner, at: int, until: int) -> tuple[Learner, int]:
         reached = min(until, at + self.BLOCK)

@@ -24,6 +24,7 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.timestep import Rollout
 from ..nn import clip_to
+from .closing import Layout
 from .devices import filled, usable
 from .interaction import Stream
 from .lanes import Lanes, first
@@ -31,7 +32,7 @@ from .loops import Loop
 from .parts import Structure, env_parts
 from .rollout import EpisodeEnd, Lane, advance, begin, select
 from .rollout_tally import count_rollout, empty_rollout_tally
-from .tally import Record, emptied
+from .tally import Record
 
 BLOCK_STEPS = 1 << 17
 AXIS = "envs"
@@ -102,10 +103,9 @@ class OnPolicyLoop(Loop):
         learner = _starting(jax.default_backend())(self.program, self.numbers, self.env_arrays, self.keys)
         return _placed(self.program.mesh, learner, _specs(self.program))
 
-    def empty(self, learner: RolloutLearner) -> RolloutLearner:
-        mesh = self.program.mesh
-        place = None if mesh is None else NamedSharding(mesh, _specs(self.program).tally)
-        return RolloutLearner(learner.agent_state, learner.memory, learner.lane, emptied(learner.tally, place))
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.program.mesh, _specs(self.program))
 
     def run(self, learner: RolloutLearner, at: int, until: int) -> tuple[RolloutLearner, int]:
         """As many whole rollouts as reach `until`, or as one call should make."""

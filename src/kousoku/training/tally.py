@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.sharding import NamedSharding
 from jaxtyping import Array, Float, Int
 
 from ..core.agent import Agent
@@ -114,21 +111,6 @@ def count(tally: Tally, transition: Transition, end: EpisodeEnd, metrics: dict[s
         else tables.add(tally.visits, transition.obs, transition.action, jnp.int32(1)),
         info_sum=info,
     )
-
-
-def emptied(tally: Tally, place: NamedSharding | None) -> Tally:
-    """Zeros again, but for what counts since the beginning; at that place, as the blocks of a loop leave it."""
-    zeros = _zeros_at(place)(_with_visits(tally, None))
-    return _with_visits(zeros, tally.visits)
-
-
-def _with_visits(tally: Tally, visits: Any) -> Tally:
-    return eqx.tree_at(lambda t: t.visits, tally, visits, is_leaf=lambda x: x is None)
-
-
-@functools.lru_cache(maxsize=64)
-def _zeros_at(place: NamedSharding | None) -> Callable[[Any], Any]:
-    return jax.jit(lambda tree: jax.tree.map(jnp.zeros_like, tree), out_shardings=place)
 
 
 def pairs(env: Env) -> tuple[int, int] | None:

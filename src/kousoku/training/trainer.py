@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from . import checkpoints, compile_cache, facts, files, folder_lock, run_folder
 from .checkpoints import Checkpoint, RunWarning
+from .closing import Closed, closing
 from .config import TrainConfig
 from .curves import SPEED, line, metric_name
 from .health import Guard
@@ -46,6 +48,7 @@ class _Run:
         learner: every lane, as the loop keeps it.
         ledger: what the host knows.
         guard: looks for what is not finite.
+        close: reads and empties the tally.
         trouble: what it found; None if all is well.
         saved: the step of the last checkpoint.
         saved_at, saving: when it was made, and the seconds that it took.
@@ -54,6 +57,7 @@ class _Run:
     learner: Any
     ledger: Ledger
     guard: Guard
+    close: Callable[[Any], Closed]
     trouble: str | None = None
     saved: int = -1
     saved_at: float = field(default_factory=time.monotonic)
@@ -126,11 +130,12 @@ def _begin(loop: Loop, lanes: int, saved: Checkpoint | None) -> _Run:
     """All lanes before their first step, or as a checkpoint holds them."""
     learner = jax.block_until_ready(loop.start())
     guard = Guard(learner, lanes)
+    close = closing(loop.layout, guard.watched)
     if saved is None:
-        return _Run(learner, Ledger(started=datetime.now(UTC).isoformat(timespec="seconds")), guard)
+        return _Run(learner, Ledger(started=datetime.now(UTC).isoformat(timespec="seconds")), guard, close)
     _tell_versions(saved.versions)
     saved.ledger.resumed_at.append(saved.ledger.step)
-    return _Run(saved.learner(learner, lanes), saved.ledger, guard, saved=saved.ledger.step)
+    return _Run(saved.learner(learner, lanes), saved.ledger, guard, close, saved=saved.ledger.step)
 
 
 def _tell_versions(made_by: dict[str, str]) -> None:
@@ -185,15 +190,16 @@ def _report(loop: Loop, run: _Run, task: Task, whole: bool) -> dict[str, Any]:
     """
     ledger, lanes, since = run.ledger, task.lanes, run.ledger.since
     ledger.score = None
-    row = ledger.curves.add(ledger.step, since, unpad(run.learner.tally, lanes.count), ledger.seconds)
+    tally, well, emptied = run.close(run.learner)
+    row = ledger.curves.add(ledger.step, since, unpad(tally, lanes.count), ledger.seconds)
     ledger.episodes += int(row["episodes"].sum())
-    if task.config.stop_on_nan:
+    if task.config.stop_on_nan and not well[: lanes.count].all():
         run.trouble = _trouble(run, task)
     if Record.of(tuple(task.config.record)).q_values:
         ledger.history.append(np.asarray(q_values(lanes, run.learner.agent_state)))
     if whole and not run.trouble and _passed(task.config.eval_every, since, ledger.step):
         row |= ledger.add_evaluation(play(task, lived(task, run.learner)))
-    run.learner = loop.empty(run.learner)
+    run.learner = emptied
     ledger.since = ledger.step
     speed = ledger.step * lanes.count / ledger.seconds
     timing = {"seconds": round(ledger.seconds, 6), SPEED: round(speed, 1)}
@@ -225,7 +231,7 @@ def _checkpoint_is_due(run: _Run, task: Task) -> bool:
 def _checkpoint(run: _Run, task: Task) -> None:
     """Save the whole run; never one that is not finite, which could only end in the same trouble again."""
     ledger, keep = run.ledger, task.config.keep_checkpoints
-    if task.folder is None or not keep or ledger.step == run.saved or run.guard.look(run.learner) is not None:
+    if task.folder is None or not keep or ledger.step == run.saved or run.guard.look(run.learner):
         return
     began = time.monotonic()
     real = jax.tree.map(lambda leaf: leaf[: task.lanes.count], run.learner)
