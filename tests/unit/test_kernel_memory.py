@@ -165,14 +165,20 @@ _, second = stepped(env)
 from kousoku.envs.classic import common
 common.LARGEST = 2e6
 _, third = stepped(env)
-print(json.dumps([first, float(patched[1].reward[0]), second, third]))
+common.LARGEST = 1e6
+_, fourth = stepped(env)
+for mine in (functools.partial(step), [step], {"step": step}, type("Mine", (), {}), jax.jit(step)):
+    common.MINE = mine
+    assert stepped(env)[1] > 0, mine
+del common.MINE
+print(json.dumps([first, float(patched[1].reward[0]), second, third, fourth]))
 """
-    first, reward, second, third = after.run(script)
+    first, reward, second, third, fourth = after.run(script)
     assert first > 0
     assert reward == 5.0
     assert second == 0
     assert third > 0
-    assert after.run(STEP)[1] > 0, "the last one kept was that with another constant"
+    assert fourth > 0, "the last one kept was that with another constant"
     assert after.run(STEP)[1] == 0
     assert file.read_bytes() == before
 
@@ -221,7 +227,7 @@ assert identity(ring) == identity(ring)
 def is_known(thing):
     try:
         identity(thing)
-    except Unknown:
+    except (Unknown, RecursionError):
         return False
     return True
 
@@ -235,8 +241,11 @@ def dressed(x):
 class Colour(enum.Enum):
     RED = 1
 
+deep = []
+for _ in range(5000):
+    deep = [deep]
 unknown = [mine, lambda: 0, dressed, Colour, Colour.RED, functools.partial(mine, 1), (1, [mine]), {"a": {"b": mine}},
-           (i for i in ()), threading.Lock(), jax.jit(mine)]
+           (i for i in ()), threading.Lock(), jax.jit(mine), functools.cache(mine), deep]
 assert not [thing for thing in unknown if is_known(thing)]
 tracers = []
 make(lambda x: tracers.append(is_known(x)) or x)(1.0)
@@ -259,3 +268,67 @@ print(json.dumps([words(found), len(traces)]))
     (bits, count), (again, none) = processes.run(script), processes.run(script)
     assert again == bits
     assert count > none == 0
+
+
+def test_what_is_traced_again_is_traced_under_the_same_settings(tmp_path):
+    """Derivations and other lanes of a function that was recalled, asked for in another context than its own."""
+    script = """
+def begun(step, lanes, other):
+    with jax.threefry_partitionable(not other):
+        keys = jax.random.split(jax.random.key(0), lanes)
+        return np.asarray(jax.vmap(step)(keys)[1].obs)
+
+def compare(step):
+    for lanes, other in asked:
+        np.testing.assert_allclose(begun(step, lanes, other), begun(env.reset, lanes, other), atol=1e-6)
+
+asked = %s
+one = ks.kernel(env.reset)
+compare(one)
+compare(one)
+compare(ks.kernel(env.reset))
+print(json.dumps("right"))
+"""
+    processes = Processes(tmp_path)
+    for asked in ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)]):
+        assert processes.run(script % asked) == "right", asked
+
+
+def test_functions_with_what_is_hard_to_tell(tmp_path):
+    """A key that a function holds, under `jit`; arguments whose class computes; a file with the name of Python's."""
+    (tmp_path / "sched.py").write_text("def more(x):\n    return x + 2.0\n")
+    script = f"""
+import dataclasses, functools, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import sched
+from kousoku.compiler.identity import Unknown, identity
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Pair:
+    x: object
+    def __post_init__(self):
+        self.twice = self.x + self.x
+
+held = functools.partial(env.reset, jax.random.key(3))
+state, _ = jax.jit(lambda: ks.kernel(held)())()
+assert words(state) == words(env.reset(jax.random.key(3))[0])
+assert float(ks.kernel(lambda pair: pair.x * 2.0)(Pair(jnp.float32(3)))) == 6.0
+try:
+    identity(sched.more)
+    raise SystemExit("it has an identity")
+except Unknown:
+    pass
+print(json.dumps("right"))
+"""
+    assert Processes(tmp_path / "cache").run(script) == "right"
+
+
+def test_nothing_is_kept_of_source_that_was_edited_meanwhile(tmp_path):
+    script = """
+from kousoku.compiler import identity
+identity.__dict__["IMPORTED"] = identity.datetime.fromtimestamp(0, identity.UTC)
+"""
+    processes = Processes(tmp_path)
+    assert processes.run(script + STEP)[1] > 0
+    assert not processes.records

@@ -163,7 +163,7 @@ class TestWandb:
         assert wandb.ended == [1]
 
     def test_a_run_that_is_no_longer_finite_has_failed(self, tmp_path, wandb, monkeypatch):
-        monkeypatch.setattr("kousoku.training.trainer._trouble", lambda run, task: "the reward became nan")
+        monkeypatch.setattr("kousoku.training.trainer._trouble", lambda *given: "the reward became nan")
         ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), log=["wandb"], **SETTINGS)
         assert [step for step, _ in wandb.logged] == [100]
         assert wandb.ended == [1]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .assemble import NAME, assemble
-from .machine.build import build
+from .machine.build import build, is_kept
 from .machine.code import Loaded
 from .machine.object_cache import compiler_version
 from .machine.target import Target, host
@@ -143,6 +143,8 @@ def begin(source: Source, count: int, batched: tuple[bool, ...], name: str) -> C
     with _turn(wanted.number):
         found = _alive.get(wanted.number)
         if found is None:
+            if not is_kept(wanted.key):
+                _ = source.program  # traced here: a thread of its own has JAX's settings of its own
             found = _alive[wanted.number] = wanted.empty()
             try:
                 threading.Thread(target=_finish, args=(found, wanted), name=name, daemon=False).start()

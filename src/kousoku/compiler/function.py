@@ -19,10 +19,12 @@ from .assemble import assemble
 from .call import Traced, kernel_p, struct
 from .explain import Explanation, explain
 from .fallback import reason_of
+from .identity import modules
 from .machine.target import host
-from .memory import Memory, recalled
+from .memory import Memory
 from .partition import of_one_device
 from .pause import without_collection
+from .settings import decisive
 from .switch import is_on
 
 WORTH_SECONDS = 0.05  # of tracing, from which on it is kept
@@ -78,10 +80,10 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         leaves, tree = jax.tree.flatten((args, kwargs))
         dynamic = [leaf for leaf in leaves if _is_array(leaf)]
         static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
-        x64, avals = jax.config.read("jax_enable_x64"), list(map(jax.typeof, dynamic))
-        identity = (tree, static, tuple(avals), x64)
+        here, avals = decisive(), list(map(jax.typeof, dynamic))
+        identity = (tree, static, tuple(avals), here)
         alone = tuple(map(of_one_device, avals))
-        found = cache.get(identity) or cache.get((tree, static, alone, x64))
+        found = cache.get(identity) or cache.get((tree, static, alone, here))
         consts: list[Any] = []
         if found is None:
             traced, out_tree, consts = _recall_or_trace(function, name, tree, static, dynamic, alone)
@@ -153,17 +155,16 @@ def _recall_or_trace(
 ) -> tuple[Traced, Any, list[Any]]:
     """As `_trace`; but a function that an earlier process has traced is not traced again."""
     types = list(map(struct, avals))
-    given = iter(types)
-    leaves = [next(given) if s is None else s for s in static]
-    memory = Memory.of(function, name, jax.tree.unflatten(tree, leaves))
-    record = None if memory is None else memory.recall()
-    if record is not None:
-        traced = recalled(record, name, avals, lambda: _trace(function, name, tree, static, types)[0].jaxpr)
-        return traced, jax.tree.structure(record.results), []
+    memory = Memory.of(function, name, tree, static, types)
+    if memory is not None:
+        found = memory.recall(name, avals, lambda: _trace(function, name, tree, static, types)[0].jaxpr)
+        if found is not None:
+            return *found, []
     began = time.perf_counter()
     traced, out_tree, consts = _trace(function, name, tree, static, dynamic)
     if memory is not None and not consts and time.perf_counter() - began >= WORTH_SECONDS:
-        traced.told = partial(memory.keep, jax.tree.unflatten(out_tree, map(struct, traced.out_avals)))
+        results = jax.tree.unflatten(out_tree, map(struct, traced.out_avals))
+        traced.told = partial(memory.keep, results, modules())
     return traced, out_tree, consts
 
 

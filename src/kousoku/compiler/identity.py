@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import pickle
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jax.core import ShapedArray, Tracer
 
+from . import settings
 from .machine.object_cache import source_version
 from .reading.keys import is_key
 
 OURS = "kousoku"
 DEPENDENCIES = {name: name for name in ("jax", "jaxlib", "numpy", "equinox", "optax")} | {"mujoco": "mujoco-core"}
+DEPENDED = ("nanobind", "jaxtyping", "llvmlite", "scipy", "matplotlib", "gymnasium", "rich", "docstring_parser", "tyro")
+IMPORTED = datetime.now(UTC)
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
 
@@ -40,25 +47,51 @@ def identity(*things: Any) -> str:
     Raises:
         Unknown: if some part is not the library's own, or is a value of an outer trace.
     """
-    sha = hashlib.sha256(repr((_versions(), _settings())).encode())
-    _Walk(sha.update).tell(things)
+    sha = hashlib.sha256()
+    with jax.ensure_compile_time_eval():
+        _Walk(sha.update).tell(things)
+    # Last, for they take longest, and a user's function has no identity.
+    sha.update(repr((_versions(), settings.every())).encode())
     return sha.hexdigest()
 
 
+@cache
 def is_trusted(module: str | None) -> bool:
     """Whether a module is the library's, a dependency's or Python's."""
     top = (module or "").partition(".")[0]
-    return top == OURS or top in DEPENDENCIES or (top in sys.stdlib_module_names and top != "__main__")
+    return top == OURS or top in DEPENDENCIES or (top in sys.stdlib_module_names and _is_pythons(top))
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module is trusted, or of a package that the library imports and traces nothing of."""
+    return is_trusted(module) or module.partition(".")[0] in DEPENDED
+
+
+def _is_pythons(top: str) -> bool:
+    """Whether a module with the name of one of Python's is that one, and not a file of the user's."""
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file is None:
+        return top in sys.builtin_module_names or top in sys.modules
+    folder = Path(file).resolve().parent
+    return any(folder.is_relative_to(home) for home in _homes()) and "-packages" not in str(folder)
+
+
+@cache
+def _homes() -> list[Path]:
+    return [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
 
 
 @cache
 def _versions() -> list[Any]:
+    """Of all that is trusted.
+
+    Raises:
+        Unknown: if the library's source has been edited since it was imported.
+    """
+    edited = [file for file in Path(__file__).parents[1].rglob("*.py") if file.stat().st_mtime > IMPORTED.timestamp()]
+    if edited:
+        raise Unknown(f"{edited[0]} is not what was imported")
     return [source_version(OURS), sys.version, *map(metadata.version, DEPENDENCIES.values())]
-
-
-def _settings() -> list[tuple[str, str]]:
-    """JAX's settings, as they are here and now; where its cache lies changes nothing."""
-    return [(name, repr(getattr(jax.config, name, None))) for name in sorted(jax.config.values) if "cache" not in name]
 
 
 class _Walk:
@@ -136,7 +169,7 @@ class _Walk:
         """Write where it is defined, which code it is, and what it encloses; its module's globals are not told here."""
         code = function.__code__
         self.say("function", _home(function), function.__qualname__, code.co_firstlineno)
-        self.write(code.co_code + code.co_linetable)
+        self.write(_code(code))
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         self.each("with", [cells, function.__defaults__, function.__kwdefaults__, vars(function)])
 
@@ -149,12 +182,18 @@ class _Walk:
         except TypeError as error:
             raise Unknown(str(error)) from None
         if isinstance(reduced, str):
-            self.say("name", type(thing).__module__, reduced)
-        else:
-            make, args, *more = reduced
-            state, items, pairs = (*more, None, None, None)[:3]
-            rest = [list(items or ()), [list(pair) for pair in pairs or ()]]
-            self.each("object", [type(thing), make, args, state, *rest])
+            return self.single(thing, reduced)
+        make, args, *more = reduced
+        state, items, pairs = (*more, None, None, None)[:3]
+        rest = [list(items or ()), [list(pair) for pair in pairs or ()]]
+        return self.each("object", [type(thing), make, args, state, *rest])
+
+    def single(self, thing: Any, name: str) -> None:
+        """Write what there is one of, in a module that holds it under that name."""
+        home = pickle.whichmodule(thing, name)  # type: ignore[attr-defined]
+        if not is_trusted(home) or getattr(sys.modules.get(home), name, None) is not thing:
+            raise Unknown(f"{home}.{name}")
+        self.say("single", type(thing).__module__, name)
 
 
 def has_name(thing: Any) -> bool:
@@ -168,16 +207,30 @@ def has_name(thing: Any) -> bool:
     return found is thing
 
 
-def _home(function: types.FunctionType) -> str:
+def _home(function: types.FunctionType, is_known: Callable[[str], bool] = is_trusted) -> str:
     """The module that a function was written in; what it says of itself may be copied from one that it wraps.
 
     Raises:
         Unknown: if it is nobody's that we know.
     """
     home = str(function.__globals__.get("__name__"))
-    if not is_trusted(home):
+    if not is_known(home):
         raise Unknown(f"{home}.{function.__qualname__}")
     return home
+
+
+@cache
+def _code(code: types.CodeType) -> bytes:
+    """Everything in a function's code, and in those within."""
+    parts = [code.co_code, code.co_linetable, repr((code.co_names, code.co_varnames)).encode()]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            parts.append(_code(constant))
+        elif isinstance(constant, frozenset):
+            parts.append(repr(sorted(map(repr, constant))).encode())
+        else:
+            parts.append(repr(constant).encode())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
 
 
 # ---- what modules hold
@@ -186,8 +239,8 @@ def _home(function: types.FunctionType) -> str:
 def modules() -> dict[str, str | None]:
     """For each of the library's modules that are loaded: a hash of what functions may read there.
 
-    It changes when another function, number or array is put into a module or a class; it is None if somebody's own
-    function was. What is in lists and dictionaries is not seen.
+    It changes when another function, number or array is put into a module, a class, a list or a dictionary; it is None
+    if something was that is not the library's own.
     """
     return {name: _held(module) for name, module in list(sys.modules.items()) if name.partition(".")[0] == OURS}
 
@@ -218,16 +271,28 @@ def _tell_names(names: Mapping[str, Any], module: str, write: Callable[[bytes], 
 
 
 def _brief(value: Any) -> str:
-    """A constant's value, a function's code, the kind of anything else."""
-    if type(value) in PLAIN:
+    """A constant's value, a function's code, the kind of anything else.
+
+    Raises:
+        Unknown: for what is not the library's own.
+    """
+    kind = type(value)
+    if kind in PLAIN:
         return repr(value)
-    if type(value) is tuple:
+    if kind in (tuple, list):
         return f"({','.join(map(_brief, value))})"
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
-    told = f"{type(value).__name__} {getattr(value, '__module__', '')} {getattr(value, '__qualname__', '')}"
+    if kind is dict:
+        return f"({','.join(f'{_brief(k)}:{_brief(v)}' for k, v in value.items())})"
+    if isinstance(value, np.ndarray | np.generic | jax.Array) and value.dtype != object and not is_key(value):
+        return f"{value.dtype}{value.shape}{hashlib.sha256(np.asarray(value).tobytes()).hexdigest()}"
+    if kind is partial:
+        return f"partial {_brief(value.func)} {_brief(value.args)} {_brief(value.keywords)}"
+    module = getattr(value, "__module__", None)
+    for home in (kind.__module__, module if isinstance(value, type) else None):
+        if home is not None and not is_installed(home):
+            raise Unknown(f"something of {home}")
+    told = f"{kind.__name__} {module} {getattr(value, '__qualname__', '')}"
     if isinstance(value, types.FunctionType):
-        code = value.__code__
-        told += f" {_home(value)} {code.co_firstlineno} {hashlib.sha256(code.co_code).hexdigest()}"
+        told += f" {_home(value, is_installed)} {_code(value.__code__).hex()}"
     inner = [getattr(value, name, None) for name in ("__wrapped__", "__func__", "fget")]
     return " ".join([told, *(_brief(i) for i in inner if i is not None)])

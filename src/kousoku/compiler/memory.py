@@ -11,15 +11,19 @@ import contextlib
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import jax
 
 from ..core.cache_folder import cache_root
+from . import settings
 from .call import Traced
-from .identity import Unknown, agree, identity, modules
+from .identity import agree, identity, modules
 from .machine.object_cache import ObjectCache
-from .program import Summary
+from .pause import without_collection
+from .program import Program, Summary, digest
+from .reading import read
 
 FOLDER = "traces"
 
@@ -39,11 +43,44 @@ class Record:
     modules: dict[str, str | None]
 
 
+class Recalled(Traced):
+    """A function that was traced in an earlier process, and is traced again only for its operations."""
+
+    forget: Callable[[], None]
+
+    @cached_property
+    def jaxpr(self) -> Any:
+        """Its jaxpr, closed.
+
+        Raises:
+            RuntimeError: if it is not what was kept, which is then forgotten.
+        """
+        found = self._trace()
+        if list(map(_type, found.out_avals)) != list(map(_type, self.out_avals)):
+            self.forget()
+            raise RuntimeError(f"{self.name} is not what it was when the cache was filled: run it again")
+        return found
+
+    @cached_property
+    def program(self) -> Program:
+        """What the compiler reads.
+
+        Raises:
+            RuntimeError: if it is not what was kept, which is then forgotten.
+        """
+        with without_collection():
+            found = read(self.jaxpr)
+        if digest(found) != self.summary.digest:
+            self.forget()
+            raise RuntimeError(f"{self.name} is not what it was when the cache was filled")
+        return found
+
+
 class Memory:
     """The place of one function, for arguments of certain types."""
 
     def __init__(self, cache: ObjectCache, key: str) -> None:
-        self.cache, self.key = cache, key
+        self.cache, self.key, self.settings = cache, key, settings.every()
 
     @classmethod
     def of(cls, *things: Any) -> Memory | None:
@@ -53,46 +90,47 @@ class Memory:
             return None
         try:
             return cls(ObjectCache(root / FOLDER), identity(*things))
-        except Unknown:
+        except Exception:  # a thing may raise anything when it is asked what it is: then it is traced, as ever
             return None
 
-    def recall(self) -> Record | None:
-        """What was kept, if it still holds."""
+    def recall(self, name: str, in_avals: Sequence[Any], trace: Callable[[], Any]) -> tuple[Traced, Any] | None:
+        """The function, if it was kept and all still holds, and the tree of its results.
+
+        Args:
+            name: its name.
+            in_avals: the types of its arguments.
+            trace: gives its jaxpr, if its operations are asked for.
+        """
         kept = self.cache.get(self.key)
         if kept is None:
             return None
-        record = pickle.loads(kept)
-        return record if agree(record.modules, modules()) else None
+        try:
+            record: Record = pickle.loads(kept)
+            holds = agree(record.modules, modules())
+        except Exception:  # as above
+            return None
+        if not holds:
+            return None
+        leaves, tree = jax.tree.flatten(record.results)
+        found = Recalled(name, in_avals, [jax.typeof(leaf) for leaf in leaves], trace, record.summary)
+        found.forget = partial(self.cache.remove, self.key)
+        return found, tree
 
-    def keep(self, results: Any, summary: Summary) -> None:
-        """Keep it, unless its tree is of a kind that does not last."""
-        record = Record(results, summary, modules())
-        if not agree(record.modules, record.modules):
+    def keep(self, results: Any, held: dict[str, str | None], summary: Summary) -> None:
+        """Keep it, unless something in it is not the library's, or will not last.
+
+        Args:
+            results: the tree that it returns, of types.
+            held: what the library's modules held when it was traced.
+            summary: of its program.
+        """
+        record = Record(results, summary, held)
+        if not agree(held, held) or settings.every() != self.settings:
             return
-        with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
+        with contextlib.suppress(Exception):  # what cannot be pickled is traced, as ever
             kept = pickle.dumps(record)
             if jax.tree.structure(pickle.loads(kept).results) == jax.tree.structure(results):
                 self.cache.put(self.key, kept)
-
-
-def recalled(record: Record, name: str, in_avals: Sequence[Any], trace: Callable[[], Any]) -> Traced:
-    """The function that was kept.
-
-    Args:
-        record: what was kept.
-        name: its name.
-        in_avals: the types of its arguments.
-        trace: gives its jaxpr, if its operations are asked for.
-    """
-    out_avals = [jax.typeof(leaf) for leaf in jax.tree.leaves(record.results)]
-
-    def checked() -> Any:
-        jaxpr = trace()
-        if list(map(_type, jaxpr.out_avals)) != list(map(_type, out_avals)):
-            raise RuntimeError(f"{name} is not what the cache says; clear it: kousoku cache --clear all")
-        return jaxpr
-
-    return Traced(name, in_avals, out_avals, checked, record.summary)
 
 
 def _type(aval: Any) -> tuple[Any, ...]:

@@ -193,8 +193,8 @@ def _report(loop: Loop, run: _Run, task: Task, whole: bool) -> dict[str, Any]:
     tally, well, emptied = run.close(run.learner)
     row = ledger.curves.add(ledger.step, since, unpad(tally, lanes.count), ledger.seconds)
     ledger.episodes += int(row["episodes"].sum())
-    if task.config.stop_on_nan and not well[: lanes.count].all():
-        run.trouble = _trouble(run, task)
+    if task.config.stop_on_nan:
+        run.trouble = _trouble(run, task, well)
     if Record.of(tuple(task.config.record)).q_values:
         ledger.history.append(np.asarray(q_values(lanes, run.learner.agent_state)))
     if whole and not run.trouble and _passed(task.config.eval_every, since, ledger.step):
@@ -209,9 +209,15 @@ def _report(loop: Loop, run: _Run, task: Task, whole: bool) -> dict[str, Any]:
     return {"step": ledger.step, **timing, **made}
 
 
-def _trouble(run: _Run, task: Task) -> str | None:
-    """What became NaN or infinite since the last report, and in which lane; None if nothing did."""
-    sick = run.guard.look(run.learner)
+def _trouble(run: _Run, task: Task, well: np.ndarray) -> str | None:
+    """What became NaN or infinite since the last report, and in which lane; None if nothing did.
+
+    Args:
+        run: before the tally is emptied.
+        task: whose run it is.
+        well: whether all is finite, in each lane.
+    """
+    sick = None if well[: task.lanes.count].all() else run.guard.look(run.learner)
     if sick is None:
         return None
     lane = f"seed {task.lanes.seed[sick.lane]}, sweep point {task.lanes.point[sick.lane]}"

@@ -31,3 +31,9 @@ def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[
         return object_code(made, target, checked)
 
     return make() if kept is None else kept.get_or_make(key, make)
+
+
+def is_kept(key: str) -> bool:
+    """Whether there is machine code of that key in the user's cache."""
+    kept = object_cache()
+    return kept is not None and kept.has(key)

@@ -66,12 +66,20 @@ class ObjectCache:
             return None
         code = data[CHECKSUM:]
         if hashlib.sha256(code).digest() != data[:CHECKSUM]:
-            with contextlib.suppress(OSError):
-                file.unlink()
+            self.remove(key)
             return None
         with contextlib.suppress(OSError):
             os.utime(file)
         return code
+
+    def has(self, key: str) -> bool:
+        """Whether there is an entry of that key, damaged or not."""
+        return (self.folder / (key + SUFFIX)).exists()
+
+    def remove(self, key: str) -> None:
+        """Throw an entry away, if it is there."""
+        with contextlib.suppress(OSError):
+            (self.folder / (key + SUFFIX)).unlink()
 
     def put(self, key: str, code: bytes) -> None:
         """Keep code; where the disk refuses, warn and go on."""

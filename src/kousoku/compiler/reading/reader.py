@@ -13,6 +13,7 @@ from jax.extend import core as jex_core
 from jax.interpreters import partial_eval as pe
 
 from ..program import Atom, Literal, Op, Program, Unsupported, Var, digest
+from ..settings import decisive
 from . import definitions, keys
 from .control import CONTROL
 from .fold import fold, reciprocal
@@ -157,7 +158,8 @@ class Reader:
         """A drawing primitive, by its generator's definition."""
         if not name.startswith("random_"):
             return None
-        closed = _definition(name, tuple(avals), tuple(sorted(params.items(), key=lambda kv: kv[0])))
+        told = tuple(sorted(params.items(), key=lambda kv: kv[0]))
+        closed = _definition(name, tuple(avals), told, decisive())
         return None if closed is None else self.inline(closed.jaxpr, closed.consts, inputs)
 
     def with_key_axes(self, name: str, avals: list[Any], inputs: list[Atom]) -> list[Atom]:
@@ -221,7 +223,10 @@ def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.
 
 
 @lru_cache(maxsize=512)
-def _definition(name: str, avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...]) -> Any:
+def _definition(
+    name: str, avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...], settings: tuple[object, ...]
+) -> Any:
+    del settings  # which the definition depends on
     function = keys.definition(name, list(avals), dict(params))
     if function is None:
         return None
