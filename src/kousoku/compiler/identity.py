@@ -254,7 +254,7 @@ def _held(module: types.ModuleType) -> str | None:
     sha = hashlib.sha256()
     try:
         _tell_names(vars(module), module.__name__, sha.update)
-    except Unknown:
+    except (Unknown, RecursionError):
         return None
     return sha.hexdigest()[:16]
 
@@ -283,10 +283,10 @@ def _brief(value: Any) -> str:
         return f"({','.join(map(_brief, value))})"
     if kind is dict:
         return f"({','.join(f'{_brief(k)}:{_brief(v)}' for k, v in value.items())})"
+    if isinstance(value, partial):
+        return f"partial {_brief(value.func)} {_brief(value.args)} {_brief(value.keywords)}"
     if isinstance(value, np.ndarray | np.generic | jax.Array) and value.dtype != object and not is_key(value):
         return f"{value.dtype}{value.shape}{hashlib.sha256(np.asarray(value).tobytes()).hexdigest()}"
-    if kind is partial:
-        return f"partial {_brief(value.func)} {_brief(value.args)} {_brief(value.keywords)}"
     module = getattr(value, "__module__", None)
     for home in (kind.__module__, module if isinstance(value, type) else None):
         if home is not None and not is_installed(home):
