@@ -126,3 +126,17 @@ def test_a_fresh_process_has_as_many_cores_as_it_should():
     assert measured("kousoku.bench.fresh", "first_cores", 1, cores=1) == first_cores(1)
     with pytest.raises(Failed, match="only 1 here"):
         measured("kousoku.bench.fresh", "first_cores", 2, cores=1)
+
+
+def test_what_is_compared_is_measured_in_turns(monkeypatch):
+    """A machine that is ten times slower after the second round is so for both."""
+    now, called = [0.0], []
+    monkeypatch.setattr(table.time, "perf_counter", lambda: now[0])
+
+    def run(name, cost):
+        called.append(name)
+        now[0] += cost * (10.0 if len(called) > 6 else 1.0)
+
+    found = table.median_seconds_in_turns([lambda: run("a", 1.0), lambda: run("b", 4.0)], 5)
+    assert called == ["a", "b"] * 6
+    assert found == [10.0, 40.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..training.devices import use_all_cores
 from .classic import compiled as timed_compile
 from .effort import Effort
 from .fresh import measured
-from .table import Column, Row, Section, attempt, median_seconds
+from .table import Column, Row, Section, attempt, median_seconds_in_turns
 
 MODELS = (
     "half_cheetah", "hopper", "walker2d_v5", "ant", "humanoid", "humanoidstandup", "swimmer", "reacher", "pusher_v5",
@@ -29,7 +30,7 @@ ABOUT = (
     "random starts lead to, take {steps} more steps under the same random commands. Ours computes in float32, C MuJoCo "
     "in float64; both solve constraints by Newton's method to MuJoCo's tolerance, also where the file asks for another "
     "solver (the humanoids). `mujoco.rollout` takes all steps in one call; `mujoco.batch` one call a step. Each row is "
-    "measured in a process of its own that may use one core, and in one that may use two."
+    "measured in turns in a process of its own that may use one core, and in one that may use two."
 )
 WARM_UP = 200
 
@@ -68,13 +69,12 @@ def rates(name: str, cores: int, effort: dict[str, Any]) -> dict[str, float]:
     compiled = compiled_model(name)
     states, commands = motion(compiled, sizes.bodies, sizes.body_steps, cores)
     total = sizes.bodies * sizes.body_steps
-    ours, compile_seconds = _ours(compiled, states, commands, sizes)
-    rollout, batch = (
-        _rollout(compiled, states, commands, cores, sizes),
-        _batch(compiled, states, commands, cores, sizes),
-    )
-    seconds = {"ours": ours, "rollout": rollout, "batch": batch}
-    return {key: total / s for key, s in seconds.items()} | {"compile_seconds": compile_seconds}
+    ours, compile_seconds = _ours(compiled, states, commands)
+    with c_mujoco("mujoco.rollout").Rollout(nthread=cores if cores > 1 else 0) as pool:
+        rollout, batch = _rollout(pool, compiled, states, commands, cores), _batch(compiled, states, commands, cores)
+        seconds = median_seconds_in_turns([ours, rollout, batch], sizes.repeats, sizes.least_seconds)
+    speeds = {key: total / s for key, s in zip(("ours", "rollout", "batch"), seconds, strict=True)}
+    return speeds | {"compile_seconds": compile_seconds}
 
 
 def c_mujoco(name: str = "mujoco") -> Any:
@@ -109,7 +109,7 @@ def motion(compiled: Any, lanes: int, steps: int, cores: int) -> tuple[np.ndarra
     return states[:, -1], commands[:, WARM_UP:]
 
 
-def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray, effort: Effort) -> tuple[float, float]:
+def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray) -> tuple[Callable[[], object], float]:
     model = load(compiled)
 
     def run(state: State, ctrls: jax.Array) -> State:
@@ -117,7 +117,7 @@ def _ours(compiled: Any, states: np.ndarray, commands: np.ndarray, effort: Effor
 
     begin, given = ours_of(model, states), jnp.asarray(commands, jnp.float32)
     function, compile_seconds = timed_compile(jax.vmap(kernel(run)), begin, given)
-    return median_seconds(lambda: jax.block_until_ready(function(begin, given)), effort.repeats), compile_seconds
+    return lambda: jax.block_until_ready(function(begin, given)), compile_seconds
 
 
 def parts(compiled: Any, states: np.ndarray) -> list[np.ndarray]:
@@ -131,14 +131,12 @@ def ours_of(model: Model, states: np.ndarray, dtype: Any = jnp.float32) -> State
     return jax.vmap(State)(qpos, qvel, act, jnp.zeros_like(qvel))
 
 
-def _rollout(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
-    mujoco, rollout = c_mujoco(), c_mujoco("mujoco.rollout")
-    data = [mujoco.MjData(compiled) for _ in range(cores)]
-    with rollout.Rollout(nthread=cores if cores > 1 else 0) as pool:
-        return median_seconds(lambda: pool.rollout(compiled, data, states, commands), effort.repeats)
+def _rollout(pool: Any, compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int) -> Callable[[], object]:
+    data = [c_mujoco().MjData(compiled) for _ in range(cores)]
+    return lambda: pool.rollout(compiled, data, states, commands)
 
 
-def _batch(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, effort: Effort) -> float:
+def _batch(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int) -> Callable[[], object]:
     many = c_mujoco("mujoco.batch").Batch(compiled, nsim=len(states), nthread=cores)
     start = dict(zip(("qpos", "qvel", "act"), parts(compiled, states), strict=True))
 
@@ -150,4 +148,4 @@ def _batch(compiled: Any, states: np.ndarray, commands: np.ndarray, cores: int, 
             many.bind("ctrl")[:] = commands[:, t]
             many.step()
 
-    return median_seconds(run, effort.repeats)
+    return run

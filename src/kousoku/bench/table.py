@@ -7,7 +7,7 @@ import math
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,19 +110,28 @@ def median_seconds(run: Callable[[], object], repeats: int, least: float = 0.0) 
 
     What takes less than `least` seconds is called several times in a row, so that the clock has something to measure.
     """
+    return median_seconds_in_turns([run], repeats, least)[0]
+
+
+def median_seconds_in_turns(runs: Sequence[Callable[[], object]], repeats: int, least: float = 0.0) -> list[float]:
+    """As `median_seconds`, of several that are compared: a machine that becomes slower does so for all of them."""
+    calls = [_calls(run, least) for run in runs]
+    rounds = [[_seconds(run, count) for run, count in zip(runs, calls, strict=True)] for _ in range(repeats)]
+    return [statistics.median(spent) for spent in zip(*rounds, strict=True)]
+
+
+def _calls(run: Callable[[], object], least: float) -> int:
+    """How often in a row to call it, which is warm then."""
     run()
-    calls = 1
-    if least > 0:
-        began = time.perf_counter()
+    return max(1, math.ceil(least / max(_seconds(run, 1), 1e-9))) if least > 0 else 1
+
+
+def _seconds(run: Callable[[], object], calls: int) -> float:
+    """Of one of so many calls in a row."""
+    began = time.perf_counter()
+    for _ in range(calls):
         run()
-        calls = max(1, math.ceil(least / max(time.perf_counter() - began, 1e-9)))
-    spent = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        for _ in range(calls):
-            run()
-        spent.append((time.perf_counter() - began) / calls)
-    return statistics.median(spent)
+    return (time.perf_counter() - began) / calls
 
 
 def markdown(title: str, about: str, sections: list[Section]) -> str:

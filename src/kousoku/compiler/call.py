@@ -41,6 +41,7 @@ class Traced(Source):
     Attributes:
         name: the function's, for messages.
         in_avals, out_avals: the types of its arguments and results.
+        trace: gives its jaxpr.
         origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
         told: called with the summary when it has been worked out.
     """
@@ -51,10 +52,9 @@ class Traced(Source):
         in_avals: Sequence[Any],
         out_avals: Sequence[Any],
         trace: Callable[[], Any],
-        summary: Summary | None = None,
     ) -> None:
         self.name, self.in_avals, self.out_avals = name, in_avals, out_avals
-        self._trace, self._known = trace, summary
+        self.trace = trace
         self.origin: tuple[Traced, tuple[bool, ...]] | None = None
         self.told: Callable[[Summary], None] | None = None
         self.derived: dict[Any, Traced] = {}
@@ -69,7 +69,7 @@ class Traced(Source):
     @cached_property
     def jaxpr(self) -> Any:
         """Its jaxpr, closed."""
-        return self._trace()
+        return self.trace()
 
     @cached_property
     def program(self) -> Program:
@@ -78,9 +78,7 @@ class Traced(Source):
         Raises:
             Unsupported: if it cannot.
         """
-        jaxpr = self.jaxpr
-        with without_collection():
-            return read(jaxpr)
+        return self.read()
 
     @cached_property
     def summary(self) -> Summary:
@@ -89,12 +87,16 @@ class Traced(Source):
         Raises:
             Unsupported: if the compiler cannot read it.
         """
-        if self._known is not None:
-            return self._known
         found = summary_of(self.program)
         if self.told is not None:
             self.told(found)
         return found
+
+    def read(self) -> Program:
+        """Make the program."""
+        jaxpr = self.jaxpr
+        with without_collection():
+            return read(jaxpr)
 
     def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
         """Compile for `count` lanes in a thread, while this one goes on.

@@ -11,7 +11,7 @@ import contextlib
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -21,9 +21,7 @@ from . import settings
 from .call import Traced
 from .identity import agree, identity, modules
 from .machine.object_cache import ObjectCache
-from .pause import without_collection
 from .program import Program, Summary, digest
-from .reading import read
 
 FOLDER = "traces"
 
@@ -44,36 +42,46 @@ class Record:
 
 
 class Recalled(Traced):
-    """A function that was traced in an earlier process, and is traced again only for its operations."""
+    """A function that was traced in an earlier process, and is traced again only for its operations.
 
-    forget: Callable[[], None]
+    Should they be others than those that were kept, the record is removed, and the function refused.
 
-    @cached_property
-    def jaxpr(self) -> Any:
-        """Its jaxpr, closed.
+    Args:
+        record: what was kept.
+        forget: removes it.
+        name, in_avals, trace: as for any.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        forget: Callable[[], None],
+        name: str,
+        in_avals: Sequence[Any],
+        trace: Callable[[], Any],
+    ) -> None:
+        out_avals = [jax.typeof(leaf) for leaf in jax.tree.leaves(record.results)]
+        super().__init__(name, in_avals, out_avals, lambda: self._checked(trace()))
+        self.summary, self.forget = record.summary, forget
+
+    def read(self) -> Program:
+        """Make the program.
 
         Raises:
-            RuntimeError: if it is not what was kept, which is then forgotten.
+            RuntimeError: if it is another than that which was kept.
         """
-        found = self._trace()
-        if list(map(_type, found.out_avals)) != list(map(_type, self.out_avals)):
+        found = super().read()
+        self._expect(digest(found) == self.summary.digest)
+        return found
+
+    def _checked(self, jaxpr: Any) -> Any:
+        self._expect(list(map(_type, jaxpr.out_avals)) == list(map(_type, self.out_avals)))
+        return jaxpr
+
+    def _expect(self, same: bool) -> None:
+        if not same:
             self.forget()
             raise RuntimeError(f"{self.name} is not what it was when the cache was filled: run it again")
-        return found
-
-    @cached_property
-    def program(self) -> Program:
-        """What the compiler reads.
-
-        Raises:
-            RuntimeError: if it is not what was kept, which is then forgotten.
-        """
-        with without_collection():
-            found = read(self.jaxpr)
-        if digest(found) != self.summary.digest:
-            self.forget()
-            raise RuntimeError(f"{self.name} is not what it was when the cache was filled")
-        return found
 
 
 class Memory:
@@ -111,10 +119,8 @@ class Memory:
             return None
         if not holds:
             return None
-        leaves, tree = jax.tree.flatten(record.results)
-        found = Recalled(name, in_avals, [jax.typeof(leaf) for leaf in leaves], trace, record.summary)
-        found.forget = partial(self.cache.remove, self.key)
-        return found, tree
+        found = Recalled(record, partial(self.cache.remove, self.key), name, in_avals, trace)
+        return found, jax.tree.structure(record.results)
 
     def keep(self, results: Any, held: dict[str, str | None], summary: Summary) -> None:
         """Keep it, unless something in it is not the library's, or will not last.

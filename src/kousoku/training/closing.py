@@ -64,13 +64,15 @@ def _read(program: Callable[[Any], Any], learner: Any) -> Closed:
     packs, whole, well, zeros = program(learner)
     rows = {dtype: iter(np.asarray(pack)) for dtype, pack in packs.items()}
     larger, begun = iter(whole), iter(zeros)
-    read, empty = [], []
-    leaves, tree = jax.tree.flatten(learner.tally)
-    for leaf in leaves:
-        counts_on = leaf is learner.tally.visits
-        empty.append(leaf if counts_on else next(begun))
-        read.append(None if counts_on else next(rows[str(leaf.dtype)]) if leaf.ndim == 1 else np.asarray(next(larger)))
-    tally, emptied = jax.tree.unflatten(tree, read), jax.tree.unflatten(tree, empty)
+    visits = learner.tally.visits
+
+    def number(leaf: Any) -> Any:
+        if leaf is visits:
+            return None
+        return next(rows[str(leaf.dtype)]) if leaf.ndim == 1 else np.asarray(next(larger))
+
+    tally = jax.tree.map(number, learner.tally)
+    emptied = jax.tree.map(lambda leaf: visits if leaf is visits else next(begun), learner.tally)
     return Closed(tally, np.asarray(well), dataclasses.replace(learner, tally=emptied))
 
 

@@ -161,7 +161,7 @@ def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
                 ledger.score = ledger.score if ledger.step == ledger.since else None
                 _checkpoint(run, task)
             if ledger.step > ledger.since:
-                row = _report(loop, run, task, whole=ledger.step >= until)
+                row = _report(run, task, whole=ledger.step >= until)
                 bar.update(ledger.step, ledger.seconds, ledger.episodes, ledger.latest())
                 logs.write(row)
             if ledger.step >= until and not run.trouble and _checkpoint_is_due(run, task):
@@ -183,7 +183,7 @@ def _advance(loop: Loop, run: _Run, until: int) -> None:
         ledger.first_block_seconds = spent
 
 
-def _report(loop: Loop, run: _Run, task: Task, whole: bool) -> dict[str, Any]:
+def _report(run: _Run, task: Task, whole: bool) -> dict[str, Any]:
     """Read and empty the tally, evaluate if it is time to; returns the line for the metrics file.
 
     A report is whole unless somebody stopped the run on the way to it; a resumed run makes that one again.

@@ -112,7 +112,7 @@ class Emitter:
         costly: bool = True,
     ) -> Value:
         """An array whose elements are `element(position, *sources)`."""
-        if ix_size(shape) <= UNROLL:
+        if math.prod(shape) <= UNROLL:
             elements = [element(p, *sources) for p in ix.all_indices(shape)]
             return Registers(shape, dtype, self.memory, elements)
         kept = tuple(self.addressable(s) for s in sources)
@@ -219,11 +219,6 @@ def spread(position: Position, shape: tuple[int, ...]) -> Position:
     if not shape:
         return ()
     return tuple(0 if n == 1 else i for i, n in zip(position[len(position) - len(shape) :], shape, strict=True))
-
-
-def ix_size(shape: Sequence[int]) -> int:
-    """Number of elements."""
-    return math.prod(shape)
 
 
 def lifetimes(program: Program) -> tuple[dict[int, int], dict[int, int]]:

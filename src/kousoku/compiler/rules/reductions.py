@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..emit import index as ix
 from ..emit.builder import I1, I64, Builder
-from ..emit.emitter import UNROLL, Emitter, is_wide, ix_size
+from ..emit.emitter import UNROLL, Emitter, is_wide
 from ..emit.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..emit.value import Position, Registers, Value
 from ..program import Op, Program
@@ -67,7 +68,7 @@ def reduce(name: str) -> Callable[..., Value]:
             return fold(k, inner, term, combine, start, x)
 
         return k.describe(
-            op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if ix_size(inner) > UNROLL else x,), element
+            op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > UNROLL else x,), element
         )
 
     return rule
@@ -88,7 +89,7 @@ def fold(
     like: Value,
 ) -> Operand:
     """All terms combined: written out as a tree where they are few, else in a loop."""
-    if ix_size(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or (len(shape) <= 1 and ix_size(shape) <= 8)):
+    if math.prod(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or (len(shape) <= 1 and math.prod(shape) <= 8)):
         return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
     total = k.b.splat(start) if is_wide(like) else start
     return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
@@ -267,7 +268,7 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
             return b.or_(total, b.and_(one, other)) if one.type == I1 else b.add(total, b.mul(one, other))
 
         zero = b.const(0, LLVM_TYPES[out.dtype.name])
-        if ix_size(inner) <= UNROLL and x.size <= 4 * UNROLL and y.size <= 4 * UNROLL:
+        if math.prod(inner) <= UNROLL and x.size <= 4 * UNROLL and y.size <= 4 * UNROLL:
             total = None
             for q in ix.all_indices(inner):
                 total = (
@@ -278,7 +279,9 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
             return zero if total is None else total
         return nest(b, inner, lambda q, c: [add_product(c[0], q)], [b.splat(zero) if wide else zero])[0]
 
-    sources = [k.settled(v) if out.size * ix_size(inner) <= UNROLL * 4 else k.settled(k.addressable(v)) for v in (x, y)]
+    sources = [
+        k.settled(v) if out.size * math.prod(inner) <= UNROLL * 4 else k.settled(k.addressable(v)) for v in (x, y)
+    ]
     return k.describe(out.shape, out.dtype, sources, element)
 
 
