@@ -57,6 +57,17 @@ def test_a_part_is_printed_and_saved(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["physics_steps.json", "physics_steps.md"]
 
 
+def test_a_part_cut_short_keeps_what_was_measured(tmp_path, monkeypatch):
+    def cut(effort):
+        raise KeyboardInterrupt
+
+    table = Section("One", "About it.", (SPEED,), [Row("ours", {"steps_per_second": 2.0})])
+    monkeypatch.setitem(physics.PARTS, "robots", ("Physics: robots", [lambda effort: table, cut]))
+    with pytest.raises(KeyboardInterrupt):
+        physics.bench(tmp_path, SMALL, ["robots"], lambda text: None)
+    assert "| ours | 2 |" in (tmp_path / "physics_robots.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -29,16 +29,23 @@ ABOUT = (
 def bench(
     out: Path, effort: Effort, parts: Sequence[str] = tuple(PARTS), say: Callable[[str], None] = print
 ) -> list[Section]:
-    """Measure parts, print their tables, and save each as physics_PART.md and physics_PART.json."""
+    """Measure parts, print their tables, and save each as physics_PART.md and physics_PART.json.
+
+    A part is saved after each of its sections: what was measured is there though it be cut short.
+    """
     effort = replace(effort, steps=effort.robot_steps)
     device, versions = facts.device(), {**facts.versions(), **peers.versions()}
     sections: list[Section] = []
     for part in parts:
         title, measures = PARTS[part]
-        with uncached():
-            found = [measure(effort) for measure in measures]
-        text = markdown(title, f"{machine(device, versions)}\n\n{ABOUT}", found)
+        found: list[Section] = []
+        text, path = "", out
+        for measure in measures:
+            with uncached():
+                found.append(measure(effort))
+            text = markdown(title, f"{machine(device, versions)}\n\n{ABOUT}", found)
+            path = save(out, f"physics_{part}", text, found, {"device": device, "versions": versions})
         say(text)
-        say(f"saved: {save(out, f'physics_{part}', text, found, {'device': device, 'versions': versions})}")
+        say(f"saved: {path}")
         sections += found
     return sections
