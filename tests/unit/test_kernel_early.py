@@ -189,7 +189,8 @@ def test_two_kernels_are_made_side_by_side(monkeypatch):
     np.testing.assert_array_equal(jax.vmap(first)(jnp.zeros(4)), 1.5)
 
 
-def test_what_was_traced_serves_each_device_too():
+@pytest.mark.parametrize("check_vma", [False, True])
+def test_what_was_traced_serves_each_device_too(check_vma):
     """Within shard_map types name the devices; the function of one lane is the same, and so are its derivatives."""
     traced = []
 
@@ -206,7 +207,7 @@ def test_what_was_traced_serves_each_device_too():
         return values + xs, slopes
 
     spread, same = PartitionSpec("part"), PartitionSpec()
-    divided = jax.shard_map(share, mesh=mesh, in_specs=(spread, same), out_specs=spread, check_vma=False)
+    divided = jax.shard_map(share, mesh=mesh, in_specs=(spread, same), out_specs=spread, check_vma=check_vma)
     xs = jnp.arange(6.0)
     values, slopes = jax.jit(divided)(xs, jnp.float32(1))
     np.testing.assert_array_equal(values, xs * xs + 1 + xs)

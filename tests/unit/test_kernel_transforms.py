@@ -150,6 +150,20 @@ def test_shard_map(mesh):
     assert given[0].sharding.spec == P("d")
 
 
+@pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
+def test_derivatives_within_shard_map(mesh, derivative):
+    """By what differs between devices, and by what is the same on all, of which the devices' shares are added."""
+
+    def wrap(f):
+        def share(x, y):
+            return jax.vmap(f, (0, None))(x, y)[0]
+
+        whole = jax.shard_map(share, mesh=mesh, in_specs=(P("d"), P()), out_specs=P("d"))
+        return jax.jit(derivative(whole, (0, 1)))
+
+    same(step, numbers(6), F(0.5), wrap=wrap)
+
+
 def test_sharded_jit(mesh):
     x = jax.device_put(numbers(10), NamedSharding(mesh, P("d")))
     same(step, x, jax.device_put(F(0.5), NamedSharding(mesh, P())), wrap=lambda f: jax.jit(jax.vmap(f, (0, None))))

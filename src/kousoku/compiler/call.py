@@ -199,13 +199,7 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 
 @kernel_p.def_abstract_eval
 def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
-    return [among(args, a, (*lanes, *a.shape)).update(**_varying(args)) for a in kernel.out_avals]
-
-
-def _varying(args: Sequence[Any]) -> dict[str, Any]:
-    """Under shard_map: results vary over the mesh axes that some input varies over."""
-    names = [a.vma for a in args if getattr(a, "vma", None)]
-    return {"vma": frozenset().union(*names)} if names else {}
+    return [among(args, a, (*lanes, *a.shape)) for a in kernel.out_avals]
 
 
 # ---- batching

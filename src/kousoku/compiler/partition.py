@@ -47,17 +47,34 @@ def of_one_device(aval: Any) -> Any:
     What was traced before serves there too: a function of one lane knows nothing of devices.
     """
     mesh = aval.sharding.mesh
-    varying = getattr(getattr(aval, "manual_axis_type", None), "varying", ())
-    alone = not mesh.empty and set(mesh.manual_axes) == set(mesh.axis_names) and not varying
+    alone = not mesh.empty and set(mesh.manual_axes) == set(mesh.axis_names)
     return jax.typeof(jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)) if alone else aval
 
 
+def alike(args: Sequence[Any]) -> list[Any]:
+    """The arguments of one operation, each with values of their own wherever one has, as JAX does for its operations.
+
+    Within `jax.shard_map` a type says along which axes of devices values differ.
+    """
+    along = [_varying(jax.typeof(arg)) for arg in args]
+    every = frozenset[Any]().union(*along)
+    missing = [tuple(sorted(every - own)) for own in along]
+    return [jax.lax.pcast(arg, axes, to="varying") for arg, axes in zip(args, missing, strict=True)]
+
+
+def _varying(aval: Any) -> frozenset[Any]:
+    return getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
+
+
 def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...]) -> Any:
-    """The type of a result of that shape, on the devices that the arguments' types say."""
+    """The type of a result of that shape, on the devices that the arguments' types say, and of as many values."""
+    differing = next((arg.manual_axis_type for arg in args if _varying(arg)), None)
+    varying = {} if differing is None else {"manual_axis_type": differing}
     meshes = [arg.sharding.mesh for arg in args if not arg.sharding.mesh.empty]
     if not meshes or meshes[0] == aval.sharding.mesh:
-        return aval.update(shape=shape)
-    return aval.update(shape=shape, sharding=NamedSharding(meshes[0], PartitionSpec(*[None] * len(shape))))
+        return aval.update(shape=shape, **varying)
+    sharding = NamedSharding(meshes[0], PartitionSpec(*[None] * len(shape)))
+    return aval.update(shape=shape, sharding=sharding, **varying)
 
 
 def over_devices(function: Callable[..., list[Any]], batched: Sequence[bool], shapes: Any) -> Callable[..., list[Any]]:
