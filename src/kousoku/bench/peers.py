@@ -131,10 +131,11 @@ def brax_loop(name: str, backend: str, steps: int) -> Callable[[Any, Any], Any]:
 
 
 def mjx_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
-    """As `gymnax_loop`, of MJX: the physics alone, on from where it is."""
+    """As `gymnax_loop`, of MJX: the physics alone, on from where it is; by Newton's method, as it has no PGS."""
     with foreign():
         mjx, gymnasium = importlib.import_module("mujoco.mjx"), importlib.import_module("gymnasium")
         env = gymnasium.make(id).unwrapped
+        env.model.opt.solver = importlib.import_module("mujoco").mjtSolver.mjSOL_NEWTON
         model, skip = mjx.put_model(env.model), env.frame_skip
         low, high = env.action_space.low, env.action_space.high
         data = mjx.make_data(model)
