@@ -1,7 +1,8 @@
 """The benchmark of rigid bodies at a small size: what it measures is there, and is what it says."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
+import jax
 import numpy as np
 import pytest
 
@@ -46,6 +47,26 @@ def test_seconds_until_a_thousand_steps(tmp_path):
 def test_our_robots_have_a_row():
     row = robots.ours("kousoku, kernel", "InvertedPendulum-v5", 16, True, False, SMALL)
     assert row.figures["steps_per_second"] > 0
+
+
+def test_other_libraries_loops_are_timed(monkeypatch):
+    def doubling(factor, steps):
+        def loop(keys, carry):
+            return jax.vmap(jax.random.uniform)(keys) if carry is None else carry * factor**steps
+
+        return loop
+
+    monkeypatch.setattr(robots.peers, "brax_loop", doubling)
+    figures = robots.loop_figures("brax_loop", [2.0, 3], 4, 1)
+    assert figures["finite"]
+    assert figures["seconds"] > 0
+    assert not robots.loop_figures("brax_loop", [float("inf"), 3], 4, 1)["finite"]
+
+
+def test_a_library_that_is_absent_or_too_slow_gives_a_row_that_says_so():
+    row = robots.section("InvertedPendulum-v5", replace(SMALL, peer_limit=0.001)).rows[-1]
+    assert (row.name, row.note) == ("Brax positional", "stopped after 0.001 s")
+    assert "steps_per_second" not in row.figures
 
 
 def test_a_part_is_printed_and_saved(tmp_path, monkeypatch):

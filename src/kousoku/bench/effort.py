@@ -30,6 +30,7 @@ class Effort:
         peer_bodies: of other libraries' side by side.
         peer_steps: of each of them in one call.
         peer_repeats: of their measurements.
+        peer_limit: seconds after which one of them is stopped.
         parity_lanes: ways on which states are seen where steps are compared with C MuJoCo's.
     """
 
@@ -54,3 +55,4 @@ class Effort:
     peer_bodies: int = 64
     peer_steps: int = 16
     peer_repeats: int = 3
+    peer_limit: float = 240.0

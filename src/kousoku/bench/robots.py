@@ -13,13 +13,14 @@ import jax.numpy as jnp
 from . import peers
 from .classic import compiled, envpool_row, ours
 from .effort import Effort
+from .fresh import measured
 from .table import COMPILE, LANES, SPEED, Row, Section, attempt, median_seconds, speed
 
 ABOUT = (
     "Whole steps of environments on all cores, under random actions; an episode that ends is followed by one from a "
     "fresh random start. EnvPool and Gymnasium run C MuJoCo. Brax simulates models of its own, and its spring and "
     "positional engines simulate less. MJX takes the physics steps of an environment's step, without observation, "
-    "reward or a new episode."
+    "reward or a new episode. Libraries in JAX run in a process of their own, which is stopped when it takes too long."
 )
 IN_BRAX = {
     "Ant-v5": "ant", "HalfCheetah-v5": "halfcheetah", "Hopper-v5": "hopper", "Humanoid-v5": "humanoid",
@@ -39,12 +40,11 @@ def section(id: str, effort: Effort) -> Section:
         ("kousoku, kernel", effort.robots, lambda: ours("kousoku, kernel", id, effort.robots, True, False, effort)),
         (BASE, few, lambda: envpool_row(id, effort)),
         ("Gymnasium", few, lambda: gymnasium_row(id, effort)),
-        ("MJX", few, lambda: loop_row("MJX", few, peers.mjx_loop(id, effort.peer_steps), effort)),
+        ("MJX", few, lambda: loop_row("MJX", [id], effort)),
     ]
     for backend in BACKENDS:
         name = f"Brax {backend}"
-        loop = partial(peers.brax_loop, IN_BRAX[id], backend, effort.peer_steps)
-        contenders.append((name, few, partial(lambda name, loop: loop_row(name, few, loop(), effort), name, loop)))
+        contenders.append((name, few, partial(loop_row, name, [IN_BRAX[id], backend], effort)))
     rows = [attempt(name, count, measure) for name, count, measure in contenders]
     return Section(id, ABOUT, (LANES, SPEED, COMPILE), rows, BASE)
 
@@ -57,9 +57,27 @@ def gymnasium_row(id: str, effort: Effort) -> Row:
     return speed("Gymnasium", count, count / seconds, "vector environment: one process a core")
 
 
-def loop_row(name: str, count: int, loop: Callable[[Any, Any], Any], effort: Effort) -> Row:
-    """A library's environments in JAX: `loop(keys, None)` begins, `loop(keys, carry)` goes on."""
+def loop_row(name: str, arguments: list[str], effort: Effort) -> Row:
+    """A library's environments in JAX, in a process of their own, which is stopped when it takes too long."""
+    count, steps = effort.peer_bodies, effort.peer_steps
+    loop = "mjx_loop" if name == "MJX" else "brax_loop"
+    given = (loop, [*arguments, steps], count, effort.peer_repeats)
+    figures = measured(__name__, "loop_figures", *given, limit=effort.peer_limit)
+    note = "jit, vmap, scan" + ("" if figures["finite"] else "; ends in numbers that are not finite")
+    return speed(name, count, count * steps / figures["seconds"], note, compile_seconds=figures["compile_seconds"])
+
+
+def loop_figures(maker: str, arguments: list[Any], count: int, repeats: int) -> dict[str, Any]:
+    """Seconds that `count` environments of a loop take, and whether what they end in is finite.
+
+    Args:
+        maker: of `peers`: makes a loop whose `loop(keys, None)` begins and `loop(keys, carry)` goes on.
+        arguments: for it.
+        count: of environments.
+        repeats: the median counts.
+    """
     with peers.foreign():
+        loop = getattr(peers, maker)(*arguments)
         keys = jax.random.split(jax.random.key(0), count)
         carry = jax.jit(lambda keys: loop(keys, None))(keys)
         run, compile_seconds = compiled(loop, keys, carry)
@@ -68,9 +86,8 @@ def loop_row(name: str, count: int, loop: Callable[[Any, Any], Any], effort: Eff
         def call() -> None:
             state[0] = jax.block_until_ready(run(keys, state[0]))
 
-        seconds = median_seconds(call, effort.peer_repeats)
+        seconds = median_seconds(call, repeats)
         finite = all(
             bool(jnp.isfinite(x).all()) for x in jax.tree.leaves(state[0]) if jnp.issubdtype(x.dtype, jnp.floating)
         )
-    note = "jit, vmap, scan" + ("" if finite else "; ends in numbers that are not finite")
-    return speed(name, count, count * effort.peer_steps / seconds, note, compile_seconds=compile_seconds)
+    return {"seconds": seconds, "compile_seconds": compile_seconds, "finite": finite}
