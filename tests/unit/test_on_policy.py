@@ -51,9 +51,13 @@ def test_same_seed_same_bits():
     assert int(a.agent_state.step[0]) == 3 * 32
 
 
-def test_agent_i_of_three_is_agent_i_alone():
-    many = learned(AGENT, WALK, 2, seeds=3)
-    for seed in (0, 2):
+@pytest.mark.parametrize("together", [1, 2, 4])
+def test_agent_i_of_four_is_agent_i_alone(together, monkeypatch):
+    """However many of them advance at once."""
+    monkeypatch.setattr(on_policy, "CACHED_SAMPLES", together * AGENT.minibatch_size)
+    assert loop_of(AGENT, WALK, seeds=4).program.together == together
+    many = learned(AGENT, WALK, 2, seeds=4)
+    for seed in (0, 3):
         leaves_equal(of_lane(many, seed), of_lane(learned(AGENT, WALK, 2, seeds=[seed])), **CLOSE)
 
 

@@ -90,6 +90,11 @@ class RolloutAgent(eqx.Module):
             The new state, the new memory, and scalars worth recording.
         """
 
+    @property
+    def minibatch_size(self) -> int:
+        """Samples of one gradient step: here all of a rollout."""
+        return self.num_envs * self.num_steps
+
     def num_devices(self, available: int) -> int:
         """Among how many of the available devices its environments are divided, unless somebody says how many.
 

@@ -6,6 +6,7 @@ A block of updates is one program. In it the environments step in the kernel, an
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ from .rollout_tally import count_rollout, empty_rollout_tally
 from .tally import Record
 
 BLOCK_STEPS = 1 << 17
+CACHED_SAMPLES = 2048
 AXIS = "envs"
 
 
@@ -65,6 +67,7 @@ class Program:
         record: what is recorded.
         mesh: the devices; None for one.
         spread: what the devices share out: "agents", or the "envs" of a single agent.
+        together: how many agents a device advances at once.
     """
 
     agent: Any
@@ -72,6 +75,7 @@ class Program:
     record: Record
     mesh: Mesh | None
     spread: str
+    together: int
 
 
 class OnPolicyLoop(Loop):
@@ -91,15 +95,19 @@ class OnPolicyLoop(Loop):
         numbers, keys = filled((lanes.numbers, lanes.keys), used if spread == "agents" else 1)
         env_arrays, env_structure = env_parts(env)
         mesh = Mesh(np.array(available[:used]), (spread,)) if used > 1 else None
-        self.program = Program(agent, env_structure, record, mesh, spread)
+        here = keys.shape[0] // (used if spread == "agents" else 1)
+        together = worth_together(agent.minibatch_size, here) if jax.default_backend() == "cpu" else here
+        self.program = Program(agent, env_structure, record, mesh, spread, together)
         each = _specs(self.program).agent_state
         self.numbers, self.keys = _placed(mesh, (numbers, keys), (each, each))
         self.env_arrays = _placed(mesh, env_arrays, P())
         self.max_updates = max(1, BLOCK_STEPS // (self.rollout_steps * self.keys.shape[0]))
 
     def start(self) -> RolloutLearner:
-        here = self.program.agent.num_envs * self.keys.shape[0] // (self.program.mesh.size if self.program.mesh else 1)
-        _move(self.program.env).begin_compiling(here, (None, 0, 0, 0))
+        program = self.program
+        divided = program.mesh.size if program.mesh and program.spread == "envs" else 1
+        lanes = program.agent.num_envs * program.together // divided
+        _move(program.env).begin_compiling(lanes, (None, 0, 0, 0))
         learner = _starting(jax.default_backend())(self.program, self.numbers, self.env_arrays, self.keys)
         return _placed(self.program.mesh, learner, _specs(self.program))
 
@@ -212,7 +220,7 @@ def _updates(
     env = program.env.with_arrays(env_arrays)
     axis = AXIS if program.mesh is not None and program.spread == "envs" else None
 
-    def one(numbers: PyTree, key: PRNGKeyArray, learner: RolloutLearner, i: Int[Array, ""]) -> RolloutLearner:
+    def one(i: Int[Array, ""], numbers: PyTree, key: PRNGKeyArray, learner: RolloutLearner) -> RolloutLearner:
         agent = eqx.combine(numbers, program.agent)
         collected, rollout, happened = collect(agent, env, learner, key, i, axis)
         update_key = jax.random.fold_in(jax.random.fold_in(key, Stream.UPDATE), i)
@@ -221,12 +229,42 @@ def _updates(
         return RolloutLearner(state, memory, collected.lane, tally)
 
     def update(i: Int[Array, ""], learner: RolloutLearner) -> RolloutLearner:
-        if keys.shape[0] == 1:
-            alone = one(first(numbers), keys[0], first(learner), done + i)
-            return jax.tree.map(lambda x: x[None], alone)
-        return jax.vmap(one, (0, 0, 0, None))(numbers, keys, learner, done + i)
+        return _of_each(partial(one, done + i), program.together, numbers, keys, learner)
 
     return jax.lax.fori_loop(0, updates, update, learner)
+
+
+def _of_each(function: Callable[..., Any], together: int, *parts: PyTree) -> Any:
+    """`function` of every agent's parts: so many agents at once, one after the other."""
+    count = jax.tree.leaves(parts)[0].shape[0]
+    if count == 1:
+        return jax.tree.map(lambda x: x[None], function(*map(first, parts)))
+    if together == count:
+        return jax.vmap(function)(*parts)
+    return jax.lax.map(lambda one: function(*one), parts, batch_size=together if together > 1 else None)
+
+
+def worth_together(samples: int, agents: int) -> int:
+    """How many agents a processor's core had better advance at once: a divisor of their number.
+
+    More samples in one operation are worth it only while they stay in the core's cache; fewer are not worth the
+    operation.
+
+    Args:
+        samples: of each agent's gradient steps.
+        agents: how many there are.
+
+    Examples:
+        >>> worth_together(512, 15), worth_together(128, 15), worth_together(128, 17), worth_together(8192, 15)
+        (3, 15, 17, 1)
+        >>> worth_together(128, 1), worth_together(512, 7), worth_together(64, 62)
+        (1, 1, 31)
+    """
+    wanted = max(1, CACHED_SAMPLES // samples)
+    most = largest_divisor(agents, wanted)
+    if most == agents or 4 * most >= wanted:
+        return most
+    return next(d for d in range(wanted, agents + 1) if agents % d == 0)
 
 
 class Collected(eqx.Module):

@@ -109,12 +109,16 @@ class PPO(ActorCriticAgent):
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True)
         num_strata(self.num_envs, self.num_steps, self.minibatches)
 
+    @property
+    def minibatch_size(self) -> int:
+        return self.num_envs * self.num_steps // self.minibatches
+
     def num_devices(self, available: int) -> int:
         """A divisor of its minibatches' strata; see `worthwhile`."""
         strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
         if self.num_envs % self.minibatches == 0:  # a network may have a memory, and learn from whole sequences
             strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))
-        return largest_divisor(strata, worthwhile(self.num_envs * self.num_steps // self.minibatches, available))
+        return largest_divisor(strata, worthwhile(self.minibatch_size, available))
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
