@@ -1,5 +1,8 @@
 """Contacts between moving bodies that are listed while there are any: many pairs, of several kinds and condims."""
 
+import functools
+import operator
+
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -11,6 +14,7 @@ import kousoku as ks
 from kousoku.physics import State, forward, step
 from kousoku.physics.constraint import crowd as crowding
 from kousoku.physics.load import from_mujoco
+from kousoku.physics.scalar import stacked
 from kousoku.physics.scene import contacts3d
 
 CROWD = """
@@ -33,6 +37,22 @@ CROWD = """
   </worldbody>
 </mujoco>
 """
+
+
+BEADS = f"""
+<mujoco>
+  <worldbody>
+    {
+    "".join(
+        f'''<body pos="{i * 0.15} 0 0"><joint type="slide" axis="1 0 0"/>
+      <geom size=".1" condim="1" density="{300 + 100 * i}"/></body>'''
+        for i in range(5)
+    )
+}
+  </worldbody>
+</mujoco>
+"""
+"""Five of them on one wire: ten pairs, of which neighbours touch."""
 
 
 def crowd(condim: int) -> mujoco.MjModel:
@@ -72,6 +92,38 @@ def test_steps_are_c_mujocos(condim):
         wanted = oracle.step(state)
         np.testing.assert_allclose(qpos[i], wanted[0], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(qvel[i], wanted[1], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("condim", [None, *(pytest.param(condim, marks=pytest.mark.full) for condim in (1, 4))])
+def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
+    """By every position and velocity, forward and reverse, beside finite differences."""
+    small = 1e-6
+    theirs = crowd(condim) if condim else mujoco.MjModel.from_xml_string(BEADS)
+    theirs.opt.tolerance = 1e-14
+    given = stack(touching(theirs, 8))
+    with jax.enable_x64(True):
+        model = from_mujoco(theirs)
+
+        def moves(x):
+            qpos, qvel = jnp.split(x, [theirs.nq])
+            f = forward(model, State(qpos, qvel, jnp.zeros(0), jnp.zeros(theirs.nv)), jnp.zeros(0))
+            felt = functools.reduce(operator.add, (x for e in f.external[1:] for x in (*e.rot, *e.lin)))
+            return stacked([*f.solution.acceleration, felt], qpos.dtype)
+
+        at = jnp.concatenate([jnp.asarray(given.qpos), jnp.asarray(given.qvel)], axis=1)
+        kernel, width = ks.kernel(moves), at.shape[1]
+        many = jax.jit(jax.vmap(kernel))
+        shifts = small * jnp.eye(width)
+        ahead, behind = (many((at[:, None] + s[None]).reshape(-1, width)) for s in (shifts, -shifts))
+        steep = np.asarray((ahead - behind).reshape(len(at), width, -1) / (2 * small))
+        outs = jnp.eye(steep.shape[2])
+        along = jax.jit(jax.vmap(lambda x: jax.vmap(lambda d: jax.jvp(kernel, (x,), (d,))[1])(jnp.eye(width))))(at)
+        back = jax.jit(jax.vmap(lambda x: jax.vmap(lambda d: jax.vjp(kernel, x)[1](d)[0])(outs)))(at)
+    along, back = np.asarray(along), np.asarray(back).transpose(0, 2, 1)
+    scale = 1.0 + np.abs(steep).max(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(back / scale, along / scale, rtol=0.0, atol=1e-12)
+    # Finite differences say nothing where a constraint begins or ends within them.
+    assert np.sort(np.abs((along - steep) / scale).max(axis=(1, 2)))[-2] < 2e-6
 
 
 def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypatch):

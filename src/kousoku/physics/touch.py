@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .constraint.contact import Contact
-from .constraint.law import Push
+from .constraint.listed import Row
 from .forward import Forward
 from .kinematics import Frame
 from .scalar import SMALLEST, ZERO, Num, Truth, absolute, both, maximum, minimum, negated, nums, sqrt, where
@@ -55,17 +55,16 @@ def _of_list(f: Forward, frame: Frame, shape: int, size: Sequence[Num], body: in
     double = max(c.condim for c in rows.pairs) > 1
     back = frame.mat.transposed()
 
-    def add(i: jax.Array, found: jax.Array) -> jax.Array:
-        _, stiffness, away = rows.row(i, x)
-        twin = rows.push[i + 1 - 2 * lax.rem(i, jnp.int32(2))] if double else rows.push[i]
-        push = nums(rows.push[i])
+    def add(found: jax.Array, row: Row) -> jax.Array:
+        twin = rows.push[row.number + 1 - 2 * lax.rem(row.number, jnp.int32(2))] if double else row.push
+        push = nums(row.push)
         normal = Vec(*(0.5 * (a + b) for a, b in zip(push[4:7], nums(twin)[4:7], strict=True)))
-        side = Num(sides[rows.push[i, 0].astype(jnp.int32)])
+        side = Num(sides[row.push[0].astype(jnp.int32)])
         met = meets(shape, size, back @ (Vec(*push[1:4]) - frame.pos), back @ (normal * -side))
-        force = Push(stiffness).force([away])[0]
-        return found + where(both(met, absolute(side) > 0.0), force, 0.0, force).value
+        force = row.force(x)
+        return (Num(found) + where(both(met, absolute(side) > 0.0), force, 0.0, force)).value
 
-    return Num(rows.folded(add, jnp.zeros((), rows.push.dtype)))
+    return Num(rows.summed(add, jnp.zeros((), rows.push.dtype)))
 
 
 def meets(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Truth:

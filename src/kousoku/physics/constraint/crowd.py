@@ -24,7 +24,9 @@ from ..collision.shapes import PAIRS
 from ..joints import ancestors, last_dof
 from ..kinematics import Frame, geom_frame
 from ..model import Model
+from ..over_first import over_first
 from ..scalar import ONE, ZERO, Num, nums, stacked, total, where
+from ..scratch import scratch
 from ..smooth import Smooth
 from ..vector import NOWHERE, UNTURNED, Mat, Vec
 from .contact import ELLIPTIC, frame, inverse_inertia, pyramid, wrenches
@@ -138,26 +140,37 @@ class Table:
 
     def listed(self) -> Listed:
         """The rows of the points that are within their margin."""
-        most = len(self.owners) * self.edges
-        words = self._words()
+        chosen, count = self._within()
+        _, blocks = over_first(count, chosen, None, lambda _, which: (None, self._blocks(which)))
+        jacobian, stiffness, reference, push = blocks
+        return Listed(jacobian, stiffness, reference, push, count * jnp.int32(self.edges), self.pairs)
+
+    def _blocks(self, which: jax.Array) -> tuple[jax.Array, ...]:
+        """The rows of a point: Jacobian, stiffness, reference and push of each."""
+        pair, rows = self._of(which, self._numbers), list(self._rows(which))
+        pushes = [[pair, *row.point, *row.force, *row.torque] for row in rows]
+        jacobian, push = (
+            jnp.stack([stacked(x, self.dtype) for x in part]) for part in ([r.jacobian for r in rows], pushes)
+        )
+        stiffness, reference = (
+            stacked(x, self.dtype) for x in zip(*((r.stiffness, r.reference) for r in rows), strict=True)
+        )
+        return jacobian, stiffness, reference, push
+
+    def _within(self) -> tuple[jax.Array, jax.Array]:
+        """The numbers of the points that are within their margin [points], and how many they are."""
 
         def going(carry: Any) -> jax.Array:
             return jnp.any(carry[0] != 0)
 
         def append(carry: Any) -> Any:
-            words, count, *arrays = carry
+            words, count, chosen = carry
             words, which = _taken(words)
-            for made in self._rows(which):
-                row = (stacked(made.jacobian, self.dtype), *stacked(made[1:3], self.dtype))
-                push = stacked([self._of(which, self._numbers), *made.point, *made.force, *made.torque], self.dtype)
-                arrays = [a.at[count].set(new) for a, new in zip(arrays, (*row, push), strict=True)]
-                count = count + jnp.int32(1)
-            return words, count, *arrays
+            return words, count + jnp.int32(1), chosen.at[count].set(which)
 
-        blank = [lax.empty(shape, self.dtype) for shape in ((most, self.model.nv), (most,), (most,), (most, 10))]
-        carry = lax.while_loop(going, append, (words, jnp.int32(0), *blank))
-        _, length, jacobian, stiffness, reference, push = carry
-        return Listed(jacobian, stiffness, reference, push, length, self.pairs)
+        blank = scratch((len(self.owners),), jnp.int32)
+        _, count, chosen = lax.while_loop(going, append, (self._words(), jnp.int32(0), blank))
+        return chosen, count
 
     @cached_property
     def pairs(self) -> tuple[Candidate, ...]:

@@ -3,8 +3,6 @@
 Each row pushes on its own: the normal of a contact without friction, or an edge of a pyramid. Rows of contacts between
 limbs couple what the tree keeps apart, and would fill the Hessian's factor. So they stay out of it: the system with
 them is solved by one update of rank one for each row.
-
-Derivatives through the list are forward ones, as JAX has no reverse mode for a loop of unknown length.
 """
 
 from __future__ import annotations
@@ -19,8 +17,11 @@ from jax import lax
 
 from ..collision.candidates import Candidate
 from ..model import Model
-from ..scalar import Num, maximum, minimum, nums, stacked, total
+from ..over_first import over_first
+from ..scalar import ZERO, Num, maximum, minimum, nums, stacked, total
+from ..scratch import scratch
 from ..smooth import Smooth
+from ..sparse import Matrix
 from ..vector import Six, vec
 from .law import Push
 
@@ -32,6 +33,28 @@ class Places(NamedTuple):
 
     at: jax.Array
     along: jax.Array
+
+
+class Row(NamedTuple):
+    """One of `Listed`, and which."""
+
+    number: jax.Array
+    jacobian: jax.Array
+    stiffness: jax.Array
+    reference: jax.Array
+    push: jax.Array
+
+    def away(self, x: Sequence[Num]) -> Num:
+        """J x - reference."""
+        return _dot(nums(self.jacobian), x) - Num(self.reference)
+
+    def force(self, x: Sequence[Num]) -> Num:
+        """At x."""
+        return Push(Num(self.stiffness)).force([self.away(x)])[0]
+
+    def curvature(self, x: Sequence[Num]) -> Num:
+        """At x."""
+        return Push(Num(self.stiffness)).curvature([self.away(x)])[0, 0]
 
 
 @dataclass(frozen=True)
@@ -54,24 +77,42 @@ class Listed:
     length: jax.Array
     pairs: tuple[Candidate, ...]
 
+    def summed(self, add: Callable[[jax.Array, Row], jax.Array], start: jax.Array) -> jax.Array:
+        """`found = add(found, row)` for each row there is; it has derivatives."""
+        number = jnp.arange(self.stiffness.shape[0], dtype=jnp.int32)
+        rows = Row(number, self.jacobian, self.stiffness, self.reference, self.push)
+        return over_first(self.length, rows, start, lambda found, row: (add(found, row), None))[0]
+
     def row(self, i: jax.Array, x: Sequence[Num]) -> tuple[list[Num], Num, Num]:
         """A row's Jacobian, its stiffness, and J x - reference."""
         jacobian = nums(self.jacobian[i])
         return jacobian, Num(self.stiffness[i]), _dot(jacobian, x) - Num(self.reference[i])
 
     def folded(self, body: Callable[[jax.Array, Any], Any], start: Any) -> Any:
-        """`body` for each row there is."""
+        """`body` for each row there is; it has no reverse derivatives."""
         return lax.fori_loop(jnp.int32(0), self.length, body, start)
 
     def pulled(self, x: Sequence[Num]) -> list[Num]:
         """J^T f at x."""
 
-        def add(i: jax.Array, found: jax.Array) -> jax.Array:
-            jacobian, stiffness, away = self.row(i, x)
-            force = Push(stiffness).force([away])[0]
+        def add(found: jax.Array, row: Row) -> jax.Array:
+            jacobian, force = nums(row.jacobian), row.force(x)
             return stacked([a + j * force for a, j in zip(nums(found), jacobian, strict=True)], found.dtype)
 
-        return nums(self.folded(add, jnp.zeros_like(self.jacobian[0])))
+        return nums(self.summed(add, jnp.zeros_like(self.jacobian[0])))
+
+    def curved(self, entries: Matrix, x: Sequence[Num]) -> Matrix:
+        """A matrix with J^T C J at x added, on and below its diagonal."""
+        keys = [(i, j) for i in range(len(x)) for j in range(i + 1)]
+        start = stacked([entries.get(key, ZERO) for key in keys], self.jacobian.dtype)
+
+        def add(found: jax.Array, row: Row) -> jax.Array:
+            jacobian, curvature = nums(row.jacobian), row.curvature(x)
+            bent = [curvature * j for j in jacobian]
+            parts = zip(keys, nums(found), strict=True)
+            return stacked([old + bent[i] * jacobian[j] for (i, j), old in parts], found.dtype)
+
+        return dict(zip(keys, nums(self.summed(add, start)), strict=True))
 
     def solved(self, solve: Callable[[Sequence[Num]], list[Num]], right: Sequence[Num], x: Sequence[Num]) -> list[Num]:
         """(H + J^T C J)^-1 right with the curvatures C at x, where `solve` multiplies by H^-1: one row after the other.
@@ -103,7 +144,7 @@ class Listed:
             found = _updated(nums(found), jacobian, share, nums(u), dtype)
             return found, turned.at[i].set(u), shares.at[i].set(jnp.asarray(share.value))
 
-        blank = lax.empty(self.jacobian.shape, dtype), lax.empty(self.stiffness.shape, dtype)
+        blank = scratch(self.jacobian.shape, dtype), scratch(self.stiffness.shape, dtype)
         return nums(self.folded(turn, (stacked(solve(right), dtype), *blank))[0])
 
     def begun(self, x: Sequence[Num], search: Sequence[Num]) -> Places:
@@ -114,7 +155,7 @@ class Listed:
             speed = _dot(jacobian, search)
             return found[0].at[i].set(jnp.asarray(away.value)), found[1].at[i].set(jnp.asarray(speed.value))
 
-        at, along = (lax.empty(self.stiffness.shape, self.stiffness.dtype) for _ in range(2))
+        at, along = (scratch(self.stiffness.shape, self.stiffness.dtype) for _ in range(2))
         return Places(*self.folded(add, (at, along)))
 
     def along(self, line: Places, length: Num) -> tuple[Num, Num]:
@@ -145,10 +186,8 @@ class Listed:
         )
         centres = jnp.stack([stacked(s.tree.subtree_com[int(r)], self.push.dtype) for r in model.body_rootid])
 
-        def add(i: jax.Array, found: jax.Array) -> jax.Array:
-            _, stiffness, away = self.row(i, x)
-            force = Push(stiffness).force([away])[0]
-            push = self.push[i]
+        def add(found: jax.Array, row: Row) -> jax.Array:
+            force, push = row.force(x), row.push
             point, line, turn = (vec(nums(push[k : k + 3])) for k in (1, 4, 7))
             for place, side in ((0, -1.0), (1, 1.0)):
                 body = bodies[push[0].astype(jnp.int32), place]
@@ -157,7 +196,7 @@ class Listed:
                 found = found.at[body].add(stacked([*load.rot, *load.lin], found.dtype))
             return found
 
-        rows = self.folded(add, jnp.zeros((model.nbody, 6), self.push.dtype))
+        rows = self.summed(add, jnp.zeros((model.nbody, 6), self.push.dtype))
         return [Six(vec(nums(r[:3])), vec(nums(r[3:]))) for r in rows]
 
 
