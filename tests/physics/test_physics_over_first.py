@@ -78,8 +78,26 @@ def test_derivatives_are_those_of_the_rows_that_are_there(way, derivative):
         np.testing.assert_allclose(part, jnp.stack(parts), rtol=1e-12, atol=1e-13)
 
 
-def test_what_does_not_move_has_no_derivative():
+def along(function, parts, which):
+    """A function's value, and how it changes with one of its arguments alone."""
+    before, x, after = parts[:which], parts[which], parts[which + 1 :]
+    return jax.jvp(lambda x: function(*before, x, *after), (x,), (jnp.ones_like(x),))
+
+
+@pytest.mark.parametrize("which", [1, 2, 3], ids=["rows", "start", "what the body is closed over"])
+def test_a_derivative_by_one_of_them_alone(which):
+    with jax.enable_x64(True):
+        parts = [2, *given()]
+        found = along(lambda length, *rest: looped(jnp.int32(length), *rest), parts, which)
+        wanted = along(written_out, parts, which)
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    assert np.abs(wanted[1]).max() > 0.1
+
+
+def test_second_derivatives():
     with jax.enable_x64(True):
         rows, start, known = given()
-        slope = jax.jvp(lambda start: looped(jnp.int32(2), rows, start, known), (start,), (jnp.zeros(3),))[1]
-    assert not slope.any()
+        found = jax.hessian(lambda known: looped(jnp.int32(3), rows, start, known).sum())(known)
+        wanted = jax.hessian(lambda known: written_out(3, rows, start, known).sum())(known)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+    assert np.abs(wanted).max() > 0.1

@@ -1,6 +1,8 @@
 """The benchmark of rigid bodies at a small size: what it measures is there, and is what it says."""
 
+import os
 from dataclasses import asdict, replace
+from functools import partial
 
 import jax
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from kousoku.bench import exactness, physics, ready, rigid, robots
 from kousoku.bench.effort import Effort
-from kousoku.bench.table import SPEED, Row, Section
+from kousoku.bench.table import SPEED, Row, Section, attempt
 from kousoku.cli import main
 
 SMALL = Effort(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_lanes=2, robots=16, steps=8)
@@ -63,9 +65,12 @@ def test_other_libraries_loops_are_timed(monkeypatch):
     assert not robots.loop_figures("brax_loop", [float("inf"), 3], 4, 1)["finite"]
 
 
-def test_a_library_that_is_absent_or_too_slow_gives_a_row_that_says_so():
-    row = robots.section("InvertedPendulum-v5", replace(SMALL, peer_limit=0.001)).rows[-1]
-    assert (row.name, row.note) == ("Brax positional", "stopped after 0.001 s")
+@pytest.mark.parametrize(("limit", "note"), [(0.001, "stopped after 0.001 s"), (100.0, "ModuleNotFoundError: ")])
+def test_a_library_that_is_absent_or_too_slow_gives_a_row_that_says_so(limit, note, monkeypatch):
+    monkeypatch.setitem(os.environ, "PYTHONPATH", "")
+    measure = partial(robots.loop_row, "X", "brax_loop", ["ant", "no such backend"], replace(SMALL, peer_limit=limit))
+    row = attempt("X", 64, measure)
+    assert note in row.note
     assert "steps_per_second" not in row.figures
 
 

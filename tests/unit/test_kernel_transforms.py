@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 
 import equinox as eqx
@@ -150,18 +151,57 @@ def test_shard_map(mesh):
     assert given[0].sharding.spec == P("d")
 
 
+def divided(mesh, function, *results):
+    """A function of what differs between devices and of what is the same on all; its results differ if not said."""
+    return jax.shard_map(function, mesh=mesh, in_specs=(P("d"), P()), out_specs=results or P("d"))
+
+
 @pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
 def test_derivatives_within_shard_map(mesh, derivative):
-    """By what differs between devices, and by what is the same on all, of which the devices' shares are added."""
+    """The devices' shares in what is the same on all are added."""
 
     def wrap(f):
-        def share(x, y):
-            return jax.vmap(f, (0, None))(x, y)[0]
-
-        whole = jax.shard_map(share, mesh=mesh, in_specs=(P("d"), P()), out_specs=P("d"))
-        return jax.jit(derivative(whole, (0, 1)))
+        return jax.jit(derivative(divided(mesh, lambda x, y: jax.vmap(f, (0, None))(x, y)[0]), (0, 1)))
 
     same(step, numbers(6), F(0.5), wrap=wrap)
+
+
+def test_results_within_shard_map_differ_where_what_they_depend_on_does(mesh):
+    def wrap(f):
+        return jax.jit(divided(mesh, lambda x, y: f(x[0], y), P("d"), P()))
+
+    same(lambda x, y: (x[None] * y, y + jnp.sin(y)), numbers(2), F(0.5), wrap=wrap)
+
+
+@pytest.mark.parametrize("change", [lambda f: f, jax.grad], ids=["value", "derivative"])
+def test_a_kernel_within_shard_map_that_uses_an_outer_value(mesh, change):
+    def whole(kernel):
+        def share(x, y):
+            total = x.sum()
+            return jax.vmap(change(kernel(lambda x: jnp.sin(x * total) * 0.5 + x)))(x) + y
+
+        return jax.jit(divided(mesh, share))
+
+    given = numbers(6), F(0.5)
+    assert_same(whole(ks.kernel)(*given), whole(lambda f: f)(*given), 4, 1e-6)
+
+
+@pytest.mark.parametrize("check_vma", [False, True])
+@pytest.mark.parametrize("change", [lambda f: f, jax.jacrev], ids=["value", "derivative"])
+def test_within_shard_map_what_cannot_be_compiled_is_plain_jax(mesh, check_vma, change):
+    def root(m):
+        return jnp.linalg.cholesky(m) * 2.0
+
+    def whole(function):
+        share = jax.vmap(change(function))
+        return jax.jit(jax.shard_map(share, mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=check_vma))
+
+    m = numbers(4, 3, 3)
+    m = m @ m.swapaxes(1, 2) + np.eye(3, dtype=F)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ks.KernelWarning)
+        found = whole(ks.kernel(root))(m)
+    assert_same(found, whole(root)(m), 4, 1e-6)
 
 
 def test_sharded_jit(mesh):

@@ -54,7 +54,7 @@ def test_same_seed_same_bits():
 @pytest.mark.parametrize("together", [1, 2, 4])
 def test_agent_i_of_four_is_agent_i_alone(together, monkeypatch):
     """However many of them advance at once."""
-    monkeypatch.setattr(on_policy, "CACHED_SAMPLES", together * AGENT.minibatch_size)
+    monkeypatch.setattr(on_policy, "CACHED_SAMPLES", together * AGENT.gradient_samples)
     assert loop_of(AGENT, WALK, seeds=4).program.together == together
     many = learned(AGENT, WALK, 2, seeds=4)
     for seed in (0, 3):

@@ -39,7 +39,12 @@ def measured(module: str, function: str, *arguments: Any, cores: int | None = No
     given = json.dumps([module, function, chosen, arguments])
     try:
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, check=False, timeout=limit
+            [sys.executable, "-c", PROGRAM, given],
+            env={**os.environ, "JAX_TRACEBACK_FILTERING": "off"},  # else the last line is not the exception's
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit,
         )
     except subprocess.TimeoutExpired:
         raise Failed(f"stopped after {limit:g} s") from None

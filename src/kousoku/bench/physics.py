@@ -31,21 +31,20 @@ def bench(
 ) -> list[Section]:
     """Measure parts, print their tables, and save each as physics_PART.md and physics_PART.json.
 
-    A part is saved after each of its sections: what was measured is there though it be cut short.
+    A part is saved after each of its sections: what was measured is there even if the run is interrupted.
     """
     effort = replace(effort, steps=effort.robot_steps)
     device, versions = facts.device(), {**facts.versions(), **peers.versions()}
+    about, told = f"{machine(device, versions)}\n\n{ABOUT}", {"device": device, "versions": versions}
     sections: list[Section] = []
     for part in parts:
         title, measures = PARTS[part]
         found: list[Section] = []
-        text, path = "", out
         for measure in measures:
             with uncached():
                 found.append(measure(effort))
-            text = markdown(title, f"{machine(device, versions)}\n\n{ABOUT}", found)
-            path = save(out, f"physics_{part}", text, found, {"device": device, "versions": versions})
-        say(text)
-        say(f"saved: {path}")
+            save(out, f"physics_{part}", markdown(title, about, found), found, told)
+        say(markdown(title, about, found))
+        say(f"saved: {out / f'physics_{part}.md'}")
         sections += found
     return sections

@@ -20,7 +20,8 @@ ABOUT = (
     "Whole steps of environments on all cores, under random actions; an episode that ends is followed by one from a "
     "fresh random start. EnvPool and Gymnasium run C MuJoCo. Brax simulates models of its own, and its spring and "
     "positional engines simulate less. MJX takes the physics steps of an environment's step, without observation, "
-    "reward or a new episode. Libraries in JAX run in a process of their own, which is stopped when it takes too long."
+    "reward or a new episode. Other libraries in JAX run in a process of their own, which is stopped when it takes too "
+    "long."
 )
 IN_BRAX = {
     "Ant-v5": "ant", "HalfCheetah-v5": "halfcheetah", "Hopper-v5": "hopper", "Humanoid-v5": "humanoid",
@@ -40,11 +41,11 @@ def section(id: str, effort: Effort) -> Section:
         ("kousoku, kernel", effort.robots, lambda: ours("kousoku, kernel", id, effort.robots, True, False, effort)),
         (BASE, few, lambda: envpool_row(id, effort)),
         ("Gymnasium", few, lambda: gymnasium_row(id, effort)),
-        ("MJX", few, lambda: loop_row("MJX", [id], effort)),
+        ("MJX", few, lambda: loop_row("MJX", "mjx_loop", [id], effort)),
     ]
     for backend in BACKENDS:
         name = f"Brax {backend}"
-        contenders.append((name, few, partial(loop_row, name, [IN_BRAX[id], backend], effort)))
+        contenders.append((name, few, partial(loop_row, name, "brax_loop", [IN_BRAX[id], backend], effort)))
     rows = [attempt(name, count, measure) for name, count, measure in contenders]
     return Section(id, ABOUT, (LANES, SPEED, COMPILE), rows, BASE)
 
@@ -57,18 +58,24 @@ def gymnasium_row(id: str, effort: Effort) -> Row:
     return speed("Gymnasium", count, count / seconds, "vector environment: one process a core")
 
 
-def loop_row(name: str, arguments: list[str], effort: Effort) -> Row:
-    """A library's environments in JAX, in a process of their own, which is stopped when it takes too long."""
+def loop_row(name: str, maker: str, arguments: list[str], effort: Effort) -> Row:
+    """A library's environments in JAX, in a process of their own, which is stopped when it takes too long.
+
+    Args:
+        name: of the contender.
+        maker: of `peers`: makes its loop.
+        arguments: for the maker.
+        effort: how much to measure.
+    """
     count, steps = effort.peer_bodies, effort.peer_steps
-    loop = "mjx_loop" if name == "MJX" else "brax_loop"
-    given = (loop, [*arguments, steps], count, effort.peer_repeats)
+    given = (maker, [*arguments, steps], count, effort.peer_repeats)
     figures = measured(__name__, "loop_figures", *given, limit=effort.peer_limit)
     note = "jit, vmap, scan" + ("" if figures["finite"] else "; ends in numbers that are not finite")
     return speed(name, count, count * steps / figures["seconds"], note, compile_seconds=figures["compile_seconds"])
 
 
 def loop_figures(maker: str, arguments: list[Any], count: int, repeats: int) -> dict[str, Any]:
-    """Seconds that `count` environments of a loop take, and whether what they end in is finite.
+    """Seconds that a loop takes for `count` environments, and its compiling, and whether what they end in is finite.
 
     Args:
         maker: of `peers`: makes a loop whose `loop(keys, None)` begins and `loop(keys, carry)` goes on.

@@ -7,7 +7,9 @@ that is not possible, or on another platform, the function itself is lowered.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -15,12 +17,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive, jaxpr_as_fun
+from jax.extend.core import Primitive, Var, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from .compiled import Compiled, begin, compiled
 from .fallback import reason_of, warn_once
-from .partition import among, needs_devices, over_devices, spans_devices
+from .partition import among, needs_devices, of_one_device, over_devices, spans_devices, varying
 from .pause import without_collection
 from .program import Program, Source, Summary, summary_of
 from .reading import read
@@ -124,6 +126,19 @@ class Traced(Source):
         ]
         return jax.make_jaxpr(self.batched_function(lanes, batched))(*shapes)
 
+    @cached_property
+    def uses(self) -> list[list[int]]:
+        """Of each result, the numbers of the inputs that it depends on; an operation uses all that it is given."""
+        jaxpr = self.jaxpr.jaxpr
+        found: dict[Any, int] = {v: 1 << i for i, v in enumerate(jaxpr.invars)}
+
+        def mask(atoms: Any) -> int:
+            return functools.reduce(operator.or_, (found.get(v, 0) for v in atoms if isinstance(v, Var)), 0)
+
+        for eqn in jaxpr.eqns:
+            found.update(dict.fromkeys(eqn.outvars, mask(eqn.invars)))
+        return [[i for i in range(len(jaxpr.invars)) if mask([v]) >> i & 1] for v in jaxpr.outvars]
+
     def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
         """(inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
         if ("jvp", nonzero) not in self.derived:
@@ -167,7 +182,8 @@ class Traced(Source):
 
 def struct(aval: Any) -> jax.ShapeDtypeStruct:
     """What to trace with for a value of that type."""
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+    devices = {"manual_axis_type": aval.manual_axis_type, "sharding": aval.sharding} if varying(aval) else {}
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False), **devices)
 
 
 def _differentiable(aval: Any) -> bool:
@@ -199,7 +215,8 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 
 @kernel_p.def_abstract_eval
 def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
-    return [among(args, a, (*lanes, *a.shape)) for a in kernel.out_avals]
+    uses = kernel.uses if any(map(varying, args)) else [()] * len(kernel.out_avals)
+    return [among(args, a, (*lanes, *a.shape), used) for a, used in zip(kernel.out_avals, uses, strict=True)]
 
 
 # ---- batching
@@ -247,9 +264,15 @@ def _transpose(cotangents: Any, *args: Any, kernel: Traced, lanes: tuple[int, ..
     pulled = kernel_p.bind(*primals, *given, kernel=origin.cotangent(nonzero), lanes=lanes, batched=flags)
     results = []
     for tangent, cotangent, own in zip(tangents, pulled, batched[count:], strict=True):
-        shared = tuple(axis for axis, flag in enumerate(own) if not flag)
-        results.append(jnp.sum(cotangent, axis=shared) if ad.is_undefined_primal(tangent) else None)
+        results.append(_summed(cotangent, tangent.aval, own) if ad.is_undefined_primal(tangent) else None)
     return [None] * count + results
+
+
+def _summed(cotangent: Any, aval: Any, batched: tuple[bool, ...]) -> Any:
+    """Over the axes of lanes, and of devices, that share the value."""
+    total = jnp.sum(cotangent, axis=tuple(axis for axis, flag in enumerate(batched) if not flag))
+    devices = tuple(sorted(varying(jax.typeof(total)) - varying(aval)))
+    return jax.lax.psum(total, devices) if devices else total
 
 
 ad.primitive_transposes[kernel_p] = _transpose
@@ -259,6 +282,8 @@ ad.primitive_transposes[kernel_p] = _transpose
 
 
 def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
+    if not any(map(varying, kernel.in_avals)):  # traced as on one device
+        ctx = ctx.replace(avals_in=list(map(of_one_device, ctx.avals_in)))
     return mlir.lower_fun(kernel.batched_function(lanes, batched), multiple_results=True)(ctx, *args)
 
 

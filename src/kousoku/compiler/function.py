@@ -22,7 +22,7 @@ from .fallback import reason_of
 from .identity import modules
 from .machine.target import host
 from .memory import Memory
-from .partition import alike, of_one_device
+from .partition import of_one_device, varying
 from .pause import without_collection
 from .settings import decisive
 from .switch import is_on
@@ -78,7 +78,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         if not (is_on() if on is None else on):
             return function(*args, **kwargs)
         leaves, tree = jax.tree.flatten((args, kwargs))
-        dynamic = alike([leaf for leaf in leaves if _is_array(leaf)])
+        dynamic = [leaf for leaf in leaves if _is_array(leaf)]
         static = tuple(None if _is_array(leaf) else leaf for leaf in leaves)
         here, avals = decisive(), list(map(jax.typeof, dynamic))
         identity = (tree, static, tuple(avals), here)
@@ -92,7 +92,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
                 cache[identity] = found
         traced, out_tree = found
         flags = ((),) * (len(consts) + len(dynamic))
-        results = kernel_p.bind(*alike([*consts, *dynamic]), kernel=traced, lanes=(), batched=flags)
+        results = kernel_p.bind(*consts, *dynamic, kernel=traced, lanes=(), batched=flags)
         return jax.tree.unflatten(out_tree, results)
 
     def explained(*args: Any, lanes: int = 4096, **kwargs: Any) -> Explanation:
@@ -145,7 +145,7 @@ def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, kinds)
 
 
-def _of_one_device(value: Any) -> Any:
+def _as_on_one_device(value: Any) -> Any:
     """A value, or its type on one device if it is one of several's own."""
     aval = jax.typeof(value)
     alone = of_one_device(aval)
@@ -190,7 +190,9 @@ def _trace(
         return results
 
     with without_collection():
-        jaxpr = jax.make_jaxpr(flat)(*map(_of_one_device, dynamic))
+        jaxpr = jax.make_jaxpr(flat)(*map(_as_on_one_device, dynamic))
+        if any(isinstance(c, Tracer) and varying(jax.typeof(c)) for c in jaxpr.consts):
+            jaxpr = jax.make_jaxpr(flat)(*dynamic)  # the types of what it uses name the devices: so all have to
     jaxpr, consts = _lift_tracers(jaxpr)
     return Traced.of(jaxpr, name), out_tree, consts
 

@@ -51,30 +51,28 @@ def of_one_device(aval: Any) -> Any:
     return jax.typeof(jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)) if alone else aval
 
 
-def alike(args: Sequence[Any]) -> list[Any]:
-    """The arguments of one operation, each with values of their own wherever one has, as JAX does for its operations.
-
-    Within `jax.shard_map` a type says along which axes of devices values differ.
-    """
-    along = [_varying(jax.typeof(arg)) for arg in args]
-    every = frozenset[Any]().union(*along)
-    missing = [tuple(sorted(every - own)) for own in along]
-    return [jax.lax.pcast(arg, axes, to="varying") for arg, axes in zip(args, missing, strict=True)]
-
-
-def _varying(aval: Any) -> frozenset[Any]:
+def varying(aval: Any) -> frozenset[Any]:
+    """The axes of devices along which values of a type differ, as `jax.shard_map` keeps track of them."""
     return getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
 
 
-def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...]) -> Any:
-    """The type of a result of that shape, on the devices that the arguments' types say, and of as many values."""
-    differing = next((arg.manual_axis_type for arg in args if _varying(arg)), None)
-    varying = {} if differing is None else {"manual_axis_type": differing}
+def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], uses: Sequence[int]) -> Any:
+    """The type of a result of that shape, on the devices that the arguments' types say.
+
+    Args:
+        args: types of all arguments.
+        aval: of the result in one lane.
+        shape: with lanes.
+        uses: the numbers of the arguments that the result depends on: it varies along the same axes.
+    """
+    axes = frozenset[Any]().union(*(varying(args[i]) for i in uses))
+    kinds = (type(args[i].manual_axis_type) for i in uses if varying(args[i]))
+    more = {"manual_axis_type": next(kinds)(varying=axes)} if axes else {}
     meshes = [arg.sharding.mesh for arg in args if not arg.sharding.mesh.empty]
     if not meshes or meshes[0] == aval.sharding.mesh:
-        return aval.update(shape=shape, **varying)
+        return aval.update(shape=shape, **more)
     sharding = NamedSharding(meshes[0], PartitionSpec(*[None] * len(shape)))
-    return aval.update(shape=shape, sharding=sharding, **varying)
+    return aval.update(shape=shape, sharding=sharding, **more)
 
 
 def over_devices(function: Callable[..., list[Any]], batched: Sequence[bool], shapes: Any) -> Callable[..., list[Any]]:

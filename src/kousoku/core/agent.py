@@ -91,8 +91,8 @@ class RolloutAgent(eqx.Module):
         """
 
     @property
-    def minibatch_size(self) -> int:
-        """Samples of one gradient step: here all of a rollout."""
+    def gradient_samples(self) -> int:
+        """Samples that one gradient is the mean over: here all of a rollout."""
         return self.num_envs * self.num_steps
 
     def num_devices(self, available: int) -> int:

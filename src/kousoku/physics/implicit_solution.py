@@ -27,8 +27,8 @@ from .constraint import Constraint
 from .constraint.listed import Listed
 from .constraint.problem import Problem, Rows
 from .model import Model
-from .over_first import slope
 from .scalar import Num, nums, stacked
+from .slope import slope
 from .smooth import Smooth
 from .solver import Solution, solve
 from .sparse import Factor, Pattern, factor, multiplied

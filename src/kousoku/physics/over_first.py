@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.core import eval_jaxpr
-from jax.custom_derivatives import SymbolicZero
 
 from .scratch import scratch
+from .slope import slope
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -28,8 +28,9 @@ def over_first(length: jax.Array, rows: Any, start: Any, body: Body) -> tuple[An
         length: int32, at most as many as there are rows.
         rows: arrays [most, ...]. Beyond `length` they may hold anything.
         start: what `body` is given first.
-        body: (carry, row) -> (carry, blocks): blocks are arrays [e, ...]. Of rows of zeros its derivative is to be
-            finite. It may close over anything.
+        body: (carry, row) -> (carry, blocks): blocks are arrays [e, ...]. It may close over anything. Its derivative
+            is to be finite also for rows of zeros, which stand for those that are not there; and it is to have no
+            branches, as under `vmap` JAX stops gradients in those of a derivative's rule.
 
     Returns:
         The last carry, and the blocks one after the other, [most * e, ...]: beyond those that were made, anything.
@@ -67,22 +68,6 @@ def over_first(length: jax.Array, rows: Any, start: Any, body: Body) -> tuple[An
         return result(*given), slope(of_all, given, slopes)
 
     return result(length, rows, start, closed.consts)
-
-
-def slope(function: Callable[..., Any], given: Any, slopes: Any) -> Any:
-    """How the results of `function(*given)` change, in a rule with symbolic zeros."""
-    values, tree = jax.tree.flatten(given)
-    rates = jax.tree.leaves(slopes)
-    moving = [not isinstance(r, SymbolicZero) and r.dtype != jax.dtypes.float0 for r in rates]
-
-    def of_some(moved: list[jax.Array]) -> Any:
-        some = iter(moved)
-        return function(
-            *jax.tree.unflatten(tree, [next(some) if m else v for v, m in zip(values, moving, strict=True)])
-        )
-
-    primals, tangents = ([x for x, m in zip(of, moving, strict=True) if m] for of in (values, rates))
-    return jax.jvp(of_some, (primals,), (tangents,))[1]
 
 
 def _put(i: jax.Array, into: jax.Array, block: jax.Array) -> jax.Array:

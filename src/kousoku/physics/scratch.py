@@ -21,7 +21,7 @@ def scratch(shape: Sequence[int], dtype: Any) -> jax.Array:
         return lax.empty(shape, dtype)
 
     @new.def_vmap
-    def same(*_: Any) -> tuple[jax.Array, bool]:
+    def same(*_: Any) -> tuple[jax.Array, bool]:  # JAX wants a rule, which it does not need where nothing has lanes
         return new(), False
 
     return new()

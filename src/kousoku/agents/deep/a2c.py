@@ -88,7 +88,7 @@ class A2C(ActorCriticAgent):
 
     def num_devices(self, available: int) -> int:
         """A divisor of its environments; see `worthwhile`."""
-        return largest_divisor(self.num_envs, worthwhile(self.minibatch_size, available))
+        return largest_divisor(self.num_envs, worthwhile(self.gradient_samples, available))
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_rms(decay=self.rmsprop_decay, eps=self.rmsprop_epsilon)  # pyright: ignore[reportArgumentType]

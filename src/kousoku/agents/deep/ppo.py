@@ -110,7 +110,7 @@ class PPO(ActorCriticAgent):
         num_strata(self.num_envs, self.num_steps, self.minibatches)
 
     @property
-    def minibatch_size(self) -> int:
+    def gradient_samples(self) -> int:
         return self.num_envs * self.num_steps // self.minibatches
 
     def num_devices(self, available: int) -> int:
@@ -118,7 +118,7 @@ class PPO(ActorCriticAgent):
         strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
         if self.num_envs % self.minibatches == 0:  # a network may have a memory, and learn from whole sequences
             strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))
-        return largest_divisor(strata, worthwhile(self.minibatch_size, available))
+        return largest_divisor(strata, worthwhile(self.gradient_samples, available))
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
