@@ -6,13 +6,13 @@ import mujoco
 import numpy as np
 import pytest
 from physics_models import compiled
+from physics_slopes import SMALL, assert_slopes_agree
 from physics_states import silent, states
 
 import kousoku as ks
 from kousoku.physics import State, initial_state, load, simulate, step
 from kousoku.physics.load import from_mujoco
 
-SMALL = 1e-6
 BALL = """<mujoco><option cone="{}" integrator="{}" solver="Newton" tolerance="1e-14" iterations="100"/><worldbody>
   <geom type="plane" size="5 5 .1" euler="0.1 0.05 0" friction=".3 .02 .01"/>
   <body pos="0 0 .1"><joint type="free" damping="0.01"/><geom size=".1" condim="{}"/>
@@ -58,20 +58,7 @@ def test_jacobians_of_a_step(name):
             return jnp.concatenate([after.qpos, after.qvel, after.act])
 
         at = jnp.stack([jnp.concatenate([s.qpos, s.qvel, s.act, s.ctrl]) for s in given])
-        kernel, width = ks.kernel(moves), at.shape[1]
-        many = jax.jit(jax.vmap(kernel))
-        shifts = SMALL * jnp.eye(width)
-        ahead, behind = (many((at[:, None] + s[None]).reshape(-1, width)) for s in (shifts, -shifts))
-        steep = np.asarray((ahead - behind).reshape(len(given), width, -1) / (2 * SMALL))
-        outs = jnp.eye(steep.shape[2])
-        forward = jax.vmap(lambda x: jax.vmap(lambda d: jax.jvp(kernel, (x,), (d,))[1])(jnp.eye(width)))
-        reverse = jax.vmap(lambda x: jax.vmap(lambda d: jax.vjp(kernel, x)[1](d)[0])(outs))
-        along, back = np.asarray(jax.jit(forward)(at)), np.asarray(jax.jit(reverse)(at))
-    scale = 1.0 + np.abs(steep).max(axis=(1, 2), keepdims=True)
-    assert np.isfinite(back).all()
-    assert np.abs((along - back.transpose(0, 2, 1)) / scale).max() < 1e-10
-    # Finite differences say nothing where a constraint begins or ends within them.
-    assert np.sort(np.abs((along - steep) / scale).max(axis=(1, 2)))[-2] < 1e-6
+        assert_slopes_agree(moves, at)
 
 
 def test_at_rest_orientations_follow_velocities():

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from physics_slopes import assert_slopes_agree
 from physics_states import Oracle, stack, states
 
 import kousoku as ks
@@ -97,7 +98,6 @@ def test_steps_are_c_mujocos(condim):
 @pytest.mark.parametrize("condim", [None, *(pytest.param(condim, marks=pytest.mark.full) for condim in (1, 4))])
 def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
     """By every position and velocity, forward and reverse, beside finite differences."""
-    small = 1e-6
     theirs = crowd(condim) if condim else mujoco.MjModel.from_xml_string(BEADS)
     theirs.opt.tolerance = 1e-14
     given = stack(touching(theirs, 8))
@@ -111,19 +111,7 @@ def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
             return stacked([*f.solution.acceleration, felt], qpos.dtype)
 
         at = jnp.concatenate([jnp.asarray(given.qpos), jnp.asarray(given.qvel)], axis=1)
-        kernel, width = ks.kernel(moves), at.shape[1]
-        many = jax.jit(jax.vmap(kernel))
-        shifts = small * jnp.eye(width)
-        ahead, behind = (many((at[:, None] + s[None]).reshape(-1, width)) for s in (shifts, -shifts))
-        steep = np.asarray((ahead - behind).reshape(len(at), width, -1) / (2 * small))
-        outs = jnp.eye(steep.shape[2])
-        along = jax.jit(jax.vmap(lambda x: jax.vmap(lambda d: jax.jvp(kernel, (x,), (d,))[1])(jnp.eye(width))))(at)
-        back = jax.jit(jax.vmap(lambda x: jax.vmap(lambda d: jax.vjp(kernel, x)[1](d)[0])(outs)))(at)
-    along, back = np.asarray(along), np.asarray(back).transpose(0, 2, 1)
-    scale = 1.0 + np.abs(steep).max(axis=(1, 2), keepdims=True)
-    np.testing.assert_allclose(back / scale, along / scale, rtol=0.0, atol=1e-12)
-    # Finite differences say nothing where a constraint begins or ends within them.
-    assert np.sort(np.abs((along - steep) / scale).max(axis=(1, 2)))[-2] < 2e-6
+        assert_slopes_agree(moves, at, apart=1e-12)
 
 
 def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.physics.constraint.listed import Listed
+from kousoku.physics.constraint.listed import Listed, Row
 from kousoku.physics.scalar import Num, nums, stacked
 from kousoku.physics.sparse import Pattern, factor
 
@@ -60,7 +60,7 @@ def lanes(dtype, stiffness):
 
     def lane(work):
         def function(jacobian, stiffness, reference, length):
-            listed = Listed(jacobian, stiffness, reference, jnp.zeros((MOST, 10), dtype), length, ())
+            listed = Listed(Row(jacobian, stiffness, reference, jnp.zeros((MOST, 10), dtype)), length, ())
             return stacked(work(listed, factor(pattern, entries).solve, *at), dtype)
 
         return np.asarray(jax.vmap(ks.kernel(function))(*stacked_rows, jnp.asarray(LENGTHS, jnp.int32)), np.float64)

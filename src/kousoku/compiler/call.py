@@ -7,18 +7,18 @@ that is not possible, or on another platform, the function itself is lowered.
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import compress
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive, Var, jaxpr_as_fun
+from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
+from jax.interpreters import partial_eval as pe
 
 from .compiled import Compiled, begin, compiled
 from .fallback import reason_of, warn_once
@@ -127,17 +127,10 @@ class Traced(Source):
         return jax.make_jaxpr(self.batched_function(lanes, batched))(*shapes)
 
     @cached_property
-    def uses(self) -> list[list[int]]:
-        """Of each result, the numbers of the inputs that it depends on; an operation uses all that it is given."""
-        jaxpr = self.jaxpr.jaxpr
-        found: dict[Any, int] = {v: 1 << i for i, v in enumerate(jaxpr.invars)}
-
-        def mask(atoms: Any) -> int:
-            return functools.reduce(operator.or_, (found.get(v, 0) for v in atoms if isinstance(v, Var)), 0)
-
-        for eqn in jaxpr.eqns:
-            found.update(dict.fromkeys(eqn.outvars, mask(eqn.invars)))
-        return [[i for i in range(len(jaxpr.invars)) if mask([v]) >> i & 1] for v in jaxpr.outvars]
+    def uses(self) -> list[list[bool]]:
+        """Of each result, which inputs it depends on."""
+        count = len(self.out_avals)
+        return [pe.dce_jaxpr(self.jaxpr.jaxpr, [i == k for i in range(count)])[1] for k in range(count)]
 
     def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
         """(inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
@@ -215,7 +208,9 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 
 @kernel_p.def_abstract_eval
 def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
-    uses = kernel.uses if any(map(varying, args)) else [()] * len(kernel.out_avals)
+    if not any(map(varying, args)):
+        return [among(args, a, (*lanes, *a.shape)) for a in kernel.out_avals]
+    uses = (list(compress(args, used)) for used in kernel.uses)
     return [among(args, a, (*lanes, *a.shape), used) for a, used in zip(kernel.out_avals, uses, strict=True)]
 
 

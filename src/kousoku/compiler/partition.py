@@ -56,18 +56,17 @@ def varying(aval: Any) -> frozenset[Any]:
     return getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
 
 
-def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], uses: Sequence[int]) -> Any:
+def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], used: Sequence[Any] = ()) -> Any:
     """The type of a result of that shape, on the devices that the arguments' types say.
 
     Args:
         args: types of all arguments.
         aval: of the result in one lane.
         shape: with lanes.
-        uses: the numbers of the arguments that the result depends on: it varies along the same axes.
+        used: types of those that the result depends on: it varies along the same axes.
     """
-    axes = frozenset[Any]().union(*(varying(args[i]) for i in uses))
-    kinds = (type(args[i].manual_axis_type) for i in uses if varying(args[i]))
-    more = {"manual_axis_type": next(kinds)(varying=axes)} if axes else {}
+    axes = frozenset[Any]().union(*map(varying, used))
+    more = {"manual_axis_type": type(used[0].manual_axis_type)(varying=axes)} if axes else {}
     meshes = [arg.sharding.mesh for arg in args if not arg.sharding.mesh.empty]
     if not meshes or meshes[0] == aval.sharding.mesh:
         return aval.update(shape=shape, **more)

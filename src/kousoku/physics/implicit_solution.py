@@ -24,7 +24,7 @@ import numpy as np
 
 from .branch import replaced, unknown
 from .constraint import Constraint
-from .constraint.listed import Listed
+from .constraint.listed import Listed, Row
 from .constraint.problem import Problem, Rows
 from .model import Model
 from .scalar import Num, nums, stacked
@@ -33,9 +33,7 @@ from .smooth import Smooth
 from .solver import Solution, solve
 from .sparse import Factor, Pattern, factor, multiplied
 
-ARRAYS = ("jacobian", "stiffness", "reference", "push", "length")
-
-Values = tuple[list[jax.Array], list[jax.Array]]
+Values = tuple[list[jax.Array], tuple[Row, jax.Array] | None]
 
 
 def solution(
@@ -87,19 +85,18 @@ class Pose:
 
     @property
     def values(self) -> Values:
-        """Each number that is not known, once, and the arrays of the list."""
-        arrays = [getattr(self.listed, name) for name in ARRAYS] if self.listed else []
-        return list(unknown(self.parts).values()), arrays
+        """Each number that is not known, once; and the rows of the list and their number."""
+        return list(unknown(self.parts).values()), (self.listed.rows, self.listed.length) if self.listed else None
 
     def problem(self, values: Values) -> tuple[Problem, list[Num]]:
         """The problem with other numbers, and where to begin."""
-        numbers, arrays = values
+        numbers, there = values
         parts = replaced(self.parts, dict(zip(unknown(self.parts), numbers, strict=True)))
         motion, mass, force, acceleration, constraints, warmstart = parts
         t = replace(self.smooth.tree, motion=motion, mass_matrix=mass)
         s = replace(self.smooth, tree=t, force=force, acceleration=acceleration)
-        rows = self.listed and replace(self.listed, **dict(zip(ARRAYS, arrays, strict=True)))
-        return Problem(self.model, s, constraints, rows), warmstart
+        listed = Listed(*there, self.listed.pairs) if self.listed and there else None
+        return Problem(self.model, s, constraints, listed), warmstart
 
     def tangent(self, x: jax.Array, given: tuple[Values], slopes: Any) -> tuple[jax.Array, jax.Array]:
         """How the solution `x` and the constraints' forces change when the numbers do."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from .constraint.contact import Contact
 from .constraint.listed import Row
@@ -48,15 +47,14 @@ def _of_list(f: Forward, frame: Frame, shape: int, size: Sequence[Num], body: in
     bodies = [[int(f.model.geom_bodyid[g]) for g in (c.first, c.second)] for c in rows.pairs] if rows else []
     if rows is None or not any(body in pair for pair in bodies):
         return ZERO
+    pushes = rows.rows.push
     # On which side of a pair the body is, if on any, and how rows lie: a friction's two edges are side by side.
-    sides = jnp.array(
-        [{0: -1.0, 1: 1.0}[pair.index(body)] if body in pair else 0.0 for pair in bodies], rows.push.dtype
-    )
-    double = max(c.condim for c in rows.pairs) > 1
+    sides = jnp.array([{0: -1.0, 1: 1.0}[pair.index(body)] if body in pair else 0.0 for pair in bodies], pushes.dtype)
+    rubs = max(c.condim for c in rows.pairs) > 1
+    twins = pushes.reshape(-1, 2, pushes.shape[1])[:, ::-1].reshape(pushes.shape) if rubs else pushes
     back = frame.mat.transposed()
 
-    def add(found: jax.Array, row: Row) -> jax.Array:
-        twin = rows.push[row.number + 1 - 2 * lax.rem(row.number, jnp.int32(2))] if double else row.push
+    def add(found: jax.Array, row: Row, twin: jax.Array) -> jax.Array:
         push = nums(row.push)
         normal = Vec(*(0.5 * (a + b) for a, b in zip(push[4:7], nums(twin)[4:7], strict=True)))
         side = Num(sides[row.push[0].astype(jnp.int32)])
@@ -64,7 +62,7 @@ def _of_list(f: Forward, frame: Frame, shape: int, size: Sequence[Num], body: in
         force = row.force(x)
         return (Num(found) + where(both(met, absolute(side) > 0.0), force, 0.0, force)).value
 
-    return Num(rows.summed(add, jnp.zeros((), rows.push.dtype)))
+    return Num(rows.summed(add, jnp.zeros((), rows.dtype), twins))
 
 
 def meets(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Truth:

@@ -30,7 +30,7 @@ from ..scratch import scratch
 from ..smooth import Smooth
 from ..vector import NOWHERE, UNTURNED, Mat, Vec
 from .contact import ELLIPTIC, frame, inverse_inertia, pyramid, wrenches
-from .listed import Listed
+from .listed import Listed, Row
 from .row import moving
 from .softness import softness
 
@@ -141,12 +141,11 @@ class Table:
     def listed(self) -> Listed:
         """The rows of the points that are within their margin."""
         chosen, count = self._within()
-        _, blocks = over_first(count, chosen, None, lambda _, which: (None, self._blocks(which)))
-        jacobian, stiffness, reference, push = blocks
-        return Listed(jacobian, stiffness, reference, push, count * jnp.int32(self.edges), self.pairs)
+        rows = over_first(count, chosen, None, lambda _, which: (None, self._block(which)))[1]
+        return Listed(rows, count * jnp.int32(self.edges), self.pairs)
 
-    def _blocks(self, which: jax.Array) -> tuple[jax.Array, ...]:
-        """The rows of a point: Jacobian, stiffness, reference and push of each."""
+    def _block(self, which: jax.Array) -> Row:
+        """The rows of a point, [edges, ...]."""
         pair, rows = self._of(which, self._numbers), list(self._rows(which))
         pushes = [[pair, *row.point, *row.force, *row.torque] for row in rows]
         jacobian, push = (
@@ -155,7 +154,7 @@ class Table:
         stiffness, reference = (
             stacked(x, self.dtype) for x in zip(*((r.stiffness, r.reference) for r in rows), strict=True)
         )
-        return jacobian, stiffness, reference, push
+        return Row(jacobian, stiffness, reference, push)
 
     def _within(self) -> tuple[jax.Array, jax.Array]:
         """The numbers of the points that are within their margin [points], and how many they are."""

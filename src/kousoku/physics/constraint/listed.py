@@ -36,13 +36,24 @@ class Places(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One of `Listed`, and which."""
+    """A half parabola, as of `Push`; or many of them, arrays [most, ...].
 
-    number: jax.Array
+    Attributes:
+        jacobian: [nv].
+        stiffness: of its force.
+        reference: the acceleration that it wants.
+        push: [10]: number of the pair of geoms, the point, and the force and torque there of a unit of force.
+    """
+
     jacobian: jax.Array
     stiffness: jax.Array
     reference: jax.Array
     push: jax.Array
+
+    @property
+    def law(self) -> Push:
+        """Which force it has."""
+        return Push(Num(self.stiffness))
 
     def away(self, x: Sequence[Num]) -> Num:
         """J x - reference."""
@@ -50,47 +61,42 @@ class Row(NamedTuple):
 
     def force(self, x: Sequence[Num]) -> Num:
         """At x."""
-        return Push(Num(self.stiffness)).force([self.away(x)])[0]
+        return self.law.force([self.away(x)])[0]
 
     def curvature(self, x: Sequence[Num]) -> Num:
         """At x."""
-        return Push(Num(self.stiffness)).curvature([self.away(x)])[0, 0]
+        return self.law.curvature([self.away(x)])[0, 0]
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Rows of contacts that there are: half parabolas, as of `Push`. Only the first `length` mean anything.
+    """Rows of contacts that there are. Only the first `length` mean anything.
 
     Attributes:
-        jacobian: [most, nv].
-        stiffness: [most].
-        reference: [most] accelerations that they want.
-        push: [most, 10]: number of the pair of geoms, the point, and the force and torque there of a unit of force.
+        rows: [most, ...].
         length: how many rows there are.
         pairs: pairs of geoms in the list.
     """
 
-    jacobian: jax.Array
-    stiffness: jax.Array
-    reference: jax.Array
-    push: jax.Array
+    rows: Row
     length: jax.Array
     pairs: tuple[Candidate, ...]
 
-    def summed(self, add: Callable[[jax.Array, Row], jax.Array], start: jax.Array) -> jax.Array:
-        """`found = add(found, row)` for each row there is; it has derivatives."""
-        number = jnp.arange(self.stiffness.shape[0], dtype=jnp.int32)
-        rows = Row(number, self.jacobian, self.stiffness, self.reference, self.push)
-        return over_first(self.length, rows, start, lambda found, row: (add(found, row), None))[0]
+    @property
+    def dtype(self) -> Any:
+        """Of its numbers."""
+        return self.rows.jacobian.dtype
 
-    def row(self, i: jax.Array, x: Sequence[Num]) -> tuple[list[Num], Num, Num]:
-        """A row's Jacobian, its stiffness, and J x - reference."""
-        jacobian = nums(self.jacobian[i])
-        return jacobian, Num(self.stiffness[i]), _dot(jacobian, x) - Num(self.reference[i])
+    def summed(self, add: Callable[..., Any], start: Any, *more: Any) -> Any:
+        """`found = add(found, row)` for each row there is, from `start`.
 
-    def folded(self, body: Callable[[jax.Array, Any], Any], start: Any) -> Any:
-        """`body` for each row there is; it has no reverse derivatives."""
-        return lax.fori_loop(jnp.int32(0), self.length, body, start)
+        Args:
+            add: what a row adds.
+            start: what it is added to.
+            more: arrays [most, ...]: with them it is `add(found, row, *of more)`.
+        """
+        rows = self.rows, *more
+        return over_first(self.length, rows, start, lambda found, given: (add(found, *given), None))[0]
 
     def pulled(self, x: Sequence[Num]) -> list[Num]:
         """J^T f at x."""
@@ -99,12 +105,12 @@ class Listed:
             jacobian, force = nums(row.jacobian), row.force(x)
             return stacked([a + j * force for a, j in zip(nums(found), jacobian, strict=True)], found.dtype)
 
-        return nums(self.summed(add, jnp.zeros_like(self.jacobian[0])))
+        return nums(self.summed(add, jnp.zeros_like(self.rows.jacobian[0])))
 
     def curved(self, entries: Matrix, x: Sequence[Num]) -> Matrix:
         """A matrix with J^T C J at x added, on and below its diagonal."""
         keys = [(i, j) for i in range(len(x)) for j in range(i + 1)]
-        start = stacked([entries.get(key, ZERO) for key in keys], self.jacobian.dtype)
+        start = stacked([entries.get(key, ZERO) for key in keys], self.dtype)
 
         def add(found: jax.Array, row: Row) -> jax.Array:
             jacobian, curvature = nums(row.jacobian), row.curvature(x)
@@ -126,65 +132,64 @@ class Listed:
             Sherman and Morrison (1950), Adjustment of an inverse matrix corresponding to a change in one element of a
             given matrix, https://doi.org/10.1214/aoms/1177729893.
         """
-        dtype = self.jacobian.dtype
+        dtype = self.dtype
         stiffest = STIFFEST / float(jnp.finfo(dtype).eps)
 
         def turn(i: jax.Array, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
             found, turned, shares = carry
-            jacobian, stiffness, away = self.row(i, x)
+            row = jax.tree.map(lambda values: values[i], self.rows)
+            jacobian = nums(row.jacobian)
 
             def earlier(j: jax.Array, u: jax.Array) -> jax.Array:
-                return _updated(nums(u), nums(self.jacobian[j]), Num(shares[j]), nums(turned[j]), dtype)
+                return _updated(nums(u), nums(self.rows.jacobian[j]), Num(shares[j]), nums(turned[j]), dtype)
 
             alone = solve(jacobian)
             u = lax.fori_loop(jnp.int32(0), i, earlier, stacked(alone, dtype))
-            curvature = minimum(Push(stiffness).curvature([away])[0, 0], stiffest / _dot(jacobian, alone))
+            curvature = minimum(row.curvature(x), stiffest / _dot(jacobian, alone))
             # J . u > 0, but for rounding where rows are nearly the same
             share = curvature / (1.0 + curvature * maximum(_dot(jacobian, nums(u)), 0.0))
             found = _updated(nums(found), jacobian, share, nums(u), dtype)
             return found, turned.at[i].set(u), shares.at[i].set(jnp.asarray(share.value))
 
-        blank = scratch(self.jacobian.shape, dtype), scratch(self.stiffness.shape, dtype)
-        return nums(self.folded(turn, (stacked(solve(right), dtype), *blank))[0])
+        blank = scratch(self.rows.jacobian.shape, dtype), scratch(self.rows.stiffness.shape, dtype)
+        return nums(lax.fori_loop(jnp.int32(0), self.length, turn, (stacked(solve(right), dtype), *blank))[0])
 
     def begun(self, x: Sequence[Num], search: Sequence[Num]) -> Places:
         """Residuals along a line."""
 
-        def add(i: jax.Array, found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            jacobian, _, away = self.row(i, x)
-            speed = _dot(jacobian, search)
-            return found[0].at[i].set(jnp.asarray(away.value)), found[1].at[i].set(jnp.asarray(speed.value))
+        def place(_: None, row: Row) -> tuple[None, Places]:
+            at, along = row.away(x), _dot(nums(row.jacobian), search)
+            return None, Places(stacked([at], self.dtype), stacked([along], self.dtype))
 
-        at, along = (scratch(self.stiffness.shape, self.stiffness.dtype) for _ in range(2))
-        return Places(*self.folded(add, (at, along)))
+        return over_first(self.length, self.rows, None, place)[1]
 
     def along(self, line: Places, length: Num) -> tuple[Num, Num]:
         """The first and second derivative of the cost along a line with respect to `length`."""
 
-        def add(i: jax.Array, found: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            one, other = Push(Num(self.stiffness[i])).along([Num(line.at[i])], [Num(line.along[i])], length)
+        def add(found: tuple[jax.Array, jax.Array], row: Row, place: Places) -> tuple[jax.Array, jax.Array]:
+            one, other = row.law.along([Num(place.at)], [Num(place.along)], length)
             return found[0] + one.value, found[1] + other.value
 
-        zero = jnp.zeros((), self.jacobian.dtype)
-        first, second = self.folded(add, (zero, zero))
+        zero = jnp.zeros((), self.dtype)
+        first, second = self.summed(add, (zero, zero), line)
         return Num(first), Num(second)
 
     def kept(self, line: Places, length: Num) -> Num:
         """Negative if a row lies on different parabolas where a line begins and farther along."""
 
-        def add(i: jax.Array, found: jax.Array) -> jax.Array:
-            begin = Num(line.at[i])
-            end = begin + length * Num(line.along[i])
-            return minimum(Num(found), Push(Num(self.stiffness[i])).kept([begin], [end])).value
+        def add(found: jax.Array, row: Row, place: Places) -> jax.Array:
+            begin = Num(place.at)
+            end = begin + length * Num(place.along)
+            return minimum(Num(found), row.law.kept([begin], [end])).value
 
-        return Num(self.folded(add, jnp.zeros((), self.jacobian.dtype)))
+        return Num(self.summed(add, jnp.zeros((), self.dtype), line))
 
     def loads(self, model: Model, s: Smooth, x: Sequence[Num]) -> list[Six]:
         """Torque and force on each body at the acceleration x, about the centres of mass of their trees."""
         bodies = jnp.asarray(
             [[int(model.geom_bodyid[g]) for g in (c.first, c.second)] for c in self.pairs], dtype=jnp.int32
         )
-        centres = jnp.stack([stacked(s.tree.subtree_com[int(r)], self.push.dtype) for r in model.body_rootid])
+        centres = jnp.stack([stacked(s.tree.subtree_com[int(r)], self.dtype) for r in model.body_rootid])
 
         def add(found: jax.Array, row: Row) -> jax.Array:
             force, push = row.force(x), row.push
@@ -196,7 +201,7 @@ class Listed:
                 found = found.at[body].add(stacked([*load.rot, *load.lin], found.dtype))
             return found
 
-        rows = self.summed(add, jnp.zeros((model.nbody, 6), self.push.dtype))
+        rows = self.summed(add, jnp.zeros((model.nbody, 6), self.dtype))
         return [Six(vec(nums(r[:3])), vec(nums(r[3:]))) for r in rows]
 
 
