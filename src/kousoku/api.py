@@ -29,6 +29,7 @@ from .training.presets import Preset, preset
 from .training.results import KEPT, Trained
 from .training.states import from_arrays
 from .training.trainer import train as train_lanes
+from .training.trainer import unfinished
 from .viz import headline
 from .viz.animation import Animation
 from .viz.tables import lane_name
@@ -257,18 +258,8 @@ def resume(
         <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
     """
     config, facts = run_folder.read_config(path), run_folder.status(Path(path).expanduser())
-    try:
-        asked = TrainConfig(
-            **{name: config[name] for name in RESUMED if name in config},
-            steps=config["steps"] if steps is None else steps,
-            devices=devices,
-            progress=progress,
-        )
-        env_config, command = config["env"], config.get("command")
-        made_agent = rebuild(config["agent"]) if agent is None else agent
-        made_env = _rebuild_env(env_config) if env is None else env
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ConfigError("run", str(path), f"its {run_folder.CONFIG} is damaged ({error!r})") from error
+    made_agent, made_env, asked = _asked(path, config, agent, env, steps=steps, devices=devices, progress=progress)
+    env_config, command = config["env"], config.get("command")
     if asked.steps < config["steps"]:
         raise ConfigError("steps", steps, f"the run was asked for {config['steps']}; ask for more")
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
@@ -276,6 +267,26 @@ def resume(
     if describe(made_agent) != config["agent"]:
         raise ConfigError("agent", describe(made_agent), f"the run was started with {config['agent']}")
     return _reported(train_lanes(made_agent, made_env, asked, env_config, command, Path(path).expanduser()))
+
+
+def _asked(
+    path: str | Path, config: dict[str, Any], agent: AnyAgent | None, env: Env | None, **changes: Any
+) -> tuple[AnyAgent, Env, TrainConfig]:
+    """What a run was asked to do, with the changes that are not None.
+
+    Raises:
+        ConfigError: if its configuration is damaged, or names what cannot be made by an id.
+    """
+    try:
+        kept = {name: config[name] for name in RESUMED if name in config} | {"steps": config["steps"]}
+        changed = {name: value for name, value in changes.items() if value is not None}
+        return (
+            rebuild(config["agent"]) if agent is None else agent,
+            _rebuild_env(config["env"]) if env is None else env,
+            TrainConfig(**(kept | changed)),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError("run", str(path), f"its {run_folder.CONFIG} is damaged ({error!r})") from error
 
 
 def _reported(trained: Trained) -> Run:
@@ -288,9 +299,17 @@ def _reported(trained: Trained) -> Run:
 def load(path: str | Path) -> Run:
     """Read a run folder.
 
+    A run that was killed, or that is still on its way, is read as its last whole checkpoint holds it, with a warning:
+    its status is "unfinished", and it has no evaluation but those made on the way.
+
     Raises:
-        ConfigError: if there is no run, or a file is missing or damaged.
+        ConfigError: if there is no run, a file is missing or damaged, or there is neither an end nor a checkpoint.
     """
+    if not run_folder.has_ended(path):
+        config = run_folder.read_config(path)
+        trained = unfinished(*_asked(path, config, None, None), config, Path(path).expanduser())
+        if trained is not None:
+            return Run(trained.record, trained, [])
     record, leaves = run_folder.load(path)
     return Run(record, None, leaves)
 
@@ -299,7 +318,7 @@ def load_policy(run: Run | str | Path, lane: int | None = None) -> Policy:
     """What an agent of a run does greedily, as a small function from observations to actions.
 
     Args:
-        run: a run, or its folder.
+        run: a run, or its folder; one that was killed, or is still on its way, as its last checkpoint holds it.
         lane: which of its agents; by default the best one.
 
     Raises:

@@ -129,7 +129,7 @@ class TestEscaping:
 
     def test_nan_and_infinity_survive(self):
         data = data_of(report.report_html(records.interrupted()))
-        assert data["finished"] is False
+        assert data["status"] == "interrupted"
         agents = {agent["name"]: agent for agent in data["tables"]["agents"]}
         assert agents["seed 2"]["q"] == [None] * 256
         assert agents["seed 1"]["q"][20:24] == [None, None, None, 0]

@@ -129,17 +129,74 @@ def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
 def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch, whole):
     with pytest.raises(Killed):
         stopped(monkeypatch, 6, kill)
-    with pytest.raises(ConfigError, match="did not come to its end; `kousoku train --resume` goes on"):
-        ks.load("run")
     with (Path("run") / "metrics.jsonl").open("a") as file:
         file.write('{"step": 600, "torn')
     assert api.resume("run").record.facts["resumed_at"] == [400]
     same("run", whole)
 
 
+def test_a_killed_run_is_read_as_its_last_checkpoint_holds_it(monkeypatch):
+    """To the bits of a run that was stopped there, whose folder was saved; nothing is written."""
+    with pytest.raises(Killed):
+        stopped(monkeypatch, 6, kill)
+    stopped(monkeypatch, 4, terminate, folder="there")
+    before = {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")}
+    with pytest.warns(
+        RunWarning, match="run has not come to its end: it is read as its checkpoint at step 400 holds it"
+    ):
+        killed, there = ks.load("run"), ks.load("there")
+    assert (killed.record.facts["status"], killed.record.facts["steps"]) == ("unfinished", 400)
+    assert not killed.interrupted
+    assert killed.record.facts["resumed_at"] == []
+    assert killed.record.evaluation == {}
+    assert killed.record.curves.keys() == there.record.curves.keys()
+    for name in set(killed.record.curves) - set(TIMES):
+        np.testing.assert_array_equal(killed.record.curves[name], there.record.curves[name], err_msg=name)
+    assert killed.record.tables.keys() == there.record.tables.keys()
+    for name, table in killed.record.tables.items():
+        np.testing.assert_array_equal(table, there.record.tables[name], err_msg=name)
+    played = [run.evaluate(episodes=3).returns for run in (killed, there)]
+    np.testing.assert_array_equal(*played)
+    assert {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")} == before
+
+
+def test_the_policy_of_a_killed_run(monkeypatch):
+    """With its normalisation; the agent that was best in the last evaluation on the way."""
+    asked = {"steps": 640, "record_every": 64, "eval_every": 128, "checkpoint_every": 64, "record": ["returns"]}
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,))
+    with pytest.raises(Killed):
+        stopped(monkeypatch, 4, kill, of=(agent, "Pendulum-v1"), **asked)
+    there = stopped(monkeypatch, 3, terminate, folder="there", of=(agent, "Pendulum-v1"), **asked)
+    with pytest.warns(RunWarning, match="at step 192"):
+        killed = ks.load("run")
+    assert killed.record.facts["steps"] == there.record.facts["steps"] == 192
+    assert killed.record.best_lane == np.argmax(killed.record.curves["eval_return"][-1])
+    observations = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    for lane in range(3):
+        np.testing.assert_array_equal(*(ks.load_policy(run, lane)(observations) for run in (killed, "there")))
+    with pytest.warns(RunWarning, match="at step 192"):
+        assert ks.load_policy("run")(observations).shape == (20, 1)
+
+
+@pytest.mark.filterwarnings("default::kousoku.training.checkpoints.RunWarning")
+def test_the_report_of_a_run_on_its_way_is_made_anew_at_each_look(monkeypatch, capsys):
+    with pytest.raises(Killed):
+        stopped(monkeypatch, 6, kill)
+    seen = []
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: seen.append(record.facts["status"]))
+    Path("run/report.html").write_text("an older one")
+    assert main(["view", "run", "--no-open"]) == 0
+    assert seen == ["unfinished"]
+    told = capsys.readouterr()
+    assert told.out.strip() == "run/report.html"
+    assert told.err == "kousoku: run has not come to its end: it is read as its checkpoint at step 400 holds it\n"
+
+
 def test_killed_before_its_first_checkpoint_it_begins_again(monkeypatch, whole):
     with pytest.raises(Killed):
         stopped(monkeypatch, 1, kill)
+    with pytest.raises(ConfigError, match="did not come to its end; `kousoku train --resume` goes on"):
+        ks.load("run")
     with pytest.warns(RunWarning, match="has no checkpoint: the run begins again from step 0"):
         api.resume("run")
     same("run", whole)

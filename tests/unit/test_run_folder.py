@@ -75,8 +75,16 @@ def test_two_runs_at_the_same_moment_have_two_folders():
 
 @pytest.mark.parametrize("name", ["run.json", "tables.npz", "picture.json"])
 def test_a_missing_file_is_named(copy, name):
+    shutil.rmtree(copy / "checkpoints")
     (copy / name).unlink()
     with pytest.raises(ks.ConfigError, match=f"{name} is missing: the run did not come to its end"):
+        ks.load(copy)
+
+
+@pytest.mark.parametrize("name", ["tables.npz", "picture.json"])
+def test_of_a_run_that_has_ended_no_checkpoint_stands_in_for_a_file(copy, name):
+    (copy / name).unlink()
+    with pytest.raises(ks.ConfigError, match=f"{name} is missing"):
         ks.load(copy)
 
 

@@ -155,6 +155,14 @@ class TestHeadline:
         text = sentence(records.interrupted())
         assert text.startswith("4 agents were stopped early, after 9,000 of 20,000 steps and 0.41 s.")
 
+    def test_of_a_run_on_its_way_and_of_one_that_diverged(self):
+        record = records.interrupted()
+        said = [
+            sentence(records.replaced(record, facts=record.facts | {"status": s})) for s in ("unfinished", "diverged")
+        ]
+        assert said[0].startswith("4 agents have come to 9,000 of 20,000 steps in 0.41 s.")
+        assert said[1].startswith("4 agents were stopped early, after 9,000 of 20,000 steps and 0.41 s.")
+
     def test_of_a_sweep_names_the_best_setting(self):
         assert "The best setting (learning_rate 0.5, epsilon 0.3) has a mean greedy return" in sentence(records.sweep())
 

@@ -17,8 +17,8 @@ OPTIONS = (
 
 def run(words: Sequence[str]) -> int:
     """Evaluate and print."""
-    from .. import api
     from ..ops.statistics import mean_interval
+    from .notices import load
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
     if "run" not in given:
@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
     counts = {
         name: int(number(f"--{name}", str(given[name]))) for name in ("episodes", "seed", "max_steps") if name in given
     }
-    result = api.load(str(given["run"])).evaluate(**counts)
+    result = load(str(given["run"])).evaluate(**counts)
     print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")
     for what, values in (("return", result.returns), ("length", result.lengths)):
         every, best = mean_interval(values.mean(axis=1)), mean_interval(values[result.best_lane])

@@ -16,12 +16,12 @@ OPTIONS = (
 
 def run(words: Sequence[str]) -> int:
     """Write the file and say where."""
-    from .. import api
+    from .notices import load
 
     given = parse("export", "Write an agent's greedy policy as a file of its own.", OPTIONS, words)
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
     lane = int(number("--lane", str(given["lane"]))) if "lane" in given else None
-    policy = api.load(str(given["run"])).policy(lane)
+    policy = load(str(given["run"])).policy(lane)
     print(f"{policy.title}: {policy.save(str(given.get('out', 'policy.py')))}")
     return 0

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import inspect
 import shlex
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,29 +88,12 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
 def _resume(words: Sequence[str]) -> int:
     """Go on with a run as the words say."""
     from .. import api
+    from .notices import on_one_line
 
     settings = _settings(parse("train", RESUME, RESUME_SETTINGS, words))
     use_all_cores()
-    with _warnings_on_one_line():
+    with on_one_line():
         return _end(api.resume(settings.pop("resume"), **settings))
-
-
-@contextlib.contextmanager
-def _warnings_on_one_line() -> Iterator[None]:
-    """What is said about a run, without the place in our code that says it."""
-    from ..training.checkpoints import RunWarning
-
-    shown = warnings.showwarning
-
-    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, RunWarning):
-            print(f"kousoku: {message}", file=sys.stderr)
-        else:
-            shown(message, category, *where)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
 
 
 def _end(run: Any) -> int:

@@ -48,15 +48,16 @@ def _is_env(name: str) -> bool:
 def _report(folder: Path, rebuild: bool) -> Path:
     from .. import viz
     from ..training import run_folder
+    from .notices import load
 
     report = folder / "report.html"
-    if rebuild or not report.is_file():
-        viz.write_report(run_folder.load(folder)[0], folder)
+    if rebuild or not report.is_file() or not run_folder.has_ended(folder):
+        viz.write_report(load(folder).record, folder)
     return report
 
 
 def _run_film(folder: Path, given: dict[str, Any]) -> Path:
-    from ..api import load
+    from .notices import load
 
     return load(folder).animate(_episodes(given)).save(given.get("out", folder / FILM))
 

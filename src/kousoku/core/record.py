@@ -22,10 +22,10 @@ class RunRecord:
         path: the run folder; None for a run that was not saved.
         config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
             "record", "record_every", "loop", "eval_episodes"}.
-        facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged", "trouble"
-            (what became NaN, where; or None), "steps" (done, each lane), "seconds",
-            "compile_seconds", "steps_per_second" (all lanes), "started" (ISO time), "versions": {name: version},
-            "device": {...}, "episodes" (all lanes)}.
+        facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
+            (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each lane),
+            "seconds", "compile_seconds", "steps_per_second" (all lanes), "started" (ISO time),
+            "versions": {name: version}, "device": {...}, "episodes" (all lanes)}.
         points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.
         lane_seed: [N] the seed of each lane.
         lane_point: [N] the sweep point of each lane, an index into `points`.
@@ -60,13 +60,17 @@ class RunRecord:
 
     @property
     def best_lane(self) -> int:
-        """The lane with the highest mean greedy return (ties: the first); lane 0 if nothing was evaluated."""
+        """The lane with the highest score (ties: the first); lane 0 if nothing was evaluated."""
         return int(np.argmax(self.scores))
 
     @property
     def scores(self) -> Float[np.ndarray, " N"]:
-        """Each lane's mean greedy return, -inf if it is no number; 0 if nothing was evaluated."""
-        if "return" not in self.evaluation:
-            return np.zeros(self.num_lanes)
-        means = np.mean(self.evaluation["return"], axis=1)
+        """Each lane's mean greedy return, -inf if it is no number.
+
+        At the end, or else in the last evaluation on the way; 0 if nothing was evaluated.
+        """
+        if "return" in self.evaluation:
+            means = np.mean(self.evaluation["return"], axis=1)
+        else:
+            means = self.curves["eval_return"][-1] if "eval_return" in self.curves else np.zeros(self.num_lanes)
         return np.where(np.isnan(means), -np.inf, means).astype(np.float64)

@@ -87,12 +87,24 @@ def play(task: Task, lived: Lived) -> Episodes:
 
 def finish(task: Task, learner: Any, ledger: Ledger, trouble: str | None) -> Trained:
     """Collect and save what was learned; then evaluate it, and save again with that."""
+    stopped_early = bool(task.stop) and ledger.step < task.config.steps
+    status = "diverged" if trouble else "interrupted" if stopped_early else "finished"
+    trained = collect(task, learner, ledger, status, trouble)
+    record, leaves = trained.record, to_arrays(trained.lived)
+    _save(record, leaves)
+    if task.config.eval_episodes:
+        record = _evaluated(task, record, trained.lived, ledger)
+        _save(record, leaves)
+    return dataclasses.replace(trained, record=record)
+
+
+def collect(task: Task, learner: Any, ledger: Ledger, status: str, trouble: str | None = None) -> Trained:
+    """What was learned so far, as a record without an evaluation; nothing is saved."""
     now, lanes = lived(task, learner), task.lanes
-    leaves = to_arrays(now)
     record = RunRecord(
         path=task.folder,
         config=task.asked,
-        facts=_facts(task, ledger, trouble) | {"memory": facts.memory(learner)},
+        facts=_facts(task, ledger) | {"status": status, "trouble": trouble, "memory": facts.memory(learner)},
         points=task.config.points,
         lane_seed=lanes.seed,
         lane_point=lanes.point,
@@ -100,10 +112,6 @@ def finish(task: Task, learner: Any, ledger: Ledger, trouble: str | None) -> Tra
         tables=_tables(task, now.agent_state, learner.tally, ledger),
         panels=task.env.panels() if isinstance(task.env, Finite) else (),
     )
-    _save(record, leaves)
-    if task.config.eval_episodes:
-        record = _evaluated(task, record, now, ledger)
-        _save(record, leaves)
     return Trained(record, task.agent, task.env, lanes, now, task.stop.signal)
 
 
@@ -156,12 +164,9 @@ def q_values(lanes: Lanes, states: Any) -> jax.Array:
     return jax.vmap(one)(lanes.numbers, real)
 
 
-def _facts(task: Task, ledger: Ledger, trouble: str | None) -> dict[str, Any]:
-    stopped_early = bool(task.stop) and ledger.step < task.config.steps
+def _facts(task: Task, ledger: Ledger) -> dict[str, Any]:
     speed = ledger.step * task.lanes.count / ledger.seconds if ledger.seconds else 0.0
     return {
-        "status": "diverged" if trouble else "interrupted" if stopped_early else "finished",
-        "trouble": trouble,
         "steps": ledger.step,
         "lanes": task.lanes.count,
         "episodes": ledger.episodes,

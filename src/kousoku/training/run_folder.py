@@ -130,9 +130,14 @@ def read_config(path: str | Path) -> dict[str, Any]:
     return read_json(folder / CONFIG)
 
 
+def has_ended(path: str | Path) -> bool:
+    """Whether the run came to an end of any kind; not if it is still on its way, or was killed."""
+    return (Path(path).expanduser() / FACTS).is_file()
+
+
 def status(folder: Path) -> dict[str, Any]:
     """What happened to a run: its facts; {} if it was killed before it could say."""
-    return read_json(folder / FACTS) if (folder / FACTS).is_file() else {}
+    return read_json(folder / FACTS) if has_ended(folder) else {}
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:

@@ -23,14 +23,14 @@ from .closing import Closed, closing
 from .config import TrainConfig
 from .curves import SPEED, line, metric_name
 from .health import Guard
-from .interrupt import stop_on_signals
+from .interrupt import StopRequest, stop_on_signals
 from .lanes import make_lanes, num_lanes
 from .ledger import Ledger
 from .loggers import Loggers, check_installed
 from .loops import Loop, unpad
 from .make_loop import check_memory, make_loop
 from .progress import Progress
-from .results import Task, config_json, finish, lived, play, q_values
+from .results import Task, collect, config_json, finish, lived, play, q_values
 from .results import Trained as Trained
 from .tally import Record, pairs
 
@@ -103,6 +103,27 @@ def train(
         task = Task(agent, env, config, lanes, asked, folder, stack.enter_context(stop_on_signals()))
         _learn(loop, run, task, b"" if saved is None else saved.metrics)
         return finish(task, run.learner, run.ledger, run.trouble)
+
+
+def unfinished(agent: AnyAgent, env: Env, config: TrainConfig, asked: dict[str, Any], folder: Path) -> Trained | None:
+    """A run as its last whole checkpoint holds it, with a warning that says so; nothing is written.
+
+    Args:
+        agent, env, config: what the run was started with.
+        asked: the same as JSON.
+        folder: its folder.
+
+    Returns:
+        What was learned up to the checkpoint, not evaluated; None if there is no checkpoint.
+    """
+    saved = checkpoints.newest(folder)
+    if saved is None:
+        return None
+    text = f"{folder} has not come to its end: it is read as its checkpoint at step {saved.ledger.step} holds it"
+    warnings.warn(text, RunWarning, stacklevel=2)
+    lanes = make_lanes(agent, config)
+    learner = saved.learner(make_loop(agent, lanes, env, config).start(), lanes.count)
+    return collect(Task(agent, env, config, lanes, asked, folder, StopRequest()), learner, saved.ledger, "unfinished")
 
 
 def _folder(

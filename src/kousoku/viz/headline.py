@@ -30,7 +30,12 @@ def title(record: RunRecord) -> str:
 
 def finished(record: RunRecord) -> bool:
     """Whether the run came to its end."""
-    return record.facts.get("status") != "interrupted"
+    return status(record) == "finished"
+
+
+def status(record: RunRecord) -> str:
+    """How the run ended, in a word."""
+    return str(record.facts.get("status", "finished"))
 
 
 def sentence(record: RunRecord) -> str:
@@ -60,7 +65,10 @@ def _trained(record: RunRecord) -> str:
         return f"{agents} learned in {time}" if time else f"{agents} learned"
     asked, steps = record.config.get("steps"), facts.get("steps", 0)
     of = f" of {asked:,}" if isinstance(asked, int) else ""
-    stopped = "was stopped" if record.num_lanes == 1 else "were stopped"
+    one = record.num_lanes == 1
+    if status(record) == "unfinished":
+        return f"{agents} {'has' if one else 'have'} come to {steps:,}{of} steps" + (f" in {time}" if time else "")
+    stopped = "was stopped" if one else "were stopped"
     return f"{agents} {stopped} early, after {steps:,}{of} steps" + (f" and {time}" if time else "")
 
 

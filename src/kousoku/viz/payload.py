@@ -26,7 +26,7 @@ def payload(record: RunRecord) -> dict[str, Any]:
     record, order = with_error_curve(record), point_order(record)
     return {
         "title": headline.title(record),
-        "finished": headline.finished(record),
+        "status": headline.status(record),
         "sentence": headline.sentence(record),
         "figures": [figure._asdict() for figure in headline.figures(record)],
         "bins": BINS,

@@ -1,6 +1,6 @@
 // The page: reads the data, and puts the sections together.
 function pageHeader(data) {
-  const status = el("span", { class: data.finished ? "status good" : "status warn" }, data.finished ? "finished" : "interrupted");
+  const status = el("span", { class: data.status === "finished" ? "status good" : "status warn" }, data.status);
   const when = data.started ? el("span", {}, String(data.started).replace("T", " ").replace("+00:00", " UTC")) : null;
   const numbers = data.figures.map((f) => el("div", {}, el("dt", {}, f.label), el("dd", { class: "big" }, f.value), f.note ? el("dd", { class: "note" }, f.note) : null));
   return el("header", {}, el("p", { class: "kicker" }, el("span", {}, "Kousoku run report"), status, when), el("h1", {}, data.title), el("p", { class: "sentence" }, data.sentence), el("dl", { class: "figures" }, numbers));

@@ -1,0 +1,35 @@
+"""What is said about a run, in the shell's manner."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import api
+from ..training.checkpoints import RunWarning
+
+
+def load(folder: str | Path) -> api.Run:
+    """A run's folder, read."""
+    with on_one_line():
+        return api.load(folder)
+
+
+@contextlib.contextmanager
+def on_one_line() -> Iterator[None]:
+    """Warnings about a run without the place in our code that says them."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, RunWarning):
+            print(f"kousoku: {message}", file=sys.stderr)
+        else:
+            shown(message, category, *where)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
