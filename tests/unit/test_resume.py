@@ -1,5 +1,6 @@
 """A run that was stopped, killed or damaged ends with the bits of one that never was."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -74,8 +75,9 @@ class Killed(BaseException):
     """What ends a run at once, as far as this process can."""
 
 
-def stopped(monkeypatch, block, how, folder="run", of=("q_learning", "GridWorld-v0"), **changes):
-    """Begin the same run and stop it after so many blocks, by a signal or at once."""
+@contextlib.contextmanager
+def stopping(monkeypatch, block, how):
+    """A run within is stopped after so many blocks, by a signal or at once."""
     advance, calls = trainer._advance, []
 
     def counted(*args):
@@ -86,6 +88,12 @@ def stopped(monkeypatch, block, how, folder="run", of=("q_learning", "GridWorld-
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "_advance", counted)
+        yield
+
+
+def stopped(monkeypatch, block, how, folder="run", of=("q_learning", "GridWorld-v0"), **changes):
+    """Begin the same run and stop it."""
+    with stopping(monkeypatch, block, how):
         return ks.train(*of, out=folder, **{**ASKED, **changes})
 
 
@@ -158,6 +166,16 @@ def test_a_killed_run_is_read_as_its_last_checkpoint_holds_it(monkeypatch):
     played = [run.evaluate(episodes=3).returns for run in (killed, there)]
     np.testing.assert_array_equal(*played)
     assert {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")} == before
+
+
+def test_a_run_that_was_stopped_and_then_killed_is_read_where_it_came_to(monkeypatch):
+    """And not where it was stopped, whose files are still there."""
+    stopped(monkeypatch, 2, terminate)
+    with stopping(monkeypatch, 5, kill), pytest.raises(Killed):
+        api.resume("run")
+    assert json.loads(Path("run/run.json").read_text())["steps"] == 200
+    with pytest.warns(RunWarning, match="at step 600"):
+        assert ks.load("run").record.facts["steps"] == 600
 
 
 def test_the_policy_of_a_killed_run(monkeypatch):

@@ -127,6 +127,11 @@ def newest(run: Path) -> Checkpoint | None:
     return None
 
 
+def last_step(run: Path) -> int:
+    """The step of the last checkpoint, whole or not; 0 if there is none."""
+    return max((int(folder.name) for folder in _folders(run / FOLDER)), default=0)
+
+
 def read(folder: Path) -> Checkpoint:
     """One checkpoint, every byte checked.
 

@@ -22,7 +22,7 @@ import numpy as np
 from ..core.errors import ConfigError
 from ..core.panel import Panel
 from ..core.record import RunRecord
-from . import files
+from . import checkpoints, files
 from .files import group, read_arrays, read_json, write_arrays, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
 
@@ -131,13 +131,14 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def has_ended(path: str | Path) -> bool:
-    """Whether the run came to an end of any kind; not if it is still on its way, or was killed."""
-    return (Path(path).expanduser() / FACTS).is_file()
+    """Whether the run came to an end of any kind; not if it is on its way, was killed, or went on since."""
+    folder = Path(path).expanduser()
+    return (folder / FACTS).is_file() and checkpoints.last_step(folder) <= status(folder).get("steps", 0)
 
 
 def status(folder: Path) -> dict[str, Any]:
     """What happened to a run: its facts; {} if it was killed before it could say."""
-    return read_json(folder / FACTS) if has_ended(folder) else {}
+    return read_json(folder / FACTS) if (folder / FACTS).is_file() else {}
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:
