@@ -53,10 +53,14 @@ def bench(
     for agent, env in (pair for pair in presets() if only in (None, pair[1])):
         rows[f"{agent} {env}"] = row(agent, env, preset(agent, env), seeds, episodes, say)
         section.rows[:] = [rows[name] for name in order if name in rows]
-        text = markdown(TITLE, machine(found["device"], found["versions"]), [section])
+        text = _text(section, found)
         say(f"saved: {save(out, 'learning', text, [section], found)}")
-    say(markdown(TITLE, "", [section]))
+    say(_text(section, found))
     return section
+
+
+def _text(section: Section, found: dict[str, Any]) -> str:
+    return markdown(TITLE, machine(found["device"], found["versions"]), [section])
 
 
 def _recorded(path: Path, found: dict[str, Any]) -> dict[str, Row]:
