@@ -7,6 +7,7 @@ its float32 parameters; sizes and names of activations are static.
 from .actor_critic import ActorCritic, ActorCriticConfig, build
 from .boxes import clip_to
 from .cnn import CNN
+from .fits import check_network
 from .heads import (
     BetaHead,
     CategoricalHead,
@@ -48,6 +49,7 @@ __all__ = [
     "VectorBody",
     "body_for",
     "build",
+    "check_network",
     "clip_to",
     "flat_size",
     "flattened",

@@ -1,6 +1,7 @@
 """What PPO and A2C share: a network that acts and values, and what it learns from in a rollout."""
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -13,7 +14,7 @@ from ...core.agent import RolloutAgent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number
 from ...core.timestep import Rollout
-from ...nn import Network, NetworkBuilder
+from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
 from ...ops import losses
 from ...ops.advantages import gae
 from ...ops.distributions import Distribution
@@ -120,10 +121,15 @@ class ActorCriticAgent(RolloutAgent):
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> State:
         network = self.network(spec.observation_space, spec.action_space, key)
+        observations = no_statistics(spec.observation_space) if self.normalise_observations else None
+        if not isinstance(self.network, ActorCriticConfig):
+            sees = partial(seen, observations, limit=self.observation_limit)
+            obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
+            check_network(network, spec.observation_space, spec.action_space, obs)
         return State(
             network=network,
             optimiser=begin(network, self.optimiser()),
-            observations=no_statistics(spec.observation_space) if self.normalise_observations else None,
+            observations=observations,
             rewards=no_moments() if self.normalise_rewards else None,
             step=jnp.int32(0),
         )

@@ -1,0 +1,97 @@
+"""Whether a network of one's own fits an environment: by shapes alone, before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import PRNGKeyArray
+
+from ..core.errors import ConfigError, shorten
+from ..core.spaces import Discrete, MultiDiscrete, Space
+from ..ops.distributions import Categorical, Distribution, MultiCategorical
+from .network import Network
+
+SCALARS = ("value", "log-probability", "entropy")
+
+
+def check_network(network: Any, observation_space: Space, action_space: Space, obs: Any) -> None:
+    """Refuse a network that would not learn, or would learn something else than it seems to.
+
+    Args:
+        network: what a builder returned.
+        observation_space, action_space: the environment's.
+        obs: an observation as the network sees it, or its shapes.
+
+    Raises:
+        ConfigError: for what is no `Network`, a leaf that is no array of floating point numbers, observations that it
+            does not take, a value that is no scalar, a policy over other actions, or a memory that changes its shape.
+    """
+    if not isinstance(network, Network):
+        raise ConfigError("network", network, "its builder has to return a kousoku.nn.Network")
+    for leaf in jax.tree.leaves(network):
+        if not eqx.is_inexact_array(leaf):
+            fix = "each leaf has to be an array of floating point numbers; mark other fields eqx.field(static=True)"
+            raise ConfigError("network", leaf, fix)
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    name = type(network).__name__
+    try:
+        said = jax.eval_shape(lambda obs, key: _said(network, obs, key), obs, key)
+    except (TypeError, ValueError, IndexError) as error:
+        why = str(error).strip().splitlines()[0]
+        fix = f"it does not take observations of {shorten(observation_space, 80)}: {why}"
+        raise ConfigError("network", name, fix) from error
+    for what in SCALARS:
+        for shape in (leaf.shape for leaf in jax.tree.leaves(said[what])):
+            if shape != ():
+                raise ConfigError("network", name, f"its {what} has the shape {list(shape)}; make it a scalar")
+    _check_actions(name, said, action_space, key)
+    if _shapes(said["after"]) != _shapes(said["before"]):
+        raise ConfigError("network", name, "the memory that it returns has to have the shapes of that of `start`")
+
+
+def _said(network: Network, obs: Any, key: PRNGKeyArray) -> dict[str, Any]:
+    """Everything that an agent asks a network for."""
+    before = network.start()
+    policy, value, after = network(obs, before)
+    alone, _ = network.policy(obs, before)
+    action = policy.sample(key)
+    return {
+        "value": (value, network.value(obs, before)),
+        "action": (action, alone.mode()),
+        "log-probability": policy.log_prob(action),
+        "entropy": policy.entropy(),
+        "policy": policy,
+        "before": before,
+        "after": after,
+    }
+
+
+def _check_actions(name: str, said: dict[str, Any], space: Space, key: Any) -> None:
+    """Whether the policy's actions are those of the space."""
+    wanted = jax.eval_shape(space.sample, key)
+    for action in said["action"]:
+        if _shapes(action) != _shapes(wanted):
+            found = ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(action))
+            raise ConfigError("network", name, f"its policy draws {found}, which is no action of {shorten(space, 80)}")
+    choices = _choices(said["policy"])
+    if isinstance(space, Discrete | MultiDiscrete) and choices not in (None, _counts(space)):
+        raise ConfigError("network", name, f"its policy is over {list(choices or ())} actions; this is {space}")
+
+
+def _choices(policy: Distribution) -> tuple[int, ...] | None:
+    """How many values each component of an action has; None where the distribution does not say."""
+    if isinstance(policy, Categorical):
+        return policy.logits.shape
+    return policy.sizes if isinstance(policy, MultiCategorical) else None
+
+
+def _counts(space: Discrete | MultiDiscrete) -> tuple[int, ...]:
+    return (space.n,) if isinstance(space, Discrete) else space.nvec
+
+
+def _shapes(tree: Any) -> Any:
+    """Structure, shapes and dtypes."""
+    leaves, structure = jax.tree.flatten(tree)
+    return structure, [(leaf.shape, leaf.dtype) for leaf in leaves]
