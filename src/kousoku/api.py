@@ -238,14 +238,15 @@ def resume(
 ) -> Run:
     """Go on with a run that was stopped or killed, or that has come to its end and is to be longer.
 
-    It goes on from its last whole checkpoint, and ends with the bits of a run that was never stopped: whatever
-    happened to it, and on any number of devices.
+    It goes on from its last whole checkpoint, and ends with the bits of a run that was never stopped, whatever happened
+    to it. What a tabular agent learns is the same on any number of devices. A learner from rollouts goes on on as many
+    as before; where it cannot, or is told another number, there is a warning, as sums over devices are rounded.
 
     Args:
         path: the run folder.
         steps: of each lane in all; by default as many as were asked for.
         agent, env: what the run was started with, where it was made in Python and has no id to be made by.
-        devices: JAX devices to spread the lanes over; all by default.
+        devices: JAX devices to spread the lanes over; by default all, or as many as before.
         progress: show a progress bar; by default when the output is a terminal.
 
     Raises:

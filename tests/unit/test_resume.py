@@ -11,6 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -113,13 +114,15 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     same("run", whole)
 
 
-def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch):
+@pytest.mark.parametrize("how", [terminate, kill])
+def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch, how):
     """With all that it has: networks, Adam's moments, running moments, memories, environments within their episodes."""
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
     asked = {"steps": 320, "seeds": 2, "record_every": 64, "eval_every": 128, "checkpoint_every": 64}
     asked["record"] = ["returns"]
     ks.train(agent, "Pendulum-v1", out="whole", **(ASKED | asked))
-    stopped(monkeypatch, 2, terminate, of=(agent, "Pendulum-v1"), **asked)
+    with contextlib.suppress(Killed):
+        stopped(monkeypatch, 3 if how is kill else 2, how, of=(agent, "Pendulum-v1"), **asked)
     assert api.resume("run").record.facts["resumed_at"] == [128]
     same("run", "whole")
 
@@ -235,6 +238,32 @@ def test_it_goes_on_on_another_number_of_devices(monkeypatch, whole):
     stopped(monkeypatch, 4, terminate, devices=2)
     api.resume("run", devices=1)
     same("run", whole)
+
+
+LEARNER = {"num_envs": 8, "num_steps": 8, "minibatches": 2, "epochs": 2, "hidden": (8,)}
+ROLLOUTS = {"steps": 320, "seeds": 1, "record_every": 64, "checkpoint_every": 64, "record": ["returns"]}
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatch, devices):
+    """On another number sums are rounded in another way: with a warning, and only if somebody asks for it."""
+    of = ks.make_agent("ppo", **LEARNER), "Pendulum-v1"
+    ks.train(*of, out="whole", devices=devices, **(ASKED | ROLLOUTS))
+    stopped(monkeypatch, 2, terminate, of=of, devices=devices, **ROLLOUTS)
+    shutil.copytree("run", "other")
+    api.resume("run")
+    same("run", "whole")
+    with pytest.warns(RunWarning, match=f"made on {devices} devices, and here are {3 - devices}: bits may differ"):
+        api.resume("other", devices=3 - devices)
+
+
+def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypatch):
+    stopped(monkeypatch, 2, terminate, of=(ks.make_agent("ppo", **LEARNER), "Pendulum-v1"), devices=2, **ROLLOUTS)
+    here = jax.devices()[:1]
+    monkeypatch.setattr(jax, "devices", lambda: here)
+    monkeypatch.setattr(jax, "device_count", lambda: 1)
+    with pytest.warns(RunWarning, match="made on 2 devices, and here are 1"):
+        assert api.resume("run").record.facts["steps"] == 320
 
 
 def test_a_finished_run_says_so_and_can_be_made_longer(whole, tmp_path):

@@ -11,7 +11,10 @@ from .curves import CurveWriter
 from .evaluate import Episodes
 from .files import group
 
-TOLD = ("step", "since", "episodes", "seconds", "first_block_seconds", "score", "best_at", "started", "resumed_at")
+TOLD = (
+    "step", "since", "episodes", "seconds", "first_block_seconds", "score", "best_at", "started", "resumed_at",
+    "devices",
+)  # fmt: skip
 
 
 @dataclass
@@ -29,6 +32,7 @@ class Ledger:
         best_at: the step of the best evaluation so far; None before the first.
         started: when the run began, as ISO time.
         resumed_at: the steps at which another process went on with it.
+        devices: how many shared the work when this was saved.
         curves: one row for each report.
         history: [N, S, A] action values at each report, where recorded.
         evaluated: (step, mean return [N], mean length [N]) of each evaluation during training.
@@ -44,6 +48,7 @@ class Ledger:
     best_at: int | None = None
     started: str = ""
     resumed_at: list[int] = field(default_factory=list)
+    devices: int = 1
     curves: CurveWriter = field(default_factory=CurveWriter)
     history: list[np.ndarray] = field(default_factory=list)
     evaluated: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
@@ -87,7 +92,7 @@ class Ledger:
     @staticmethod
     def of(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Ledger:
         """The ledger that these were read from."""
-        ledger = Ledger(**{name: told[name] for name in TOLD})
+        ledger = Ledger(**{name: told[name] for name in TOLD if name in told or name != "devices"})
         curves = group(arrays, "curves")
         evals = [curves.pop(name) for name in ("eval_step", "eval_return", "eval_length") if name in curves]
         ledger.curves.steps = [int(step) for step in curves.pop("step")]

@@ -49,6 +49,11 @@ class Loop:
     def layout(self) -> Layout:
         """Where a learner lies."""
 
+    @property
+    def devices(self) -> int:
+        """How many share the work."""
+        return 1 if self.layout.mesh is None else self.layout.mesh.size
+
     @abstractmethod
     def whole(self, step: int) -> int:
         """The first step, from this one on, that the loop can stop at."""

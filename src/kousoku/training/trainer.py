@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 import warnings
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..core.agent import AnyAgent
+from ..core.agent import AnyAgent, RolloutAgent
 from ..core.env import Env
 from ..core.errors import ConfigError
 from . import checkpoints, compile_cache, facts, files, folder_lock, run_folder
@@ -24,7 +25,7 @@ from .config import TrainConfig
 from .curves import SPEED, line, metric_name
 from .health import Guard
 from .interrupt import StopRequest, stop_on_signals
-from .lanes import make_lanes, num_lanes
+from .lanes import Lanes, make_lanes, num_lanes
 from .ledger import Ledger
 from .loggers import Loggers, check_installed
 from .loops import Loop, unpad
@@ -96,6 +97,8 @@ def train(
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
+        if saved is not None:
+            loop = _as_before(loop, saved.ledger.devices, agent, lanes, env, config)
         run = _begin(loop, lanes.count, saved)
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
@@ -147,15 +150,31 @@ def _last_checkpoint(folder: Path) -> Checkpoint | None:
     return saved
 
 
+def _as_before(loop: Loop, devices: int, agent: AnyAgent, lanes: Lanes, env: Env, config: TrainConfig) -> Loop:
+    """The loop on as many devices as a checkpoint was made on, where their number plays a part in what is learned.
+
+    Learners from rollouts sum over devices, and sums are rounded. With another number, there is a warning.
+    """
+    if not isinstance(agent, RolloutAgent) or loop.devices == devices:
+        return loop
+    if config.devices is None and devices <= jax.device_count():
+        return make_loop(agent, lanes, env, dataclasses.replace(config, devices=devices))
+    text = f"the checkpoint was made on {devices} devices, and here are {loop.devices}: bits may differ from here on"
+    warnings.warn(text, RunWarning, stacklevel=2)
+    return loop
+
+
 def _begin(loop: Loop, lanes: int, saved: Checkpoint | None) -> _Run:
     """All lanes before their first step, or as a checkpoint holds them."""
     learner = jax.block_until_ready(loop.start())
     guard = Guard(learner, lanes)
     close = closing(loop.layout, guard.watched)
     if saved is None:
-        return _Run(learner, Ledger(started=datetime.now(UTC).isoformat(timespec="seconds")), guard, close)
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        return _Run(learner, Ledger(started=started, devices=loop.devices), guard, close)
     _tell_versions(saved.versions)
     saved.ledger.resumed_at.append(saved.ledger.step)
+    saved.ledger.devices = loop.devices
     return _Run(saved.learner(learner, lanes), saved.ledger, guard, close, saved=saved.ledger.step)
 
 
