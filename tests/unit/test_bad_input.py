@@ -11,6 +11,7 @@ from kousoku.cli import main
 
 CONFIG = [
     ({"steps": 0}, "steps: got 0; use a whole number of at least 1"),
+    ({"steps": 2**31}, "steps: got 2147483648; use a whole number of at least 1 and at most 2147483647"),
     ({"seeds": 0}, "seeds: got 0"),
     ({"seeds": -1}, "seeds: got -1"),
     ({"seeds": [1, -1]}, r"seeds\[1\]: got -1"),
@@ -164,3 +165,32 @@ def test_mistakes_in_the_shell(words, message, capsys):
     assert printed.err.startswith("kousoku: ")
     assert len(printed.err.strip().splitlines()) == 1
     assert not pathlib.Path("runs").exists(), "nothing may be written"
+
+
+@pytest.mark.parametrize("num_envs", [2**22, 2**25, 2**40])
+def test_a_rollout_that_memory_does_not_hold(num_envs):
+    agent = ks.make_agent("ppo", num_envs=num_envs)
+    with pytest.raises(
+        ks.ConfigError, match=f"num_envs: got '{num_envs} environments .* a rollout needs .* GiB; use f"
+    ):
+        ks.train(agent, "CartPole-v1", steps=2**30, out="")
+
+
+def test_tables_of_an_agent_that_has_none():
+    with pytest.raises(ks.ConfigError, match="record: got 'q_values'; PPO has no table of action values; leave it out"):
+        ks.train("ppo", "CartPole-v1", steps=8192, out="", record=["q_values"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "RUN", "--episodes", "inf"], "--episodes: got inf; use a whole number of at least 1"),
+        (["evaluate", "RUN", "--episodes", "2.5"], "--episodes: got 2.5; use a whole number"),
+        (["evaluate", "RUN", "--max-steps", "0"], "--max-steps: got 0; use a whole number of at least 1"),
+        (["evaluate", "RUN", "--seed", "1e400"], "--seed: got inf; use a whole number of at least 0"),
+        (["export", "RUN", "--lane", "0.9"], "--lane: got 0.9; use a whole number of at least 0"),
+    ],
+)
+def test_counts_on_the_command_line(words, message, capsys):
+    assert main(words) == 2
+    assert message in capsys.readouterr().err

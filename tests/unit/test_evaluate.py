@@ -1,4 +1,4 @@
-"""Greedy evaluation: the devices share lanes or episodes, and nobody can tell from the result."""
+"""Greedy evaluation: whole episodes; the devices share lanes or episodes, and nobody can tell from the result."""
 
 import jax
 import numpy as np
@@ -32,3 +32,13 @@ def test_devices_change_no_episode_of_a_network(monkeypatch):
     devices = jax.devices()
     monkeypatch.setattr(jax, "devices", lambda: devices[:1])
     np.testing.assert_allclose(shared.returns, run.evaluate(episodes=3).returns, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("time_limit", "length"), [(30, 30), (None, 20)])
+def test_an_episode_is_cut_at_the_environments_own_limit_alone(time_limit, length):
+    """`max_steps` is for environments that have none."""
+    env = ks.make("Pendulum-v1", time_limit=time_limit)
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, hidden=(8,))
+    run = ks.train(agent, env, steps=32, out="", eval_episodes=1, eval_max_steps=20)
+    assert run.record.evaluation["length"].tolist() == [[length]]
+    assert run.evaluate(episodes=1, max_steps=20).lengths.tolist() == [[length]]

@@ -109,3 +109,15 @@ def test_a_run_may_be_told_to_go_on_and_still_saves_nothing_that_is_not_finite()
     assert run.record.facts["steps"] == 200
     assert all(np.isfinite(leaf).all() for leaf in checkpoints.newest(run.path).leaves)
     assert json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])["step"] == 200
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "Reacher-v5"])
+def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, monkeypatch):
+    """Its actions are none, and so are the states: evaluation, film and report are made of what is left."""
+    monkeypatch.undo()
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, learning_rate=1e38, hidden=(8,))
+    run = ks.train(agent, env, steps=320, record_every=160, out=str(tmp_path / "run"), eval_episodes=2)
+    assert run.record.facts["status"] == "diverged"
+    assert "became nan" in run.record.facts["trouble"]
+    assert run.report.is_file()
+    assert ks.load(tmp_path / "run").record.facts["trouble"] == run.record.facts["trouble"]

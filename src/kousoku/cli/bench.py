@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..core.errors import ConfigError, check_choice, check_count
-from .options import Option, number, parse
+from ..core.errors import ConfigError, check_choice
+from .options import Option, count, parse
 
 BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo")
 OPTIONS = (
@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
     if "name" not in given:
         raise ConfigError("benchmark", ..., f"name one of {', '.join(BENCHMARKS)}")
     check_choice("benchmark", given["name"], BENCHMARKS)
-    repeats = check_count("--repeats", number("--repeats", str(given.get("repeats", 5))))
+    repeats = count("--repeats", str(given.get("repeats", 5)))
     out, jym, only = Path(str(given.get("out", "benchmarks"))), given.get("jym"), given.get("only")
     if given["name"] != "tabular" and jym is not None:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
@@ -65,7 +65,7 @@ def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
     only = given.get("only")
     if only is not None:
         check_choice("--only", only, sorted({env for _, env in presets()}))
-    seeds = check_count("--seeds", number("--seeds", str(given.get("seeds", 5))))
+    seeds = count("--seeds", str(given.get("seeds", 5)))
     learning.bench(out, seeds, None if only is None else str(only))
     return 0
 

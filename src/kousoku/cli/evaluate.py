@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.errors import ConfigError
-from .options import Option, number, parse
+from .options import Option, count, parse
 
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
@@ -24,7 +24,9 @@ def run(words: Sequence[str]) -> int:
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku evaluate RUN")
     counts = {
-        name: int(number(f"--{name}", str(given[name]))) for name in ("episodes", "seed", "max_steps") if name in given
+        option.name: count(option.flag, str(given[option.name]), low=0 if option.name == "seed" else 1)
+        for option in OPTIONS[1:]
+        if option.name in given
     }
     result = load(str(given["run"])).evaluate(**counts)
     print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")

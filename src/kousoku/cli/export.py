@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.errors import ConfigError
-from .options import Option, number, parse
+from .options import Option, count, parse
 
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
@@ -21,7 +21,7 @@ def run(words: Sequence[str]) -> int:
     given = parse("export", "Write an agent's greedy policy as a file of its own.", OPTIONS, words)
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
-    lane = int(number("--lane", str(given["lane"]))) if "lane" in given else None
+    lane = count("--lane", str(given["lane"]), low=0) if "lane" in given else None
     policy = load(str(given["run"])).policy(lane)
     print(f"{policy.title}: {policy.save(str(given.get('out', 'policy.py')))}")
     return 0

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import docstring_parser
 import tyro
 
-from ..core.errors import ConfigError, check_keys
+from ..core.errors import ConfigError, check_count, check_keys
 from ..ops.schedules import parse_schedule
 
 
@@ -134,6 +134,19 @@ def number(field: str, text: str) -> float | int:
     if math.isnan(value):
         raise ConfigError(field, text, "use a number, such as 1_000_000, 1e6 or 0.5")
     return int(value) if value.is_integer() else value
+
+
+def count(field: str, text: str, *, low: int = 1) -> int:
+    """A whole number as people write it.
+
+    Raises:
+        ConfigError: for anything else, or a smaller one than `low`.
+
+    Examples:
+        >>> count("episodes", "1e2")
+        100
+    """
+    return check_count(field, number(field, text), low=low)
 
 
 def numbers(field: str, text: str) -> list[float | int]:

@@ -57,7 +57,7 @@ def batch_moments(batch: Float[Array, "N *s"]) -> RunningMoments:
     apart = batch - mean[None]
     rest = jnp.mean(apart, axis=0)
     variance = jnp.maximum(jnp.mean(apart * apart, axis=0) - rest * rest, 0.0)
-    count = jnp.array([0, batch.shape[0]], jnp.uint32)
+    count = jnp.array(divmod(batch.shape[0], 2**32), jnp.uint32)
     return RunningMoments(count, mean, rest, variance, jnp.zeros_like(variance))
 
 

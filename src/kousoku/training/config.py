@@ -13,6 +13,7 @@ from .tally import Record
 
 LOOPS = ("compiled", "python")
 MAX_SEED = 2**32 - 1
+MOST_STEPS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class TrainConfig:
     """The facts of a run that no jitted code sees.
 
     Attributes:
-        steps: environment steps of each lane.
+        steps: environment steps of each lane, at most 2^31 - 1.
         seeds: how many seeds (0, 1, ...), or which.
         sweep: {hyper-parameter: values}; every combination runs with every seed, all in one program.
         record: what to record: "returns", "td_errors", "visits", "q_values", "info".
@@ -58,7 +59,7 @@ class TrainConfig:
     progress: bool | None = None
 
     def __post_init__(self) -> None:
-        steps = check_count("steps", self.steps)
+        steps = check_count("steps", self.steps, high=MOST_STEPS)
         every = -(-steps // 200) if self.record_every is None else check_count("record_every", self.record_every)
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "record_every", min(every, steps))

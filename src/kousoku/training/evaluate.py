@@ -53,11 +53,6 @@ class _Walk(NamedTuple):
     memory: Any
 
 
-def episode_limit(env: Env, max_steps: int) -> int:
-    """Where an episode is cut: at the environment's own time limit, or before."""
-    return max_steps if env.time_limit is None else min(max_steps, env.time_limit)
-
-
 def greedy_episode(
     agent: Agent | RolloutAgent, lived: Lived, env: Env, key: PRNGKeyArray, max_steps: int
 ) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""]]:
@@ -65,7 +60,7 @@ def greedy_episode(
 
     Nothing is learned: the agent's state is read only. An environment without a time limit is cut at `max_steps`.
     """
-    limit = episode_limit(env, max_steps)
+    limit = max_steps if env.time_limit is None else env.time_limit
     reset_key, walk_key = jax.random.split(key)
     env_state, timestep = kernel(env.restart)(reset_key, lived.env_state)
     memory = first_memory(agent, lived.agent_state)

@@ -17,7 +17,7 @@ from ..core.env import Drawable, Env
 from ..core.scene import Readable, Timed, Trajectory2d
 from ..core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ..core.timestep import Timestep
-from .evaluate import Lived, episode_limit
+from .evaluate import Lived
 from .lanes import Lanes, lane
 from .policy import choose, first_memory
 
@@ -86,7 +86,7 @@ def play(
         memory: at the beginning.
         max_steps: where it is cut, if the environment's time limit does not come first.
     """
-    limit = episode_limit(env, max_steps)
+    limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
     states, first, actions, said, over = jax.device_get(_walk(env, act, key, before, memory, limit))
     length = int(np.argmax(over)) + 1 if over.any() else limit
     actions, said = jax.tree.map(lambda leaf: leaf[:length], (actions, said))
@@ -115,6 +115,8 @@ def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, memory: Any, limit
 
 def film(env: Env, played: Played, name: str = "") -> Film:
     """The pictures of an episode; in three dimensions where the environment is. States that are no numbers end it."""
+    if not isinstance(env, Drawable3d):
+        played = _sound(played)
     values = _values(env, played)
     dt = float(np.mean(env.dt)) if isinstance(env, Timed) else None
     if not isinstance(env, Drawable3d):
@@ -133,6 +135,19 @@ def film(env: Env, played: Played, name: str = "") -> Film:
         None if contacts is None else Contacts3d(contacts.points[:count], contacts.forces[:count]),
         name,
     )
+
+
+def _sound(played: Played) -> Played:
+    """The episode up to the first state with a number that is none, but for numbers that were none at its beginning."""
+    floats = (leaf for leaf in jax.tree.leaves(played.states) if np.issubdtype(leaf.dtype, np.floating))
+    flags = [np.isfinite(leaf) | ~np.isfinite(leaf[:1]) for leaf in floats]
+    bad = np.any([~flag.reshape(len(flag), -1).all(axis=1) for flag in flags] or [np.zeros(1, bool)], axis=0)
+    if not bad.any():
+        return played
+    count = max(1, int(np.argmax(bad)))
+    states = jax.tree.map(lambda leaf: leaf[:count], played.states)
+    actions, said = jax.tree.map(lambda leaf: leaf[: count - 1], (played.actions, played.said))
+    return Played(states, actions, said, played.first)
 
 
 def _contacts(env: Env, played: Played) -> Contacts3d | None:
@@ -155,7 +170,9 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
         values["action"] = np.append(action[0].reshape(-1).astype(np.float64), np.nan)
     if isinstance(env, Readable):
         read = jax.vmap(kernel(env.readings))(played.states)
-        names = env.readings(_frame(played.states, 0))  # in their own order: compiled functions sort them
+        names = env.readings(
+            jax.tree.map(jnp.asarray, _frame(played.states, 0))
+        )  # in their own order: compiled functions sort them
         values |= {name: np.asarray(read[name], np.float64) for name in names}
     else:
         values |= {n: v for n, v in _scalars(played.states, floats=True).items() if n not in values}

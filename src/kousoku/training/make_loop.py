@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from ..core.agent import AnyAgent, RolloutAgent
+from ..core.agent import AnyAgent, RolloutAgent, TabularAgent
 from ..core.env import Env
 from ..core.errors import ConfigError
 from .config import MAX_SEED, TrainConfig
@@ -20,14 +20,20 @@ from .loops import CompiledLoop, Loop, PythonLoop
 from .on_policy import OnPolicyLoop, begin_all, check_rollout, collect
 from .tally import Record
 
+MOST_SAMPLES = 2**31 - 1
+"""Of a rollout: their places are numbers of 32 bits."""
+
 
 def make_loop(agent: AnyAgent, lanes: Lanes, env: Env, config: TrainConfig) -> Loop:
     """The loop for this kind of agent.
 
     Raises:
-        ConfigError: for a run that is shorter than a rollout, or a loop that the agent cannot be trained in.
+        ConfigError: for a run that is shorter than a rollout, a loop that the agent cannot be trained in, or tables to
+            record of an agent that has none.
     """
     record = Record.of(tuple(config.record))
+    if record.q_values and not isinstance(agent, TabularAgent):
+        raise ConfigError("record", "q_values", f"{type(agent).__name__} has no table of action values; leave it out")
     if isinstance(agent, RolloutAgent):
         check_rollout(agent, config.steps)
         if config.loop != "compiled":
@@ -44,15 +50,30 @@ def check_memory(agent: AnyAgent, env: Env, num_lanes: int, record: Record) -> N
     Raises:
         ConfigError: with the estimate and the number of lanes that would fit.
     """
-    bytes_each = 2 * _lane_bytes(agent, env, record) + 256
     total = _memory()
+    if isinstance(agent, RolloutAgent):
+        _check_rollout_fits(agent, env, total)
+    bytes_each = 2 * _lane_bytes(agent, env, record) + 256
     if num_lanes > MAX_SEED or num_lanes * bytes_each > 0.8 * total:
         fits = min(int(0.8 * total / bytes_each), MAX_SEED)
         if not fits and isinstance(agent, RolloutAgent):
-            size = f"{agent.num_envs} environments x {agent.num_steps} steps"
-            raise ConfigError("num_envs", size, f"a rollout needs about {bytes_each / 2**30:.3g} GiB; use fewer")
+            raise _too_many(agent, f"about {bytes_each / 2**30:.3g} GiB")
         need = f"about {num_lanes * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
         raise ConfigError("seeds x sweep", f"{num_lanes} lanes", f"they need {need}; use at most {fits}")
+
+
+def _check_rollout_fits(agent: RolloutAgent, env: Env, total: int) -> None:
+    """Refuse a rollout whose observations alone are too many, and whose shapes could not even be traced."""
+    seen = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
+    samples = agent.num_envs * agent.num_steps
+    least = 2 * samples * sum(_bytes(leaf) for leaf in jax.tree.leaves(seen))
+    if samples > MOST_SAMPLES or least > 0.8 * total:
+        raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
+
+
+def _too_many(agent: RolloutAgent, need: str) -> ConfigError:
+    size = f"{agent.num_envs} environments x {agent.num_steps} steps"
+    return ConfigError("num_envs", size, f"a rollout needs {need}; use fewer")
 
 
 def _lane_bytes(agent: AnyAgent, env: Env, record: Record) -> int:
