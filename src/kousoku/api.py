@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -18,7 +20,8 @@ from .core.env import Env
 from .core.errors import ConfigError, check_count, check_keys
 from .core.record import RunRecord
 from .ops.statistics import MeanInterval, mean_interval
-from .training import compile_cache, run_folder
+from .training import checkpoints, compile_cache, run_folder
+from .training.checkpoints import RunWarning
 from .training.config import TrainConfig
 from .training.evaluate import Lived, evaluate_lanes
 from .training.film import MAX_FRAMES, film, is_drawable, lane_film, play
@@ -77,10 +80,18 @@ class Run:
         record: everything as NumPy arrays and plain Python; see `kousoku.core.record.RunRecord`.
     """
 
-    def __init__(self, record: RunRecord, trained: Trained | None, state_leaves: list[np.ndarray]) -> None:
+    def __init__(
+        self,
+        record: RunRecord,
+        trained: Trained | None,
+        state_leaves: list[np.ndarray],
+        agent: AnyAgent | None = None,
+        env: Env | None = None,
+    ) -> None:
         self.record = record
         self._trained = trained
         self._state_leaves = state_leaves
+        self._agent, self._env = agent, env
 
     def __repr__(self) -> str:
         facts, config = self.record.facts, self.record.config
@@ -172,8 +183,7 @@ class Run:
         if self._trained is not None:
             return self._trained.env, self._trained.lanes, self._trained.lived
         config = self.record.config
-        env = _rebuild_env(config["env"])
-        agent = rebuild(config["agent"])
+        agent, env = _made(config, self._agent, self._env)
         lanes = make_lanes(agent, TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"]))
         return env, lanes, _restore_lived(agent, env, lanes, self._state_leaves)
 
@@ -265,8 +275,6 @@ def resume(
         raise ConfigError("steps", steps, f"the run was asked for {config['steps']}; ask for more")
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
-    if describe(made_agent) != config["agent"]:
-        raise ConfigError("agent", describe(made_agent), f"the run was started with {config['agent']}")
     return _reported(train_lanes(made_agent, made_env, asked, env_config, command, Path(path).expanduser()))
 
 
@@ -281,11 +289,7 @@ def _asked(
     try:
         kept = {name: config[name] for name in RESUMED if name in config} | {"steps": config["steps"]}
         changed = {name: value for name, value in changes.items() if value is not None}
-        return (
-            rebuild(config["agent"]) if agent is None else agent,
-            _rebuild_env(config["env"]) if env is None else env,
-            TrainConfig(**(kept | changed)),
-        )
+        return *_made(config, agent, env), TrainConfig(**(kept | changed))
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError("run", str(path), f"its {run_folder.CONFIG} is damaged ({error!r})") from error
 
@@ -297,34 +301,72 @@ def _reported(trained: Trained) -> Run:
     return run
 
 
-def load(path: str | Path) -> Run:
-    """Read a run folder.
-
-    A run that was killed, or that is still on its way, is read as its last whole checkpoint holds it, with a warning:
-    its status is "unfinished", and it has no evaluation but those made on the way.
+def _made(config: dict[str, Any], agent: AnyAgent | None, env: Env | None) -> tuple[AnyAgent, Env]:
+    """The agent and the environment that a run was started with: as given, or made by their ids.
 
     Raises:
-        ConfigError: if there is no run, a file is missing or damaged, or there is neither an end nor a checkpoint.
+        ConfigError: if what is given is not what the run was started with, or what is not given has no id.
     """
-    if not run_folder.has_ended(path):
+    made = rebuild(config["agent"]) if agent is None else agent
+    now, then = describe(made), config["agent"]
+    if now != then:
+        name = next(name for name in (*then, *now) if now.get(name, ...) != then.get(name, ...))
+        raise ConfigError(f"agent's {name}", now.get(name, ...), f"the run was started with {then.get(name, 'none')!r}")
+    if env is None or not config["env"].get("registered"):
+        return made, _rebuild_env(config["env"]) if env is None else env
+    if not eqx.tree_equal(env, _rebuild_env(config["env"])):
+        given = f"{config['env']['id']} with the options {config['env']['options']}"
+        raise ConfigError("env", env, f"the run was started with {given}")
+    return made, env
+
+
+def load(
+    path: str | Path,
+    *,
+    agent: AnyAgent | None = None,
+    env: Env | None = None,
+    checkpoint: str | int | None = None,
+) -> Run:
+    """Read a run folder.
+
+    A run that was killed, or that is still on its way, is read as its last whole checkpoint holds it, with a warning.
+    Read as a checkpoint, a run has the status "unfinished", and no evaluation but those made on the way.
+
+    Args:
+        path: the folder.
+        agent, env: what the run was started with, where it was made in Python and has no id to be made by.
+        checkpoint: "best", or the step of one that was kept; by default the end of the run.
+
+    Raises:
+        ConfigError: if there is no run or no such checkpoint, a file is missing or damaged, there is neither an end nor
+            a checkpoint, or the run was started with another agent or environment.
+    """
+    folder = Path(path).expanduser()
+    ended = run_folder.has_ended(path)
+    if checkpoint is not None or not ended:
         config = run_folder.read_config(path)
-        trained = unfinished(*_asked(path, config, None, None), config, Path(path).expanduser())
-        if trained is not None:
+        saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
+        if saved is not None:
+            trained = unfinished(*_asked(path, config, agent, env), config, folder, saved)
+            if checkpoint is None:
+                at = f"it is read as its checkpoint at step {saved.ledger.step} holds it"
+                warnings.warn(f"{folder} has not come to its end: {at}", RunWarning, stacklevel=2)
             return Run(trained.record, trained, [])
     record, leaves = run_folder.load(path)
-    return Run(record, None, leaves)
+    return Run(record, None, leaves, agent, env)
 
 
-def load_policy(run: Run | str | Path, lane: int | None = None) -> Policy:
+def load_policy(run: Run | str | Path, lane: int | None = None, **how: Any) -> Policy:
     """What an agent of a run does greedily, as a small function from observations to actions.
 
     Args:
         run: a run, or its folder; one that was killed, or is still on its way, as its last checkpoint holds it.
         lane: which of its agents; by default the best one.
+        how: of a folder, `agent`, `env` and `checkpoint` as `load` takes them.
 
     Raises:
         ConfigError: for a folder that is no run, a lane that there is not, or a run whose agent or environment has no
-            id to be made by.
+            id to be made by and is not given.
 
     Examples:
         >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="")
@@ -334,10 +376,12 @@ def load_policy(run: Run | str | Path, lane: int | None = None) -> Policy:
         >>> policy([0, 1, 2]).shape
         (3,)
     """
-    return (run if isinstance(run, Run) else load(run)).policy(lane)
+    return _loaded(run, how).policy(lane)
 
 
-def evaluate(run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
+def evaluate(
+    run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000, **how: Any
+) -> Evaluation:
     """Play whole greedy episodes with every agent of a run.
 
     Each episode has a key of its own, counts once whatever its length, and teaches the agents nothing.
@@ -347,11 +391,22 @@ def evaluate(run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_s
         episodes: of each agent.
         seed: of the evaluation; the same seed plays the same episodes.
         max_steps: where an episode is cut if the environment has no time limit.
+        how: of a folder, `agent`, `env` and `checkpoint` as `load` takes them.
 
     Raises:
-        ConfigError: for a folder that is no run, or a run whose agent or environment has no id to be made by.
+        ConfigError: for a folder that is no run, or a run whose agent or environment has no id to be made by and is not
+            given.
     """
-    return (run if isinstance(run, Run) else load(run)).evaluate(episodes, seed=seed, max_steps=max_steps)
+    return _loaded(run, how).evaluate(episodes, seed=seed, max_steps=max_steps)
+
+
+def _loaded(run: Run | str | Path, how: Mapping[str, Any]) -> Run:
+    """A run, or what is read from its folder."""
+    if not isinstance(run, Run):
+        check_keys("argument", how, ("agent", "env", "checkpoint"))
+        return load(run, **how)
+    check_keys("argument", how, ())
+    return run
 
 
 def animate(
@@ -399,7 +454,7 @@ def animate(
 
 def _rebuild_env(config: dict[str, Any]) -> Env:
     if not config.get("registered"):
-        fix = "it was made in Python and has no id; use it in the process that trained it, or register it"
+        fix = "it was made in Python and has no id; make it again and give it, or register it"
         raise ConfigError("env", config.get("id"), fix)
     return envs.make(config["id"], **config["options"])
 

@@ -33,6 +33,7 @@ CONFIG = [
     ({"sweep": {"learning_rate": [0.1, -1.0]}}, "learning_rate: got -1.0; use a number in"),
     ({"sweep": {"epsilon": [2.0]}}, "epsilon: got 2.0; use a number in"),
     ({"sweep": {"exploration": [1.0]}}, "sweep: got 'exploration'; it is structure"),
+    ({"log": "tensorboard"}, "log: got 'tensorboard'; give a list with any of tensorboard, wandb"),
 ]
 
 
@@ -194,3 +195,8 @@ def test_tables_of_an_agent_that_has_none():
 def test_counts_on_the_command_line(words, message, capsys):
     assert main(words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_sweep_over_a_schedule():
+    with pytest.raises(ks.ConfigError, match=r"sweep: got 'learning_rate'; the agent has the schedule .*; give it"):
+        ks.train("ppo", "Pendulum-v1", out="", sweep={"learning_rate": [1e-3]})

@@ -7,7 +7,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import COMMANDS, main
-from kousoku.cli.options import literal, number, numbers
+from kousoku.cli.options import hyper_parameter, literal, number, numbers
 
 TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
 
@@ -79,6 +79,7 @@ def test_values_as_people_write_them():
     assert numbers("seeds", "3,5") == [3, 5]
     assert literal("x", "yes", False) is True
     assert literal("x", "[[1, 2]]", None) == [[1, 2]]
+    assert hyper_parameter("max_gradient_norm", "none", 0.5) is None
     with pytest.raises(ks.ConfigError, match="use true or false"):
         literal("x", "maybe", True)
 

@@ -19,6 +19,7 @@ import kousoku as ks
 from kousoku import api
 from kousoku.cli import main
 from kousoku.core.errors import ConfigError
+from kousoku.nn import ActorCriticConfig
 from kousoku.training import checkpoints, facts, files, trainer
 from kousoku.training.checkpoints import RunWarning
 from kousoku.training.config import TrainConfig
@@ -427,3 +428,64 @@ def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whol
 @pytest.mark.parametrize("seed", range(8))
 def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole, seed):
     survives(tmp_path, [int(e) for e in np.random.default_rng(100 + seed).integers(6, 45, size=3)], whole)
+
+
+class TestCheckpoints:
+    """Any that was kept can be read, the best one by name."""
+
+    def test_the_best_is_what_was_learned_there(self, whole):
+        best = ks.load(whole, checkpoint="best")
+        score = {int(f.name): checkpoints.read(f).ledger.score for f in (whole / "checkpoints").iterdir()}
+        assert best.record.facts["steps"] == max(sorted(score), key=lambda step: score[step] or -np.inf)
+        at = ks.load(whole, checkpoint=600)
+        np.testing.assert_array_equal(at.q_values, ks.load(whole).record.tables["q_history"][5])
+        assert at.record.facts["status"] == "unfinished"
+        assert ks.evaluate(whole, 2, checkpoint=600).returns.tolist() == at.evaluate(2).returns.tolist()
+        observations = np.arange(96)
+        wanted = at.policy(0)(observations)
+        np.testing.assert_array_equal(ks.load_policy(whole, 0, checkpoint=600)(observations), wanted)
+
+    @pytest.mark.parametrize("which", [3, "worst"])
+    def test_one_that_there_is_not(self, whole, which):
+        with pytest.raises(ConfigError, match=rf"checkpoint: got {which!r}; there are 'best' \(\d+\), .*900"):
+            ks.load(whole, checkpoint=which)
+
+    def test_in_the_shell(self, whole, capsys):
+        assert main(["evaluate", str(whole), "--episodes", "2", "--checkpoint", "600"]) == 0
+        assert "3 agents x 2 greedy episodes" in capsys.readouterr().out
+        assert main(["export", str(whole), "--out", "policy.py", "--checkpoint", "best"]) == 0
+        assert main(["evaluate", str(whole), "--checkpoint", "last"]) == 2
+        assert "--checkpoint: got 'last'; use a number" in capsys.readouterr().err
+
+
+class TestMadeInPython:
+    """What has no id is given, and is what the run was started with."""
+
+    @pytest.fixture
+    def agent(self):
+        network = ActorCriticConfig(hidden=(8,))
+        agent = ks.make_agent("ppo", network=lambda *args: network(*args), num_envs=4, num_steps=8, minibatches=2)
+        ks.train(agent, "CartPole-v1", steps=64, out="run", eval_episodes=0)
+        return agent
+
+    def test_it_has_to_be_given(self, agent):
+        with pytest.raises(
+            ConfigError, match="a function cannot be read from a file; make the agent in Python, and gi"
+        ):
+            ks.load_policy("run")
+        assert ks.load_policy("run", agent=agent)(np.zeros(4)).shape == ()
+        assert ks.evaluate("run", 3, agent=agent, env=ks.make("CartPole-v1")).returns.shape == (1, 3)
+        assert ks.load("run", agent=agent, checkpoint=64).record.facts["steps"] == 64
+        assert api.resume("run", steps=96, agent=agent).record.facts["steps"] == 96
+
+    def test_another_one_is_refused(self, agent):
+        other, heavy = dataclasses.replace(agent, discount=0.5), ks.make("CartPole-v1", gravity=30.0)
+        for use in (ks.load_policy, ks.evaluate, lambda *args, **how: api.resume(*args, steps=96, **how)):
+            with pytest.raises(ConfigError, match=r"agent's discount: got 0.5; the run was started with 0.99"):
+                use("run", agent=other)
+            with pytest.raises(ConfigError, match=r"env: got CartPole.*; the run was started with CartPole-v1"):
+                use("run", agent=agent, env=heavy)
+
+    def test_of_a_run_it_is_not_taken(self, agent):
+        with pytest.raises(ConfigError, match="argument: got 'agent'"):
+            ks.evaluate(ks.load("run", agent=agent), agent=agent)

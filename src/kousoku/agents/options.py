@@ -70,9 +70,12 @@ def with_number(agent: Agent | RolloutAgent, name: str, value: float) -> Agent |
     if name not in known:
         structural = [f.name for module in (agent, *_nested(agent)) for f in _fields(module) if f.name not in known]
         if name in structural:
-            raise ConfigError(
-                "sweep", name, f"it is structure, or no number yet (give it one first); sweep {', '.join(known)}"
-            )
+            held = getattr(agent, name, None)
+            if isinstance(held, Schedule):
+                fix = f"the agent has the schedule {_described(held)}; give it a number to sweep"
+                raise ConfigError("sweep", name, fix)
+            fix = f"it is structure, or no number yet (give it one first); sweep {', '.join(known)}"
+            raise ConfigError("sweep", name, fix)
         close = nearest(name, known, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
         raise ConfigError("sweep", name, hint)
@@ -152,7 +155,7 @@ def _rebuilt(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "function" in value:
-        raise ConfigError(name, value["function"], "a function cannot be read from a file; make the agent in Python")
+        raise ConfigError(name, value["function"], "a function cannot be read from a file; make the agent in Python, and give it")
     known = {kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values(), ActorCriticConfig)}
     check_choice(f"{name}.type", value.get("type"), known)
     fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}

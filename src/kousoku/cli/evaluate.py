@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.errors import ConfigError
-from .options import Option, count, parse
+from .options import CHECKPOINT, Option, checkpoint, count, parse
 
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
     Option("episodes", 100, "NUMBER", "episodes of each agent"),
     Option("seed", 0, "NUMBER", "seed of the evaluation"),
     Option("max_steps", 1000, "NUMBER", "where an episode without a time limit is cut"),
+    CHECKPOINT,
 )
 
 
@@ -25,10 +26,10 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("run", ..., "name the run folder: kousoku evaluate RUN")
     counts = {
         option.name: count(option.flag, str(given[option.name]), low=0 if option.name == "seed" else 1)
-        for option in OPTIONS[1:]
+        for option in OPTIONS[1:4]
         if option.name in given
     }
-    result = load(str(given["run"])).evaluate(**counts)
+    result = load(str(given["run"]), checkpoint(given)).evaluate(**counts)
     print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")
     for what, values in (("return", result.returns), ("length", result.lengths)):
         every, best = mean_interval(values.mean(axis=1)), mean_interval(values[result.best_lane])

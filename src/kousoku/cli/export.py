@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.errors import ConfigError
-from .options import Option, count, parse
+from .options import CHECKPOINT, Option, checkpoint, count, parse
 
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
     Option("out", "policy.py", "FILE", "NumPy code where it ends in .py, an ONNX model where it ends in .onnx"),
     Option("lane", None, "NUMBER", "which agent of the run; by default the best one"),
+    CHECKPOINT,
 )
 
 
@@ -22,6 +23,6 @@ def run(words: Sequence[str]) -> int:
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
     lane = count("--lane", str(given["lane"]), low=0) if "lane" in given else None
-    policy = load(str(given["run"])).policy(lane)
+    policy = load(str(given["run"]), checkpoint(given)).policy(lane)
     print(f"{policy.title}: {policy.save(str(given.get('out', 'policy.py')))}")
     return 0

@@ -13,10 +13,10 @@ from .. import api
 from ..training.checkpoints import RunWarning
 
 
-def load(folder: str | Path) -> api.Run:
-    """A run's folder, read."""
+def load(folder: str | Path, checkpoint: str | int | None = None) -> api.Run:
+    """A run's folder, read: its end, or one of its checkpoints."""
     with on_one_line():
-        return api.load(folder)
+        return api.load(folder, checkpoint=checkpoint)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import inspect
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -49,6 +49,19 @@ class Option:
     def words(self) -> str:
         """The name as the shell writes it; Python's `lambda_` is just lambda."""
         return self.name.rstrip("_").replace("_", "-")
+
+
+CHECKPOINT = Option("checkpoint", None, "STEP", "of a checkpoint that was kept, or best (default: the end of the run)")
+
+
+def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
+    """What was given for `CHECKPOINT`: "best", a step, or None.
+
+    Raises:
+        ConfigError: for anything else.
+    """
+    text = given.get(CHECKPOINT.name)
+    return None if text is None else "best" if text == "best" else count(CHECKPOINT.flag, str(text))
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:
@@ -177,7 +190,9 @@ def literal(field: str, text: str, like: Any) -> Any:
 
 
 def hyper_parameter(field: str, text: str, like: Any) -> Any:
-    """A hyper-parameter: a schedule where a number may be one, otherwise a `literal`."""
+    """A hyper-parameter: none, a schedule where a number may be one, otherwise a `literal`."""
+    if text.lower() in ("none", "null"):
+        return None
     if ":" in text:
         return parse_schedule(field, text)
     return literal(field, text, like)

@@ -127,6 +127,33 @@ def newest(run: Path) -> Checkpoint | None:
     return None
 
 
+def kept(run: Path, which: str | int) -> Checkpoint:
+    """One of those that were kept.
+
+    Args:
+        run: the run folder.
+        which: "best", or a step.
+
+    Raises:
+        ConfigError: if there is no such one, naming those that there are, or it is damaged.
+    """
+    found = _folders(run / FOLDER)
+    best, steps = _best(found), [int(folder.name) for folder in found]
+    if which == "best" and best is not None:
+        folder = best
+    elif which in steps:
+        folder = found[steps.index(which)]
+    else:
+        named = ([] if best is None else [f"'best' ({int(best.name)})"]) + [str(step) for step in steps]
+        raise ConfigError("checkpoint", which, f"there are {', '.join(named)}" if named else f"{run} has none")
+    try:
+        return read(folder)
+    except DamagedError as error:
+        raise ConfigError(
+            "checkpoint", which, f"it is damaged ({error}); there are {', '.join(map(str, steps))}"
+        ) from error
+
+
 def last_step(run: Path) -> int:
     """The step of the last checkpoint, whole or not; 0 if there is none."""
     return max((int(folder.name) for folder in _folders(run / FOLDER)), default=0)
@@ -226,10 +253,15 @@ def _folders(parent: Path) -> list[Path]:
 def _prune(parent: Path, keep: int) -> None:
     """Keep the last ones and the best: the first with the highest score."""
     found = _folders(parent)
-    scores = [_score(folder) for folder in found]
-    best = int(np.argmax(scores)) if max(scores) > -np.inf else -1
-    for folder in (folder for i, folder in enumerate(found[:-keep]) if i != best):
+    best = _best(found)
+    for folder in (folder for folder in found[:-keep] if folder != best):
         _remove(folder)
+
+
+def _best(found: list[Path]) -> Path | None:
+    """The first with the highest score; None if none has any."""
+    scores = [_score(folder) for folder in found]
+    return found[int(np.argmax(scores))] if max(scores, default=-np.inf) > -np.inf else None
 
 
 def _remove(folder: Path) -> None:

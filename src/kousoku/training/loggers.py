@@ -26,9 +26,11 @@ def check_loggers(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ConfigError: for another name, or the same one twice.
     """
+    if isinstance(names, str):
+        raise ConfigError("log", names, f"give a list with any of {', '.join(MODULES)}")
     for name in names:
         check_choice("log", name, MODULES)
-    if isinstance(names, str) or len(set(names)) < len(names):
+    if len(set(names)) < len(names):
         raise ConfigError("log", names, f"give a list with any of {', '.join(MODULES)}, each once")
     return tuple(names)
 

@@ -108,22 +108,17 @@ def train(
         return finish(task, run.learner, run.ledger, run.trouble)
 
 
-def unfinished(agent: AnyAgent, env: Env, config: TrainConfig, asked: dict[str, Any], folder: Path) -> Trained | None:
-    """A run as its last whole checkpoint holds it, with a warning that says so; nothing is written.
+def unfinished(
+    agent: AnyAgent, env: Env, config: TrainConfig, asked: dict[str, Any], folder: Path, saved: Checkpoint
+) -> Trained:
+    """A run as a checkpoint holds it: what was learned up to there, not evaluated. Nothing is written.
 
     Args:
         agent, env, config: what the run was started with.
         asked: the same as JSON.
         folder: its folder.
-
-    Returns:
-        What was learned up to the checkpoint, not evaluated; None if there is no checkpoint.
+        saved: the checkpoint.
     """
-    saved = checkpoints.newest(folder)
-    if saved is None:
-        return None
-    text = f"{folder} has not come to its end: it is read as its checkpoint at step {saved.ledger.step} holds it"
-    warnings.warn(text, RunWarning, stacklevel=2)
     lanes = make_lanes(agent, config)
     learner = saved.learner(make_loop(agent, lanes, env, config).start(), lanes.count)
     return collect(Task(agent, env, config, lanes, asked, folder, StopRequest()), learner, saved.ledger, "unfinished")
