@@ -28,7 +28,7 @@ test-full: $(VENV)/.installed-test
 	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto
 
 test-peers: $(VENV)/.installed-peers
-	$(BIN)/python -c 'import gymnax'
+	$(BIN)/python -c 'import distrax, gymnax'
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests/peers
 
 bench: $(VENV)/.installed-bench

@@ -1,4 +1,4 @@
-"""Distributions against scipy and numerical integration in float64, and against distrax where it is installed."""
+"""Distributions against scipy and numerical integration in float64."""
 
 import jax
 import jax.numpy as jnp
@@ -135,30 +135,3 @@ def test_divergence_of_tanh_normal_by_integration():
     log_p, log_q = (over_cases(d.log_prob, actions[:, None]) for d in (p, q))
     expected = np.trapezoid(np.exp(log_p) * (log_p - log_q), actions)
     assert float(p.kl(q)) == pytest.approx(expected, abs=1e-4)
-
-
-def test_against_distrax():
-    distrax = pytest.importorskip("distrax")
-    loc, scale, other_loc, other_scale = (f32(x[0]) for x in (LOC[0], SCALE[0], LOC[1], SCALE[1]))
-    x = loc + 0.5 * scale
-    ours, theirs = Normal(loc, scale), distrax.MultivariateNormalDiag(loc, scale)
-    np.testing.assert_allclose(ours.log_prob(x), theirs.log_prob(x), rtol=1e-5)
-    np.testing.assert_allclose(ours.entropy(), theirs.entropy(), rtol=1e-5)
-    kl = theirs.kl_divergence(distrax.MultivariateNormalDiag(other_loc, other_scale))
-    np.testing.assert_allclose(ours.kl(Normal(other_loc, other_scale)), kl, rtol=1e-5)
-
-    logits = f32([0.5, -2.0, 1.0])
-    for a in range(3):
-        expected = distrax.Categorical(logits=logits).log_prob(a)
-        np.testing.assert_allclose(Categorical(logits).log_prob(jnp.int32(a)), expected, rtol=1e-5)
-    np.testing.assert_allclose(Categorical(logits).entropy(), distrax.Categorical(logits=logits).entropy(), rtol=1e-5)
-
-    unit = TanhNormal(loc, scale, -jnp.ones(D), jnp.ones(D))
-    squashed = distrax.Transformed(theirs, distrax.Block(distrax.Tanh(), 1))
-    np.testing.assert_allclose(unit.log_prob(jnp.tanh(x)), squashed.log_prob(jnp.tanh(x)), rtol=1e-4, atol=1e-4)
-
-    alpha, beta = f32(ALPHA[0, 0]), f32(BETA[0, 0])
-    ours, theirs = Beta(alpha, beta, jnp.zeros(D), jnp.ones(D)), distrax.Beta(alpha, beta)
-    y = f32([0.1, 0.5, 0.8])
-    np.testing.assert_allclose(ours.log_prob(y), jnp.sum(theirs.log_prob(y)), rtol=1e-5)
-    np.testing.assert_allclose(ours.entropy(), jnp.sum(theirs.entropy()), rtol=1e-4, atol=1e-5)

@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import onnxruntime
 import pytest
 from rollouts import tiny_ppo
 
@@ -114,9 +115,7 @@ def test_numpy_file(policy):
 
 
 def test_onnx_model(policy):
-    runtime = pytest.importorskip("onnxruntime")
-    pytest.importorskip("onnx")
-    session = runtime.InferenceSession(str(policy.save("policy.onnx")))
+    session = onnxruntime.InferenceSession(str(policy.save("policy.onnx")))
     obs = observations(policy, count_for(policy))
     parts = {"obs": obs}
     if isinstance(obs, dict):
@@ -218,15 +217,13 @@ def test_operations_of_a_network_of_ones_own(name, kind, lenient, tmp_path):
         (tmp_path / "f.py").write_text(numpy_file(described))
         found = imported(tmp_path / "f.py").act(X)
     else:
-        runtime = pytest.importorskip("onnxruntime")
-        pytest.importorskip("onnx")
         from kousoku.export.onnx_file import onnx_file
 
         if name in ("roots", "order"):
             with pytest.raises(ConfigError, match="the ONNX export has no rule"):
                 onnx_file(described)
             return
-        (found,) = runtime.InferenceSession(onnx_file(described)).run(None, {"obs": X})
+        (found,) = onnxruntime.InferenceSession(onnx_file(described)).run(None, {"obs": X})
     assert found.shape == wanted.shape
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
 
@@ -247,11 +244,9 @@ def test_whole_numbers_wrap_around_as_they_do_in_jax(kind, dtype, lenient, tmp_p
         (tmp_path / "f.py").write_text(numpy_file(described))
         found = imported(tmp_path / "f.py").act(x)
     else:
-        runtime = pytest.importorskip("onnxruntime")
-        pytest.importorskip("onnx")
         from kousoku.export.onnx_file import onnx_file
 
-        (found,) = runtime.InferenceSession(onnx_file(described)).run(None, {"obs": x})
+        (found,) = onnxruntime.InferenceSession(onnx_file(described)).run(None, {"obs": x})
     np.testing.assert_array_equal(found, wanted)
 
 
