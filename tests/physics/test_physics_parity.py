@@ -5,9 +5,11 @@ Stages are plain arithmetic: with known numbers they are evaluated in Python, an
 
 import jax
 import jax.numpy as jnp
+import mujoco
 import numpy as np
 import pytest
 from physics_models import GYMNASIUM, MODELS, compiled
+from physics_random import random_model
 from physics_rows import evaluated, summed, summed_of_c, values
 from physics_states import Oracle, State, pushing, silent, stack, states
 
@@ -21,6 +23,8 @@ from kousoku.physics.load import from_mujoco
 SMOOTH, HELD, MOVED = 1e-11, 1e-8, 1e-9
 # Models in which C finds contacts by iteration: even at its smallest tolerance it stays this far from the true ones.
 ITERATED = dict.fromkeys(("sphere_ellipsoid", "capsule_cylinder", "pusher"), 5e-6)
+RANDOM = 1e-7
+"""Of models at random, among whose pairs are those that C finds by iteration."""
 NAMES = [*MODELS, *GYMNASIUM]
 SAMPLE = {
     "free_body", "several_joints", "tree", "springs", "gravity_compensation", "fluid", "actuators", "actuators_site",
@@ -54,9 +58,30 @@ def close(ours, theirs, tolerance: float, what: str) -> None:
     assert np.abs(ours - theirs).max(initial=0.0) <= tolerance * scale, what
 
 
+def at_random(seed: int):
+    """As `supported`, of a model made from a seed."""
+    with silent():
+        theirs = mujoco.MjModel.from_xml_string(random_model(seed, contacts=True))
+        theirs.opt.ccd_tolerance, theirs.opt.ccd_iterations = 1e-15, 1000
+        return from_mujoco(theirs), theirs
+
+
+def some(seeds: range, few: int):
+    """The first few by default, all in the full tests."""
+    return [seed if seed < few else pytest.param(seed, marks=pytest.mark.full) for seed in seeds]
+
+
 @pytest.mark.parametrize("name", often(NAMES))
 def test_smooth_stages(name):
-    model, theirs = supported(name)
+    check_smooth(*supported(name))
+
+
+@pytest.mark.parametrize("seed", some(range(150), 25))
+def test_smooth_stages_of_random_models(seed):
+    check_smooth(*at_random(seed))
+
+
+def check_smooth(model, theirs):
     oracle = Oracle(theirs)
     for state in states(theirs, 3, seed=1):
         wanted = oracle.forward(state)
@@ -85,12 +110,19 @@ def test_smooth_stages(name):
 @pytest.mark.parametrize("name", often(NAMES))
 def test_constraint_rows(name):
     """The sums J^T D J and J^T D reference of all rows that act agree, whatever their order and form."""
-    model, theirs = supported(name)
+    check_rows(*supported(name), ITERATED.get(name, HELD))
+
+
+@pytest.mark.parametrize("seed", some(range(150), 25))
+def test_constraint_rows_of_random_models(seed):
+    check_rows(*at_random(seed), RANDOM)
+
+
+def check_rows(model, theirs, held):
     oracle = Oracle(theirs)
     for state in states(theirs, 6, seed=2):
         wanted = oracle.forward(state)
         s, found = evaluated(model, state)
-        held = ITERATED.get(name, HELD)
         pairs = zip(summed(model, s, found), summed_of_c(wanted), ("J^T D J", "J^T D reference"), strict=True)
         for ours, theirs_, what in pairs:
             close(ours, theirs_, held, what)
@@ -104,15 +136,24 @@ STEPPED = {"inverted_pendulum", "hopper", "limits_ball", "friction_loss", "spher
 )
 def test_steps(name):
     """Whole steps, contacts and limits included, by the kernel over states as lanes."""
-    _, theirs = supported(name)
+    check_steps(supported(name)[1], 16, MOVED)
+
+
+@pytest.mark.parametrize("seed", some(range(60), 4))
+def test_steps_of_random_models(seed):
+    """All that there is at once: joints, actuators, tendons, equalities, contacts, and each of the integrators."""
+    check_steps(at_random(seed)[1], 64, RANDOM)
+
+
+def check_steps(theirs, count, moved_):
     theirs.opt.tolerance = 0.0
-    given = states(theirs, 16, seed=3)
+    given = states(theirs, count, seed=3)
     oracle = Oracle(theirs)
     wanted = [oracle.step(state) for state in given]
     found = moved(theirs, given)
     for i, after in enumerate(wanted):
         for ours, theirs_after, what in zip(found, after, ("qpos", "qvel", "act"), strict=True):
-            close(ours[i], theirs_after, MOVED, what)
+            close(ours[i], theirs_after, moved_, what)
 
 
 def moved(theirs, given: list[State]) -> list[np.ndarray]:

@@ -145,6 +145,17 @@ def next_activation(model: Model, i: int, activation: Num, rate: Num) -> Num:
     return clipped(activation, *row(model.actuator_actrange, i)) if model.actuator_actlimited[i] else activation
 
 
+def next_activations(model: Model, act: Sequence[Num], rates: Sequence[Num]) -> list[Num]:
+    """All activations after a time step."""
+    found = list(act)
+    for i in range(model.nu):
+        place = int(model.actuator_actadr[i])
+        if place >= 0:
+            place += int(model.actuator_actnum[i]) - 1
+            found[place] = next_activation(model, i, found[place], rates[place])
+    return found
+
+
 def transmission(
     model: Model, k: Kinematics, t: Tree, tendons: list[Tendon], qpos: Sequence[Num], i: int
 ) -> tuple[Num, dict[int, Num]]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from .joints import Kind, ancestors, joints_of, last_dof
 from .kinematics import Kinematics, row
 from .model import Model
-from .scalar import ONE, ZERO, Num, nums
+from .scalar import ONE, SMALLEST, ZERO, Num, nums, where
 from .sparse import Matrix
 from .vector import NOWHERE, STILL, Inertia, Six, Vec, inertia_about, vec
 
@@ -77,7 +77,16 @@ def subtree_com(model: Model, k: Kinematics) -> list[Vec]:
     for i in range(model.nbody - 1, 0, -1):
         parent = int(model.body_parentid[i])
         moment[parent], weight[parent] = moment[parent] + moment[i], weight[parent] + weight[i]
-    return [k.inertial[i].pos if weight[i].is_known(0.0) else moment[i] * (1.0 / weight[i]) for i in range(model.nbody)]
+    return [_centre(k.inertial[i].pos, moment[i], weight[i]) for i in range(model.nbody)]
+
+
+def _centre(where_: Vec, moment: Vec, weight: Num) -> Vec:
+    """A centre of mass; where there is no mass, the body's own place."""
+    if weight.known:
+        return moment * (1.0 / weight) if weight.value else where_
+    massless = weight < SMALLEST
+    centre = moment * (1.0 / where(massless, 1.0, weight))
+    return Vec(*(where(massless, a, b, weight) for a, b in zip(where_, centre, strict=True)))
 
 
 def _motions(model: Model, k: Kinematics, roots: list[Vec]) -> list[Six]:

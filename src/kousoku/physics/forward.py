@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from .constraint import Constraint, constraints
 from .constraint.crowd import divided, listed
 from .constraint.listed import Listed
+from .given import check_state, check_vector
 from .implicit_solution import solution
 from .model import Model, State
 from .scalar import Num, nums
@@ -78,7 +79,13 @@ def measured(f: Forward, measure: Callable[[Forward], T], wanted: Any) -> T:
 
 
 def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:
-    """Everything up to the acceleration, for the commands `ctrl` [nu]."""
+    """Everything up to the acceleration, for the commands `ctrl` [nu].
+
+    Raises:
+        ConfigError: for a state or commands of other shapes than the model's.
+    """
+    check_state(model, state)
+    check_vector("ctrl", ctrl, model.nu)
     qpos, qvel, act, given = map(nums, (state.qpos, state.qvel, state.act, ctrl))
     s, dtype = smooth(model, qpos, qvel, act, given), state.qpos.dtype
     held, touching = constrained(model, s, qpos, qvel, dtype)

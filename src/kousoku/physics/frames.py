@@ -9,6 +9,7 @@ import equinox as eqx
 from jaxtyping import Array, Float
 
 from .dynamics import subtree_com
+from .given import check_vector
 from .kinematics import Frame, geom_frame, site_frame
 from .kinematics import kinematics as frames_of
 from .model import Model
@@ -49,6 +50,7 @@ def kinematics(model: Model, qpos: Float[Array, " nq"]) -> Frames:
         >>> round(float(z), 3)
         0.5
     """
+    check_vector("qpos", qpos, model.nq)
     k = frames_of(model, nums(qpos))
     coms = subtree_com(model, k)
     geoms = [geom_frame(model, k, i) for i in range(model.ngeom)]

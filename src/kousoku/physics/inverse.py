@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from .constraint.problem import Problem
 from .forward import constrained
+from .given import check_state, check_vector
 from .model import Model, State
 from .scalar import ZERO, nums, stacked
 from .smooth import smooth
@@ -32,6 +33,8 @@ def inverse(model: Model, state: State, qacc: Float[Array, " nv"]) -> Float[Arra
         >>> print(f"{float(inverse(model, initial_state(model), jnp.array([1.0]))[0]):.2f}")  # 2 (9.81 + 1)
         21.62
     """
+    check_state(model, state)
+    check_vector("qacc", qacc, model.nv)
     qpos, qvel, act, x = map(nums, (state.qpos, state.qvel, state.act, qacc))
     s = smooth(model, qpos, qvel, act, [ZERO] * model.nu)
     problem = Problem(model, s, *constrained(model, s, qpos, qvel, state.qpos.dtype))

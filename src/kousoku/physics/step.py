@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from ..core.errors import check_count
 from .forward import Forward, measured
 from .integrate.euler import euler
 from .integrate.implicit import implicit, implicitfast
@@ -40,8 +41,13 @@ def simulate(
         ctrl: commands [nu].
         steps: how many, at least one.
         measure: arrays of what it needs to know of the last time that the dynamics were evaluated: where the last step
-            began, or RK4's last stage, as MuJoCo leaves them in mjData.
+            began, or RK4's last stage, as MuJoCo leaves them in mjData. But mjData's sensors are those of RK4's first
+            stage: take `sensors` of `forward` where the last step begins.
+
+    Raises:
+        ConfigError: for a state or commands of other shapes than the model's, or no step.
     """
+    check_count("steps", steps)
     integrate = INTEGRATORS[model.integrator]
     if steps == 1:
         return integrate(model, state, ctrl, measure)

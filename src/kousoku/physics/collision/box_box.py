@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..scalar import ONE, ZERO, Num, Truth, absolute, maximum, minimum, sqrt, where
+from ..scalar import ONE, ZERO, Num, Truth, absolute, clipped, maximum, minimum, sqrt, where
 from ..vector import Mat, Vec
 from .geom import ABSENT, Geom, Touch, chosen, either
 
@@ -157,7 +157,10 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
 
 
 def _crossing(view: _View) -> tuple[Vec, Vec]:
-    """Of the edges along the third axis of each box: the normal, and the point halfway between them, in the world."""
+    """Of the edges along the third axis of each box: the normal, and the point halfway between them, in the world.
+
+    It is where the edges come nearest to each other, which may be at their ends.
+    """
     (au, bu, cu), (av, bv, cv), (aw, bw, cw) = view.turn
     square = cu * cu + cv * cv
     square = where(square < _noise(square), 1.0, square)
@@ -167,10 +170,18 @@ def _crossing(view: _View) -> tuple[Vec, Vec]:
     edge = [where(n > 0.0, s, -s) for n, s in zip((nu, nv), view.size, strict=False)]
     a, b = (where(n > 0.0, -s, s) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
     x, y, z = (c + p * a + q * b for c, p, q in zip(view.centre, (au, av, aw), (bu, bv, bw), strict=True))
-    along = ((edge[0] - x) * cu + (edge[1] - y) * cv) / square
-    x, y, z = x + along * cu, y + along * cv, z + along * cw
-    halfway = Vec(0.5 * (x + edge[0]), 0.5 * (y + edge[1]), z)
+    across = (edge[0] - x) * cu + (edge[1] - y) * cv
+    place = z + _within(across / square, view.other.z) * cw
+    end = _within(place, view.size.z)
+    along = _within(across + (end - z) * cw, view.other.z)  # the same again, unless the other edge ends before
+    halfway = Vec(
+        *(0.5 * (a + b) for a, b in zip((*edge, end), (x + along * cu, y + along * cv, z + along * cw), strict=True))
+    )
     return view.along(Vec(nu, nv, ZERO)), view.origin + view.along(halfway)
+
+
+def _within(x: Num, limit: Num) -> Num:
+    return clipped(x, -limit, limit)
 
 
 def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:

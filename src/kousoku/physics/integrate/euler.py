@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from jaxtyping import Array, Float
 
-from ..actuation import next_activation
+from ..actuation import next_activations
 from ..forward import Forward, forward
 from ..model import Model, State
 from ..scalar import Num, num, nums, stacked
@@ -44,17 +44,7 @@ def accelerated(model: Model, state: State, f: Forward, acceleration: list[Num])
     return State(
         stacked(advanced(model, nums(state.qpos), qvel, dt), dtype),
         stacked(qvel, dtype),
-        stacked(_activations(model, state, f), dtype),
+        stacked(next_activations(model, nums(state.act), f.smooth.actuation.act_dot), dtype),
         stacked(f.solution.acceleration, dtype),
         later(state.time, dt),
     )
-
-
-def _activations(model: Model, state: State, f: Forward) -> list[Num]:
-    act = nums(state.act)
-    for i in range(model.nu):
-        place = int(model.actuator_actadr[i])
-        if place >= 0:
-            place += int(model.actuator_actnum[i]) - 1
-            act[place] = next_activation(model, i, act[place], f.smooth.actuation.act_dot[place])
-    return act

@@ -8,6 +8,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import jax
@@ -16,6 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from ..actuation import next_activations
 from ..forward import Forward, forward, measured
 from ..joints import Kind, joints
 from ..model import Model, State
@@ -48,7 +50,8 @@ def rk4(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable
     weights = jnp.array([0.5, 0.5, 1.0, 0.0], dtype), jnp.array([1.0, 2.0, 2.0, 1.0], dtype) / 6.0
     (ended, _, sums), found = lax.scan(stage, (state, sums[0], sums), (*weights, np.arange(4) == 3))
     last: T = jax.tree.map(lambda x: x[-1], found)
-    return _moved(model, state, sums, dt, ended.warmstart), last
+    act = next_activations(model, nums(state.act), nums(sums[2]))  # within their ranges; the stages' may leave them
+    return replace(_moved(model, state, sums, dt, ended.warmstart), act=stacked(act, dtype)), last
 
 
 def _moved(model: Model, state: State, rates: Any, dt: Any, warmstart: Array) -> State:
