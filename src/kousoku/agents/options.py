@@ -155,7 +155,9 @@ def _rebuilt(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "function" in value:
-        raise ConfigError(name, value["function"], "a function cannot be read from a file; make the agent in Python, and give it")
+        raise ConfigError(
+            name, value["function"], "a function cannot be read from a file; make the agent in Python, and give it"
+        )
     known = {kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values(), ActorCriticConfig)}
     check_choice(f"{name}.type", value.get("type"), known)
     fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}
