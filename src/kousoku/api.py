@@ -275,6 +275,7 @@ def resume(
         raise ConfigError("steps", steps, f"the run was asked for {config['steps']}; ask for more")
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
+    _check_agent(made_agent, config)
     return _reported(train_lanes(made_agent, made_env, asked, env_config, command, Path(path).expanduser()))
 
 
@@ -307,17 +308,29 @@ def _made(config: dict[str, Any], agent: AnyAgent | None, env: Env | None) -> tu
     Raises:
         ConfigError: if what is given is not what the run was started with, or what is not given has no id.
     """
-    made = rebuild(config["agent"]) if agent is None else agent
-    now, then = describe(made), config["agent"]
-    if now != then:
-        name = next(name for name in (*then, *now) if now.get(name, ...) != then.get(name, ...))
-        raise ConfigError(f"agent's {name}", now.get(name, ...), f"the run was started with {then.get(name, 'none')!r}")
-    if env is None or not config["env"].get("registered"):
-        return made, _rebuild_env(config["env"]) if env is None else env
-    if not eqx.tree_equal(env, _rebuild_env(config["env"])):
-        given = f"{config['env']['id']} with the options {config['env']['options']}"
-        raise ConfigError("env", env, f"the run was started with {given}")
-    return made, env
+    if agent is None:
+        agent = rebuild(config["agent"])
+    else:
+        _check_agent(agent, config)
+    if env is None:
+        return agent, _rebuild_env(config["env"])
+    if config["env"].get("registered") and not eqx.tree_equal(env, _rebuild_env(config["env"])):
+        begun = f"{config['env']['id']} with the options {config['env']['options']}"
+        raise ConfigError("env", env, f"the run was started with {begun}")
+    return agent, env
+
+
+def _check_agent(agent: AnyAgent, config: dict[str, Any]) -> None:
+    """Refuse another agent than that of a run.
+
+    Raises:
+        ConfigError: naming the first hyper-parameter that differs.
+    """
+    now, then = describe(agent), config["agent"]
+    for name in (*then, *now):
+        if now.get(name, ...) != then.get(name, ...):
+            fix = f"the run was started with {then.get(name, 'none')!r}"
+            raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
 
 
 def load(
@@ -342,8 +355,7 @@ def load(
             a checkpoint, or the run was started with another agent or environment.
     """
     folder = Path(path).expanduser()
-    ended = run_folder.has_ended(path)
-    if checkpoint is not None or not ended:
+    if checkpoint is not None or not run_folder.has_ended(path):
         config = run_folder.read_config(path)
         saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
         if saved is not None:

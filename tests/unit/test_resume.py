@@ -258,11 +258,25 @@ def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatc
         api.resume("other", devices=3 - devices)
 
 
+def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_before(monkeypatch):
+    """Training may use fewer devices than there are; evaluations share them all."""
+    of = ks.make_agent("ppo", **LEARNER), "Pendulum-v1"
+    ks.train(*of, out="whole", **(ASKED | ROLLOUTS))
+    stopped(monkeypatch, 2, terminate, of=of, **ROLLOUTS)
+    both = jax.devices() * 2
+    monkeypatch.setattr(jax, "devices", lambda: both)
+    again, at_once = api.resume("run").record, ks.load("whole").record
+    for name, array in at_once.evaluation.items():
+        np.testing.assert_array_equal(again.evaluation[name], array, err_msg=name)
+    assert lines("run") == lines("whole")
+    ledger = checkpoints.newest(Path("run")).ledger
+    assert (ledger.devices, ledger.available) == (1, 2)
+
+
 def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypatch):
     stopped(monkeypatch, 2, terminate, of=(ks.make_agent("ppo", **LEARNER), "Pendulum-v1"), devices=2, **ROLLOUTS)
     here = jax.devices()[:1]
     monkeypatch.setattr(jax, "devices", lambda: here)
-    monkeypatch.setattr(jax, "device_count", lambda: 1)
     with pytest.warns(RunWarning, match="made on 2 devices, and here are 1"):
         assert api.resume("run").record.facts["steps"] == 320
 

@@ -116,12 +116,8 @@ def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, memory: Any, limit
 def film(env: Env, played: Played, name: str = "") -> Film:
     """The pictures of an episode; in three dimensions where the environment is. States that are no numbers end it."""
     if not isinstance(env, Drawable3d):
-        played = _sound(played)
+        return _flat_film(env, _sound(played), name)
     values = _values(env, played)
-    dt = float(np.mean(env.dt)) if isinstance(env, Timed) else None
-    if not isinstance(env, Drawable3d):
-        scenes = tuple(env.scene(_frame(played.states, i)) for i in range(_length(played) + 1))  # type: ignore[attr-defined]
-        return Trajectory2d(scenes, dt, values, name)
     positions, quaternions = (np.asarray(part) for part in jax.vmap(kernel(env.poses))(played.states))
     sound = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
     count = len(positions) if np.all(sound) else max(1, int(np.argmin(sound)))
@@ -137,14 +133,21 @@ def film(env: Env, played: Played, name: str = "") -> Film:
     )
 
 
+def _flat_film(env: Any, played: Played, name: str) -> Trajectory2d:
+    values = _values(env, played)
+    scenes = tuple(env.scene(_frame(played.states, i)) for i in range(_length(played) + 1))
+    return Trajectory2d(scenes, float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
+
+
 def _sound(played: Played) -> Played:
     """The episode up to the first state with a number that is none, but for numbers that were none at its beginning."""
     floats = (leaf for leaf in jax.tree.leaves(played.states) if np.issubdtype(leaf.dtype, np.floating))
-    flags = [np.isfinite(leaf) | ~np.isfinite(leaf[:1]) for leaf in floats]
-    bad = np.any([~flag.reshape(len(flag), -1).all(axis=1) for flag in flags] or [np.zeros(1, bool)], axis=0)
-    if not bad.any():
+    well = np.ones(_length(played) + 1, bool)
+    for leaf in floats:
+        well &= (np.isfinite(leaf) | ~np.isfinite(leaf[:1])).reshape(len(leaf), -1).all(axis=1)
+    if well.all():
         return played
-    count = max(1, int(np.argmax(bad)))
+    count = int(np.argmin(well))  # at least one, as the first counts as well
     states = jax.tree.map(lambda leaf: leaf[:count], played.states)
     actions, said = jax.tree.map(lambda leaf: leaf[: count - 1], (played.actions, played.said))
     return Played(states, actions, said, played.first)
@@ -170,9 +173,8 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
         values["action"] = np.append(action[0].reshape(-1).astype(np.float64), np.nan)
     if isinstance(env, Readable):
         read = jax.vmap(kernel(env.readings))(played.states)
-        names = env.readings(
-            jax.tree.map(jnp.asarray, _frame(played.states, 0))
-        )  # in their own order: compiled functions sort them
+        first = jax.tree.map(jnp.asarray, _frame(played.states, 0))
+        names = env.readings(first)  # in their own order: compiled functions sort them
         values |= {name: np.asarray(read[name], np.float64) for name in names}
     else:
         values |= {n: v for n, v in _scalars(played.states, floats=True).items() if n not in values}

@@ -13,7 +13,7 @@ from .files import group
 
 TOLD = (
     "step", "since", "episodes", "seconds", "first_block_seconds", "score", "best_at", "started", "resumed_at",
-    "devices",
+    "devices", "available",
 )  # fmt: skip
 
 
@@ -32,7 +32,8 @@ class Ledger:
         best_at: the step of the best evaluation so far; None before the first.
         started: when the run began, as ISO time.
         resumed_at: the steps at which another process went on with it.
-        devices: how many shared the work when this was saved.
+        devices: how many share the work of training; None in checkpoints that do not tell.
+        available: how many share that of evaluations, and may share that of training.
         curves: one row for each report.
         history: [N, S, A] action values at each report, where recorded.
         evaluated: (step, mean return [N], mean length [N]) of each evaluation during training.
@@ -48,7 +49,8 @@ class Ledger:
     best_at: int | None = None
     started: str = ""
     resumed_at: list[int] = field(default_factory=list)
-    devices: int = 1
+    devices: int | None = None
+    available: int | None = None
     curves: CurveWriter = field(default_factory=CurveWriter)
     history: list[np.ndarray] = field(default_factory=list)
     evaluated: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
@@ -92,7 +94,8 @@ class Ledger:
     @staticmethod
     def of(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Ledger:
         """The ledger that these were read from."""
-        ledger = Ledger(**{name: told[name] for name in TOLD if name in told or name != "devices"})
+        told = {"devices": None, "available": None} | told
+        ledger = Ledger(**{name: told[name] for name in TOLD})
         curves = group(arrays, "curves")
         evals = [curves.pop(name) for name in ("eval_step", "eval_return", "eval_length") if name in curves]
         ledger.curves.steps = [int(step) for step in curves.pop("step")]

@@ -23,6 +23,7 @@ from .checkpoints import Checkpoint, RunWarning
 from .closing import Closed, closing
 from .config import TrainConfig
 from .curves import SPEED, line, metric_name
+from .devices import usable
 from .health import Guard
 from .interrupt import StopRequest, stop_on_signals
 from .lanes import Lanes, make_lanes, num_lanes
@@ -97,9 +98,10 @@ def train(
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
-        if saved is not None:
-            loop = _as_before(loop, saved.ledger.devices, agent, lanes, env, config)
+        if saved is not None and isinstance(agent, RolloutAgent):
+            loop, config = _as_before(saved.ledger, loop, agent, lanes, env, config)
         run = _begin(loop, lanes.count, saved)
+        run.ledger.devices, run.ledger.available = loop.devices, len(usable(config.devices))
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
             checkpoints.cut_back(folder, run.saved)
@@ -145,18 +147,22 @@ def _last_checkpoint(folder: Path) -> Checkpoint | None:
     return saved
 
 
-def _as_before(loop: Loop, devices: int, agent: AnyAgent, lanes: Lanes, env: Env, config: TrainConfig) -> Loop:
-    """The loop on as many devices as a checkpoint was made on, where their number plays a part in what is learned.
+def _as_before(
+    before: Ledger, loop: Loop, agent: AnyAgent, lanes: Lanes, env: Env, config: TrainConfig
+) -> tuple[Loop, TrainConfig]:
+    """A learner's from rollouts: on as many devices as before, as it sums over them, and sums are rounded.
 
-    Learners from rollouts sum over devices, and sums are rounded. With another number, there is a warning.
+    Where it cannot be, or another number is asked for, there is a warning.
     """
-    if not isinstance(agent, RolloutAgent) or loop.devices == devices:
-        return loop
-    if config.devices is None and devices <= jax.device_count():
-        return make_loop(agent, lanes, env, dataclasses.replace(config, devices=devices))
-    text = f"the checkpoint was made on {devices} devices, and here are {loop.devices}: bits may differ from here on"
-    warnings.warn(text, RunWarning, stacklevel=2)
-    return loop
+    available = len(usable(config.devices))
+    if before.available is None or (before.devices, before.available) == (loop.devices, available):
+        return loop, config
+    if config.devices is None and before.available <= available:
+        as_many = dataclasses.replace(config, devices=before.devices)
+        return make_loop(agent, lanes, env, as_many), dataclasses.replace(config, devices=before.available)
+    text = f"the checkpoint was made on {before.available} devices, and here are {available}: bits may differ"
+    warnings.warn(f"{text} from here on", RunWarning, stacklevel=2)
+    return loop, config
 
 
 def _begin(loop: Loop, lanes: int, saved: Checkpoint | None) -> _Run:
@@ -165,11 +171,9 @@ def _begin(loop: Loop, lanes: int, saved: Checkpoint | None) -> _Run:
     guard = Guard(learner, lanes)
     close = closing(loop.layout, guard.watched)
     if saved is None:
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        return _Run(learner, Ledger(started=started, devices=loop.devices), guard, close)
+        return _Run(learner, Ledger(started=datetime.now(UTC).isoformat(timespec="seconds")), guard, close)
     _tell_versions(saved.versions)
     saved.ledger.resumed_at.append(saved.ledger.step)
-    saved.ledger.devices = loop.devices
     return _Run(saved.learner(learner, lanes), saved.ledger, guard, close, saved=saved.ledger.step)
 
 
