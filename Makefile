@@ -2,7 +2,7 @@
 #   make demo                 train 30 agents, then a robot that learns to run; write their reports
 #   make test                 the tests (PYTHON=python3.13 for another Python)
 #   make test-full            the heavier checks too, and XLA compiles as for users
-#   make test-peers           other libraries' environments in the kernel
+#   make test-peers           other libraries' environments in the kernel, and distrax's distributions
 #   make bench                measure the speed on this machine
 #   make bench-ppo            and that of training, beside other libraries (they bring PyTorch)
 #   make lint                 style, types and layers

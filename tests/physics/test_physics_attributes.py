@@ -54,7 +54,9 @@ def ours(text: str) -> list[np.ndarray]:
         start = State(*(jnp.asarray(x) for x in (data.qpos, data.qvel, data.act, data.qacc)), time=jnp.zeros(()))
 
         def run(state, ctrl):
-            """C's sensors tell of the instant that a step begins at, with each of the integrators."""
+            if theirs.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4:
+                return simulate(model, state, ctrl, STEPS, sensors)
+            # What is measured is RK4's last stage; C's sensors are those of its first.
             before = simulate(model, state, ctrl, STEPS - 1, lambda f: None)[0]
             return step(model, before, ctrl), sensors(forward(model, before, ctrl))
 

@@ -38,6 +38,8 @@ def check_network(network: Any, observation_space: Space, action_space: Space, o
     name = type(network).__name__
     try:
         said = jax.eval_shape(lambda obs, key: _said(network, obs, key), obs, key)
+    except ConfigError:
+        raise
     except (TypeError, ValueError, IndexError) as error:
         why = str(error).strip().splitlines()[0]
         fix = f"it does not take observations of {shorten(observation_space, 80)}: {why}"

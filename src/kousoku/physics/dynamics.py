@@ -77,16 +77,14 @@ def subtree_com(model: Model, k: Kinematics) -> list[Vec]:
     for i in range(model.nbody - 1, 0, -1):
         parent = int(model.body_parentid[i])
         moment[parent], weight[parent] = moment[parent] + moment[i], weight[parent] + weight[i]
-    return [_centre(k.inertial[i].pos, moment[i], weight[i]) for i in range(model.nbody)]
+    return [per_mass(moment[i], weight[i], k.inertial[i].pos) for i in range(model.nbody)]
 
 
-def _centre(where_: Vec, moment: Vec, weight: Num) -> Vec:
-    """A centre of mass; where there is no mass, the body's own place."""
-    if weight.known:
-        return moment * (1.0 / weight) if weight.value else where_
+def per_mass(moment: Vec, weight: Num, otherwise: Vec) -> Vec:
+    """A sum weighed by masses, divided by their sum; something else where there is no mass."""
     massless = weight < SMALLEST
-    centre = moment * (1.0 / where(massless, 1.0, weight))
-    return Vec(*(where(massless, a, b, weight) for a, b in zip(where_, centre, strict=True)))
+    mean = moment * (1.0 / where(massless, 1.0, weight))
+    return Vec(*(where(massless, a, b, weight) for a, b in zip(otherwise, mean, strict=True)))
 
 
 def _motions(model: Model, k: Kinematics, roots: list[Vec]) -> list[Six]:

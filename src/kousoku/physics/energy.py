@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from jaxtyping import Array, Float
 
-from .dynamics import Tree, tree
+from .dynamics import Tree, per_mass, tree
 from .given import check_state
 from .kinematics import Kinematics, kinematics, row
 from .model import Model, State
 from .passive import stretched
-from .scalar import SMALLEST, ZERO, Num, maximum, minimum, nums, stacked, total, where
+from .scalar import ZERO, Num, maximum, minimum, nums, stacked, total
 from .smooth import Smooth
 from .sparse import multiplied
 from .tendon import Tendon, tendons
@@ -82,16 +82,8 @@ def momentum_of_subtrees(model: Model, s: Smooth) -> list[tuple[Vec, Vec]]:
     found = []
     for i, p in enumerate(momentum):
         arm = t.subtree_com[i] - t.subtree_com[int(model.body_rootid[i])]
-        found.append((_velocity(p.lin, weight[i]), _about(p, arm).rot))
+        found.append((per_mass(p.lin, weight[i], NOWHERE), _about(p, arm).rot))
     return found
-
-
-def _velocity(momentum: Vec, weight: Num) -> Vec:
-    """Of a centre of mass; none where there is no mass."""
-    if weight.known:
-        return momentum * (1.0 / weight) if weight.value else NOWHERE
-    massless = weight < SMALLEST
-    return Vec(*(where(massless, 0.0, p / where(massless, 1.0, weight), weight) for p in momentum))
 
 
 def _about(p: Six, arm: Vec) -> Six:

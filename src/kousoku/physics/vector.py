@@ -89,8 +89,6 @@ class Quat(NamedTuple):
     def normalised(self) -> Quat:
         """Of length one; that of no turn where it is hardly longer than zero."""
         square = total(a * a for a in self)
-        if square.known:
-            return self if square.value < SMALLEST * SMALLEST else Quat(*(a / sqrt(square) for a in self))
         short = square < SMALLEST * SMALLEST
         length = sqrt(where(short, 1.0, square))
         return Quat(*(where(short, none, a / length) for none, a in zip(UNTURNED, self, strict=True)))

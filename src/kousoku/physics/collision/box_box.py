@@ -171,17 +171,14 @@ def _crossing(view: _View) -> tuple[Vec, Vec]:
     a, b = (where(n > 0.0, -s, s) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
     x, y, z = (c + p * a + q * b for c, p, q in zip(view.centre, (au, av, aw), (bu, bv, bw), strict=True))
     across = (edge[0] - x) * cu + (edge[1] - y) * cv
-    place = z + _within(across / square, view.other.z) * cw
-    end = _within(place, view.size.z)
-    along = _within(across + (end - z) * cw, view.other.z)  # the same again, unless the other edge ends before
+    place = z + clipped(across / square, -view.other.z, view.other.z) * cw
+    end = clipped(place, -view.size.z, view.size.z)
+    # The same again, unless the one's edge ends before.
+    along = clipped(across + (end - z) * cw, -view.other.z, view.other.z)
     halfway = Vec(
         *(0.5 * (a + b) for a, b in zip((*edge, end), (x + along * cu, y + along * cv, z + along * cw), strict=True))
     )
     return view.along(Vec(nu, nv, ZERO)), view.origin + view.along(halfway)
-
-
-def _within(x: Num, limit: Num) -> Num:
-    return clipped(x, -limit, limit)
 
 
 def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
