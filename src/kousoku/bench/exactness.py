@@ -74,7 +74,7 @@ def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float
     compiled = compiled_model(name)
     states, commands = seen(compiled, Effort(**effort).parity_lanes)
     wanted, rows = computed(compiled, states, commands)
-    found = _found(compiled, kind, states, commands)
+    found = computed_by(kind, compiled, states, commands)
     figures: dict[str, float] = {}
     for what, values in found.items():
         exact = wanted[what]
@@ -85,7 +85,8 @@ def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float
     return figures | {"contacts": rows}
 
 
-def _found(compiled: Any, kind: str, states: np.ndarray, commands: np.ndarray) -> Numbers:
+def computed_by(kind: str, compiled: Any, states: np.ndarray, commands: np.ndarray) -> Numbers:
+    """The stages and the next positions and velocities, each [states, ...], by one of `KINDS` or by "C, PGS"."""
     if kind == "C, PGS":
         other = copy.copy(compiled)
         other.opt.solver = c_mujoco().mjtSolver.mjSOL_PGS
