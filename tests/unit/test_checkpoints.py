@@ -155,7 +155,7 @@ def test_another_format_is_refused_naming_both_versions(run):
     manifest = json.loads((folder / MANIFEST).read_bytes())
     manifest.pop("sha256")
     (folder / MANIFEST).write_bytes(checkpoints._sealed({**manifest, "format": 9, "kousoku": "7.0"}))
-    with pytest.raises(ks.ConfigError, match=r"format: got 9; kousoku 7\.0 made it; this is kousoku .* reads format 1"):
+    with pytest.raises(ks.ConfigError, match=r"format: got 9; kousoku 7\.0 made it; this is kousoku .* reads format 2"):
         checkpoints.newest(run)
 
 

@@ -1,4 +1,4 @@
-"""The guard against NaN: what became no number, in which lane, between which steps."""
+"""The guard against NaN: what became no number, in which lane, update and steps; and what blew up and was stopped."""
 
 import json
 import re
@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.cli import train
 from kousoku.training import checkpoints, health
 from kousoku.training.health import Guard, finite
+from kousoku.viz.headline import figures
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +123,89 @@ def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, mon
     assert "became nan" in run.record.facts["trouble"]
     assert run.report.is_file()
     assert ks.load(tmp_path / "run").record.facts["trouble"] == run.record.facts["trouble"]
+
+
+class Told(eqx.Module):
+    diverged: jax.Array
+
+
+class Clock(ks.Env):
+    """Counts its steps; the reward of step `broken` is NaN, and every `fragile`-th step blows up and ends there."""
+
+    broken: int = eqx.field(static=True, default=10**9)
+    fragile: int = eqx.field(static=True, default=10**9)
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self):
+        return ks.Discrete(2)
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        state = state + 1
+        reward = jnp.where(state == self.broken, jnp.nan, 0.0).astype(jnp.float32)
+        blown_up = state % self.fragile == 0
+        return state, ks.Timestep(state % 2, reward, blown_up, jnp.array(False), Told(blown_up))
+
+
+SMALL_LEARNER = {"num_envs": 2, "num_steps": 8, "hidden": (4,)}
+
+
+@pytest.mark.parametrize("agent", [("ppo", {"minibatches": 2}), ("a2c", {})], ids=str)
+@pytest.mark.parametrize(("seeds", "devices"), [([3], 1), ([3], 2), ([3, 5], 1)])
+def test_a_learner_from_rollouts_names_the_update(agent, seeds, devices):
+    """Step 37 of both environments is in the fifth rollout, of eight each; reports are made after four and eight."""
+    made = ks.make_agent(agent[0], **SMALL_LEARNER, **agent[1])
+    run = ks.train(
+        made, Clock(broken=37), steps=320, seeds=seeds, devices=devices, record_every=64, eval_episodes=0, out="run"
+    )
+    assert run.record.facts["steps"] == 128
+    pattern = r"the reward became nan in update 5, of steps 65 to 80 \(seed 3, sweep point 0\), and so did \d+ more"
+    assert re.fullmatch(pattern, run.record.facts["trouble"]), run.record.facts["trouble"]
+
+
+def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
+    agent = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER)
+    run = ks.train(agent, Counter("state"), steps=3200, record_every=64, eval_episodes=0, out="run")
+    assert re.match(r"lane\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("agent", ["ppo", "q_learning"])
+def test_what_blows_up_is_counted(agent, devices):
+    """Every tenth step, of each lane: in the run's facts, its metrics and its curves, without being asked for."""
+    many, seeds = (2, [0]) if agent == "ppo" else (1, [0, 1])
+    made = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER) if agent == "ppo" else agent
+    run = ks.train(made, Clock(fragile=10), steps=320, seeds=seeds, devices=devices, record_every=160, out="run")
+    each = 320 // many // 10 * many
+    lines = [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
+    assert run.record.facts["diverged"] == each * len(seeds) == sum(line["diverged"] for line in lines)
+    assert run.curves["diverged"].tolist() == [[each // 2] * len(seeds)] * 2
+    record = ks.load(run.path).record
+    assert record.facts["diverged"] == each * len(seeds)
+    assert any(f" in all, {each * len(seeds)} of them blown up" in figure.note for figure in figures(record))
+
+
+def test_what_cannot_blow_up_counts_nothing():
+    run = ks.train("q_learning", "GridWorld-v0", steps=100, eval_episodes=0, out="run")
+    assert "diverged" not in run.record.facts
+    assert "diverged" not in json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])
+
+
+def test_a_count_goes_on_where_a_run_is_resumed(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr("kousoku.training.trainer._passed", lambda *given: False)
+        ks.train("q_learning", Clock(fragile=10), steps=200, record_every=100, eval_episodes=0, out="run")
+    again = ks.resume("run", agent=ks.make_agent("q_learning"), env=Clock(fragile=10), steps=400)
+    assert again.record.facts["diverged"] == 40
+
+
+def test_the_shell_tells_what_blew_up(capsys):
+    train._tell(ks.train("q_learning", Clock(fragile=10), steps=200, seeds=2, out="run"))
+    assert "\nblown up: the physics of 40 episodes, which were terminated there\n" in capsys.readouterr().out

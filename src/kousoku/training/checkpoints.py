@@ -28,7 +28,7 @@ from ..core.errors import ConfigError
 from . import facts, files, states
 from .ledger import Ledger
 
-FORMAT = 1
+FORMAT = 2
 FOLDER = "checkpoints"
 STATE, LEDGER, TOLD, METRICS, MANIFEST = "state.npz", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
 T = TypeVar("T")

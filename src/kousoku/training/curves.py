@@ -18,6 +18,8 @@ CHARTS = {
     "eval_length": "eval/episodic_length",
 }
 SPEED = "charts/SPS"
+COUNTS = ("episodes", "diverged")
+"""Of what happened since the last report."""
 
 
 class CurveWriter:
@@ -41,6 +43,8 @@ class CurveWriter:
         """
         steps = step - since
         row: dict[str, Any] = {"episodes": np.asarray(tally.episodes)}
+        if tally.diverged is not None:
+            row["diverged"] = np.asarray(tally.diverged)
         with np.errstate(invalid="ignore", divide="ignore"):
             if tally.return_sum is not None and tally.length_sum is not None and tally.reward_sum is not None:
                 row["return"] = tally.return_sum / row["episodes"]
@@ -67,10 +71,10 @@ class CurveWriter:
 
 
 def line(row: dict[str, np.ndarray], lane_point: np.ndarray, points: tuple[dict[str, float], ...]) -> dict[str, Any]:
-    """One report as JSON: means over all lanes, and over the lanes of each sweep point if there are several."""
-    named = {metric_name(name): values for name, values in row.items() if name != "episodes"}
+    """One report as JSON: sums of counts and means over all lanes; means of each sweep point if there are several."""
+    named = {metric_name(name): values for name, values in row.items() if name not in COUNTS}
     means = {name: mean_ignoring_nan(values) for name, values in named.items()}
-    report: dict[str, Any] = {"episodes": int(row["episodes"].sum()), **means}
+    report: dict[str, Any] = {name: int(row[name].sum()) for name in COUNTS if name in row} | means
     if len(points) > 1:
         report["points"] = [
             {**point, **{name: mean_ignoring_nan(values[lane_point == i]) for name, values in named.items()}}

@@ -36,10 +36,10 @@ class Sick:
     value: float
     others: int
 
-    def sentence(self, since: int, step: int, lane: str) -> str:
+    def sentence(self, when: str, lane: str) -> str:
         """What happened, when and where, on one line."""
         more = f", and so did {self.others} more" if self.others else ""
-        return f"{self.leaf} became {self.value:g} between steps {since + 1} and {step} ({lane}){more}"
+        return f"{self.leaf} became {self.value:g} {when} ({lane}){more}"
 
 
 class Guard:

@@ -12,8 +12,8 @@ from .evaluate import Episodes
 from .files import group
 
 TOLD = (
-    "step", "since", "episodes", "seconds", "first_block_seconds", "score", "best_at", "started", "resumed_at",
-    "devices", "available",
+    "step", "since", "episodes", "diverged", "seconds", "first_block_seconds", "score", "best_at", "started",
+    "resumed_at", "devices", "available",
 )  # fmt: skip
 
 
@@ -25,6 +25,7 @@ class Ledger:
         step: steps done by each lane.
         since: the step of the last report.
         episodes: ended so far, in all lanes.
+        diverged: how many of these because the environment blew up; None where none tells.
         seconds: spent in blocks of steps, also by earlier processes.
         first_block_seconds: of these, the first block's, which is compiled.
         score: how good the agents are at this step: their mean return in an evaluation, or over the last report's
@@ -32,7 +33,7 @@ class Ledger:
         best_at: the step of the best evaluation so far; None before the first.
         started: when the run began, as ISO time.
         resumed_at: the steps at which another process went on with it.
-        devices: how many share the work of training; None in checkpoints that do not tell.
+        devices: how many share the work of training.
         available: how many share that of evaluations, and may share that of training.
         curves: one row for each report.
         history: [N, S, A] action values at each report, where recorded.
@@ -43,18 +44,25 @@ class Ledger:
     step: int = 0
     since: int = 0
     episodes: int = 0
+    diverged: int | None = None
     seconds: float = 0.0
     first_block_seconds: float = 0.0
     score: float | None = None
     best_at: int | None = None
     started: str = ""
     resumed_at: list[int] = field(default_factory=list)
-    devices: int | None = None
-    available: int | None = None
+    devices: int = 1
+    available: int = 1
     curves: CurveWriter = field(default_factory=CurveWriter)
     history: list[np.ndarray] = field(default_factory=list)
     evaluated: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
     played: tuple[int, Episodes] | None = None
+
+    def count(self, row: dict[str, np.ndarray]) -> None:
+        """Add what ended since the last report, [N] in each lane."""
+        self.episodes += int(row["episodes"].sum())
+        if "diverged" in row:
+            self.diverged = (self.diverged or 0) + int(row["diverged"].sum())
 
     def latest(self) -> dict[str, np.ndarray]:
         """The last report's numbers by name, [N] each, and the last evaluation's mean return."""
@@ -94,7 +102,6 @@ class Ledger:
     @staticmethod
     def of(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> Ledger:
         """The ledger that these were read from."""
-        told = {"devices": None, "available": None} | told
         ledger = Ledger(**{name: told[name] for name in TOLD})
         curves = group(arrays, "curves")
         evals = [curves.pop(name) for name in ("eval_step", "eval_return", "eval_length") if name in curves]

@@ -14,14 +14,14 @@ from ..core.env import Env
 from ..core.timestep import Rollout
 from ..ops.across import sum_over
 from .rollout import EpisodeEnd, Lane
-from .tally import Record, Tally, info_shape
+from .tally import Record, Tally, divergence, info_shape
 
 
 def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, Lane], record: Record) -> Tally:
     """Zeros for what is recorded of rollouts; `learner` is an agent's state, memory and environments."""
     zero = jnp.float32(0.0)
     lane = jax.tree.map(lambda leaf: leaf[0], learner[2])
-    info = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), info_shape(env, lane)) if record.info else None
+    told = info_shape(env, lane)
     sums: dict[str, Any] = dict.fromkeys(_metric_names(agent, *learner), zero)
     return Tally(
         episodes=jnp.int32(0),
@@ -30,8 +30,10 @@ def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, 
         reward_sum=zero if record.returns else None,
         td_error_sum=None,
         visits=None,
-        info_sum=info,
+        info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), told) if record.info else None,
+        diverged=None if divergence(told) is None else jnp.int32(0),
         updates=jnp.int32(0),
+        sound=jnp.int32(0),
         metric_sums=sums,
     )
 
@@ -50,6 +52,7 @@ def count_rollout(
         axis: of the devices that share the environments; sums are over all of them.
     """
     assert tally.updates is not None
+    assert tally.sound is not None
     assert tally.metric_sums is not None
 
     def total(now: Any, values: Any) -> Any:
@@ -63,11 +66,16 @@ def count_rollout(
         td_error_sum=None,
         visits=None,
         info_sum=None if tally.info_sum is None else jax.tree.map(total, tally.info_sum, info),
+        diverged=total(tally.diverged, divergence(info)),
     )
-    before = dataclasses.replace(tally, updates=None, metric_sums=None)
+    new = sum_over(new, axis)
+    told = [*metrics.values(), *([] if new.reward_sum is None else [new.reward_sum])]
+    still_sound = (tally.sound == tally.updates) & jnp.stack([jnp.isfinite(x) for x in told]).all()
+    before = dataclasses.replace(tally, updates=None, sound=None, metric_sums=None)
     return dataclasses.replace(
-        jax.tree.map(jnp.add, before, sum_over(new, axis)),
+        jax.tree.map(jnp.add, before, new),
         updates=tally.updates + 1,
+        sound=tally.sound + still_sound.astype(jnp.int32),
         metric_sums={name: so_far + metrics[name] for name, so_far in tally.metric_sums.items()},
     )
 

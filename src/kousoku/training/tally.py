@@ -57,7 +57,9 @@ class Tally(eqx.Module):
         td_error_sum: of absolute TD errors.
         visits: since the beginning.
         info_sum: of each number in the environment's info.
+        diverged: steps in which the environment blew up; None where its info has no flag `diverged`.
         updates: updates from rollouts since the last report; None where every step is one.
+        sound: how many of them were made before the first in which a reward or a metric was not finite.
         metric_sums: over those updates, of what each reported.
     """
 
@@ -68,7 +70,9 @@ class Tally(eqx.Module):
     td_error_sum: Float[Array, ""] | None
     visits: Int[Array, "S A"] | None
     info_sum: Any
+    diverged: Int[Array, ""] | None = None
     updates: Int[Array, ""] | None = None
+    sound: Int[Array, ""] | None = None
     metric_sums: dict[str, Float[Array, ""]] | None = None
 
 
@@ -78,7 +82,7 @@ def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Re
     shape = pairs(env)
     visits = jnp.zeros(shape, jnp.int32) if record.visits and shape else None
     learns_td = record.td_errors and "td_error" in _metric_names(agent, env, agent_state, lane)
-    info = jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), info_shape(env, lane)) if record.info else None
+    told = info_shape(env, lane)
     return Tally(
         episodes=jnp.int32(0),
         return_sum=zero if record.returns else None,
@@ -86,7 +90,8 @@ def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Re
         reward_sum=zero if record.returns else None,
         td_error_sum=zero if learns_td else None,
         visits=visits,
-        info_sum=info,
+        info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), told) if record.info else None,
+        diverged=None if divergence(told) is None else jnp.int32(0),
     )
 
 
@@ -110,6 +115,7 @@ def count(tally: Tally, transition: Transition, end: EpisodeEnd, metrics: dict[s
         if tally.visits is None
         else tables.add(tally.visits, transition.obs, transition.action, jnp.int32(1)),
         info_sum=info,
+        diverged=None if tally.diverged is None else tally.diverged + divergence(transition.info).astype(jnp.int32),
     )
 
 
@@ -130,6 +136,11 @@ def _metric_names(agent: Agent, env: Env, agent_state: Any, lane: Lane) -> set[s
         return agent.update(agent_state, transition, key)[1]
 
     return set(jax.eval_shape(metrics, agent_state, lane))
+
+
+def divergence(info: Any) -> Any:
+    """The flag by which an environment says that it blew up and was terminated; None if its info has none."""
+    return getattr(info, "diverged", None)
 
 
 def info_shape(env: Env, lane: Lane) -> Any:

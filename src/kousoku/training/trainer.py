@@ -34,7 +34,7 @@ from .make_loop import check_memory, make_loop
 from .progress import Progress
 from .results import Task, collect, config_json, finish, lived, play, q_values
 from .results import Trained as Trained
-from .tally import Record, pairs
+from .tally import Record, Tally, pairs
 
 MAX_HISTORY_BYTES = 2**31
 CHECKPOINT_SECONDS = 60.0
@@ -155,7 +155,7 @@ def _as_before(
     Where it cannot be, or another number is asked for, there is a warning.
     """
     available = len(usable(config.devices))
-    if before.available is None or (before.devices, before.available) == (loop.devices, available):
+    if (before.devices, before.available) == (loop.devices, available):
         return loop, config
     if config.devices is None and before.available <= available:
         as_many = dataclasses.replace(config, devices=before.devices)
@@ -231,9 +231,9 @@ def _report(run: _Run, task: Task, whole: bool) -> dict[str, Any]:
     ledger.score = None
     tally, well, emptied = run.close(run.learner)
     row = ledger.curves.add(ledger.step, since, unpad(tally, lanes.count), ledger.seconds)
-    ledger.episodes += int(row["episodes"].sum())
+    ledger.count(row)
     if task.config.stop_on_nan:
-        run.trouble = _trouble(run, task, well)
+        run.trouble = _trouble(run, task, tally, well)
     if Record.of(tuple(task.config.record)).q_values:
         ledger.history.append(np.asarray(q_values(lanes, run.learner.agent_state)))
     if whole and not run.trouble and _passed(task.config.eval_every, since, ledger.step):
@@ -248,19 +248,30 @@ def _report(run: _Run, task: Task, whole: bool) -> dict[str, Any]:
     return {"step": ledger.step, **timing, **made}
 
 
-def _trouble(run: _Run, task: Task, well: np.ndarray) -> str | None:
-    """What became NaN or infinite since the last report, and in which lane; None if nothing did.
+def _trouble(run: _Run, task: Task, tally: Tally, well: np.ndarray) -> str | None:
+    """What became NaN or infinite since the last report, in which lane and update; None if nothing did.
 
     Args:
         run: before the tally is emptied.
         task: whose run it is.
+        tally: of the steps since the last report.
         well: whether all is finite, in each lane.
     """
     sick = None if well[: task.lanes.count].all() else run.guard.look(run.learner)
     if sick is None:
         return None
     lane = f"seed {task.lanes.seed[sick.lane]}, sweep point {task.lanes.point[sick.lane]}"
-    return sick.sentence(run.ledger.since, run.ledger.step, lane)
+    return sick.sentence(_when(run.ledger, task.agent, tally, sick.lane), lane)
+
+
+def _when(ledger: Ledger, agent: AnyAgent, tally: Tally, lane: int) -> str:
+    """The update whose reward or metrics were the first that are not finite; the steps where nobody knows it."""
+    sound, updates = tally.sound, tally.updates
+    if not isinstance(agent, RolloutAgent) or sound is None or updates is None or sound[lane] == updates[lane]:
+        return f"between steps {ledger.since + 1} and {ledger.step}"
+    steps = agent.num_envs * agent.num_steps
+    update = ledger.since // steps + int(sound[lane]) + 1
+    return f"in update {update}, of steps {(update - 1) * steps + 1} to {update * steps}"
 
 
 def _checkpoint_is_due(run: _Run, task: Task) -> bool:

@@ -167,8 +167,9 @@ def _who(record: RunRecord) -> str:
 def _steps_note(record: RunRecord) -> str:
     if not finished(record) and isinstance(record.config.get("steps"), int):
         return f"of {record.config['steps']:,} asked for"
-    episodes = record.facts.get("episodes")
-    return f"{plural(episodes, 'episode')} in all" if isinstance(episodes, int) and episodes else ""
+    episodes, diverged = record.facts.get("episodes"), record.facts.get("diverged")
+    blown_up = f", {diverged:,} of them blown up" if isinstance(diverged, int) and diverged else ""
+    return f"{plural(episodes, 'episode')} in all{blown_up}" if isinstance(episodes, int) and episodes else ""
 
 
 def _compile_note(facts: dict[str, Any]) -> str:
