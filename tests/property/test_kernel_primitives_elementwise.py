@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from kernel_oracle import (
     values,
     width_of,
 )
+
+import kousoku as ks
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -208,3 +211,16 @@ def test_powers_with_integers(count):
             return [rng.normal(size=shape).astype(np.float32) * 2, values(rng, shape, dtype, 0.0)]
 
         check(lax.pow, draw, lanes, (), seed, ulp=4)
+
+
+def test_the_zero_of_an_integer_has_no_sign():
+    """Also of one that was a negative float: XLA's optimiser makes -0.0 of it here, JAX without jit does not."""
+    x = jnp.array([-0.3, -0.0, 0.3, -1.5], jnp.float32)
+
+    def scaled(x):
+        return jnp.round(jnp.clip(x.astype(jnp.int32).astype(jnp.float32), -9.0, 9.0) * 4.0) * 0.25
+
+    found = np.asarray(jax.jit(jax.vmap(ks.kernel(scaled)))(x))
+    np.testing.assert_array_equal(found, [0.0, 0.0, 0.0, -1.0])
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(scaled(x)))
+    assert not np.signbit(found[:3]).any()
