@@ -1,10 +1,16 @@
-"""How much an MJCF document may ask for: beyond that MuJoCo takes all memory, or does not come to an end."""
+"""How much an MJCF document may ask for: beyond that MuJoCo takes all memory, or does not come to an end.
+
+And how large a model's numbers may be.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
+LARGEST = 1e15
+LEAST_MASS = 1e-15
+UNBOUNDED = ("range", "cutoff", "lengthspring")
 LARGEST_FILE = 32 * 2**20
 DEEPEST = 100
 MOST_FILES = 20
@@ -16,6 +22,15 @@ COUNTS = {
     "nkey": 10_000, "nuserdata": 2**20, "nuser_body": 1000, "nuser_jnt": 1000, "nuser_geom": 1000, "nuser_site": 1000,
     "nuser_cam": 1000, "nuser_tendon": 1000, "nuser_actuator": 1000, "nuser_sensor": 1000,
 }  # fmt: skip
+
+
+def largest(field: str) -> float:
+    """The most that a number of a model may be: what any arithmetic stands; ranges and cutoffs may be infinite.
+
+    >>> largest("body_mass"), largest("jnt_range")
+    (1000000000000000.0, inf)
+    """
+    return math.inf if field.endswith(UNBOUNDED) else LARGEST
 
 
 def counted(attributes: Mapping[str, str], *names: str) -> float:

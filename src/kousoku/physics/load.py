@@ -95,10 +95,10 @@ def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
     numbers["meaninertia"] = np.asarray(compiled.stat.meaninertia, np.float64)
     model = Model(Constants(structure), Constants(numbers), _names(compiled))
     for pair in missing(model):
-        what = " and ".join(f"a {shape.name.lower()}" for shape in pair)
+        what = "-".join(shape.name.lower() for shape in pair)
         shown = next(g for g in range(model.ngeom) if int(model.geom_type[g]) == pair[1])
         done = ", ".join(sorted({"-".join(shape.name.lower() for shape in known) for known in PAIRS}))
-        raise ConfigError(places.of("geom", shown), f"contacts between {what}", f"the engine has {done}")
+        raise ConfigError(places.of("geom", shown), f"{what} contacts", f"the engine has {done}")
     _check_points(compiled, model, places)
     return model
 

@@ -20,6 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
+from .limits import LEAST_MASS, largest
 
 OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
 CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
@@ -98,7 +99,17 @@ class Model(eqx.Module):
         """
         check_keys("number of the model", numbers, self.constants)
         new = {name: _checked(name, value, self.constants[name].shape) for name, value in numbers.items()}
+        self._check_masses(new.get("body_mass"))
         return Model(self.structure, self.constants, self.names, {**self.varied, **new})
+
+    def _check_masses(self, masses: Array | None) -> None:
+        """Refuse a body that moves and weighs nothing, with all that is fixed to it; as MuJoCo's compiler does."""
+        if masses is None or isinstance(masses, Tracer):
+            return
+        weights = np.bincount(self.body_weldid, np.asarray(masses), minlength=self.nbody)
+        for body in np.flatnonzero((weights < LEAST_MASS) & (np.asarray(self.body_dofnum) > 0)):
+            name = dict(self.names)["body"][body] or f"number {body}"
+            raise ConfigError("body_mass", float(weights[body]), f"body {name} moves: give it a mass above 0")
 
     def id(self, kind: str, name: str) -> int:
         """The number of a body, joint, geom, site, actuator, tendon or sensor.
@@ -123,11 +134,20 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not jnp.issubdtype(array.dtype, jnp.floating):
         raise ConfigError(name, array.dtype, "give an array of floats")
     if not isinstance(array, Tracer):
-        least = {"timestep": np.nextafter(0, 1), "body_mass": 0.0, "body_inertia": 0.0}.get(name, -np.inf)
-        wrong = np.ravel(np.asarray(array))[~(np.ravel(np.asarray(array)) >= least)]
-        if wrong.size:
-            raise ConfigError(name, float(wrong[0]), "give numbers above 0" if least > -1 else "give numbers, not NaN")
+        for number in np.ravel(np.asarray(array)).tolist():
+            _check_number(name, number)
     return array
+
+
+def _check_number(name: str, number: float) -> None:
+    if np.isnan(number):
+        raise ConfigError(name, number, "give numbers, not NaN")
+    if number < 0 and name in ("body_mass", "body_inertia"):
+        raise ConfigError(name, number, "give numbers of at least 0")
+    if number <= 0 and name == "timestep":
+        raise ConfigError(name, number, "give seconds, more than 0")
+    if abs(number) > largest(name):
+        raise ConfigError(name, number, f"give numbers of at most {largest(name):g}")
 
 
 class State(eqx.Module):

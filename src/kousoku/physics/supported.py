@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiler import KINDS, Places, mujoco, words
+from .limits import LARGEST, LEAST_MASS, largest
 from .sensors import DONE as SENSORS
 from .touch import SHAPES
 
@@ -119,8 +120,6 @@ SOLREF = ("jnt", "dof", "geom", "tendon", "eq", "pair")
 MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites", "ntendon": "tendons",
         "nu": "actuators", "neq": "equality constraints", "npair": "pairs", "nsensor": "sensors"}  # fmt: skip
 MOST_OF_EACH = 1000
-LARGEST = 1e15
-LEAST_MASS = 1e-15
 
 
 def problems(model: Any, places: Places) -> Iterator[Problem]:
@@ -248,11 +247,10 @@ def _masses(model: Any, places: Places) -> Iterator[Problem]:
 
 
 def wrong_numbers(model: Any, fields: list[str], places: Places) -> Iterator[Problem]:
-    """Numbers that are not, or are too large for any arithmetic; ranges and cutoffs may be infinite."""
+    """Numbers that are not, or are larger than `limits.largest`."""
     for field in fields:
         values = np.asarray(getattr(model, field), np.float64)
-        bound = np.inf if field.endswith(("range", "cutoff", "lengthspring")) else LARGEST
-        bad = ~(np.abs(values) <= bound)
+        bad = ~(np.abs(values) <= largest(field))
         for i in np.flatnonzero(bad.reshape(len(values), -1).any(axis=1)) if values.size else ():
             kind, number = _owner(model, field, int(i))
             given = " ".join(f"{x:g}" for x in np.ravel(values[i]))
