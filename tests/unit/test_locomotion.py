@@ -55,6 +55,8 @@ KEY = jax.random.key(0)
         ("Hopper-v5", {"ctrl_cost_weight": "much"}, "ctrl_cost_weight"),
         ("Hopper-v5", {"reset_noise_scale": -0.1}, "reset_noise_scale"),
         ("Hopper-v5", {"time_limit": 0}, "time_limit"),
+        ("InvertedDoublePendulum-v5", {"xml_file": "hopper.xml"}, "nsite"),
+        ("HumanoidStandup-v5", {"xml_file": "inverted_pendulum.xml"}, "nq"),
         ("RandomAnt-v0", {"mass_range": (-1.0, 1.0)}, r"mass_range\[0\]"),
     ],
 )
@@ -68,6 +70,13 @@ def test_without_gymnasium_its_files_are_missed_by_name(monkeypatch: pytest.Monk
     with pytest.raises(ConfigError, match="pip install gymnasium"):
         ks.make("Ant-v5")
     assert ks.make("CartPoleSwingUp-v0").model.nv == 2
+
+
+@pytest.mark.parametrize("agent", ["ppo", "a2c"])
+def test_a_robot_without_actuators_is_nothing_to_learn(agent: str) -> None:
+    text = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    with pytest.raises(ConfigError, match=r"action space: got Box\(.*\); it has no numbers"):
+        ks.train(agent, ks.make("HalfCheetah-v5", xml_file=text), steps=10**6, out="")
 
 
 def test_an_action_of_another_size_is_refused() -> None:

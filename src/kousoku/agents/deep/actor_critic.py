@@ -13,6 +13,7 @@ from ...compiler.function import kernel
 from ...core.agent import RolloutAgent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number
+from ...core.spaces import Box
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
 from ...ops import losses
@@ -120,6 +121,9 @@ class ActorCriticAgent(RolloutAgent):
         """The optax transformation of gradients; its updates are scaled by the learning rate afterwards."""
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> State:
+        for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
+            if isinstance(space, Box) and 0 in space.shape:
+                raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
         network = self.network(spec.observation_space, spec.action_space, key)
         observations = no_statistics(spec.observation_space) if self.normalise_observations else None
         if not isinstance(self.network, ActorCriticConfig):

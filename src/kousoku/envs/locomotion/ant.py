@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -69,6 +72,8 @@ class Ant(Robot):
         Schulman, Moritz, Levine, Jordan and Abbeel, High-dimensional continuous control using generalized advantage
         estimation (2016), arXiv:1506.02438.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 3}
 
     xml_file: str = file("ant.xml")
     frame_skip: int = frames(5)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -48,6 +51,8 @@ class HalfCheetah(Robot):
         exclude_current_positions_from_observation: whether x is left out.
         time_limit: steps until an episode is truncated.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 1}
 
     xml_file: str = file("half_cheetah.xml")
     frame_skip: int = frames(5)

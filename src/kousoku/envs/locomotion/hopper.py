@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -40,6 +42,8 @@ class Hopper(Robot):
         exclude_current_positions_from_observation: whether x is left out.
         time_limit: steps until an episode is truncated.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 3}
 
     xml_file: str = file("hopper.xml")
     frame_skip: int = frames(4)

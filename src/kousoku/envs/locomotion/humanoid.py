@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -78,6 +80,8 @@ class Humanoid(Robot):
         Tassa, Erez and Todorov, Synthesis and stabilization of complex behaviors through online trajectory
         optimization, IROS (2012).
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 3}
 
     xml_file: str = file("humanoid.xml")
     frame_skip: int = frames(5)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -68,6 +70,8 @@ class HumanoidStandup(Robot):
         Tassa, Erez and Todorov, Synthesis and stabilization of complex behaviors through online trajectory
         optimization, IROS (2012).
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 3}
 
     xml_file: str = file("humanoidstandup.xml")
     frame_skip: int = frames(5)

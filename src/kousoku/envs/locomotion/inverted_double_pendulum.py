@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -56,6 +59,8 @@ class InvertedDoublePendulum(Robot):
         reset_noise_scale: first positions are uniform within it, first velocities normal with this deviation.
         time_limit: steps until an episode is truncated.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 2, "nv": 3, "nsite": 1}
 
     xml_file: str = file("inverted_double_pendulum.xml")
     frame_skip: int = frames(5)

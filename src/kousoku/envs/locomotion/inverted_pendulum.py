@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -46,6 +49,8 @@ class InvertedPendulum(Robot):
         Barto, Sutton and Anderson, Neuronlike adaptive elements that can solve difficult learning control problems,
         IEEE Transactions on Systems, Man, and Cybernetics 13 (1983).
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 2}
 
     xml_file: str = file("inverted_pendulum.xml")
     frame_skip: int = frames(2)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -58,6 +61,8 @@ class Pusher(Robot):
         reward_control_weight: of the commands.
         time_limit: steps until an episode is truncated.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 4, "nv": 4}
 
     xml_file: str = file("pusher_v5.xml")
     frame_skip: int = frames(5)

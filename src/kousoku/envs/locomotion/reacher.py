@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -49,6 +51,8 @@ class Reacher(Robot):
         reward_control_weight: of the commands.
         time_limit: steps until an episode is truncated.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 4, "nv": 4}
 
     xml_file: str = file("reacher.xml")
     frame_skip: int = frames(2)

@@ -1,7 +1,8 @@
 """Robots: a mechanism, and a task that says what to observe and what to reward."""
 
 from abc import abstractmethod
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -11,6 +12,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...compiler.function import kernel
 from ...core.env import Env
+from ...core.errors import ConfigError
 from ...core.scene3d import Body3d
 from ...core.spaces import Box
 from ...core.timestep import Timestep
@@ -122,7 +124,13 @@ class Robot(Env):
         xml_file: see `files.robot`.
         frame_skip: time steps of the physics in a step.
         model: the mechanism.
+        needs: how many the task needs at least of what a model counts: positions `nq`, velocities `nv`, sites `nsite`.
+
+    Raises:
+        ConfigError: if there is no such file, the engine lacks what it uses, or it has less than the task needs.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {}
 
     xml_file: eqx.AbstractVar[str]
     frame_skip: eqx.AbstractVar[int]
@@ -130,6 +138,10 @@ class Robot(Env):
 
     def __post_init__(self) -> None:
         self.model = robot(self.xml_file)
+        for count, least in self.needs.items():
+            if self.model.structure[count] < least:
+                fix = f"{type(self).__name__} needs a model with at least {least}; see xml_file"
+                raise ConfigError(count, int(self.model.structure[count]), fix)
 
     # ---- the task
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -56,6 +59,8 @@ class Swimmer(Robot):
     References:
         Coulom, Reinforcement learning using neural networks, with applications to motor control (2002).
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 2}
 
     xml_file: str = file("swimmer.xml")
     frame_skip: int = frames(4)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
@@ -34,6 +37,8 @@ class Walker2d(Robot):
         exclude_current_positions_from_observation: whether x is left out.
         time_limit: steps until an episode is truncated.
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 3}
 
     xml_file: str = file("walker2d_v5.xml")
     frame_skip: int = frames(4)
