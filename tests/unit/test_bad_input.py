@@ -149,6 +149,8 @@ SHELL = [
     (["evaluate"], "run: got nothing"),
     (["evaluate", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made"),
     (["view"], "there is no run below runs/"),
+    (["view", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made, or an environment of"),
+    (["view", "Ant-v4"], "run: got 'Ant-v4'; did you mean 'Ant-v5'? name a folder that `kousoku train` has made, or"),
     (["bench"], "benchmark: got nothing"),
     (["bench", "tablar"], "benchmark: got 'tablar'; did you mean 'tabular'?"),
     (["list", "agent"], "list: got 'agent'; did you mean 'agents'?"),

@@ -69,6 +69,7 @@ def test_text_is_parsed(text, meant):
         "", "fast", "cosine:1:0:10", "linear", "linear:1:0", "linear:1:0:10:4", "linear:a:0:10", "linear:1:0:0",
         "linear:1:0:-5", "linear:1:0:1.5", "linear:1:0:inf", "linear:1:0:nan", "linear:nan:0:10", "harmonic:-1:10",
         "harmonic:1:1e400", "exponential:1:2:10", "exponential:1:0:10", "exponential:1:0.5:10:0.01",
+        "linear:1:0:2147483648", "exponential:1:0.5:2147483648",
     ],
 )  # fmt: skip
 def test_bad_text_is_refused(text):

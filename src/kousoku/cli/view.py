@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import ConfigError, check_count
+from ..core.errors import ConfigError, check_count, nearest
 from .options import Option, number, parse
 
 FILM = "film.html"
@@ -17,7 +17,9 @@ OPTIONS = (
     ),
     Option("film", None, "", "show episodes of the best agents instead of the report"),
     Option("episodes", "1", "N", "so many side by side: of a run's best agents, or of an environment at random"),
-    Option("out", None, "FILE", "where the film goes: .html, .gif, .mp4 or .png (default: film.html)"),
+    Option(
+        "out", None, "FILE", "where the film goes: .html, .gif, .mp4, .png; in the plane also .svg (default: film.html)"
+    ),
     Option("open", None, "", "open a browser (default: yes); with --no-open only print the address"),
     Option("rebuild", None, "", "write the report anew, even if it is there"),
 )
@@ -27,7 +29,8 @@ def run(words: Sequence[str]) -> int:
     """Write what is to be seen if it is not there, and open it."""
     given = parse("view", "Open a run's report, or a film of episodes, in the browser.", OPTIONS, words)
     named = given.get("run")
-    if named is not None and not Path(str(named)).expanduser().exists() and _is_env(str(named)):
+    if named is not None and not Path(str(named)).expanduser().exists():
+        _check_env(str(named))
         target = _env_film(str(named), given)
     elif {"film", "out", "episodes"} & set(given):
         target = _run_film(_folder(given), given)
@@ -39,10 +42,14 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def _is_env(name: str) -> bool:
+def _check_env(name: str) -> None:
     from ..envs import list_envs
 
-    return name in list_envs()
+    if name not in list_envs():
+        close = nearest(name, list_envs(), 1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        fix = f"{hint}name a folder that `kousoku train` has made, or an environment of `kousoku list`"
+        raise ConfigError("run", name, fix)
 
 
 def _report(folder: Path, rebuild: bool) -> Path:

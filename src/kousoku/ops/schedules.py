@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..core.errors import ConfigError, check_count, check_number
+from ..core.spaces import LARGEST
 
 ScalarOrSchedule = float | Float[Array, ""] | Callable[[Any], Any]
 
@@ -48,7 +49,7 @@ class Linear(Schedule):
     def __check_init__(self) -> None:
         check_number("linear.start", self.start)
         check_number("linear.end", self.end)
-        check_count("linear.steps", self.steps)
+        check_count("linear.steps", self.steps, high=LARGEST)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         import optax
@@ -67,7 +68,7 @@ class Exponential(Schedule):
     def __check_init__(self) -> None:
         check_number("exponential.start", self.start)
         check_number("exponential.rate", self.rate, low=0, high=1, open_low=True)
-        check_count("exponential.steps", self.steps)
+        check_count("exponential.steps", self.steps, high=LARGEST)
         check_number("exponential.end", self.end)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
