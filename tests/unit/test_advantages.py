@@ -86,7 +86,7 @@ def assert_close(got, expected, size=1.0):
 
 @pytest.mark.parametrize(("n", "clip_rho", "clip_c"), [(3, 1.0, 1.0), (1, 2.0, 0.5), (50, 1.5, 1.0)])
 def test_random_cases_against_the_definitions(n, clip_rho, clip_c):
-    cases = random_steps(0, (CASES // 3 + 1, T))
+    cases = random_steps(n, (CASES // 3 + 1, T))
     got = jax.jit(jax.vmap(lambda *x: computed(*x, n, clip_rho, clip_c)))(*cases)
     rows = [by_definition(*(x.astype(np.float64) if x.dtype == np.float32 else x for x in row), n, clip_rho, clip_c)
             for row in zip(*cases, strict=True)]  # fmt: skip

@@ -175,10 +175,18 @@ def test_agent_and_environment_never_get_the_same_key():
 TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
 
 
-@pytest.mark.parametrize("space", [Box(-0.5, 0.5, (2,)), pytest.param(Discrete(3), marks=pytest.mark.full)])
-def test_no_key_is_used_twice(space):
+@pytest.mark.parametrize(
+    ("agent", "space"),
+    [
+        (tiny_ppo(**TWO), Box(-0.5, 0.5, (2,))),
+        (tiny_ppo(**TWO, recurrent="gru", recurrent_size=2), Discrete(3)),
+        (A2C(num_envs=2, num_steps=2, network=ActorCriticConfig(hidden=(3,))), MultiDiscrete((2, 3))),
+    ],
+    ids=["ppo", "recurrent ppo", "a2c"],
+)
+def test_no_key_is_used_twice(agent, space):
     """Three updates, step by step: compiled, the checker misses what a loop uses again."""
-    agent, env = tiny_ppo(**TWO), Walk(space)
+    env = Walk(space)
     with use_kernels(False), jax.debug_key_reuse(True), jax.disable_jit():
         key = jax.random.key(0)
         learner = begin_all(agent, env, jax.random.clone(key), Record())
