@@ -104,6 +104,10 @@ def test_an_attribute_does_what_it_does_in_c(row):
     assert apart(found, wanted) < 1e-7
 
 
+TOLD = "; (the engine has|.*; it has|use|give) .*"
+"""What would do, at the end of each refusal."""
+
+
 @pytest.mark.parametrize("row", [pytest.param(r, id=named(r)) for r in REFUSED])
 def test_an_attribute_is_refused_by_name_element_and_line(row):
     tag, _, text, said = row
@@ -113,6 +117,7 @@ def test_an_attribute_is_refused_by_name_element_and_line(row):
     place = re.match(r"line \d+, <(\w+)", str(caught.value))
     assert place
     assert tag in SHARED or place[1] in (tag, "touch")
+    assert re.search(TOLD, str(caught.value)), str(caught.value)
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -121,6 +126,7 @@ def test_a_whole_element_is_refused_by_name_and_line(element):
     with pytest.raises(ConfigError) as caught, silent():
         load(text)
     assert re.match(rf"line \d+, <{element.split('/')[1]}\b.*{said}", str(caught.value)), str(caught.value)
+    assert re.search(TOLD, str(caught.value)), str(caught.value)
 
 
 def test_every_attribute_is_in_the_table():

@@ -277,7 +277,9 @@ def test_an_element_in_one_of_two_files_is_found_or_not_guessed(tmp_path):
     part = "<mujoco><worldbody>\n<body><geom size='.1' {}/></body>{}</worldbody></mujoco>"
     include = "<mujoco><include file='a.xml'/><include file='b.xml'/></mujoco>"
     main = write(tmp_path, main=include, a=part.format("", ""), b=part.format("adhesion='1'", ""))
-    assert refusal(main).startswith("b.xml, line 2, <geom>: got 'adhesion'; the engine does not do this; docs/")
+    assert refusal(main).startswith(
+        "b.xml, line 2, <geom>: got 'adhesion'; the engine does not do this; it has friction,"
+    )
     # copies: which geom is number 1 cannot be told from the text
     copies = "<replicate count='3'><body><geom size='.1'/></body></replicate>"
     write(tmp_path, b=part.format("adhesion='1'", copies))

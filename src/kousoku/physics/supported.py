@@ -116,6 +116,20 @@ ONE = (
     Absent("actuator_ctrlnum", "an actuator of no command or several"),
     Absent("actuator_outnum", "an actuator of several forces"),
 )
+HAS = {
+    "model": "rigid bodies with free, ball, slide and hinge joints; planes, spheres, capsules, boxes, cylinders and "
+    "ellipsoids; actuators, fixed tendons, equalities, contacts and sensors",
+    "flag": "energy and fwdinv, and all flags that switch something off",
+    "option": "integrator, cone, timestep, iterations, tolerance, impratio, gravity, wind, density and viscosity",
+    "jnt": "springs, dampers, armature, dry friction and limits of joints, and gravity compensation of bodies",
+    "tendon": "springs, dampers, dry friction and limits of fixed tendons",
+    "actuator": "gain, bias, dynamics, ranges and gears of actuators, each of one command and one force",
+    "sensor": "what sensors tell of the present moment, and its cutoff",
+    "geom": "friction, condim, margin, gap, priority, mixing, solref and solimp of contacts, and fluid forces of the "
+    "inertia model",
+    "pair": "friction, condim, margin, gap, solref and solimp of pairs",
+}
+"""What there is, where something of a kind is refused."""
 SOLREF = ("jnt", "dof", "geom", "tendon", "eq", "pair")
 MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites", "ntendon": "tendons",
         "nu": "actuators", "neq": "equality constraints", "npair": "pairs", "nsensor": "sensors"}  # fmt: skip
@@ -139,17 +153,17 @@ def _features(model: Any, places: Places) -> Iterator[Problem]:
             yield Problem("model", f"{getattr(model, count)} {what}", f"the engine has at most {MOST_OF_EACH}")
     for row in COUNTS:
         if getattr(model, row.field, 0):
-            yield _none(places.find(row.tags, row.attribute), row)
+            yield _none("model", places.find(row.tags, row.attribute), row)
     for row in FLAGS:
         if model.opt.enableflags & int(getattr(mujoco().mjtEnableBit, row.field, 0)):
-            yield _none(places.find(row.tags, row.attribute), row)
+            yield _none("flag", places.find(row.tags, row.attribute), row)
     for row in ZERO_OPTIONS:
         if getattr(model.opt, row.field, 0):
-            yield _none(places.find(row.tags, row.attribute), row)
+            yield _none("option", places.find(row.tags, row.attribute), row)
 
 
-def _none(place: str, row: Absent) -> Problem:
-    return Problem(place, row.what, "the engine does not do this; docs/physics.md says what it does")
+def _none(kind: str, place: str, row: Absent) -> Problem:
+    return Problem(place, row.what, f"the engine does not do this; it has {HAS[kind]}")
 
 
 def _choices(model: Any, places: Places) -> Iterator[Problem]:
@@ -200,7 +214,8 @@ def _zeros(model: Any, places: Places) -> Iterator[Problem]:
             if row.field == "sensor_interval":
                 wrong = values > 0
             for i in np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1)) if values.size else ():
-                yield _none(places.of(*_owner(model, row.field, int(i))), row)
+                kind, number = _owner(model, row.field, int(i))
+                yield _none(kind, places.of(kind, number), row)
 
 
 def _feedback(model: Any, places: Places) -> Iterator[Problem]:
