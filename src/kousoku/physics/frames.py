@@ -1,4 +1,8 @@
-"""Where everything is, as arrays."""
+"""Where everything is, as arrays.
+
+References:
+    MuJoCo documentation, Computation, "Simulation pipeline"; API reference, mjData. Metres.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Joint types, and where each joint's and body's numbers lie."""
+"""Joint types, and where each joint's and body's numbers lie.
+
+References:
+    MuJoCo documentation, Overview, "Joint"; XML reference, body/joint. Metres and radians.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Sensors, in MuJoCo's order: what a robot measures of a state and of what it brings about.
 
 References:
-    MuJoCo documentation, XML reference, "sensor"; Computation, "Sensors".
+    MuJoCo documentation, XML reference, "sensor"; Computation, "Simulation pipeline".
 """
 
 from __future__ import annotations

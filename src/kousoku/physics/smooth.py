@@ -1,4 +1,8 @@
-"""Everything but constraints: where the mechanism is, how it moves, and how it would accelerate if nothing held it."""
+"""Everything but constraints: where the mechanism is, how it moves, and how it would accelerate if nothing held it.
+
+References:
+    MuJoCo documentation, Computation, "General framework", "Actuation model" and "Passive forces".
+"""
 
 from __future__ import annotations
 

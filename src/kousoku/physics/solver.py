@@ -4,7 +4,7 @@ Constraints without elliptic cones make the function piecewise quadratic: a step
 the last.
 
 References:
-    MuJoCo documentation, Computation, "Constraint solver: algorithms", Newton. Todorov (2014), Convex and analytically
+    MuJoCo documentation, Computation, "Constraint solver", algorithms, Newton. Todorov (2014), Convex and analytically
     invertible dynamics with contacts and constraints.
 """
 

@@ -1,1 +1,5 @@
-"""Contacts between pairs of shapes."""
+"""Contacts between pairs of shapes.
+
+References:
+    MuJoCo documentation, Computation, "Collision detection". Metres; a distance below zero is a depth.
+"""

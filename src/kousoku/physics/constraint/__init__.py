@@ -1,4 +1,8 @@
-"""Constraints: equalities, joints' and tendons' friction and limits, and contacts."""
+"""Constraints: equalities, joints' and tendons' friction and limits, and contacts.
+
+References:
+    MuJoCo documentation, Computation, "Constraint model".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rows of joints and tendons: dry friction, and the ends of their ranges."""
+"""Rows of joints and tendons: dry friction, and the ends of their ranges.
+
+References:
+    MuJoCo documentation, Computation, "Constraint model", friction loss and limit.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Each law is a function s(v) of the residuals v = J a - reference of a constraint
 curvature d2s/dv2. A stiffness of zero makes a constraint that is not there.
 
 References:
-    MuJoCo documentation, Computation, "Constraint model", friction cones, and "Dual and primal", the primal costs.
+    MuJoCo documentation, Computation, "Constraint model", friction cones, and "Constraint solver", primal problem.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ bodies: J x is what the body's motion under x does along a wrench, J^T f goes do
 Newton-Euler algorithm, and J^T C J up it as in the composite rigid body algorithm.
 
 References:
-    MuJoCo documentation, Computation, "Constraint solver: optimization". Featherstone (2008), tables 5.1 and 6.2.
+    MuJoCo documentation, Computation, "Constraint solver", primal problem. Featherstone (2008), tables 5.1 and 6.2.
 """
 
 from __future__ import annotations

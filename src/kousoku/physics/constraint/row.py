@@ -3,6 +3,9 @@
 A constraint has one or more rows. Their Jacobian is written out by degree of freedom, or, where they hold one body of
 the tree against the world, left as wrenches on that body: products with it then pass along the tree once for all such
 constraints together, and what they add to the Hessian is an inertia that the body carries.
+
+References:
+    MuJoCo documentation, Computation, "Constraint model" and "Constraint solver", primal problem.
 """
 
 from __future__ import annotations

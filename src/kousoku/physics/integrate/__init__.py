@@ -1,1 +1,5 @@
-"""From accelerations to the next state."""
+"""From accelerations to the next state.
+
+References:
+    MuJoCo documentation, Computation, "Numerical integration". Seconds.
+"""

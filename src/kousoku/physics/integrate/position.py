@@ -1,4 +1,8 @@
-"""Positions that move with velocities, orientations on their sphere."""
+"""Positions that move with velocities, orientations on their sphere.
+
+References:
+    MuJoCo documentation, Computation, "Numerical integration"; API reference, mj_integratePos.
+"""
 
 from __future__ import annotations
 
