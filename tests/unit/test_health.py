@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,7 +13,10 @@ import pytest
 import kousoku as ks
 from kousoku.cli import train
 from kousoku.training import checkpoints, health
-from kousoku.training.health import Guard, finite
+from kousoku.training.health import Guard, Sick, finite
+from kousoku.training.ledger import Ledger
+from kousoku.training.tally import Tally
+from kousoku.training.trainer import _when
 from kousoku.viz.headline import figures
 
 
@@ -126,7 +130,7 @@ def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, mon
 
 
 class Told(eqx.Module):
-    diverged: jax.Array
+    diverged: Any
 
 
 class Clock(ks.Env):
@@ -185,25 +189,52 @@ def test_what_blows_up_is_counted(agent, devices):
     run = ks.train(made, Clock(fragile=10), steps=320, seeds=seeds, devices=devices, record_every=160, out="run")
     each = 320 // many // 10 * many
     lines = [json.loads(line) for line in (run.path / "metrics.jsonl").read_text().splitlines()]
-    assert run.record.facts["diverged"] == each * len(seeds) == sum(line["diverged"] for line in lines)
-    assert run.curves["diverged"].tolist() == [[each // 2] * len(seeds)] * 2
+    assert run.record.facts["blown_up"] == each * len(seeds) == sum(line["blown_up"] for line in lines)
+    assert run.curves["blown_up"].tolist() == [[each // 2] * len(seeds)] * 2
     record = ks.load(run.path).record
-    assert record.facts["diverged"] == each * len(seeds)
+    assert record.facts["blown_up"] == each * len(seeds)
     assert any(f" in all, {each * len(seeds)} of them blown up" in figure.note for figure in figures(record))
+
+
+@pytest.mark.parametrize(("hidden", "told"), [(False, "in update 9, of steps 129 to 144"),
+                                              (True, "between steps 65 and 144, the end of update 9")])  # fmt: skip
+def test_the_update_is_that_of_the_lane_and_a_hidden_cause_may_be_older(hidden, told):
+    """Reports are made after four updates of 16 steps and after twelve; lane 0 is sound for longer."""
+    zero, nothing = jnp.int32(0), [None] * 6
+    lanes = [Tally(zero, *nothing, updates=jnp.int32(8), sound=jnp.int32(sound)) for sound in (6, 4)]
+    tally = jax.tree.map(lambda *leaves: np.stack(leaves), *lanes)
+    ledger, agent = Ledger(since=64, step=192), ks.make_agent("ppo", **SMALL_LEARNER)
+    assert _when(ledger, agent, tally, Sick("x", hidden, 1, np.nan, 0)) == told
+
+
+class Flagged(Clock):
+    """A flag that is always up: one bool of Python's, or several in an array; and an end, always or never."""
+
+    several: bool = eqx.field(static=True, default=False)
+    ends: bool = eqx.field(static=True, default=False)
+
+    def step(self, key, state, action):
+        told = Told(jnp.ones(3, bool) if self.several else True)
+        return state, ks.Timestep(state, jnp.float32(0), jnp.array(self.ends), jnp.array(False), told)
+
+
+@pytest.mark.parametrize(("several", "ends", "count"), [(False, True, 10), (False, False, 0), (True, True, None)])
+def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
+    env = Flagged(several=several, ends=ends)
+    run = ks.train("q_learning", env, steps=10, eval_episodes=0, out="run")
+    assert run.record.facts.get("blown_up") == count
 
 
 def test_what_cannot_blow_up_counts_nothing():
     run = ks.train("q_learning", "GridWorld-v0", steps=100, eval_episodes=0, out="run")
-    assert "diverged" not in run.record.facts
-    assert "diverged" not in json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])
+    assert "blown_up" not in run.record.facts
+    assert "blown_up" not in json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])
 
 
-def test_a_count_goes_on_where_a_run_is_resumed(monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr("kousoku.training.trainer._passed", lambda *given: False)
-        ks.train("q_learning", Clock(fragile=10), steps=200, record_every=100, eval_episodes=0, out="run")
+def test_a_count_goes_on_where_a_run_is_resumed():
+    ks.train("q_learning", Clock(fragile=10), steps=200, record_every=100, eval_episodes=0, out="run")
     again = ks.resume("run", agent=ks.make_agent("q_learning"), env=Clock(fragile=10), steps=400)
-    assert again.record.facts["diverged"] == 40
+    assert again.record.facts["blown_up"] == 40
 
 
 def test_the_shell_tells_what_blew_up(capsys):

@@ -205,8 +205,8 @@ def _tell(run: Any) -> None:
     facts, record = run.record.facts, run.record
     print(f"{facts['status']}: {facts['lanes']} agents x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
     print(f"({readable(facts['steps_per_second'])} steps/s, {readable(facts['episodes'])} episodes)")
-    if facts.get("diverged"):
-        print(f"blown up: the physics of {facts['diverged']:,} episodes, which were terminated there")
+    if facts.get("blown_up"):
+        print(f"blown up: the physics of {facts['blown_up']:,} episodes, which were terminated there")
     if "return" in record.evaluation:
         for i, point in enumerate(record.points):
             returns = record.evaluation["return"][record.lane_point == i].mean(axis=1)

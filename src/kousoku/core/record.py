@@ -25,15 +25,16 @@ class RunRecord:
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each lane),
             "seconds", "compile_seconds", "steps_per_second" (all lanes), "started" (ISO time),
-            "versions": {name: version}, "device": {...}, "episodes" (all lanes)}.
+            "versions": {name: version}, "device": {...}, "episodes" (all lanes),
+            "blown_up" (how many of these ended so, where the environment's info has a flag `diverged`)}.
         points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.
         lane_seed: [N] the seed of each lane.
         lane_point: [N] the sweep point of each lane, an index into `points`.
         curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the
             episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes" (number
-            ended), "td_error"
-            and "info.NAME" are [R, N], where recorded; so are the means of what an update from a rollout reports
-            ("policy_loss", ...). "eval_step" [E], "eval_return" and "eval_length" [E, N] are of evaluations on the way.
+            ended), "blown_up" (of these), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of
+            what an update from a rollout reports ("policy_loss", ...). "eval_step" [E], "eval_return" and "eval_length"
+            [E, N] are of evaluations on the way.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
             "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
             that are not terminal.

@@ -18,7 +18,7 @@ CHARTS = {
     "eval_length": "eval/episodic_length",
 }
 SPEED = "charts/SPS"
-COUNTS = ("episodes", "diverged")
+COUNTS = ("episodes", "blown_up")
 """Of what happened since the last report."""
 
 
@@ -43,8 +43,8 @@ class CurveWriter:
         """
         steps = step - since
         row: dict[str, Any] = {"episodes": np.asarray(tally.episodes)}
-        if tally.diverged is not None:
-            row["diverged"] = np.asarray(tally.diverged)
+        if tally.blown_up is not None:
+            row["blown_up"] = np.asarray(tally.blown_up)
         with np.errstate(invalid="ignore", divide="ignore"):
             if tally.return_sum is not None and tally.length_sum is not None and tally.reward_sum is not None:
                 row["return"] = tally.return_sum / row["episodes"]

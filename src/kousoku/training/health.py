@@ -16,7 +16,8 @@ from . import states
 SMALL = 1 << 14
 UNWATCHED = ("tally.info_sum",)
 WORDS = {"tally.reward_sum": "the reward", "tally.td_error_sum": "the TD error"}
-CAUSES = ("env_state", "tally.reward_sum")
+HIDDEN = "env_state"
+CAUSES = (HIDDEN, "tally.reward_sum")
 """What makes the rest of a lane NaN comes first: its environment's state, then its reward."""
 
 
@@ -26,12 +27,14 @@ class Sick:
 
     Attributes:
         leaf: its path, or what it means.
+        hidden: whether it may have been so for some time before a reward or a loss showed it.
         lane: the first lane that has it.
         value: NaN, or an infinity.
         others: how many more leaves are not finite.
     """
 
     leaf: str
+    hidden: bool
     lane: int
     value: float
     others: int
@@ -72,9 +75,8 @@ class Guard:
         i = min(sick, key=lambda each: _rank(self.paths[each]))
         lane = int(np.flatnonzero(~self._well(leaves[i]))[0])
         values = np.asarray(leaves[i][lane].astype(jnp.float32)).ravel()
-        return Sick(
-            WORDS.get(self.paths[i], self.paths[i]), lane, values[~np.isfinite(values)][0].item(), len(sick) - 1
-        )
+        path, value = self.paths[i], values[~np.isfinite(values)][0].item()
+        return Sick(WORDS.get(path, path), HIDDEN in path, lane, value, len(sick) - 1)
 
     def _well(self, leaf: Array) -> Bool[np.ndarray, " N"]:
         """Whether a leaf is finite, in each lane."""

@@ -12,7 +12,7 @@ from .evaluate import Episodes
 from .files import group
 
 TOLD = (
-    "step", "since", "episodes", "diverged", "seconds", "first_block_seconds", "score", "best_at", "started",
+    "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_at", "started",
     "resumed_at", "devices", "available",
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ class Ledger:
         step: steps done by each lane.
         since: the step of the last report.
         episodes: ended so far, in all lanes.
-        diverged: how many of these because the environment blew up; None where none tells.
+        blown_up: how many of these because the environment blew up; None where none tells.
         seconds: spent in blocks of steps, also by earlier processes.
         first_block_seconds: of these, the first block's, which is compiled.
         score: how good the agents are at this step: their mean return in an evaluation, or over the last report's
@@ -44,7 +44,7 @@ class Ledger:
     step: int = 0
     since: int = 0
     episodes: int = 0
-    diverged: int | None = None
+    blown_up: int | None = None
     seconds: float = 0.0
     first_block_seconds: float = 0.0
     score: float | None = None
@@ -61,8 +61,8 @@ class Ledger:
     def count(self, row: dict[str, np.ndarray]) -> None:
         """Add what ended since the last report, [N] in each lane."""
         self.episodes += int(row["episodes"].sum())
-        if "diverged" in row:
-            self.diverged = (self.diverged or 0) + int(row["diverged"].sum())
+        if "blown_up" in row:
+            self.blown_up = (self.blown_up or 0) + int(row["blown_up"].sum())
 
     def latest(self) -> dict[str, np.ndarray]:
         """The last report's numbers by name, [N] each, and the last evaluation's mean return."""

@@ -170,7 +170,7 @@ def _facts(task: Task, ledger: Ledger) -> dict[str, Any]:
         "steps": ledger.step,
         "lanes": task.lanes.count,
         "episodes": ledger.episodes,
-        **({} if ledger.diverged is None else {"diverged": ledger.diverged}),
+        **({} if ledger.blown_up is None else {"blown_up": ledger.blown_up}),
         "seconds": round(ledger.seconds, 6),
         "first_block_seconds": round(ledger.first_block_seconds, 6),
         "steps_per_second": round(speed, 1),

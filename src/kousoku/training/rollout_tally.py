@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from ..core.env import Env
 from ..core.timestep import Rollout
 from ..ops.across import sum_over
 from .rollout import EpisodeEnd, Lane
-from .tally import Record, Tally, divergence, info_shape
+from .tally import Record, Tally, blew_up, can_blow_up, info_shape
 
 
 def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, Lane], record: Record) -> Tally:
@@ -31,7 +32,7 @@ def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, 
         td_error_sum=None,
         visits=None,
         info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), told) if record.info else None,
-        diverged=None if divergence(told) is None else jnp.int32(0),
+        blown_up=jnp.int32(0) if can_blow_up(told) else None,
         updates=jnp.int32(0),
         sound=jnp.int32(0),
         metric_sums=sums,
@@ -66,11 +67,11 @@ def count_rollout(
         td_error_sum=None,
         visits=None,
         info_sum=None if tally.info_sum is None else jax.tree.map(total, tally.info_sum, info),
-        diverged=total(tally.diverged, divergence(info)),
+        blown_up=total(tally.blown_up, blew_up(tally, info, end.ended)),
     )
     new = sum_over(new, axis)
     told = [*metrics.values(), *([] if new.reward_sum is None else [new.reward_sum])]
-    still_sound = (tally.sound == tally.updates) & jnp.stack([jnp.isfinite(x) for x in told]).all()
+    still_sound = functools.reduce(jnp.logical_and, map(jnp.isfinite, told), tally.sound == tally.updates)
     before = dataclasses.replace(tally, updates=None, sound=None, metric_sums=None)
     return dataclasses.replace(
         jax.tree.map(jnp.add, before, new),

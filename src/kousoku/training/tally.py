@@ -8,7 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from ..core.agent import Agent
 from ..core.env import Env
@@ -57,7 +57,7 @@ class Tally(eqx.Module):
         td_error_sum: of absolute TD errors.
         visits: since the beginning.
         info_sum: of each number in the environment's info.
-        diverged: steps in which the environment blew up; None where its info has no flag `diverged`.
+        blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one.
         updates: updates from rollouts since the last report; None where every step is one.
         sound: how many of them were made before the first in which a reward or a metric was not finite.
         metric_sums: over those updates, of what each reported.
@@ -70,7 +70,7 @@ class Tally(eqx.Module):
     td_error_sum: Float[Array, ""] | None
     visits: Int[Array, "S A"] | None
     info_sum: Any
-    diverged: Int[Array, ""] | None = None
+    blown_up: Int[Array, ""] | None = None
     updates: Int[Array, ""] | None = None
     sound: Int[Array, ""] | None = None
     metric_sums: dict[str, Float[Array, ""]] | None = None
@@ -91,7 +91,7 @@ def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Re
         td_error_sum=zero if learns_td else None,
         visits=visits,
         info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), told) if record.info else None,
-        diverged=None if divergence(told) is None else jnp.int32(0),
+        blown_up=jnp.int32(0) if can_blow_up(told) else None,
     )
 
 
@@ -115,7 +115,7 @@ def count(tally: Tally, transition: Transition, end: EpisodeEnd, metrics: dict[s
         if tally.visits is None
         else tables.add(tally.visits, transition.obs, transition.action, jnp.int32(1)),
         info_sum=info,
-        diverged=None if tally.diverged is None else tally.diverged + divergence(transition.info).astype(jnp.int32),
+        blown_up=plus(tally.blown_up, blew_up(tally, transition.info, ended).astype(jnp.int32)),
     )
 
 
@@ -138,9 +138,15 @@ def _metric_names(agent: Agent, env: Env, agent_state: Any, lane: Lane) -> set[s
     return set(jax.eval_shape(metrics, agent_state, lane))
 
 
-def divergence(info: Any) -> Any:
-    """The flag by which an environment says that it blew up and was terminated; None if its info has none."""
-    return getattr(info, "diverged", None)
+def can_blow_up(info: Any) -> bool:
+    """Whether the shapes of an environment's info have a flag `diverged`."""
+    flag = getattr(info, "diverged", None)
+    return isinstance(flag, jax.ShapeDtypeStruct) and flag.shape == () and flag.dtype == bool
+
+
+def blew_up(tally: Tally, info: Any, ended: Bool[Array, "..."]) -> Bool[Array, "..."]:
+    """Whether episodes ended because their environment blew up."""
+    return jnp.zeros_like(ended) if tally.blown_up is None else ended & jnp.asarray(info.diverged)
 
 
 def info_shape(env: Env, lane: Lane) -> Any:

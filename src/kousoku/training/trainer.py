@@ -24,7 +24,7 @@ from .closing import Closed, closing
 from .config import TrainConfig
 from .curves import SPEED, line, metric_name
 from .devices import usable
-from .health import Guard
+from .health import Guard, Sick
 from .interrupt import StopRequest, stop_on_signals
 from .lanes import Lanes, make_lanes, num_lanes
 from .ledger import Ledger
@@ -261,16 +261,18 @@ def _trouble(run: _Run, task: Task, tally: Tally, well: np.ndarray) -> str | Non
     if sick is None:
         return None
     lane = f"seed {task.lanes.seed[sick.lane]}, sweep point {task.lanes.point[sick.lane]}"
-    return sick.sentence(_when(run.ledger, task.agent, tally, sick.lane), lane)
+    return sick.sentence(_when(run.ledger, task.agent, tally, sick), lane)
 
 
-def _when(ledger: Ledger, agent: AnyAgent, tally: Tally, lane: int) -> str:
+def _when(ledger: Ledger, agent: AnyAgent, tally: Tally, sick: Sick) -> str:
     """The update whose reward or metrics were the first that are not finite; the steps where nobody knows it."""
-    sound, updates = tally.sound, tally.updates
+    sound, updates, lane = tally.sound, tally.updates, sick.lane
     if not isinstance(agent, RolloutAgent) or sound is None or updates is None or sound[lane] == updates[lane]:
         return f"between steps {ledger.since + 1} and {ledger.step}"
     steps = agent.num_envs * agent.num_steps
     update = ledger.since // steps + int(sound[lane]) + 1
+    if sick.hidden:
+        return f"between steps {ledger.since + 1} and {update * steps}, the end of update {update}"
     return f"in update {update}, of steps {(update - 1) * steps + 1} to {update * steps}"
 
 

@@ -167,9 +167,9 @@ def _who(record: RunRecord) -> str:
 def _steps_note(record: RunRecord) -> str:
     if not finished(record) and isinstance(record.config.get("steps"), int):
         return f"of {record.config['steps']:,} asked for"
-    episodes, diverged = record.facts.get("episodes"), record.facts.get("diverged")
-    blown_up = f", {diverged:,} of them blown up" if isinstance(diverged, int) and diverged else ""
-    return f"{plural(episodes, 'episode')} in all{blown_up}" if isinstance(episodes, int) and episodes else ""
+    episodes, blown_up = record.facts.get("episodes"), record.facts.get("blown_up")
+    of_them = f", {blown_up:,} of them blown up" if isinstance(blown_up, int) and blown_up else ""
+    return f"{plural(episodes, 'episode')} in all{of_them}" if isinstance(episodes, int) and episodes else ""
 
 
 def _compile_note(facts: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ LOSSES = {
     "gradient_norm": ("Gradient norm", "Before clipping. Steady or falling; spikes ask for a lower learning rate."),
     "learning_rate": ("Learning rate", "As it was asked for: constant, or falling to the end."),
 }
-OTHERS = ("step", "seconds", "episodes", "diverged", *CURVES)
+OTHERS = ("step", "seconds", "episodes", "blown_up", *CURVES)
 MANY_REPORTS = 250
 """Points of a loss curve, which is small on the page."""
 
