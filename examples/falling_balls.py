@@ -92,6 +92,8 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 # %%
 def main(out: str = "runs", balls: int = 16_000, steps: int = 500) -> dict[str, np.ndarray]:
     """Let the balls fall in every way, say how long it took, and film the environment; heights at the end by way."""
+    if balls % TOGETHER:
+        raise SystemExit(f"balls: got {balls}; use a multiple of {TOGETHER}, which share a lane")
     ends: dict[str, np.ndarray] = {}
     print(f"{balls:,} balls, {steps:,} steps on {jax.default_backend()}")
     for name, way in ways(steps).items():

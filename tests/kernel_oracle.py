@@ -64,8 +64,8 @@ def compare(
     """Assert that kernel and XLA give the same, in each of some ways to share arguments among lanes.
 
     XLA always runs over lanes of their own. Where it knows that they share something it may compute something else:
-    x / y becomes x * (1 / y). Where nothing but the sign of a zero differs, operations are compared with one by one:
-    XLA makes the float of an integer that was a float a truncation, which of -0.3 is -0, and of no integer.
+    x / y becomes x * (1 / y). Where the sign of a zero differs, zeros are those of the operations one by one: XLA makes
+    the float of an integer that was a float a truncation, which of -0.3 is -0, and of no integer.
 
     Args:
         function: of one lane.
@@ -87,7 +87,7 @@ def compare(
         assert jax.tree.structure(given) == jax.tree.structure(wanted)
         if not (ulp or absolute or same_zeros(given, wanted)):
             with jax.disable_jit():
-                wanted = jax.vmap(function)(*repeated)
+                wanted = jax.tree.map(zeros_of, wanted, jax.vmap(function)(*repeated))
         for (path, g), w in zip(jax.tree.leaves_with_path(given), jax.tree.leaves(wanted), strict=True):
             with noted(f"result{jax.tree_util.keystr(path)}, shared arguments {[*shared]}"):
                 assert_same(g, w[0] if alone else w, ulp, absolute)
@@ -98,6 +98,14 @@ def same_zeros(given: Any, wanted: Any) -> bool:
     pairs = zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True)
     floats = [(np.asarray(g), np.asarray(w)) for g, w in pairs if jnp.issubdtype(w.dtype, jnp.floating)]
     return not any(((g == 0) & (w == 0) & (np.signbit(g) != np.signbit(w))).any() for g, w in floats)
+
+
+def zeros_of(x: Any, exact: Any) -> Any:
+    """Numbers of which those that are zero have the signs that the exact ones have."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return x
+    x, exact = np.asarray(x), np.asarray(exact)
+    return np.where((x == 0) & (exact == 0), exact, x)
 
 
 @contextmanager

@@ -215,6 +215,7 @@ def write(folder: Path, **files: str) -> Path:
 
 def test_files_that_are_not_there_or_not_files(tmp_path):
     assert "no such file" in refusal("no/such/file.xml")
+    assert "not a file" in refusal(tmp_path)
     for source in ("", "no/such/file.xml", "\0", str(tmp_path), tmp_path, "/dev/zero"):
         assert "give the path of an MJCF file" in refusal(source)
     for source in (3, None, b"<mujoco/>", ["<mujoco/>"]):
@@ -360,7 +361,8 @@ def test_warnings_of_mujoco_are_kept_off_the_screen_and_the_disk(capfd, tmp_path
         ({"gravity": [0.0, 0.0, -np.inf]}, "gravity: got -inf; give numbers of at most 1e+15"),
         ({"timestep": 0.0}, "timestep: got 0.0; give seconds, more than 0"),
         ({"body_mass": [0.0, -1.0]}, "body_mass: got -1.0; give numbers of at least 0"),
-        ({"body_mass": [1.0, 0.0]}, "body_mass: got 0.0; body ball moves: give it a mass above 0"),
+        ({"body_mass": [1.0, 0.0]}, "body_mass: got 0.0; body ball moves: give it more than 0"),
+        ({"body_inertia": np.zeros((2, 3))}, "body_inertia: got 0.0; body ball moves: give it more than 0"),
     ],
 )
 def test_numbers_that_no_mechanism_has(numbers, message):

@@ -57,6 +57,7 @@ KEY = jax.random.key(0)
         ("Hopper-v5", {"time_limit": 0}, "time_limit"),
         ("InvertedDoublePendulum-v5", {"xml_file": "hopper.xml"}, "nsite"),
         ("HumanoidStandup-v5", {"xml_file": "inverted_pendulum.xml"}, "nq"),
+        ("CartPoleSwingUp-v0", {"xml_file": "hopper.xml"}, "nq"),
         ("RandomAnt-v0", {"mass_range": (-1.0, 1.0)}, r"mass_range\[0\]"),
     ],
 )

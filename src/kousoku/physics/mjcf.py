@@ -124,7 +124,8 @@ def read(source: str | os.PathLike[str] | Any) -> Document:
     except (TypeError, ValueError, OSError):
         raise ConfigError("model", source, "give the path of an MJCF file, its text, or a compiled MjModel") from None
     if not found or not os.fspath(source):
-        raise ConfigError("model", os.fspath(source), "no such file; give the path of an MJCF file, or its text")
+        what = "not a file" if os.fspath(source) and path.exists() else "no such file"
+        raise ConfigError("model", os.fspath(source), f"{what}; give the path of an MJCF file, or its text")
     return _Reader(path.absolute().parent, path.name, (), {}).document(_content(path, path.name), path)
 
 

@@ -99,17 +99,17 @@ class Model(eqx.Module):
         """
         check_keys("number of the model", numbers, self.constants)
         new = {name: _checked(name, value, self.constants[name].shape) for name, value in numbers.items()}
-        self._check_masses(new.get("body_mass"))
+        for name in ("body_mass", "body_inertia"):
+            if name in new and not isinstance(new[name], Tracer):
+                self._check_weights(name, np.asarray(new[name]).reshape(self.nbody, -1).min(axis=1))
         return Model(self.structure, self.constants, self.names, {**self.varied, **new})
 
-    def _check_masses(self, masses: Array | None) -> None:
-        """Refuse a body that moves and weighs nothing, with all that is fixed to it; as MuJoCo's compiler does."""
-        if masses is None or isinstance(masses, Tracer):
-            return
-        weights = np.bincount(self.body_weldid, np.asarray(masses), minlength=self.nbody)
+    def _check_weights(self, name: str, least: np.ndarray) -> None:
+        """Refuse a body that moves without mass or inertia, its own or of what is fixed to it; as MuJoCo's compiler."""
+        weights = np.bincount(self.body_weldid, least, minlength=self.nbody)
         for body in np.flatnonzero((weights < LEAST_MASS) & (np.asarray(self.body_dofnum) > 0)):
-            name = dict(self.names)["body"][body] or f"number {body}"
-            raise ConfigError("body_mass", float(weights[body]), f"body {name} moves: give it a mass above 0")
+            which = dict(self.names)["body"][body] or f"number {body}"
+            raise ConfigError(name, float(weights[body]), f"body {which} moves: give it more than 0")
 
     def id(self, kind: str, name: str) -> int:
         """The number of a body, joint, geom, site, actuator, tendon or sensor.

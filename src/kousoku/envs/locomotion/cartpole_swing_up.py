@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -38,6 +40,9 @@ class CartPoleSwingUp(Robot):
         >>> bool(timestep.reward < 0.01), bool(timestep.obs[3] > 0.0)
         (True, True)
     """
+
+    needs: ClassVar[Mapping[str, int]] = {"nq": 2, "nv": 2}
+    needs_exactly: ClassVar[bool] = True
 
     xml_file: str = file("cartpole_swing_up.xml")
     frame_skip: int = frames(4)

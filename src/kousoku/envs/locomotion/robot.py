@@ -125,12 +125,14 @@ class Robot(Env):
         frame_skip: time steps of the physics in a step.
         model: the mechanism.
         needs: how many the task needs at least of what a model counts: positions `nq`, velocities `nv`, sites `nsite`.
+        needs_exactly: whether it takes no more of them either.
 
     Raises:
         ConfigError: if there is no such file, the engine lacks what it uses, or it has less than the task needs.
     """
 
     needs: ClassVar[Mapping[str, int]] = {}
+    needs_exactly: ClassVar[bool] = False
 
     xml_file: eqx.AbstractVar[str]
     frame_skip: eqx.AbstractVar[int]
@@ -138,10 +140,11 @@ class Robot(Env):
 
     def __post_init__(self) -> None:
         self.model = robot(self.xml_file)
-        for count, least in self.needs.items():
-            if self.model.structure[count] < least:
-                fix = f"{type(self).__name__} needs a model with at least {least}; see xml_file"
-                raise ConfigError(count, int(self.model.structure[count]), fix)
+        for count, needed in self.needs.items():
+            has = int(self.model.structure[count])
+            if has < needed or (self.needs_exactly and has > needed):
+                least = "" if self.needs_exactly else "at least "
+                raise ConfigError(count, has, f"{type(self).__name__} needs a model with {least}{needed}; see xml_file")
 
     # ---- the task
 
