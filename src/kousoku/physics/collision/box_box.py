@@ -167,8 +167,8 @@ def _crossing(view: _View) -> tuple[Vec, Vec]:
     length = sqrt(square)
     side = where(cu * view.centre.y > cv * view.centre.x, 1.0, -1.0, length) / length
     nu, nv = -(cv * side), cu * side
-    edge = [where(n > 0.0, s, -s) for n, s in zip((nu, nv), view.size, strict=False)]
-    a, b = (where(n > 0.0, -s, s) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
+    edge = [where(n > 0.0, s, -s, n) for n, s in zip((nu, nv), view.size, strict=False)]
+    a, b = (where(n > 0.0, -s, s, n) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
     x, y, z = (c + p * a + q * b for c, p, q in zip(view.centre, (au, av, aw), (bu, bv, bw), strict=True))
     across = (edge[0] - x) * cu + (edge[1] - y) * cv
     place = z + clipped(across / square, -view.other.z, view.other.z) * cw

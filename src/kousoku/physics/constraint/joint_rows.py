@@ -46,7 +46,7 @@ def limits(model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num]) ->
     for away, jacobian, solref, solimp, inverse in (*_joint_ends(model, qpos), *_tendon_ends(model, s)):
         soft = softness(model, solref, solimp, away)
         speed = total(j * qvel[d] for d, j in jacobian.items())
-        law = Push(where(away < 0.0, ONE / soft.regularisation(inverse), 0.0))
+        law = Push(where(away < 0.0, ONE / soft.regularisation(inverse), 0.0, like=away))
         found.append(Constraint(law, [soft.reference(speed, away)], Jacobian([jacobian]), of="limit"))
     return found
 
