@@ -184,7 +184,7 @@ def _crossing(view: _View) -> tuple[Vec, Vec]:
 def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
     """Corners of the face on the third axis of the other box, clipped by that of the one: if there, where, distance."""
     (au, bu, cu), (av, bv, cv), (_, _, cw) = view.turn
-    depth = where(cw > 0.0, -view.other.z, view.other.z)
+    depth = where(cw > 0.0, -view.other.z, view.other.z, cw)
     x, y, z = (c + depth * d for c, d in zip(view.centre, (cu, cv, cw), strict=True))
     au, av, bu, bv = au * view.other.x, av * view.other.x, bu * view.other.y, bv * view.other.y
     area = au * bv - av * bu
