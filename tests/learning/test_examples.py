@@ -5,6 +5,8 @@ import pathlib
 
 import numpy as np
 
+from kousoku.bench import balls
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
@@ -58,7 +60,7 @@ def test_steepest_descent_follows_its_closed_form():
 
 
 def test_falling_balls_fall_alike_in_every_way(capsys):
-    """A speed at a bounce is a sum of hundreds: XLA and the kernel may round it in another place than NumPy does."""
+    """And as in the benchmark. XLA and the kernel may round in another place than NumPy does."""
     ends = load("falling_balls").main(out=".", balls=256, steps=300)
     assert list(ends) == ["NumPy", "JAX without jit", "JAX with jit", "kernel", "kernel, 8 in a lane"]
     height = np.linspace(1.0, 3.0, 256)
@@ -67,5 +69,6 @@ def test_falling_balls_fall_alike_in_every_way(capsys):
         np.testing.assert_allclose(found, ends["NumPy"], atol=1e-4)
         np.testing.assert_allclose(found[falls], height[falls] - 9.81 * 0.6 * 0.602 / 2, atol=1e-4)
     assert 0 < falls.sum() < 256
+    np.testing.assert_array_equal(ends["NumPy"], balls.fall_in_turn(np, 300, *balls.start(256))[0])
     assert pathlib.Path("falling_balls.html").is_file()
     assert capsys.readouterr().out.startswith("256 balls, 300 steps on cpu")

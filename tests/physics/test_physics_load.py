@@ -328,6 +328,7 @@ def test_a_model_that_was_changed_since_is_checked():
     assert refusal(changed(body_mass=np.nan)) == "body 'ball': got 'a mass of nan'; give it one above 0 and up to 1e+15"
     assert "body 'ball': got 'a mass of 0'" in refusal(changed(body_mass=0.0))
     assert "body 'ball': got 'a mass of -1'" in refusal(changed(body_mass=-1.0))
+    assert "body 'ball': got 'an inertia of 0'" in refusal(changed(body_inertia=0.0))
     assert "body 'ball': got 'body_inertia nan nan nan'" in refusal(changed(body_inertia=np.nan))
     assert "geom 'round': got 'geom_size inf inf inf'" in refusal(changed(geom_size=np.inf))
     stopped = changed()

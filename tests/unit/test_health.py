@@ -200,7 +200,7 @@ def test_what_blows_up_is_counted(agent, devices):
                                               (True, "between steps 65 and 144, the end of update 9")])  # fmt: skip
 def test_the_update_is_that_of_the_lane_and_a_hidden_cause_may_be_older(hidden, told):
     """Reports are made after four updates of 16 steps and after twelve; lane 0 is sound for longer."""
-    zero, nothing = jnp.int32(0), [None] * 6
+    zero, nothing = jnp.int32(0), [None] * 5
     lanes = [Tally(zero, *nothing, updates=jnp.int32(8), sound=jnp.int32(sound)) for sound in (6, 4)]
     tally = jax.tree.map(lambda *leaves: np.stack(leaves), *lanes)
     ledger, agent = Ledger(since=64, step=192), ks.make_agent("ppo", **SMALL_LEARNER)

@@ -179,10 +179,11 @@ TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
     ("agent", "space"),
     [
         (tiny_ppo(**TWO), Box(-0.5, 0.5, (2,))),
+        pytest.param(tiny_ppo(**TWO), Discrete(3), marks=pytest.mark.full),
         (tiny_ppo(**TWO, recurrent="gru", recurrent_size=2), Discrete(3)),
         (A2C(num_envs=2, num_steps=2, network=ActorCriticConfig(hidden=(3,))), MultiDiscrete((2, 3))),
     ],
-    ids=["ppo", "recurrent ppo", "a2c"],
+    ids=["ppo", "ppo of choices", "recurrent ppo", "a2c"],
 )
 def test_no_key_is_used_twice(agent, space):
     """Three updates, step by step: compiled, the checker misses what a loop uses again."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import ConfigError, check_count, nearest
+from ..core.errors import ConfigError, check_count
 from .options import Option, number, parse
 
 FILM = "film.html"
@@ -43,12 +43,10 @@ def run(words: Sequence[str]) -> int:
 
 
 def _check_env(name: str) -> None:
-    from ..envs import list_envs
+    from ..envs import ENVS
 
-    if name not in list_envs():
-        close = nearest(name, list_envs(), 1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        fix = f"{hint}name a folder that `kousoku train` has made, or an environment of `kousoku list`"
+    if name not in ENVS.ids():
+        fix = f"name a folder that `kousoku train` has made, or an environment: {ENVS.suggest(name)}"
         raise ConfigError("run", name, fix)
 
 

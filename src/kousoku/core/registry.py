@@ -55,7 +55,7 @@ class Registry:
             ConfigError: for an unknown id, with the versions or the nearest names that exist.
         """
         if not isinstance(id, str) or id not in self._entries:
-            raise ConfigError(f"{self.kind} id", id, self._suggest(id))
+            raise ConfigError(f"{self.kind} id", id, self.suggest(id))
         target, defaults = self._entries[id]
         if isinstance(target, str):
             module, name = target.split(":")
@@ -84,7 +84,8 @@ class Registry:
                 raise ConfigError(f"option {name!r} of {id}", ..., "give it a value, it has no default")
         return self.factory(id)(**given)
 
-    def _suggest(self, id: object) -> str:
+    def suggest(self, id: object) -> str:
+        """What may have been meant by an id that is unknown: its versions, the nearest names, or where all are."""
         if not isinstance(id, str) or not id:
             return f"name one of the {len(self._entries)} {self.kind}s; `kousoku list` shows them"
         stem = id.rsplit("-v", 1)[0]

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 LARGEST = 1e15
 LEAST_MASS = 1e-15
@@ -31,6 +34,12 @@ def largest(field: str) -> float:
     (1000000000000000.0, inf)
     """
     return math.inf if field.endswith(UNBOUNDED) else LARGEST
+
+
+def weights(model: Any, numbers: Any) -> np.ndarray:
+    """Of each body and all that is fixed to it, the sum of its masses [nbody] or least inertias [nbody, 3]."""
+    least = np.asarray(numbers, np.float64).reshape(model.nbody, -1).min(axis=1)
+    return np.bincount(model.body_weldid, least, minlength=model.nbody)
 
 
 def counted(attributes: Mapping[str, str], *names: str) -> float:

@@ -20,7 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
-from .limits import LEAST_MASS, largest
+from .limits import LEAST_MASS, largest, weights
 
 OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
 CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
@@ -99,17 +99,18 @@ class Model(eqx.Module):
         """
         check_keys("number of the model", numbers, self.constants)
         new = {name: _checked(name, value, self.constants[name].shape) for name, value in numbers.items()}
-        for name in ("body_mass", "body_inertia"):
-            if name in new and not isinstance(new[name], Tracer):
-                self._check_weights(name, np.asarray(new[name]).reshape(self.nbody, -1).min(axis=1))
+        for name in new.keys() & {"body_mass", "body_inertia"}:
+            self._check_weights(name, new[name])
         return Model(self.structure, self.constants, self.names, {**self.varied, **new})
 
-    def _check_weights(self, name: str, least: np.ndarray) -> None:
+    def _check_weights(self, name: str, numbers: Array) -> None:
         """Refuse a body that moves without mass or inertia, its own or of what is fixed to it; as MuJoCo's compiler."""
-        weights = np.bincount(self.body_weldid, least, minlength=self.nbody)
-        for body in np.flatnonzero((weights < LEAST_MASS) & (np.asarray(self.body_dofnum) > 0)):
+        if isinstance(numbers, Tracer):
+            return
+        found = weights(self, numbers)
+        for body in np.flatnonzero((found < LEAST_MASS) & (np.asarray(self.body_dofnum) > 0)):
             which = dict(self.names)["body"][body] or f"number {body}"
-            raise ConfigError(name, float(weights[body]), f"body {which} moves: give it more than 0")
+            raise ConfigError(name, float(found[body]), f"body {which} moves: give it more than 0")
 
     def id(self, kind: str, name: str) -> int:
         """The number of a body, joint, geom, site, actuator, tendon or sensor.

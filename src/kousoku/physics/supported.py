@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiler import KINDS, Places, mujoco, words
-from .limits import LARGEST, LEAST_MASS, largest
+from .limits import LARGEST, LEAST_MASS, largest, weights
+from .model import CHOICES as METHODS
+from .model import OPTIONS as NUMBERS
 from .sensors import DONE as SENSORS
 from .touch import SHAPES
 
@@ -120,7 +122,7 @@ HAS = {
     "model": "rigid bodies with free, ball, slide and hinge joints; planes, spheres, capsules, boxes, cylinders and "
     "ellipsoids; actuators, fixed tendons, equalities, contacts and sensors",
     "flag": "energy and fwdinv, and all flags that switch something off",
-    "option": "integrator, cone, timestep, iterations, tolerance, impratio, gravity, wind, density and viscosity",
+    "option": ", ".join((*METHODS, *NUMBERS)),
     "jnt": "springs, dampers, armature, dry friction and limits of joints, and gravity compensation of bodies",
     "tendon": "springs, dampers, dry friction and limits of fixed tendons",
     "actuator": "gain, bias, dynamics, ranges and gears of actuators, each of one command and one force",
@@ -254,11 +256,14 @@ def _masses(model: Any, places: Places) -> Iterator[Problem]:
         yield Problem(
             places.find("option", "timestep"), f"timestep {model.opt.timestep:g}", "give seconds, more than 0"
         )
-    weights = np.bincount(model.body_weldid, model.body_mass, minlength=model.nbody)
+    masses, inertias = weights(model, model.body_mass), weights(model, model.body_inertia)
     for body in range(1, model.nbody):
-        mass = weights[body] if model.body_dofnum[body] else max(model.body_mass[body], LEAST_MASS)
+        moves = bool(model.body_dofnum[body])
+        mass = masses[body] if moves else max(model.body_mass[body], LEAST_MASS)
         if not LEAST_MASS <= mass <= LARGEST:
             yield Problem(places.of("body", body), f"a mass of {mass:g}", f"give it one above 0 and up to {LARGEST:g}")
+        if moves and inertias[body] < LEAST_MASS:
+            yield Problem(places.of("body", body), f"an inertia of {inertias[body]:g}", "give it one above 0")
 
 
 def wrong_numbers(model: Any, fields: list[str], places: Places) -> Iterator[Problem]:

@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from .curves import COUNTS
+
 GOOD = ("return", "reward", "eval_return", "length")
 LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "explained_variance")
-UNSHOWN = (*GOOD, *LOSSES, "step", "seconds", "episodes", "blown_up", "eval_length", "learning_rate", "gradient_norm")
+UNSHOWN = (*GOOD, *LOSSES, "step", "seconds", *COUNTS, "eval_length", "learning_rate", "gradient_norm")
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH, WIDE, TREND = 24, 90, 16
 

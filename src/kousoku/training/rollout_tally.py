@@ -15,28 +15,14 @@ from ..core.env import Env
 from ..core.timestep import Rollout
 from ..ops.across import sum_over
 from .rollout import EpisodeEnd, Lane
-from .tally import Record, Tally, blew_up, can_blow_up, info_shape
+from .tally import Record, Tally, blew_up, zeros
 
 
 def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, Lane], record: Record) -> Tally:
     """Zeros for what is recorded of rollouts; `learner` is an agent's state, memory and environments."""
-    zero = jnp.float32(0.0)
+    sums: dict[str, Any] = dict.fromkeys(_metric_names(agent, *learner), jnp.float32(0.0))
     lane = jax.tree.map(lambda leaf: leaf[0], learner[2])
-    told = info_shape(env, lane)
-    sums: dict[str, Any] = dict.fromkeys(_metric_names(agent, *learner), zero)
-    return Tally(
-        episodes=jnp.int32(0),
-        return_sum=zero if record.returns else None,
-        length_sum=jnp.int32(0) if record.returns else None,
-        reward_sum=zero if record.returns else None,
-        td_error_sum=None,
-        visits=None,
-        info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), told) if record.info else None,
-        blown_up=jnp.int32(0) if can_blow_up(told) else None,
-        updates=jnp.int32(0),
-        sound=jnp.int32(0),
-        metric_sums=sums,
-    )
+    return zeros(env, lane, record, updates=jnp.int32(0), sound=jnp.int32(0), metric_sums=sums)
 
 
 def count_rollout(
@@ -64,8 +50,6 @@ def count_rollout(
         return_sum=total(tally.return_sum, jnp.where(end.ended, end.episode_return, 0.0)),
         length_sum=total(tally.length_sum, jnp.where(end.ended, end.length, 0)),
         reward_sum=total(tally.reward_sum, rollout.reward),
-        td_error_sum=None,
-        visits=None,
         info_sum=None if tally.info_sum is None else jax.tree.map(total, tally.info_sum, info),
         blown_up=total(tally.blown_up, blew_up(tally, info, end.ended)),
     )

@@ -54,10 +54,10 @@ class Tally(eqx.Module):
         episodes: episodes finished since the last report.
         return_sum, length_sum: over those episodes.
         reward_sum: over all steps since the last report.
-        td_error_sum: of absolute TD errors.
-        visits: since the beginning.
         info_sum: of each number in the environment's info.
         blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one.
+        td_error_sum: of absolute TD errors.
+        visits: since the beginning.
         updates: updates from rollouts since the last report; None where every step is one.
         sound: how many of them were made before the first in which a reward or a metric was not finite.
         metric_sums: over those updates, of what each reported.
@@ -67,10 +67,10 @@ class Tally(eqx.Module):
     return_sum: Float[Array, ""] | None
     length_sum: Int[Array, ""] | None
     reward_sum: Float[Array, ""] | None
-    td_error_sum: Float[Array, ""] | None
-    visits: Int[Array, "S A"] | None
     info_sum: Any
-    blown_up: Int[Array, ""] | None = None
+    blown_up: Int[Array, ""] | None
+    td_error_sum: Float[Array, ""] | None = None
+    visits: Int[Array, "S A"] | None = None
     updates: Int[Array, ""] | None = None
     sound: Int[Array, ""] | None = None
     metric_sums: dict[str, Float[Array, ""]] | None = None
@@ -78,20 +78,23 @@ class Tally(eqx.Module):
 
 def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Record) -> Tally:
     """Zeros for what is recorded."""
-    zero = jnp.float32(0.0)
     shape = pairs(env)
     visits = jnp.zeros(shape, jnp.int32) if record.visits and shape else None
     learns_td = record.td_errors and "td_error" in _metric_names(agent, env, agent_state, lane)
-    told = info_shape(env, lane)
+    return zeros(env, lane, record, td_error_sum=jnp.float32(0.0) if learns_td else None, visits=visits)
+
+
+def zeros(env: Env, lane: Lane, record: Record, **others: Any) -> Tally:
+    """Zeros for what every loop records of episodes, rewards and info, beside `others`."""
+    zero, info = jnp.float32(0.0), _info_shape(env, lane)
     return Tally(
         episodes=jnp.int32(0),
         return_sum=zero if record.returns else None,
         length_sum=jnp.int32(0) if record.returns else None,
         reward_sum=zero if record.returns else None,
-        td_error_sum=zero if learns_td else None,
-        visits=visits,
-        info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), told) if record.info else None,
-        blown_up=jnp.int32(0) if can_blow_up(told) else None,
+        info_sum=jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.float32), info) if record.info else None,
+        blown_up=jnp.int32(0) if _can_blow_up(info) else None,
+        **others,
     )
 
 
@@ -138,7 +141,7 @@ def _metric_names(agent: Agent, env: Env, agent_state: Any, lane: Lane) -> set[s
     return set(jax.eval_shape(metrics, agent_state, lane))
 
 
-def can_blow_up(info: Any) -> bool:
+def _can_blow_up(info: Any) -> bool:
     """Whether the shapes of an environment's info have a flag `diverged`."""
     flag = getattr(info, "diverged", None)
     return isinstance(flag, jax.ShapeDtypeStruct) and flag.shape == () and flag.dtype == bool
@@ -149,7 +152,7 @@ def blew_up(tally: Tally, info: Any, ended: Bool[Array, "..."]) -> Bool[Array, "
     return jnp.zeros_like(ended) if tally.blown_up is None else ended & jnp.asarray(info.diverged)
 
 
-def info_shape(env: Env, lane: Lane) -> Any:
+def _info_shape(env: Env, lane: Lane) -> Any:
     """Shapes of the environment's info."""
     action = env.action_space.sample(jax.random.key(0))
     return jax.eval_shape(lambda: env.step(jax.random.key(0), lane.env_state, action)[1].info)
