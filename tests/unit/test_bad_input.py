@@ -149,7 +149,7 @@ SHELL = [
     (["evaluate"], "run: got nothing"),
     (["evaluate", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made"),
     (["view"], "there is no run below runs/"),
-    (["view", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made, or an environment: no such"),
+    (["view", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made, or an environment: no"),
     (["view", "Ant-v4"], "or an environment: the versions that exist are Ant-v5"),
     (["bench"], "benchmark: got nothing"),
     (["bench", "tablar"], "benchmark: got 'tablar'; did you mean 'tabular'?"),
