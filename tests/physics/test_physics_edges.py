@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from physics_models import compiled
 from physics_states import silent
 
 import kousoku as ks
@@ -147,3 +148,11 @@ def test_what_is_not_of_the_models_shapes_is_refused(message):
     with pytest.raises(ConfigError) as caught:
         WRONG[message]()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["box_stack", "limits_solimp_flat"])
+def test_a_choice_between_known_numbers_has_the_states_dtype(name):
+    """One box on another, of known sizes; a limit whose softness is known. The step is written, and not compiled."""
+    model = load(compiled(name))
+    after = jax.eval_shape(lambda state, ctrl: step(model, state, ctrl), initial_state(model), jnp.zeros(model.nu))
+    assert {leaf.dtype for leaf in jax.tree.leaves(after)} == {jnp.dtype("float32")}
