@@ -1,6 +1,6 @@
 """Robots: Gymnasium's eleven MuJoCo tasks, two more, and what one's own is made of."""
 
-from .options import file, frames, span
+from .options import file, frames, limit, span
 from .robot import Measured, Move, Robot, RobotInfo, RobotState, Start, Verdict
 from .starts import noisy
 from .world import World
@@ -16,6 +16,7 @@ __all__ = [
     "World",
     "file",
     "frames",
+    "limit",
     "noisy",
     "span",
 ]
