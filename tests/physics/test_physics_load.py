@@ -364,6 +364,11 @@ def test_warnings_of_mujoco_are_kept_off_the_screen_and_the_disk(capfd, tmp_path
         ({"body_mass": [0.0, -1.0]}, "body_mass: got -1.0; give numbers of at least 0"),
         ({"body_mass": [1.0, 0.0]}, "body_mass: got 0.0; body ball moves: give it more than 0"),
         ({"body_inertia": np.zeros((2, 3))}, "body_inertia: got 0.0; body ball moves: give it more than 0"),
+        (
+            {"geom_solref": [[0.5, -1.0]]},
+            "geom_solref: got [0.5, -1.0]; give a time and a damping ratio, both positive, or minus a stiffness and a "
+            "damping",
+        ),
     ],
 )
 def test_numbers_that_no_mechanism_has(numbers, message):

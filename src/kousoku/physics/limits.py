@@ -13,6 +13,7 @@ import numpy as np
 
 LARGEST = 1e15
 LEAST_MASS = 1e-15
+SOLREF = "a time and a damping ratio, both positive, or minus a stiffness and a damping"
 UNBOUNDED = ("range", "cutoff", "lengthspring")
 LARGEST_FILE = 32 * 2**20
 DEEPEST = 100
@@ -40,6 +41,16 @@ def weights(model: Any, numbers: Any) -> np.ndarray:
     """Of each body and all that is fixed to it, the sum of its masses [nbody] or least inertias [nbody, 3]."""
     least = np.asarray(numbers, np.float64).reshape(model.nbody, -1).min(axis=1)
     return np.bincount(model.body_weldid, least, minlength=model.nbody)
+
+
+def mixed(solref: Any) -> np.ndarray:
+    """Of pairs [..., 2], whether one is positive and the other not: C warns and takes its own.
+
+    >>> mixed([[0.02, 1.0], [-100.0, -1.0], [0.02, -1.0]])
+    array([False, False,  True])
+    """
+    positive = np.asarray(solref, np.float64) > 0.0
+    return positive[..., 0] != positive[..., 1]
 
 
 def counted(attributes: Mapping[str, str], *names: str) -> float:

@@ -20,7 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
-from .limits import LEAST_MASS, largest, weights
+from .limits import LEAST_MASS, SOLREF, largest, mixed, weights
 
 OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
 CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
@@ -137,6 +137,8 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not isinstance(array, Tracer):
         for number in np.ravel(np.asarray(array)).tolist():
             _check_number(name, number)
+        if "solref" in name and mixed(array).any():
+            raise ConfigError(name, np.asarray(array)[mixed(array)][0].tolist(), f"give {SOLREF}")
     return array
 
 

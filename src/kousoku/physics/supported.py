@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiler import KINDS, Places, mujoco, words
-from .limits import LARGEST, LEAST_MASS, largest, weights
+from .limits import LARGEST, LEAST_MASS, SOLREF, largest, mixed, weights
 from .model import CHOICES as METHODS
 from .model import OPTIONS as NUMBERS
 from .sensors import DONE as SENSORS
@@ -132,7 +132,7 @@ HAS = {
     "pair": "friction, condim, margin, gap, solref and solimp of pairs",
 }
 """What there is, where something of a kind is refused."""
-SOLREF = ("jnt", "dof", "geom", "tendon", "eq", "pair")
+SOFT = ("jnt", "dof", "geom", "tendon", "eq", "pair")
 MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites", "ntendon": "tendons",
         "nu": "actuators", "neq": "equality constraints", "npair": "pairs", "nsensor": "sensors"}  # fmt: skip
 MOST_OF_EACH = 1000
@@ -240,14 +240,13 @@ def _touch(model: Any, places: Places) -> Iterator[Problem]:
 
 
 def _solref(model: Any, places: Places) -> Iterator[Problem]:
-    """Times with negative damping ratios, or stiffnesses with positive dampings: C warns and takes its own."""
-    for kind in SOLREF:
+    """Times with negative damping ratios, or stiffnesses with positive dampings."""
+    for kind in SOFT:
         for field in (f"{kind}_solref", f"{kind}_solref_lim", f"{kind}_solref_fri", f"{kind}_solreffriction"):
-            values: Any = getattr(model, field, ())
-            for i, (first, second) in enumerate(values):
-                if (first > 0.0) != (second > 0.0):
-                    fix = "give a time and a damping ratio, both positive, or minus a stiffness and a damping"
-                    yield Problem(places.of(*_owner(model, field, i)), f"{field} {first:g} {second:g}", fix)
+            values = np.reshape(getattr(model, field, ()), (-1, 2))
+            for i in np.flatnonzero(mixed(values)):
+                told = f"{field} {values[i, 0]:g} {values[i, 1]:g}"
+                yield Problem(places.of(*_owner(model, field, int(i))), told, f"give {SOLREF}")
 
 
 def _masses(model: Any, places: Places) -> Iterator[Problem]:
