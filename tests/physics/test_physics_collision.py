@@ -17,7 +17,8 @@ from physics_states import pushing, set_state
 
 import kousoku as ks
 from kousoku.physics import load
-from kousoku.physics.collision.candidates import candidates, missing
+from kousoku.physics.collision import candidates as collision_candidates
+from kousoku.physics.collision.candidates import candidates, missing, touching
 from kousoku.physics.collision.shapes import PAIRS, Geom, Shape
 from kousoku.physics.kinematics import Frame
 from kousoku.physics.scalar import num, nums
@@ -379,6 +380,9 @@ def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
         ([[-300.0, -20.0], [-100.0, -50.0]], [0.0, 2.0]),
         ([[0.02, 1.0], [0.05, 0.6]], [2.0, 0.0]),
         ([[0.02, 1.0], [0.05, 0.6]], [0.0, 0.0]),
+        ([[0.02, 1.0], [0.05, 0.6]], [1.0, -1.0]),
+        ([[0.02, 1.0], [0.05, 0.6]], [-1.0, 1.0]),
+        ([[0.02, 1.0], [0.05, 0.6]], [-1.0, -2.0]),
     ]
 
     def mixed(solref, solmix):
@@ -396,6 +400,16 @@ def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
         mujoco.mj_forward(source, data)
         np.testing.assert_allclose(row[:2], data.contact.solref[0], rtol=1e-12)
         np.testing.assert_allclose(row[2:], data.contact.solimp[0], rtol=1e-12)
+        (known,) = candidates(load(source))
+        np.testing.assert_allclose([n.value for n in known.solref], data.contact.solref[0], rtol=1e-12)
+
+
+def test_which_geoms_may_touch_is_known_without_going_through_all_pairs_one_by_one(monkeypatch):
+    """900 free balls are 405,000 pairs, which `load` once took minutes for."""
+    monkeypatch.setattr(collision_candidates, "_mixed", lambda *_: pytest.fail("a pair was made"))
+    balls = "<replicate count='900' offset='.3 0 0'><body><freejoint/><geom size='.1'/></body></replicate>"
+    model = load(f"<mujoco><worldbody><geom type='plane' size='9 9 1'/>{balls}</worldbody></mujoco>")
+    assert touching(model) == [(Shape.PLANE, Shape.SPHERE), (Shape.SPHERE, Shape.SPHERE)]
 
 
 def test_pairs_that_there_is_no_function_for_are_found():

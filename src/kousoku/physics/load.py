@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ConfigError
-from .collision.candidates import candidates, missing, shapes
+from .collision.candidates import missing, touching
 from .collision.shapes import PAIRS, Shape
 from .compiler import Places, compiled, mujoco, words
 from .mjcf import Document, read
@@ -108,7 +108,7 @@ def _check_points(compiled: Any, model: Model, places: Places) -> None:
     for flag in ("multiccd", "nativeccd"):
         bit = int(getattr(mujoco().mjtDisableBit, f"mjDSBL_{flag.upper()}", 0))
         lying = (Shape.CAPSULE, Shape.CYLINDER)
-        if compiled.opt.disableflags & bit and any(shapes(model, c) == lying for c in candidates(model)):
+        if compiled.opt.disableflags & bit and lying in touching(model):
             what = f"{flag} off, and a capsule that may lie on a cylinder"
             raise ConfigError(places.find("flag", flag), what, "leave the flag out; the engine has two points there")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..model import Model
 from ..scalar import SMALLEST, Num, both, maximum, minimum, nums, total, where
 from .shapes import PAIRS, Shape
@@ -42,14 +44,8 @@ def candidates(model: Model) -> list[Candidate]:
     """All pairs that the model's filters let through, and those that it names."""
     if model.no_contact or model.no_constraint:
         return []
-    found = [_named(model, p) for p in range(model.npair)]
-    named = {int(s) for s in model.pair_signature}
-    for a in range(model.ngeom):
-        for b in range(a + 1, model.ngeom):
-            if _may_touch(model, a, b, named):
-                first, second = (b, a) if model.geom_type[a] > model.geom_type[b] else (a, b)
-                found.append(_mixed(model, first, second))
-    return found
+    named = [_named(model, p, int(a), int(b)) for p, (a, b) in enumerate(_named_pairs(model))]
+    return named + [_mixed(model, int(a), int(b)) for a, b in _free_pairs(model)]
 
 
 def shapes(model: Model, candidate: Candidate) -> tuple[Shape, Shape]:
@@ -57,28 +53,44 @@ def shapes(model: Model, candidate: Candidate) -> tuple[Shape, Shape]:
     return Shape(int(model.geom_type[candidate.first])), Shape(int(model.geom_type[candidate.second]))
 
 
+def touching(model: Model) -> list[tuple[Shape, Shape]]:
+    """Kinds of pairs that may touch."""
+    if model.no_contact or model.no_constraint:
+        return []
+    kinds = model.geom_type[np.concatenate([_named_pairs(model), _free_pairs(model)])]
+    return [(Shape(int(a)), Shape(int(b))) for a, b in np.unique(kinds, axis=0)]
+
+
 def missing(model: Model) -> list[tuple[Shape, Shape]]:
     """Kinds of pairs that may touch and that there is no function for."""
-    return sorted({shapes(model, candidate) for candidate in candidates(model)} - PAIRS.keys())
+    return [kinds for kinds in touching(model) if kinds not in PAIRS]
 
 
-def _may_touch(model: Model, a: int, b: int, named: set[int]) -> bool:
-    one, other = sorted((int(model.geom_bodyid[a]), int(model.geom_bodyid[b])))
-    signature = (one << 16) + other
-    if signature in named or signature in {int(s) for s in model.exclude_signature}:
-        return False
-    kinds = model.geom_contype, model.geom_conaffinity
-    if not (kinds[0][a] & kinds[1][b] or kinds[0][b] & kinds[1][a]):
-        return False
-    if model.geom_type[a] == Shape.PLANE and model.geom_type[b] == Shape.PLANE:
-        return False
-    weld, parent = model.body_weldid, model.body_parentid
-    w1, w2 = int(weld[one]), int(weld[other])
-    if w1 == w2:
-        return False
-    above = int(weld[int(parent[w1])]), int(weld[int(parent[w2])])
-    family = (w1 == above[1] and w1 != 0) or (w2 == above[0] and w2 != 0)
-    return bool(model.no_filterparent) or not family
+def _by_kind(model: Model, pairs: np.ndarray) -> np.ndarray:
+    """Pairs of geoms [n, 2], in each the one whose kind comes first."""
+    turned = model.geom_type[pairs[:, 0]] > model.geom_type[pairs[:, 1]]
+    return np.where(turned[:, None], pairs[:, ::-1], pairs)
+
+
+def _named_pairs(model: Model) -> np.ndarray:
+    """Those of the file, [npair, 2]."""
+    return _by_kind(model, np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64))
+
+
+def _free_pairs(model: Model) -> np.ndarray:
+    """Those that the file does not name, and that no filter keeps apart, [n, 2]."""
+    a, b = np.triu_indices(model.ngeom, 1)
+    one, other = np.sort(model.geom_bodyid[np.stack([a, b])].astype(np.int64), axis=0)
+    settled = np.isin((one << 16) + other, np.concatenate([model.pair_signature, model.exclude_signature]))
+    kinds, wants = model.geom_contype, model.geom_conaffinity
+    meet = ((kinds[a] & wants[b]) | (kinds[b] & wants[a])) != 0
+    planes = (model.geom_type[a] == Shape.PLANE) & (model.geom_type[b] == Shape.PLANE)
+    weld = model.body_weldid
+    w1, w2 = weld[one], weld[other]
+    above1, above2 = weld[model.body_parentid[w1]], weld[model.body_parentid[w2]]
+    family = ((w1 == above2) & (w1 != 0)) | ((w2 == above1) & (w2 != 0))
+    apart = settled | planes | (w1 == w2) | (family & (not model.no_filterparent))
+    return _by_kind(model, np.stack([a, b], axis=1)[meet & ~apart])
 
 
 def _mixed(model: Model, a: int, b: int) -> Candidate:
@@ -102,10 +114,10 @@ def _mixed(model: Model, a: int, b: int) -> Candidate:
 
 
 def _share(x: Num, y: Num) -> Num:
-    """How much the first counts: x / (x + y), and one half where both are zero."""
-    no_x, no_y = x < SMALLEST, y < SMALLEST
-    whole = where(both(no_x, no_y), 1.0, x + y)
-    return where(no_x, where(no_y, 0.5, 0.0, whole), where(no_y, 1.0, x / whole, whole), whole)
+    """How much the first counts: x / (x + y), nothing where it is not above zero, and one half where neither is."""
+    no_x, no_y, whole = x < SMALLEST, y < SMALLEST, x + y
+    share = x / where(no_x, 1.0, where(no_y, 1.0, whole))
+    return where(no_x, where(no_y, 0.5, 0.0, whole), where(no_y, 1.0, share), whole)
 
 
 def _weighted(pair: list[list[Num]], share: Num) -> list[Num]:
@@ -123,11 +135,8 @@ def _positive(friction: list[Num]) -> list[Num]:
     return [maximum(f, LEAST_FRICTION) for f in friction]
 
 
-def _named(model: Model, p: int) -> Candidate:
+def _named(model: Model, p: int, a: int, b: int) -> Candidate:
     """A pair of the file, with parameters of its own."""
-    a, b = int(model.pair_geom1[p]), int(model.pair_geom2[p])
-    if model.geom_type[a] > model.geom_type[b]:
-        a, b = b, a
     friction, solref, solimp = (nums(array[p]) for array in (model.pair_friction, model.pair_solref, model.pair_solimp))
     margin, slip = nums(model.pair_margin)[p], nums(model.pair_solreffriction[p])
     return Candidate(a, b, int(model.pair_dim[p]), _positive(friction), solref, solimp, margin, slip)
