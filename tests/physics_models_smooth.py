@@ -229,6 +229,20 @@ MODELS = {
            </actuator>""",
         head=NO_CONTACT,
     ),
+    "servos_of_angles": model(
+        "smooth actuator transmission_site transmission_joint transmission_joint_in_parent bias_affine filterexact",
+        CREATURE,
+        """<actuator>
+             <position joint="head" gear="0.02 0 0.01" kp="2"/>
+             <position jointinparent="head" gear="-0.01 0.01 0.05" kp="1" forcerange="-0.04 0.05"/>
+             <general joint="head" gear="0.02 0 0.01" gainprm="2" biastype="affine" biasprm="0.1 -1.9 0"/>
+             <general joint="head" gear="0.02 0 0.01" gaintype="affine" gainprm="2 1" biastype="affine" biasprm="0 -2"/>
+             <position site="foot" refsite="base" gear="0 0 0 0.02 0.01 0" kp="3" kv="0.1"/>
+             <position site="foot" refsite="base" gear="0 0 0.01 0.02 0.01 0" kp="3"/>
+             <position site="foot" refsite="base" gear="0 0 0.01 0 0.03 0.01" kp="2" timeconst="0.04"/>
+           </actuator>""",
+        head=NO_CONTACT,
+    ),
     "actuator_force_limits": model(
         "smooth actuator joint_force_range",
         ARM.replace('name="a"', 'name="a" actuatorfrcrange="-0.5 0.8"'),

@@ -88,9 +88,17 @@ FEATURES = [
     ),
     (
         mjcf('<body name="b"><joint name="ball" type="ball"/><geom size=".1"/></body>',
-        tail='<actuator><position joint="ball"/></actuator>'),
-        "line 6, <position>: got 'position feedback on a ball joint'",
+        tail='<actuator>\n<position joint="ball"/>\n<position joint="ball" timeconst="1"/></actuator>'),
+        "line 8, <position>: got 'a servo of an angle with dynamics'",
     ),
+    (mjcf(HINGE.format("damping='-1'")), "<joint name='hinge'>: got 'dof_damping -1'; use numbers of at least 0"),
+    (mjcf(BALL.format("gap='-.005'")), "<geom name='round'>: got 'geom_gap -0.005'; use numbers of at least 0"),
+    (
+        '<mujoco>\n<option gravity="0 0 inf"/>\n</mujoco>',
+        "line 2, <option>: got 'gravity 0 0 inf'; use numbers of at most 1e+15",
+    ),
+    ('<mujoco>\n<option viscosity="-1"/>\n</mujoco>', "line 2, <option>: got 'viscosity -1'; use numbers of at"),
+    ('<mujoco>\n<option iterations="-5"/>\n</mujoco>', "line 2, <option>: got 'iterations -5'; use numbers of at"),
     (
         mjcf(HINGE.format(""), tail='<sensor>\n<jointpos joint="hinge"/><rangefinder name="eye" site="tip"/></sensor>'),
         "line 8, <rangefinder name='eye'>: got 'sensor rangefinder'; the engine has touch, accelerometer",
@@ -364,6 +372,8 @@ def test_warnings_of_mujoco_are_kept_off_the_screen_and_the_disk(capfd, tmp_path
         ({"body_mass": [0.0, -1.0]}, "body_mass: got -1.0; give numbers of at least 0"),
         ({"body_mass": [1.0, 0.0]}, "body_mass: got 0.0; body ball moves: give it more than 0"),
         ({"body_inertia": np.zeros((2, 3))}, "body_inertia: got 0.0; body ball moves: give it more than 0"),
+        ({"dof_damping": [0.0] * 5 + [-1.0]}, "dof_damping: got -1.0; give numbers of at least 0"),
+        ({"geom_gap": [-0.5]}, "geom_gap: got -0.5; give numbers of at least 0"),
         (
             {"geom_solref": [[0.5, -1.0]]},
             "geom_solref: got [0.5, -1.0]; give a time and a damping ratio, both positive, or minus a stiffness and a "

@@ -28,9 +28,10 @@ RANDOM = 1e-7
 NAMES = [*MODELS, *GYMNASIUM]
 SAMPLE = {
     "free_body", "several_joints", "tree", "springs", "gravity_compensation", "fluid", "actuators", "actuators_site",
-    "actuators_dynamics", "tendons", "limits_margin", "limits_ball", "limits_solimp", "limits_direct", "friction_loss",
-    "tendon_limits", "plane_capsule", "sphere_capsule", "capsule_capsule", "condims_pyramidal", "mixing", "filters",
-    "pairs", "ant", "half_cheetah", "hopper", "swimmer", "inverted_double_pendulum",
+    "actuators_dynamics", "servos_of_angles", "tendons", "limits_margin", "limits_ball", "limits_solimp",
+    "limits_direct", "friction_loss", "tendon_limits", "plane_capsule", "sphere_capsule", "capsule_capsule",
+    "condims_pyramidal", "mixing", "filters", "pairs", "ant", "half_cheetah", "hopper", "swimmer",
+    "inverted_double_pendulum",
 }  # fmt: skip
 
 

@@ -8,16 +8,18 @@ References:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from .dynamics import Tree
 from .joints import Kind, ancestors, joint, joints, last_dof
 from .kinematics import Frame, Kinematics, row, site_frame
 from .model import Model
 from .passive import SMALLEST, turned
-from .scalar import ZERO, Num, both, clipped, exp, maximum, total, where
+from .scalar import ZERO, Num, absolute, both, clipped, exp, floor, maximum, sqrt, total, where
 from .tendon import Tendon
 from .vector import UNTURNED, Vec, quat, vec
 
@@ -116,11 +118,38 @@ def _force(model: Model, i: int, given: Num, length: Num, velocity: Num) -> tupl
         slope = gain[2] * given
     force = factor * given
     if model.actuator_biastype[i] == 1:
-        force = force + bias[0] + bias[1] * length + bias[2] * velocity
+        place = _nearest(model, i, given, length)
+        force = force + bias[0] + bias[1] * place + bias[2] * velocity
         slope = slope + bias[2]
     if model.actuator_forcelimited[i]:
         force, slope = _limited(force, slope, row(model.actuator_forcerange, i))
     return force, slope
+
+
+def angles(model: Any, i: int) -> tuple[slice, slice] | None:
+    """Which parts of an actuator's gear count translations and turns, where it may be turns alone; ours or C's model.
+
+    On a ball joint, and from site to site, lengths tell angles: those that are a whole turn apart tell the same one.
+    """
+    kind, (target, reference) = model.actuator_trntype[i], model.actuator_trnid[i]
+    if kind in (Transmission.JOINT, Transmission.JOINT_IN_PARENT) and model.jnt_type[target] == Kind.BALL:
+        return slice(0, 0), slice(0, 3)
+    return (slice(0, 3), slice(3, 6)) if kind == Transmission.SITE and reference >= 0 else None
+
+
+def _nearest(model: Model, i: int, given: Num, length: Num) -> Num:
+    """What a servo compares with its target: of the lengths that tell the same angle the one that is nearest.
+
+    A servo's bias takes back what its gain gives. C does so too; its documentation does not say it.
+    """
+    parts = angles(model, i)
+    if parts is None or model.actuator_gaintype[i] != 0:
+        return length
+    straight, turns = (total(g * g for g in row(model.actuator_gear, i)[part]) for part in parts)
+    difference = absolute(row(model.actuator_gainprm, i)[0] + row(model.actuator_biasprm, i)[1])
+    servo = both(both(straight <= 0.0, turns > 0.0), difference <= 0.0)
+    period = 2.0 * math.pi * sqrt(where(servo, turns, 1.0))
+    return length + where(servo, period * floor((given - length) / period + 0.5), 0.0)
 
 
 def _limited(force: Num, slope: Num, ends: list[Num]) -> tuple[Num, Num]:

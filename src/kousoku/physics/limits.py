@@ -14,6 +14,10 @@ import numpy as np
 LARGEST = 1e15
 LEAST_MASS = 1e-15
 SOLREF = "a time and a damping ratio, both positive, or minus a stiffness and a damping"
+NOT_NEGATIVE = (
+    "body_mass", "body_inertia", "dof_damping", "tendon_damping", "dof_frictionloss", "tendon_frictionloss", "geom_gap",
+    "pair_gap", "density", "viscosity", "iterations", "ls_iterations",
+)  # fmt: skip
 UNBOUNDED = ("range", "cutoff", "lengthspring")
 LARGEST_FILE = 32 * 2**20
 DEEPEST = 100
@@ -35,6 +39,15 @@ def largest(field: str) -> float:
     (1000000000000000.0, inf)
     """
     return math.inf if field.endswith(UNBOUNDED) else LARGEST
+
+
+def least(field: str) -> float:
+    """The least that it may be: below zero C does otherwise, or MuJoCo's compiler does not let it pass.
+
+    >>> least("dof_damping"), least("gravity")
+    (0.0, -inf)
+    """
+    return 0.0 if field in NOT_NEGATIVE else -math.inf
 
 
 def weights(model: Any, numbers: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
-from .limits import LEAST_MASS, SOLREF, largest, mixed, weights
+from .limits import LEAST_MASS, SOLREF, largest, least, mixed, weights
 
 OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
 CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
@@ -137,16 +137,16 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not isinstance(array, Tracer):
         for number in np.ravel(np.asarray(array)).tolist():
             _check_number(name, number)
-        if "solref" in name and mixed(array).any():
-            raise ConfigError(name, np.asarray(array)[mixed(array)][0].tolist(), f"give {SOLREF}")
+        if "solref" in name and (wrong := mixed(array)).any():
+            raise ConfigError(name, np.asarray(array)[wrong][0].tolist(), f"give {SOLREF}")
     return array
 
 
 def _check_number(name: str, number: float) -> None:
     if np.isnan(number):
         raise ConfigError(name, number, "give numbers, not NaN")
-    if number < 0 and name in ("body_mass", "body_inertia"):
-        raise ConfigError(name, number, "give numbers of at least 0")
+    if number < least(name):
+        raise ConfigError(name, number, f"give numbers of at least {least(name):g}")
     if number <= 0 and name == "timestep":
         raise ConfigError(name, number, "give seconds, more than 0")
     if abs(number) > largest(name):

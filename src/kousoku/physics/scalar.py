@@ -186,7 +186,7 @@ def clipped(x: Num, low: Num | float, high: Num | float) -> Num:
 
 def _function(known: Callable[[float], float], traced: Callable[[Any], Any]) -> Callable[[Num], Num]:
     def function(x: Num) -> Num:
-        return Num(known(x.value)) if x.known else Num(traced(x.value))
+        return Num(float(known(x.value))) if x.known else Num(traced(x.value))
 
     return function
 
@@ -196,6 +196,7 @@ sin = _function(math.sin, lax.sin)
 cos = _function(math.cos, lax.cos)
 exp = _function(math.exp, lax.exp)
 absolute = _function(abs, lax.abs)
+floor = _function(math.floor, lax.floor)
 
 
 def power(x: Num, exponent: Num) -> Num:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .actuation import angles
 from .compiler import KINDS, Places, mujoco, words
-from .limits import LARGEST, LEAST_MASS, SOLREF, largest, mixed, weights
+from .limits import LARGEST, LEAST_MASS, SOLREF, largest, least, mixed, weights
 from .model import CHOICES as METHODS
 from .model import OPTIONS as NUMBERS
 from .sensors import DONE as SENSORS
@@ -143,7 +144,7 @@ def problems(model: Any, places: Places) -> Iterator[Problem]:
     yield from _features(model, places)
     yield from _choices(model, places)
     yield from _zeros(model, places)
-    yield from _feedback(model, places)
+    yield from _angles(model, places)
     yield from _touch(model, places)
     yield from _solref(model, places)
     yield from _masses(model, places)
@@ -220,13 +221,14 @@ def _zeros(model: Any, places: Places) -> Iterator[Problem]:
                 yield _none(kind, places.of(kind, number), row)
 
 
-def _feedback(model: Any, places: Places) -> Iterator[Problem]:
-    """A servo on a ball joint, whose length would turn with it."""
-    ball = int(mujoco().mjtJoint.mjJNT_BALL)
-    for i, (joint, _) in enumerate(model.actuator_trnid):
-        on_joint = int(model.actuator_trntype[i]) in (0, 1)
-        if on_joint and int(model.jnt_type[joint]) == ball and model.actuator_biasprm[i][1]:
-            yield Problem(places.of("actuator", i), "position feedback on a ball joint", "use motors, or hinges")
+def _angles(model: Any, places: Places) -> Iterator[Problem]:
+    """A servo of an angle whose target has dynamics, which C winds up and unwinds with the angle."""
+    for i in range(model.nu):
+        parts, gear = angles(model, i), model.actuator_gear[i]
+        servo = model.actuator_gaintype[i] == 0 and model.actuator_gainprm[i][0] == -model.actuator_biasprm[i][1] != 0
+        if parts and servo and model.actuator_dyntype[i] and not gear[parts[0]].any() and gear[parts[1]].any():
+            fix = "leave its dynamics out: servos of a ball joint, or from site to site by turns alone, have none"
+            yield Problem(places.of("actuator", i), "a servo of an angle with dynamics", fix)
 
 
 def _touch(model: Any, places: Places) -> Iterator[Problem]:
@@ -266,11 +268,23 @@ def _masses(model: Any, places: Places) -> Iterator[Problem]:
 
 
 def wrong_numbers(model: Any, fields: list[str], places: Places) -> Iterator[Problem]:
-    """Numbers that are not, or are larger than `limits.largest`."""
+    """Numbers that are not, or are beyond `limits.largest` and `limits.least`."""
+    for field in (*NUMBERS, *METHODS):
+        value = np.ravel(np.asarray(getattr(model.opt, field), np.float64))
+        if (wrong := _wrong(field, value)).any():
+            yield _number(places.find("option", field), field, value, value[wrong][0])
     for field in fields:
         values = np.asarray(getattr(model, field), np.float64)
-        bad = ~(np.abs(values) <= largest(field))
-        for i in np.flatnonzero(bad.reshape(len(values), -1).any(axis=1)) if values.size else ():
-            kind, number = _owner(model, field, int(i))
-            given = " ".join(f"{x:g}" for x in np.ravel(values[i]))
-            yield Problem(places.of(kind, number), f"{field} {given}", f"use numbers of at most {LARGEST:g}")
+        wrong = _wrong(field, values)
+        for i in np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1)) if values.size else ():
+            place = places.of(*_owner(model, field, int(i)))
+            yield _number(place, field, np.ravel(values[i]), np.ravel(values[i])[np.ravel(wrong[i])][0])
+
+
+def _wrong(field: str, values: np.ndarray) -> np.ndarray:
+    return ~((np.abs(values) <= largest(field)) & (values >= least(field)))
+
+
+def _number(place: str, field: str, values: np.ndarray, wrong: float) -> Problem:
+    fix = f"use numbers of at least {least(field):g}" if wrong < least(field) else f"use numbers of at most {LARGEST:g}"
+    return Problem(place, f"{field} {' '.join(f'{x:g}' for x in values)}", fix)
