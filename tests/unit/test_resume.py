@@ -79,14 +79,15 @@ class Killed(BaseException):
 
 @contextlib.contextmanager
 def stopping(monkeypatch, block, how):
-    """A run within is stopped after so many blocks, by a signal or at once."""
+    """A run within is stopped after so many reports, just before the last of them, by a signal or at once."""
     advance, calls = trainer._advance, []
 
-    def counted(*args):
-        advance(*args)
-        calls.append(1)
-        if len(calls) == block:
-            how()
+    def counted(loop, run, until):
+        advance(loop, run, until)
+        if run.ledger.step >= until:
+            calls.append(1)
+            if len(calls) == block:
+                how()
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer, "_advance", counted)
@@ -130,9 +131,18 @@ def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypat
 
 def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
     """The report made for the stopped run is made again, of all its steps."""
+    advance = trainer._advance
+
+    def stop_at_252(loop, run, until):
+        advance(loop, run, until)
+        if run.ledger.step == 252:
+            terminate()
+
     with monkeypatch.context() as patch:
         patch.setattr("kousoku.training.loops.BLOCK_LANE_STEPS", 105)
-        assert stopped(monkeypatch, 5, terminate).record.facts["steps"] == 252
+        patch.setattr(trainer, "BLOCK_SECONDS", 1e6)
+        patch.setattr(trainer, "_advance", stop_at_252)
+        assert ks.train("q_learning", "GridWorld-v0", out="run", **ASKED).record.facts["steps"] == 252
     assert [line["step"] for line in lines("run")] == [100, 200, 252]
     assert api.resume("run").record.facts["resumed_at"] == [252]
     same("run", whole)

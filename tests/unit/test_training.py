@@ -16,8 +16,11 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
-from kousoku.training import loops
+from kousoku.training import loops, trainer
+from kousoku.training.checkpoints import RunWarning
+from kousoku.training.health import Guard
 from kousoku.training.interaction import lane_key, step_keys
+from kousoku.training.ledger import Ledger
 
 pytestmark = pytest.mark.exact
 
@@ -207,11 +210,12 @@ INTERRUPTED = """
     from kousoku.training import trainer
     number = signal.Signals(int(sys.argv[1]))
     advance, calls = trainer._advance, []
-    def counted(*args):
-        advance(*args)
-        calls.append(1)
-        if len(calls) == 5:
-            os.kill(os.getpid(), number)
+    def counted(loop, run, until):
+        advance(loop, run, until)
+        if run.ledger.step >= until:
+            calls.append(1)
+            if len(calls) == 5:
+                os.kill(os.getpid(), number)
     trainer._advance = counted
     from kousoku.cli import main
     sys.exit(main(["train", "q_learning", "GridWorld-v0", "--steps", "1e6", "--record-every", "100", "--out", "run"]))
@@ -233,3 +237,68 @@ def test_a_signal_stops_cleanly_with_everything_saved(tmp_path, number, status):
     assert [line["step"] for line in lines] == [100, 200, 300, 400, 500]
     assert run.report.is_file()
     np.testing.assert_array_equal(run.q_values, q(seeds=1, steps=500))
+
+
+class Slow(loops.Loop):
+    """A loop whose rollouts have 100 steps, and whose steps take as long as one says; the first block compiles."""
+
+    def __init__(self, clock, seconds):
+        self.clock, self.seconds, self.compiling = clock, seconds, 9.0
+
+    def run(self, learner, at, until):
+        self.clock[0] += (until - at) * self.seconds + self.compiling
+        self.compiling = 0.0
+        return learner, until
+
+    def whole(self, step):
+        return -(-step // 100) * 100
+
+
+@pytest.mark.parametrize(("seconds", "rollouts"), [(1e-5, 1000), (1e-3, 10), (1.0, 1)])
+def test_a_block_takes_about_a_second_so_that_signals_are_heard(monkeypatch, seconds, rollouts):
+    clock = [0.0]
+    monkeypatch.setattr(trainer.time, "perf_counter", lambda: clock[0])
+    run = trainer._Run(jnp.zeros(1), Ledger(), Guard(jnp.zeros(1), 1), lambda learner: learner)
+    loop, steps = Slow(clock, seconds), [0]
+    for _ in range(5):
+        trainer._advance(loop, run, 1_000_000)
+        steps.append(run.ledger.step)
+    blocks = np.diff(steps)
+    assert blocks[:2].tolist() == [100, 100]
+    assert np.abs(blocks[2:] - 100 * rollouts).max() <= 100
+    assert run.ledger.first_block_seconds == 9.0 + 100 * seconds
+    trainer._advance(loop, run, run.ledger.step + 100)
+    assert run.ledger.step == steps[-1] + 100
+
+
+TWICE = """
+    import os, signal, sys
+    from kousoku.training import trainer
+    number, checkpoint = signal.Signals(int(sys.argv[1])), trainer._checkpoint
+    def again(*args):
+        checkpoint(*args)
+        os.kill(os.getpid(), number)
+    advance = trainer._advance
+    def asked(loop, run, until):
+        advance(loop, run, until)
+        if run.ledger.step == 500:
+            trainer._checkpoint = again
+            os.kill(os.getpid(), number)
+    trainer._advance = asked
+    from kousoku.cli import main
+    sys.exit(main(["train", "q_learning", "GridWorld-v0", "--steps", "1e6", "--record-every", "100", "--out", "run"]))
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_a_second_signal_stops_at_once(tmp_path, number, status):
+    """Before the agents are evaluated and the report is written; what was saved is whole, and can be resumed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(TWICE), str(int(number))], cwd=tmp_path, capture_output=True, text=True,
+        timeout=300, check=False, env={**os.environ, "XLA_FLAGS": ""},
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "report.html").exists()
+    with pytest.warns(RunWarning, match="has not come to its end"):
+        assert ks.load(tmp_path / "run").record.facts["steps"] == 500

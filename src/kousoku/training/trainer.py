@@ -36,6 +36,7 @@ from .results import Task, collect, config_json, finish, lived, play, q_values
 from .results import Trained as Trained
 from .tally import Record, Tally, pairs
 
+BLOCK_SECONDS = 1.0
 MAX_HISTORY_BYTES = 2**31
 CHECKPOINT_SECONDS = 60.0
 CHECKPOINT_SHARE = 20.0
@@ -54,6 +55,8 @@ class _Run:
         trouble: what it found; None if all is well.
         saved: the step of the last checkpoint.
         saved_at, saving: when it was made, and the seconds that it took.
+        compiled: whether a block has run here.
+        pace: how many steps the next one may have, at least one rollout.
     """
 
     learner: Any
@@ -64,6 +67,8 @@ class _Run:
     saved: int = -1
     saved_at: float = field(default_factory=time.monotonic)
     saving: float = 0.0
+    compiled: bool = False
+    pace: int = 1
 
 
 def train(
@@ -211,15 +216,21 @@ def _learn(loop: Loop, run: _Run, task: Task, kept: bytes) -> None:
 
 
 def _advance(loop: Loop, run: _Run, until: int) -> None:
-    """One block. Its time is measured to the end of the computation; the first one compiles."""
-    ledger = run.ledger
-    began, first = time.perf_counter(), ledger.step == 0
-    run.learner, ledger.step = loop.run(run.learner, ledger.step, until)
+    """One block, of about `BLOCK_SECONDS`: only between blocks does Python hear a signal.
+
+    Its time is measured to the end of the computation. The first one, which compiles, and the second are short.
+    """
+    ledger, at = run.ledger, run.ledger.step
+    began = time.perf_counter()
+    run.learner, ledger.step = loop.run(run.learner, at, min(until, loop.whole(at + run.pace)))
     jax.block_until_ready(run.learner)
     spent = time.perf_counter() - began
     ledger.seconds += spent
-    if first:
+    if run.compiled:
+        run.pace = max(1, int((ledger.step - at) * BLOCK_SECONDS / max(spent, 1e-6)))
+    elif at == 0:
         ledger.first_block_seconds = spent
+    run.compiled = True
 
 
 def _report(run: _Run, task: Task, whole: bool) -> dict[str, Any]:
