@@ -20,13 +20,14 @@ from .core.env import Env
 from .core.errors import ConfigError, check_count, check_keys
 from .core.record import RunRecord
 from .ops.statistics import MeanInterval, mean_interval
-from .training import checkpoints, compile_cache, run_folder
+from .training import checkpoints, compile_cache, files, run_folder
 from .training.checkpoints import RunWarning
 from .training.config import TrainConfig
 from .training.evaluate import Lived, evaluate_lanes
-from .training.film import MAX_FRAMES, film, is_drawable, lane_film, play
+from .training.film import MAX_FRAMES, MOST_FILMS, film, is_drawable, lane_film, play
 from .training.lanes import Lanes, make_lanes
 from .training.lanes import lane as lane_agent
+from .training.memory import check_episodes
 from .training.policies import Policy
 from .training.presets import Preset, preset
 from .training.results import KEPT, Trained
@@ -147,7 +148,7 @@ class Run:
         Raises:
             ConfigError: if the environment cannot be drawn, or there are not so many agents.
         """
-        check_count("agents", agents, high=self.record.num_lanes)
+        check_count("agents", agents, high=min(self.record.num_lanes, MOST_FILMS))
         if agents == 1 and self.record.film is not None:
             return viz.animate(self.record)
         env, lanes, lived = self._restore()
@@ -164,6 +165,7 @@ class Run:
         check_count("max_steps", max_steps)
         compile_cache.enable()
         env, lanes, lived = self._restore()
+        check_episodes("episodes", env, lanes.count, episodes)
         keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(lanes.keys)
         played = evaluate_lanes(lanes.structure, lanes.numbers, lived, env, keys, episodes, max_steps)
         return Evaluation(played.episode_return, played.length, played.truncated)
@@ -268,7 +270,7 @@ def resume(
         >>> resume("my-longer-run", steps=3000)
         <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
     """
-    config, facts = run_folder.read_config(path), run_folder.status(Path(path).expanduser())
+    config, facts = run_folder.read_config(path), run_folder.status(files.typed(path))
     made_agent, made_env, asked = _asked(path, config, agent, env, steps=steps, devices=devices, progress=progress)
     env_config, command = config["env"], config.get("command")
     if asked.steps < config["steps"]:
@@ -276,7 +278,7 @@ def resume(
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
     _check_agent(made_agent, config)
-    return _reported(train_lanes(made_agent, made_env, asked, env_config, command, Path(path).expanduser()))
+    return _reported(train_lanes(made_agent, made_env, asked, env_config, command, files.typed(path)))
 
 
 def _asked(
@@ -354,7 +356,7 @@ def load(
         ConfigError: if there is no run or no such checkpoint, a file is missing or damaged, there is neither an end nor
             a checkpoint, or the run was started with another agent or environment.
     """
-    folder = Path(path).expanduser()
+    folder = files.typed(path)
     if checkpoint is not None or not run_folder.has_ended(path):
         config = run_folder.read_config(path)
         saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
@@ -448,7 +450,7 @@ def animate(
         >>> animate("CartPole-v1", lambda obs, key: jnp.where(obs[2] > 0, 1, 0), episodes=2)
         <Animation: 2 films of ... frames>
     """
-    check_count("episodes", episodes)
+    check_count("episodes", episodes, high=MOST_FILMS)
     check_count("max_steps", max_steps)
     made = envs.make(env) if isinstance(env, str) else env
     if not is_drawable(made):

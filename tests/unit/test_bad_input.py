@@ -151,6 +151,30 @@ SHELL = [
     (["view"], "there is no run below runs/"),
     (["view", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made, or an environment: no"),
     (["view", "Ant-v4"], "or an environment: the versions that exist are Ant-v5"),
+    (["view", "a" * 300], "...; name a folder that `kousoku train` has made, or an environment: no"),
+    (["evaluate", "a" * 300], "...; name a folder that `kousoku train` has made"),
+    (["evaluate", "~nobody-of-that-name/run"], "run: got '~nobody-of-that-name/run'; name a folder that"),
+    (["view", "CartPole-v1", "--episodes", "1e8"], "episodes: got 100000000; use a whole number of at least 1 and at"),
+    (
+        ["view", "CartPole-v1", "--out", "none/film.html"],
+        "--out: got 'none/film.html'; there is no folder none",
+    ),
+    (
+        ["export", "run", "--out", "none/policy.py"],
+        "--out: got 'none/policy.py'; there is no folder none; make",
+    ),
+    (
+        ["train", "ppo", "CartPole-v1", "--steps", "8192", "--eval-episodes", "1e9"],
+        "eval_episodes: got 1000000000; of 1 agents they need about",
+    ),
+    (
+        ["train", "ppo", "CartPole-v1", "--steps", "8192", "--epochs", "1e9"],
+        "epochs: got 1000000000; use a whole num",
+    ),
+    (
+        ["train", "ppo", "CartPole-v1", "--steps", "8192", "--hidden", "1e9"],
+        "agent: got 'PPO'; learning it needs about",
+    ),
     (["bench"], "benchmark: got nothing"),
     (["bench", "tablar"], "benchmark: got 'tablar'; did you mean 'tabular'?"),
     (["list", "agent"], "list: got 'agent'; did you mean 'agents'?"),
@@ -197,6 +221,12 @@ def test_tables_of_an_agent_that_has_none():
 def test_counts_on_the_command_line(words, message, capsys):
     assert main(words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_more_episodes_than_memory_holds():
+    run = ks.train("q_learning", "GridWorld-v0", steps=100, eval_episodes=0, out="")
+    with pytest.raises(ks.ConfigError, match=r"episodes: got 1000000000; of 1 agents they need about .* GiB; use at"):
+        run.evaluate(10**9)
 
 
 def test_a_sweep_over_a_schedule():

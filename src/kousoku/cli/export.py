@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.errors import ConfigError
-from .options import CHECKPOINT, Option, checkpoint, count, parse
+from .options import CHECKPOINT, Option, checkpoint, count, parse, target
 
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
@@ -23,6 +23,7 @@ def run(words: Sequence[str]) -> int:
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
     lane = count("--lane", str(given["lane"]), low=0) if "lane" in given else None
+    written = target(given, "policy.py")
     policy = load(str(given["run"]), checkpoint(given)).policy(lane)
-    print(f"{policy.title}: {policy.save(str(given.get('out', 'policy.py')))}")
+    print(f"{policy.title}: {policy.save(written)}")
     return 0

@@ -12,8 +12,10 @@ import inspect
 import io
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import docstring_parser
@@ -21,6 +23,7 @@ import tyro
 
 from ..core.errors import ConfigError, check_count, check_keys
 from ..ops.schedules import parse_schedule
+from ..training.files import typed
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,14 @@ def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
     """
     text = given.get(CHECKPOINT.name)
     return None if text is None else "best" if text == "best" else count(CHECKPOINT.flag, str(text))
+
+
+def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
+    """The file that `--out` names, in a folder that is there."""
+    path = typed(str(given.get("out", default)))
+    if not os.path.isdir(path.parent):
+        raise ConfigError("--out", str(path), f"there is no folder {path.parent}; make it first")
+    return path
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import ConfigError, check_count
-from .options import Option, number, parse
+from ..training.files import typed
+from .options import Option, number, parse, target
 
 FILM = "film.html"
 OPTIONS = (
@@ -29,7 +31,7 @@ def run(words: Sequence[str]) -> int:
     """Write what is to be seen if it is not there, and open it."""
     given = parse("view", "Open a run's report, or a film of episodes, in the browser.", OPTIONS, words)
     named = given.get("run")
-    if named is not None and not Path(str(named)).expanduser().exists():
+    if named is not None and not os.path.exists(typed(str(named))):
         _check_env(str(named))
         target = _env_film(str(named), given)
     elif {"film", "out", "episodes"} & set(given):
@@ -64,13 +66,15 @@ def _report(folder: Path, rebuild: bool) -> Path:
 def _run_film(folder: Path, given: dict[str, Any]) -> Path:
     from .notices import load
 
-    return load(folder).animate(_episodes(given)).save(given.get("out", folder / FILM))
+    written = target(given, folder / FILM)
+    return load(folder).animate(_episodes(given)).save(written)
 
 
 def _env_film(name: str, given: dict[str, Any]) -> Path:
     from ..api import animate
 
-    return animate(name, episodes=_episodes(given)).save(given.get("out", f"{name}.html"))
+    written = target(given, f"{name}.html")
+    return animate(name, episodes=_episodes(given)).save(written)
 
 
 def _episodes(given: dict[str, Any]) -> int:
@@ -78,7 +82,7 @@ def _episodes(given: dict[str, Any]) -> int:
 
 
 def _folder(given: dict[str, Any]) -> Path:
-    return Path(str(given["run"])).expanduser() if "run" in given else _newest()
+    return typed(str(given["run"])) if "run" in given else _newest()
 
 
 def _newest() -> Path:

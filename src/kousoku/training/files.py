@@ -22,6 +22,11 @@ DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
 """What reading a damaged file may raise."""
 
 
+def typed(path: str | os.PathLike[str]) -> Path:
+    """A path as somebody typed it, with ~ for a home; where there is no such user, as it stands."""
+    return Path(os.path.expanduser(path))
+
+
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
     """Write JSON (without NaN)."""
     write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode(), sync=sync)

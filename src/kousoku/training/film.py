@@ -22,6 +22,7 @@ from .lanes import Lanes, lane
 from .policy import choose, first_memory
 
 MAX_FRAMES = 1000
+MOST_FILMS = 100
 FILM_STREAM = 0x66696C6D
 
 Film = Trajectory2d | Trajectory3d

@@ -19,6 +19,7 @@ from ..core.spaces import Dict, Discrete, MultiDiscrete, Space
 from ..export.described import Described, Part
 from ..export.program import depends, trace
 from ..export.runtime import memory_of, parts_of
+from . import files
 from .policy import choose, first_memory
 
 Memory = tuple[np.ndarray, ...]
@@ -106,7 +107,7 @@ class Policy:
         Raises:
             ConfigError: for another ending, or an operation of the network that the format has no rule for.
         """
-        target = Path(path).expanduser()
+        target = files.typed(path)
         if target.suffix == ".py":
             from ..export.numpy_file import numpy_file
 

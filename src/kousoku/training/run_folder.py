@@ -12,6 +12,7 @@ lock.json      the process at work in it, while there is one
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def make_folder(out: str | None, name: str) -> Path:
     """
     try:
         if out is not None:
-            folder = Path(out).expanduser()
+            folder = files.typed(out)
             folder.mkdir(parents=True, exist_ok=True)
             _claim(folder, out)
             return folder
@@ -93,7 +94,7 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
     Raises:
         ConfigError: if there is no run in it, a file is missing or damaged, or a newer format is needed.
     """
-    folder = Path(path).expanduser()
+    folder = files.typed(path)
     config = read_config(folder)
     facts, picture = (_read(read_json, folder / name) for name in (FACTS, PICTURE))
     if facts.get("format") != FORMAT:
@@ -124,16 +125,16 @@ def read_config(path: str | Path) -> dict[str, Any]:
     Raises:
         ConfigError: if there is no run, or its configuration is damaged.
     """
-    folder = Path(path).expanduser()
-    if not (folder / CONFIG).is_file():
+    folder = files.typed(path)
+    if not os.path.isfile(folder / CONFIG):  # False too for a name that no folder can have
         raise ConfigError("run", str(path), "name a folder that `kousoku train` has made")
     return read_json(folder / CONFIG)
 
 
 def has_ended(path: str | Path) -> bool:
     """Whether the run came to an end of any kind; not if it is on its way, was killed, or went on since."""
-    folder = Path(path).expanduser()
-    return (folder / FACTS).is_file() and checkpoints.last_step(folder) <= status(folder).get("steps", 0)
+    folder = files.typed(path)
+    return os.path.isfile(folder / FACTS) and checkpoints.last_step(folder) <= status(folder).get("steps", 0)
 
 
 def status(folder: Path) -> dict[str, Any]:

@@ -30,7 +30,8 @@ from .lanes import Lanes, make_lanes, num_lanes
 from .ledger import Ledger
 from .loggers import Loggers, check_installed
 from .loops import Loop, unpad
-from .make_loop import check_memory, make_loop
+from .make_loop import make_loop
+from .memory import check_episodes, check_memory
 from .progress import Progress
 from .results import Task, collect, config_json, finish, lived, play, q_values
 from .results import Trained as Trained
@@ -96,6 +97,7 @@ def train(
     compile_cache.enable()
     record = Record.of(tuple(config.record))
     check_memory(agent, env, num_lanes(config), record)
+    check_episodes("eval_episodes", env, num_lanes(config), config.eval_episodes)
     lanes = make_lanes(agent, config)
     _check_history(config, record, env, lanes.count)
     loop = make_loop(agent, lanes, env, config)

@@ -32,6 +32,8 @@ from .descent import descend
 from .epochs import Scalars, run_epochs
 from .minibatches import minibatch_indices, num_strata, plan
 
+MOST_EPOCHS = 1000
+
 
 class PPO(ActorCriticAgent):
     """The clipped surrogate objective, several epochs of minibatches over each rollout.
@@ -100,7 +102,7 @@ class PPO(ActorCriticAgent):
 
     def __check_init__(self) -> None:
         check_actor_critic(self)
-        check_count("epochs", self.epochs)
+        check_count("epochs", self.epochs, high=MOST_EPOCHS)
         check_count("minibatches", self.minibatches)
         check_schedule("clip", self.clip, low=0, open_low=not callable(self.clip), open_high=True)
         for name in ("value_clip", "target_kl"):
