@@ -53,7 +53,7 @@ def check_episodes(field: str, env: Env, num_lanes: int, episodes: int) -> None:
         ConfigError: with the estimate and the number that would fit.
     """
     total, begun = _memory(), jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
-    bytes_each = num_lanes * (2 * sum(_bytes(leaf) for leaf in jax.tree.leaves(begun)) + 64)
+    bytes_each = num_lanes * (4 * sum(_bytes(leaf) for leaf in jax.tree.leaves(begun)) + 128)
     if episodes * bytes_each > 0.8 * total:
         need = f"about {episodes * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
         fix = f"of {num_lanes} agents they need {need}; use at most {int(0.8 * total / bytes_each)}"
