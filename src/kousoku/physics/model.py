@@ -86,6 +86,8 @@ class Model(eqx.Module):
     def with_numbers(self, **numbers: Any) -> Model:
         """The model with other numbers, each an array of the shape that it has now, as leaves.
 
+        What MuJoCo's compiler derives from them, as `dof_invweight0` from masses, stays that of the file.
+
         Example:
             >>> import jax, jax.numpy as jnp
             >>> from kousoku.physics import load
