@@ -274,6 +274,7 @@ def test_a_block_takes_about_a_second_so_that_signals_are_heard(monkeypatch, sec
 TWICE = """
     import os, signal, sys
     from kousoku.training import trainer
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal; what runs in the background ignores it
     number, checkpoint = signal.Signals(int(sys.argv[1])), trainer._checkpoint
     def again(*args):
         checkpoint(*args)
