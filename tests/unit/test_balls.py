@@ -269,6 +269,45 @@ def test_the_kernel_drops_balls_as_xla():
         )  # a last bit may decide on which side one bounces
 
 
+def test_a_lane_that_blows_up_is_terminated_and_the_others_keep_their_bits():
+    env = Balls(n=3)
+    states, _ = jax.vmap(env.reset)(jax.random.split(KEY, 6))
+    pushes = jnp.array([[0.3], [math.nan], [0.3], [-0.2], [math.inf], [0.1]], jnp.float32)
+    fine = jnp.array([[0.3], [0.3], [0.3], [-0.2], [1.0], [0.1]], jnp.float32)
+    broken = eqx.tree_at(lambda s: (s.z, s.vx), states, (states.z.at[2, 1].set(jnp.nan), states.vx.at[3, 0].set(3e10)))
+    step = jax.vmap(ks.kernel(env.step), (None, 0, 0))
+    after, timesteps = step(KEY, broken, pushes)
+    good_after, good = step(KEY, states, fine)
+    bad = np.array([False, True, True, True, False, False])
+    np.testing.assert_array_equal(timesteps.terminated, bad)
+    np.testing.assert_array_equal(timesteps.info.diverged, bad)
+    for mine, other, was in zip(*map(jax.tree.leaves, (after, good_after, broken)), strict=True):
+        np.testing.assert_array_equal(mine[~bad], other[~bad])
+        np.testing.assert_array_equal(mine[bad], was[bad])
+    for mine, other in zip(*map(jax.tree.leaves, (timesteps, good)), strict=True):
+        np.testing.assert_array_equal(mine[~bad], other[~bad])
+    assert not np.asarray(timesteps.obs[bad]).any()
+    assert not np.asarray(timesteps.reward[bad]).any()
+
+
+class Broken(ks.Agent):
+    """Pushes by NaN at every step."""
+
+    def init(self, spec, key):
+        return jnp.float32(0.0)
+
+    def act(self, state, obs, key, *, greedy=False):
+        return jnp.full((1,), jnp.nan, jnp.float32), None
+
+    def update(self, state, batch, key):
+        return state, {}
+
+
+def test_lanes_that_blow_up_are_counted():
+    run = ks.train(Broken(), "Balls-v0", env_options={"n": 2}, steps=40, eval_episodes=0, out="", progress=False)
+    assert run.record.facts["blown_up"] == run.record.facts["episodes"] == 40
+
+
 class Bowl(ks.Agent):
     """Pushes the balls to where they are not; learns nothing."""
 

@@ -8,7 +8,7 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...core.env import Env
 from ...core.errors import check_count
@@ -16,7 +16,8 @@ from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
-from ..classic.common import Number, bound, flag, limit, never, number, positive
+from ..classic.common import Number, bound, first, flag, limit, never, number, positive
+from ..divergence import either, is_sound
 from .motion import bounce, move
 from .picture import balls_scene
 
@@ -39,12 +40,24 @@ class BallsState(eqx.Module):
     vz: Coordinates
 
 
+class BallsInfo(eqx.Module):
+    """What a step tells beside observation and reward.
+
+    Attributes:
+        diverged: the lane has blown up, and was terminated.
+    """
+
+    diverged: Bool[Array, ""] = eqx.field(default_factory=never)
+
+
 class Balls(Env):
     """Falling balls, which do not feel one another, and a sideways push that all of them feel.
 
     Observation: (x, z, vx, vz) of every ball, Box [n, 4]. Action: the push, Box [1] in [-max_push, max_push], in
-    m/s^2. Nothing terminates it. The reward of a step is -mean(abs(x - width / 2)): the balls should be in the middle,
-    or rather below and above it. A step of semi-implicit Euler, with u the push, clipped:
+    m/s^2. The reward of a step is -mean(abs(x - width / 2)): the balls should be in the middle, or rather below and
+    above it. Nothing terminates it but what makes a lane blow up, as for robots: a place or a speed that is not a
+    number within 1e10 of 0, as after a push that is NaN. Then `info.diverged` is set, observation and reward are 0,
+    and the balls stay where they were. A step of semi-implicit Euler, with u the push, clipped:
 
         vx  = (vx + u dt) / (1 + drag dt)         x  = x + vx dt
         vz  = (vz - gravity dt) / (1 + drag dt)   z  = z + vz dt
@@ -116,7 +129,7 @@ class Balls(Env):
         x, z = u[0] * self.width, jnp.minimum((0.5 + 0.5 * u[1]) * self.height, self.height)
         vx, vz = ((2.0 * u[i] - 1.0) * self.start_speed for i in (2, 3))
         state = BallsState(x, z, vx, vz)
-        return state, Timestep(_observe(state), jnp.float32(0.0), never(), never())
+        return state, first(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: BallsState, action: Float[Array, "1"]) -> tuple[BallsState, Timestep]:
         """Fall for `dt` seconds."""
@@ -131,9 +144,13 @@ class Balls(Env):
             z, vz = bounce(z, vz, vz - state.vz, self.dt, self.height, 1.0, self.restitution)
         elif self.floor:
             z, vz = bounce(z, vz, vz - state.vz, self.dt, 0.0, -1.0, self.restitution)
-        next_state = BallsState(x, z, vx, vz)
+        moved = BallsState(x, z, vx, vz)
         reward = -jnp.mean(jnp.abs(x - 0.5 * self.width))
-        return next_state, Timestep(_observe(next_state), reward, never(), never())
+        diverged = ~is_sound(moved)
+        next_state = either(diverged, state, moved)
+        told = _observe(moved), reward
+        obs, reward = either(diverged, jax.tree.map(jnp.zeros_like, told), told)
+        return next_state, Timestep(obs, reward, diverged, never(), BallsInfo(diverged))
 
     def scene(self, state: BallsState) -> Scene:
         """The balls in their box."""

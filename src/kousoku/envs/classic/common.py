@@ -97,7 +97,7 @@ def uniform(key: PRNGKeyArray, count: int, low: Number, high: Number) -> list[Sc
     return [jnp.minimum(low + (high - low) * unit_interval(words[i]), high) for i in range(count)]
 
 
-def first(obs: Float[Array, " n"]) -> Timestep:
+def first(obs: Float[Array, "..."]) -> Timestep:
     """The timestep of a reset."""
     return Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,12 +19,9 @@ from ...core.timestep import Timestep
 from ...physics import Model, State, forward, simulate
 from ...physics.scene import body3d, contacts3d, joint_values, poses
 from ..classic.common import first, never
+from ..divergence import either, is_sound
 from .files import robot
 from .world import Still, World
-
-T = TypeVar("T")
-
-LARGEST = 1e10  # MuJoCo's mjMAXVAL, beyond which it holds a number for nonsense
 
 
 class Start(eqx.Module):
@@ -231,11 +228,11 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     )
     obs = env.observe(after, measured)
     verdict = env.judge(Move(before, after, action, state.kept, measured))
-    diverged = ~_is_sound((after.qpos, after.qvel, measured, action))
+    diverged = ~is_sound((after.qpos, after.qvel, measured, action))
 
-    physics, kept = _either(diverged, (before, state.kept), (after, measured.kept))
+    physics, kept = either(diverged, (before, state.kept), (after, measured.kept))
     told = jax.tree.map(lambda x: _of_dtype(x, dtype), (obs, verdict.reward, verdict.info))
-    obs, reward, info = _either(diverged, jax.tree.map(jnp.zeros_like, told), told)
+    obs, reward, info = either(diverged, jax.tree.map(jnp.zeros_like, told), told)
     info = eqx.tree_at(lambda i: i.diverged, info, diverged)
     timestep = Timestep(obs, reward, verdict.terminated | diverged, never(), info)
     return RobotState(physics, kept, state.numbers), timestep
@@ -244,12 +241,3 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
 def _of_dtype(x: Array, dtype: Any) -> Array:
     """Numbers in the dtype of the physics; a weight of the task may have none of its own."""
     return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
-
-
-def _either(condition: Bool[Array, ""], if_true: T, if_false: T) -> T:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)
-
-
-def _is_sound(numbers: Any) -> Bool[Array, ""]:
-    """Whether all are within 1e10 of 0, and none is NaN."""
-    return jnp.stack([jnp.all(jnp.abs(x) <= LARGEST) for x in jax.tree.leaves(numbers)]).all()
