@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from laplace import LaplaceHead
 from probes import Aim, Real, probes
 from rollouts import Recall, learned, loop_of, tiny_ppo
 
@@ -57,7 +58,7 @@ def test_a_time_limit_is_no_end(agent_id, time_limit):
     checked(agent_id, probe.env, probe)
 
 
-@pytest.mark.parametrize("policy", ["normal", pytest.param("tanh_normal", marks=pytest.mark.full)])
+@pytest.mark.parametrize("policy", ["normal", LaplaceHead, pytest.param("tanh_normal", marks=pytest.mark.full)])
 def test_a_real_action_is_aimed(policy):
     """The mean goes to x / 2, and the value is that of the policy with its own spread."""
     options = {"num_steps": 16, "epochs": 4, "minibatches": 4, "learning_rate": 3e-3, "hidden": (16,), **PLAIN}

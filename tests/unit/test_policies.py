@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import onnxruntime
 import pytest
+from laplace import LaplaceHead
 from rollouts import tiny_ppo
 
 import kousoku as ks
@@ -36,6 +37,7 @@ CASES = {
     "normal": (tiny_ppo(activation="elu"), EnvSpec(VECTOR, MOVES)),
     "tanh_normal": (tiny_ppo(policy="tanh_normal", activation="gelu", layer_norm=True), EnvSpec(VECTOR, MOVES)),
     "beta": (tiny_ppo(policy="beta", activation="relu"), EnvSpec(VECTOR, MOVES)),
+    "laplace": (tiny_ppo(policy=LaplaceHead), EnvSpec(VECTOR, MOVES)),
     "box of numbers": (tiny_ppo(activation="leaky_relu"), EnvSpec(Discrete(7), Box(-1.0, 1.0, (2, 2)))),
     "cnn": (tiny_ppo(), EnvSpec(IMAGE, Discrete(3))),
     "gru": (tiny_ppo(recurrent="gru", recurrent_size=5), EnvSpec(VECTOR, MOVES)),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from fresh import refusals
 from haste import HASTE
+from laplace import LaplaceHead
 from rollouts import Scene, Walk, begun, collected, hasty, leaves_equal, of_lane, tiny_ppo
 
 from kousoku.agents.deep.a2c import A2C
@@ -39,11 +40,12 @@ POLICIES = {
     "gru": (BOX, {"recurrent": "gru", "recurrent_size": 6}),
     "shared gru": (Discrete(3), {"recurrent": "gru", "recurrent_size": 6, "shared": True}),
     "lstm": (Discrete(3), {"recurrent": "lstm", "recurrent_size": 6}),
+    "laplace": (BOX, {"policy": LaplaceHead}),
     "shared lstm": (BOX, {"recurrent": "lstm", "recurrent_size": 6, "shared": True}),
 }
 
 
-QUICKLY = ("wide normal of two axes", "wide tanh_normal", "lstm")
+QUICKLY = ("wide normal of two axes", "wide tanh_normal", "laplace", "lstm")
 
 
 @hasty
@@ -93,7 +95,9 @@ def test_the_first_ratio_is_one(name):
     assert ended[:, :-1].any()
     assert np.abs(np.asarray(ratio) - 1).max() <= 1e-6
     outside = isinstance(space, Box) and np.abs(action).max() > 0.5
-    assert outside == (options.get("policy") is None and isinstance(space, Box)), "stored as it was drawn"
+    assert outside == (options.get("policy") in (None, LaplaceHead) and isinstance(space, Box)), (
+        "stored as it was drawn"
+    )
 
 
 @hasty

@@ -19,7 +19,7 @@ import kousoku as ks
 from kousoku import api
 from kousoku.cli import main
 from kousoku.core.errors import ConfigError
-from kousoku.nn import ActorCriticConfig
+from kousoku.nn import ActorCriticConfig, head_for
 from kousoku.training import checkpoints, facts, files, trainer
 from kousoku.training.checkpoints import RunWarning
 from kousoku.training.config import TrainConfig
@@ -482,13 +482,24 @@ class TestCheckpoints:
         assert "--checkpoint: got 'last'; use a number" in capsys.readouterr().err
 
 
+def own_network(observation_space, action_space, key):
+    return ActorCriticConfig(hidden=(8,))(observation_space, action_space, key)
+
+
+def own_policy(action_space, in_size, key):
+    return head_for(action_space, in_size, key=key)
+
+
 class TestMadeInPython:
     """What has no id is given, and is what the run was started with."""
 
-    @pytest.fixture
-    def agent(self):
-        network = ActorCriticConfig(hidden=(8,))
-        agent = ks.make_agent("ppo", network=lambda *args: network(*args), num_envs=4, num_steps=8, minibatches=2)
+    @pytest.fixture(params=["network", "policy"])
+    def agent(self, request):
+        small = {"num_envs": 4, "num_steps": 8, "minibatches": 2}
+        if request.param == "policy":
+            agent = ks.make_agent("ppo", hidden=(8,), policy=own_policy, **small)
+        else:
+            agent = ks.make_agent("ppo", network=own_network, **small)
         ks.train(agent, "CartPole-v1", steps=64, out="run", eval_episodes=0)
         return agent
 

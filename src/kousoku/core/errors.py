@@ -6,6 +6,7 @@ A message is one line: the field, what was given, what would do. The shell print
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable
@@ -41,6 +42,23 @@ def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether this is a plain number (a Python or NumPy scalar, not a bool): what a constructor can check."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_takes(field: str, function: Callable[..., Any], names: tuple[str, ...]) -> None:
+    """Refuse a function that cannot be called with so many arguments, by their place.
+
+    Raises:
+        ConfigError: naming the field and the arguments.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some written in C do not tell
+        return
+    try:
+        signature.bind(*names)
+    except TypeError as error:
+        name = getattr(function, "__qualname__", type(function).__name__)
+        raise ConfigError(field, f"{name}{signature}", f"use a function of ({', '.join(names)})") from error
 
 
 def check_number(

@@ -13,7 +13,7 @@ from ..core.errors import ConfigError, check_choice, check_count, check_flag, ch
 from ..core.spaces import Space
 from ..ops.distributions import Distribution
 from .gaussian import STDS
-from .heads import KINDS, PolicyHead, ValueHead, head_for
+from .heads import HeadBuilder, PolicyHead, ValueHead, check_policy, head_for
 from .initialise import initialiser
 from .layers import check_activation
 from .mlp import check_sizes
@@ -36,7 +36,7 @@ class ActorCriticConfig:
         recurrent: None, "gru" or "lstm": a cell between body and head.
         recurrent_size: its units.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
-        policy: the distribution of actions, one of `heads.KINDS`.
+        policy: the distribution of actions, one of `heads.KINDS`; or one's own, by a `heads.HeadBuilder`.
         init_std: the first standard deviation of normal policies.
         policy_gain: gain of the policy head's weights.
         value_gain: gain of the value head's weights.
@@ -68,7 +68,7 @@ class ActorCriticConfig:
     recurrent: str | None = None
     recurrent_size: int = 128
     body: str = "auto"
-    policy: str = "auto"
+    policy: str | HeadBuilder = "auto"
     init_std: float = 1.0
     policy_gain: float = 0.01
     value_gain: float = 1.0
@@ -90,7 +90,7 @@ class ActorCriticConfig:
             check_choice("recurrent", self.recurrent, RECURRENT)
         check_count("recurrent_size", self.recurrent_size)
         check_choice("body", self.body, BODIES)
-        check_choice("policy", self.policy, KINDS)
+        check_policy(self.policy)
         check_choice("std", self.std, STDS)
         check_number("init_std", self.init_std, low=0, open_low=True, open_high=True)
         for gain in ("policy_gain", "value_gain", "hidden_gain"):

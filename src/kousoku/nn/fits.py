@@ -6,6 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from ..core.errors import ConfigError, shorten
@@ -16,48 +17,58 @@ from .network import Network
 SCALARS = ("value", "log-probability", "entropy")
 
 
-def check_network(network: Any, observation_space: Space, action_space: Space, obs: Any) -> None:
+def check_network(
+    network: Any, observation_space: Space, action_space: Space, obs: Any, field: str = "network", part: Any = None
+) -> None:
     """Refuse a network that would not learn, or would learn something else than it seems to.
 
     Args:
         network: what a builder returned.
         observation_space, action_space: the environment's.
         obs: an observation as the network sees it, or its shapes.
+        field: what a refusal names.
+        part: the part of the network that the user wrote; None for all of it.
 
     Raises:
-        ConfigError: for what is no `Network`, a leaf that is no array of floating point numbers, observations that it
-            does not take, a value that is no scalar, a policy over other actions, or a memory that changes its shape.
+        ConfigError: for what is no `Network`, a leaf that is no array of float32, observations that it does not take,
+            a value that is no scalar, a policy that is no `Distribution` or over other actions, or a memory that
+            changes its shape.
     """
     if not isinstance(network, Network):
-        raise ConfigError("network", network, "its builder has to return a kousoku.nn.Network")
-    for leaf in jax.tree.leaves(network):
-        if not eqx.is_inexact_array(leaf):
-            fix = "each leaf has to be an array of floating point numbers; mark other fields eqx.field(static=True)"
-            raise ConfigError("network", leaf, fix)
+        raise ConfigError(field, network, "its builder has to return a kousoku.nn.Network")
+    part = network if part is None else part
+    for leaf in jax.tree.leaves(part):
+        if not eqx.is_array(leaf) or leaf.dtype != jnp.float32:
+            fix = "each leaf has to be an array of float32; mark other fields eqx.field(static=True)"
+            raise ConfigError(field, _named(leaf) if eqx.is_array(leaf) else leaf, fix)
     key = jax.eval_shape(lambda: jax.random.key(0))
-    name = type(network).__name__
+    name = getattr(part, "__qualname__", type(part).__name__)
     try:
-        said = jax.eval_shape(lambda obs, key: _said(network, obs, key), obs, key)
+        said = jax.eval_shape(lambda obs, key: _said(network, obs, key, field, name), obs, key)
     except ConfigError:
         raise
-    except (TypeError, ValueError, IndexError) as error:
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
         why = str(error).strip().splitlines()[0]
         fix = f"it does not take observations of {shorten(observation_space, 80)}: {why}"
-        raise ConfigError("network", name, fix) from error
+        raise ConfigError(field, name, fix) from error
     for what in SCALARS:
         for shape in (leaf.shape for leaf in jax.tree.leaves(said[what])):
             if shape != ():
-                raise ConfigError("network", name, f"its {what} has the shape {list(shape)}; make it a scalar")
-    _check_actions(name, said, action_space, key)
+                raise ConfigError(field, name, f"its {what} has the shape {list(shape)}; make it a scalar")
+    _check_actions(field, name, said, action_space, key)
     if _shapes(said["after"]) != _shapes(said["before"]):
-        raise ConfigError("network", name, "the memory that it returns has to have the shapes of that of `start`")
+        raise ConfigError(field, name, "the memory that it returns has to have the shapes of that of `start`")
 
 
-def _said(network: Network, obs: Any, key: PRNGKeyArray) -> dict[str, Any]:
+def _said(network: Network, obs: Any, key: PRNGKeyArray, field: str, name: str) -> dict[str, Any]:
     """Everything that an agent asks a network for."""
     before = network.start()
     policy, value, after = network(obs, before)
     alone, _ = network.policy(obs, before)
+    for one in (policy, alone):
+        if not isinstance(one, Distribution):
+            fix = f"its policy is {_named(one)}; make it a kousoku.ops.distributions.Distribution"
+            raise ConfigError(field, name, fix)
     action = policy.sample(key)
     return {
         "value": (value, network.value(obs, before)),
@@ -70,16 +81,16 @@ def _said(network: Network, obs: Any, key: PRNGKeyArray) -> dict[str, Any]:
     }
 
 
-def _check_actions(name: str, said: dict[str, Any], space: Space, key: Any) -> None:
+def _check_actions(field: str, name: str, said: dict[str, Any], space: Space, key: Any) -> None:
     """Whether the policy's actions are those of the space."""
     wanted = jax.eval_shape(space.sample, key)
     for action in said["action"]:
         if _shapes(action) != _shapes(wanted):
-            found = ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(action))
-            raise ConfigError("network", name, f"its policy draws {found}, which is no action of {shorten(space, 80)}")
+            found = ", ".join(map(_named, jax.tree.leaves(action)))
+            raise ConfigError(field, name, f"its policy draws {found}, which is no action of {shorten(space, 80)}")
     choices = _choices(said["policy"])
     if isinstance(space, Discrete | MultiDiscrete) and choices not in (None, _counts(space)):
-        raise ConfigError("network", name, f"its policy is over {list(choices or ())} actions; this is {space}")
+        raise ConfigError(field, name, f"its policy is over {list(choices or ())} actions; this is {space}")
 
 
 def _choices(policy: Distribution) -> tuple[int, ...] | None:
@@ -91,6 +102,11 @@ def _choices(policy: Distribution) -> tuple[int, ...] | None:
 
 def _counts(space: Discrete | MultiDiscrete) -> tuple[int, ...]:
     return (space.n,) if isinstance(space, Discrete) else space.nvec
+
+
+def _named(value: Any) -> str:
+    """An array by dtype and shape, anything else by its class."""
+    return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
 
 
 def _shapes(tree: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..core.errors import ConfigError, check_choice
+from ..core.errors import ConfigError, check_choice, check_takes
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from ..ops.distributions import Beta, Categorical, Distribution, MultiCategorical, Normal, TanhNormal
 from .boxes import bounds, check_bounded, shaped, size_of
@@ -136,7 +137,25 @@ class BetaHead(eqx.Module):
         return shaped(Beta(alpha, beta, *bounds(self.space)), self.space)
 
 
-PolicyHead = CategoricalHead | MultiCategoricalHead | NormalHead | TanhNormalHead | BetaHead
+PolicyHead = Callable[[Features], Distribution]
+"""From features to a distribution of actions: an Equinox module whose float32 arrays are its parameters."""
+
+HeadBuilder = Callable[[Space, int, PRNGKeyArray], PolicyHead]
+"""(action space, how many features go in, key) -> policy head."""
+
+
+def check_policy(kind: Any) -> None:
+    """Refuse what is neither one of `KINDS` nor a `HeadBuilder`.
+
+    Raises:
+        ConfigError: naming the policy.
+    """
+    if callable(kind):
+        check_takes("policy", kind, ("action_space", "in_size", "key"))
+    elif isinstance(kind, str):
+        check_choice("policy", kind, KINDS)
+    else:
+        raise ConfigError("policy", kind, f"use one of {', '.join(KINDS)}, or a function that builds a policy head")
 
 
 def head_for(
@@ -144,7 +163,7 @@ def head_for(
     in_size: int,
     *,
     key: PRNGKeyArray,
-    kind: str = "auto",
+    kind: str | HeadBuilder = "auto",
     gain: float = 0.01,
     init: str = "orthogonal",
     init_std: float = 1.0,
@@ -157,7 +176,7 @@ def head_for(
         in_size: how many features go in.
         key: randomness.
         kind: one of `KINDS`; "auto" is "categorical" for Discrete, "multi_categorical" for MultiDiscrete and "normal"
-            for Box.
+            for Box. Or a builder of one's own, which gets the three arguments above and none of those below.
         gain: of the weights.
         init: how the weights begin, one of `initialise.INITIALISERS`.
         init_std: the first standard deviation of "normal" and "tanh_normal".
@@ -167,7 +186,9 @@ def head_for(
         ConfigError: for an unknown kind or one that does not fit the space, a space that is a Dict or a Box of whole
             numbers, or "tanh_normal" and "beta" where a bound is infinite.
     """
-    check_choice("policy", kind, KINDS)
+    check_policy(kind)
+    if not isinstance(kind, str):
+        return kind(space, in_size, key)
     common: dict[str, Any] = {"key": key, "gain": gain, "init": init}
     gaussian = {**common, "init_std": init_std, "std": std}
     if isinstance(space, Discrete):

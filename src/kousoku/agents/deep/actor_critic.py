@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from ...compiler.function import kernel
 from ...core.agent import RolloutAgent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number
+from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
 from ...core.spaces import Box
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
@@ -126,10 +126,7 @@ class ActorCriticAgent(RolloutAgent):
                 raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
         network = self.network(spec.observation_space, spec.action_space, key)
         observations = no_statistics(spec.observation_space) if self.normalise_observations else None
-        if not isinstance(self.network, ActorCriticConfig):
-            sees = partial(seen, observations, limit=self.observation_limit)
-            obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
-            check_network(network, spec.observation_space, spec.action_space, obs)
+        self._check_own(network, observations, spec, key)
         return State(
             network=network,
             optimiser=begin(network, self.optimiser()),
@@ -137,6 +134,16 @@ class ActorCriticAgent(RolloutAgent):
             rewards=no_moments() if self.normalise_rewards else None,
             step=jnp.int32(0),
         )
+
+    def _check_own(self, network: Any, observations: Statistics, spec: EnvSpec, key: PRNGKeyArray) -> None:
+        """Refuse a network or a policy that a user wrote if it does not fit."""
+        config = self.network
+        if isinstance(config, ActorCriticConfig) and isinstance(config.policy, str):
+            return
+        own = ("policy", network.policy_head) if isinstance(config, ActorCriticConfig) else ("network", network)
+        sees = partial(seen, observations, limit=self.observation_limit)
+        obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
+        check_network(network, spec.observation_space, spec.action_space, obs, *own)
 
     def start(self, state: State) -> Memory:
         return Memory(state.network.start(), jnp.float32(0.0))
@@ -226,6 +233,7 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
     check_count("num_steps", agent.num_steps)
     if not callable(agent.network):
         raise ConfigError("network", agent.network, "use an ActorCriticConfig or a function that builds a network")
+    check_takes("network", agent.network, ("observation_space", "action_space", "key"))
     rate = agent.learning_rate
     check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
     check_schedule("entropy_coefficient", agent.entropy_coefficient, low=0, open_high=True)
