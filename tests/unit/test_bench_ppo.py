@@ -9,11 +9,13 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents.options import describe
-from kousoku.bench import ppo, ppo_ours, ppo_peers
+from kousoku.bench import ppo, ppo_ours, ppo_peers, ppo_start
 from kousoku.bench.fresh import Failed
 from kousoku.bench.ppo_settings import PUREJAXRL, Settings, of_preset
 from kousoku.cli import main
+from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import ConfigError
+from kousoku.training.presets import Preset
 
 TINY = Settings(2, 8, 2, 1, 1e-3, 256)
 RATES = {"measure": 200_000.0, "purejaxrl": 100_000.0, "stable_baselines": 2_000.0}
@@ -38,9 +40,11 @@ def made_up(monkeypatch):
         return ppo_peers.figures(int(RATES[function]), 1.0, 3.0)
 
     monkeypatch.setattr(ppo, "measured", measured)
+    memory = {"state_mib": 2.5, "process_peak_mib": 400.0}
+    monkeypatch.setattr(ppo_start, "measured", lambda *arguments, limit: memory)
 
 
-@pytest.mark.parametrize("id", ppo.PARTS)
+@pytest.mark.parametrize("id", ppo.ENVS)
 def test_what_is_measured_is_the_preset(id):
     tuned = describe(ks.make_agent("ppo", **ks.preset("ppo", id).options))
     assert describe(of_preset(id).agent()) == tuned
@@ -75,6 +79,15 @@ def test_ours_runs_at_a_small_size():
     assert found["steps"] == 128
     assert found["steps_per_second"] > 0
     assert found["compile_seconds"] > 0
+
+
+def test_memory_is_that_of_a_training_with_one_update(monkeypatch, tmp_path):
+    monkeypatch.setenv(SWITCH, "off")  # which it sets to the folder
+    monkeypatch.setattr(
+        ppo_start, "preset", lambda agent, id: Preset({"num_envs": 4, "num_steps": 8, "minibatches": 2})
+    )
+    found = ppo_start.first_update("CartPole-v1", str(tmp_path))
+    assert 0 < found["state_mib"] < 1 < found["process_peak_mib"]
 
 
 def test_a_program_is_repeated_as_a_whole(monkeypatch):
@@ -126,7 +139,7 @@ def test_the_first_rollout_of_stable_baselines_does_not_count(monkeypatch):
 def test_every_contender_gets_its_row(made_up, folder, tmp_path):
     said = []
     sections = ppo.bench(tmp_path, ppo.Budget(purejaxrl=folder), say=said.append)
-    alone, shared, *robots = sections
+    alone, shared, *robots, start = sections
     assert [row.figures["agents"] for row in alone.rows] == [1, 1, 30, 30]
     assert [row.note for row in alone.rows] == ["every core a device", "one device"] * 2
     names = ["kousoku", "PureJaxRL", "rejax", "SB3", "sbx", "kousoku", "kousoku", "PureJaxRL"]
@@ -139,7 +152,9 @@ def test_every_contender_gets_its_row(made_up, folder, tmp_path):
         assert [row.figures["minibatch"] for row in section.rows[:4]] == [2048] * 4
         assert "brax" in section.rows[-1].note
     saved = json.loads((tmp_path / "ppo.json").read_text())
-    assert [len(section["rows"]) for section in saved["sections"]] == [4, 8, 6, 6]
+    assert [len(section["rows"]) for section in saved["sections"]] == [4, 8, 6, 6, 4]
+    assert [row.name for row in start.rows] == list(ppo_start.IDS)
+    assert all(row.figures["process_mib"] == 400.0 for row in start.rows)
     page = (tmp_path / "ppo.md").read_text()
     assert page in said[-1]
     assert page.count("did not run") == 5

@@ -13,7 +13,7 @@ from jax.sharding import Mesh, PartitionSpec
 import kousoku as ks
 from kousoku.compiler import call, compiled
 from kousoku.compiler.runtime.table import runtime
-from kousoku.training import on_policy
+from kousoku.training import parts
 
 
 @pytest.fixture
@@ -232,9 +232,9 @@ def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatc
 
     monkeypatch.setattr(call.Traced, "begin_compiling", watched)
     monkeypatch.setattr(call, "compiled", asked)
-    on_policy._move.cache_clear()
+    parts.on_parts.cache_clear()
     agent = ks.make_agent("ppo", num_envs=8, num_steps=8, minibatches=2, hidden=(8,))
     ks.train(agent, "Pendulum-v1", steps=64, devices=devices, out="", eval_episodes=0)
     assert len(begun) == 1
     assert ("MainThread", begun[0].number) in used
-    assert built.count("kousoku compiles _move.<locals>.move") == 1
+    assert built.count("kousoku compiles _move") == 1

@@ -21,12 +21,14 @@ from rollouts import (
     tiny_ppo,
 )
 
+from kousoku import train
 from kousoku.agents.deep.a2c import A2C
 from kousoku.compiler.switch import use_kernels
 from kousoku.core.agent import RolloutAgent
 from kousoku.core.env import Env
 from kousoku.core.spaces import Box, Discrete, MultiDiscrete
 from kousoku.core.timestep import Timestep
+from kousoku.envs.classic.pendulum import Pendulum
 from kousoku.nn import ActorCriticConfig, clip_to
 from kousoku.ops.schedules import Linear
 from kousoku.training import on_policy
@@ -334,3 +336,18 @@ def test_other_agents_too_are_the_same_on_two_devices(options):
     a2c = A2C(num_envs=4, network=ActorCriticConfig(hidden=(8,)), normalise_advantages=True)
     one, two = (learned(a2c, WALK, 2, devices=devices) for devices in (1, 2))
     leaves_equal(two, one, **CLOSE)
+
+
+def test_a_step_is_traced_twice_by_a_whole_training(tmp_path):
+    """For rollouts, and for evaluation and film together: a robot's takes seconds to trace."""
+    traced = []
+
+    class Counted(Pendulum):
+        def step(self, key, state, action):
+            traced.append(action)
+            return super().step(key, state, action)
+
+    agent = tiny_ppo()
+    run = train(agent, Counted(), steps=64, eval_episodes=2, devices=1, out=str(tmp_path / "run"), progress=False)
+    assert run.record.film is not None
+    assert len(traced) == 2

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import ConfigError
 from ..training import facts
-from . import peers
+from . import peers, ppo_start
 from .fresh import measured
 from .ppo_settings import PUREJAXRL, Settings, of_preset
+from .ppo_start import Start
 from .table import COMPILE, SPEED, Column, Row, Section, attempt, machine, markdown, save
 from .uncached import uncached
 
@@ -44,7 +45,8 @@ COLUMNS = (
     Column("seconds", "measured, s", ",.1f"),
 )
 CARTPOLE = "CartPole-v1"
-PARTS = (CARTPOLE, "HalfCheetah-v5", "Ant-v5")
+ENVS = (CARTPOLE, "HalfCheetah-v5", "Ant-v5")
+PARTS = (*ENVS, ppo_start.PART)
 SEEDS, GYMNASIUM_ENVS = 30, 8
 LIBRARIES = {"SB3": "stable_baselines3", "sbx": "sbx"}
 BACKENDS = ("spring", "generalized")
@@ -102,7 +104,7 @@ class Contender:
 
 
 def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str], None] = print) -> list[Section]:
-    """Measure all, or one environment's part, and save ppo.md and ppo.json (or ppo_ENV) after each contender.
+    """Measure all, or one of `PARTS`, and save ppo.md and ppo.json (or ppo_PART) after each contender.
 
     Raises:
         ConfigError: for a folder without PureJaxRL, before anything is measured.
@@ -111,39 +113,49 @@ def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str
     if folder is not None and not (Path(folder).expanduser() / "purejaxrl" / "ppo.py").is_file():
         raise ConfigError("--purejaxrl", folder, "name a folder that holds purejaxrl/ppo.py")
     found = {"device": facts.device(), "versions": {**facts.versions(), **peers.installed(NAMES)}}
-    about = f"{machine(found['device'], found['versions'])}\n\n{ABOUT.format(seconds=budget.seconds)}"
+    about = machine(found["device"], found["versions"])
+    if only != ppo_start.PART:
+        about += f"\n\n{ABOUT.format(seconds=budget.seconds)}"
     name, sections, text = "ppo" if only is None else f"ppo_{only}", [], ""
     for section, contenders in _parts(PARTS if only is None else (only,), budget):
         sections.append(section)
         for contender in contenders:
             section.rows.append(_row(contender, budget))
-            say(_line(section.rows[-1]))
+            say(_line(section, section.rows[-1]))
             text = markdown(TITLE, about, sections)
             save(out, name, text, sections, found)
     say(f"{text}\nsaved: {out / name}.md")
     return sections
 
 
-def _row(contender: Contender, budget: Budget) -> Row:
+def _row(contender: Contender | Start, budget: Budget) -> Row:
+    if isinstance(contender, Start):
+        return attempt(contender.name, 1, lambda: contender.row(budget.limit))
     if contender.function == "purejaxrl" and budget.purejaxrl is None:
         return Row(contender.name, {"agents": contender.seeds}, NO_FOLDER)
     with uncached():
         return contender.row(budget.limit)
 
 
-def _line(row: Row) -> str:
-    rate = row.figures.get("steps_per_second")
-    return f"{row.name}: {row.note}" if rate is None else f"{row.name}, {row.figures['agents']}: {rate:,.0f} steps/s"
+def _line(section: Section, row: Row) -> str:
+    found, measure = row.figures.get(section.measure.key), section.measure
+    who = f"{row.name}, {row.figures['agents']}" if "agents" in row.figures else row.name
+    return f"{row.name}: {row.note}" if found is None else f"{who}: {found:{measure.form}} {measure.heading}"
 
 
-def _parts(envs: tuple[str, ...], budget: Budget) -> Iterator[tuple[Section, list[Contender]]]:
+def _parts(parts: tuple[str, ...], budget: Budget) -> Iterator[tuple[Section, Sequence[Contender | Start]]]:
     """Tables without rows, and what their rows are of."""
-    for env in envs:
-        if env == CARTPOLE:
-            yield Section(f"{env}, our preset", ALONE.format(seeds=SEEDS), COLUMNS, [], "kousoku"), _alone(env, budget)
-            yield Section(f"{env}, PureJaxRL's settings", SHARED, COLUMNS, [], "PureJaxRL"), _shared(env, budget)
+    for part in parts:
+        if part == ppo_start.PART:
+            yield ppo_start.section(), [Start(id) for id in ppo_start.IDS]
+        elif part == CARTPOLE:
+            yield (
+                Section(f"{part}, our preset", ALONE.format(seeds=SEEDS), COLUMNS, [], "kousoku"),
+                _alone(part, budget),
+            )
+            yield Section(f"{part}, PureJaxRL's settings", SHARED, COLUMNS, [], "PureJaxRL"), _shared(part, budget)
         else:
-            yield Section(env, ROBOT.format(envs=GYMNASIUM_ENVS), COLUMNS, [], "SB3"), _robot(env, budget)
+            yield Section(part, ROBOT.format(envs=GYMNASIUM_ENVS), COLUMNS, [], "SB3"), _robot(part, budget)
 
 
 def _alone(env: str, budget: Budget) -> list[Contender]:

@@ -13,11 +13,10 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler.function import kernel
 from ..core.agent import Agent, RolloutAgent
 from ..core.env import Env
 from .devices import filled, usable
-from .parts import Structure, env_parts
+from .parts import Structure, env_parts, on_parts, restarted, stepped
 from .policy import choose, first_memory
 from .rollout import select
 
@@ -62,10 +61,11 @@ def greedy_episode(
     """
     limit = max_steps if env.time_limit is None else env.time_limit
     reset_key, walk_key = jax.random.split(key)
-    env_state, timestep = kernel(env.restart)(reset_key, lived.env_state)
+    arrays, structure = env_parts(env)
+    env_state, timestep = on_parts(restarted, structure)(arrays, reset_key, lived.env_state)
     memory = first_memory(agent, lived.agent_state)
     walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False), memory)
-    move = kernel(env.step)
+    move = partial(on_parts(stepped, structure), arrays)
 
     def going(walk: _Walk) -> Array:
         return ~(walk.terminated | walk.truncated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,6 +20,7 @@ from ..core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ..core.timestep import Timestep
 from .evaluate import Lived
 from .lanes import Lanes, lane
+from .parts import env_parts, on_parts, restarted, stepped
 from .policy import choose, first_memory
 
 MAX_FRAMES = 1000
@@ -98,8 +100,10 @@ def play(
 def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, memory: Any, limit: int) -> Any:
     """So many steps, also beyond an episode's end: what `Played` holds, and which of them end it."""
     reset_key, walk_key = jax.random.split(key)
-    begun, first = kernel(env.reset)(reset_key) if before is None else kernel(env.restart)(reset_key, before)
-    move = kernel(env.step)
+    arrays, structure = env_parts(env)
+    restart = partial(on_parts(restarted, structure), arrays)
+    begun, first = kernel(env.reset)(reset_key) if before is None else restart(reset_key, before)
+    move = partial(on_parts(stepped, structure), arrays)
 
     def step(carry: Any, i: Array) -> Any:
         state, obs, memory = carry

@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler.function import Kernel, kernel
+from ..compiler.function import kernel
 from ..core.agent import RolloutAgent, largest_divisor
 from ..core.env import Env
 from ..core.errors import ConfigError
@@ -30,7 +30,7 @@ from .devices import filled, usable
 from .interaction import Stream
 from .lanes import Lanes, first
 from .loops import Loop
-from .parts import Structure, env_parts
+from .parts import Structure, env_parts, on_parts
 from .rollout import EpisodeEnd, Lane, advance, begin, select
 from .rollout_tally import count_rollout, empty_rollout_tally
 from .tally import Record
@@ -107,7 +107,7 @@ class OnPolicyLoop(Loop):
         program = self.program
         divided = program.mesh.size if program.mesh and program.spread == "envs" else 1
         lanes = program.agent.num_envs * program.together // divided
-        _move(program.env).begin_compiling(lanes, (None, 0, 0, 0))
+        on_parts(_move, program.env).begin_compiling(lanes, (None, 0, 0, 0))
         learner = _starting(jax.default_backend())(self.program, self.numbers, self.env_arrays, self.keys)
         return _placed(self.program.mesh, learner, _specs(self.program))
 
@@ -170,11 +170,14 @@ def begin_all(agent: RolloutAgent, env: Env, key: PRNGKeyArray, record: Record) 
     first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
     indices = jnp.arange(agent.num_envs, dtype=jnp.int32)
     arrays, structure = env_parts(env)
-    new = _begin(structure)
+    new = on_parts(begin, structure)
     lane = jax.vmap(lambda i: new(arrays, jax.random.fold_in(first_key, i)))(indices)
     start = agent.start(agent_state)
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (agent.num_envs, *x.shape)), start)
-    tally = empty_rollout_tally(agent, env, (agent_state, memory, lane), record)
+    # By the very function that rollouts call, for what it was traced to is kept; a robot's step alone takes seconds.
+    one = jax.tree.map(lambda leaf: leaf[0], lane)
+    _, transition, _ = jax.eval_shape(on_parts(_move, structure), arrays, one, env.action_space.sample(key), key)
+    tally = empty_rollout_tally(agent, (agent_state, memory, lane), transition.info, record)
     return RolloutLearner(agent_state, memory, lane, tally)
 
 
@@ -300,7 +303,7 @@ def collect(
     index = offset + jnp.arange(here, dtype=jnp.int32)
     fresh = agent.start(state)
     arrays, structure = env_parts(env)
-    move = partial(_move(structure), arrays)
+    move = partial(on_parts(_move, structure), arrays)
 
     def step(carry: tuple[Lane, Any], keys: tuple[Array, Array]) -> tuple[tuple[Lane, Any], Any]:
         (lane, memory), (act_keys, env_keys) = carry, keys
@@ -318,21 +321,9 @@ def collect(
     return RolloutLearner(state, memory, lane, learner.tally), rollout, Collected(made.info, end)
 
 
-@functools.lru_cache(maxsize=16)
-def _begin(structure: Structure) -> Kernel:
-    """The start of an environment; like `_move` one function for all programs, so that each is traced once."""
-    return kernel(lambda arrays, key: begin(structure.with_arrays(arrays), key))
-
-
-@functools.lru_cache(maxsize=16)
-def _move(structure: Structure) -> Kernel:
-    """A step of an environment, under an action that is clipped to its bounds."""
-
-    def move(arrays: PyTree, lane: Lane, action: PyTree[Array], key: PRNGKeyArray) -> Any:
-        env = structure.with_arrays(arrays)
-        return advance(env, lane, clip_to(env.action_space, action), key)
-
-    return kernel(move)
+def _move(env: Env, lane: Lane, action: PyTree[Array], key: PRNGKeyArray) -> Any:
+    """A step under an action that is clipped to its bounds."""
+    return advance(env, lane, clip_to(env.action_space, action), key)
 
 
 def _keys(key: PRNGKeyArray, stream: Stream, times: Int[Array, " T"], index: Int[Array, " B"]) -> Key[Array, "T B"]:

@@ -11,18 +11,23 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from ..core.agent import RolloutAgent
-from ..core.env import Env
 from ..core.timestep import Rollout
 from ..ops.across import sum_over
 from .rollout import EpisodeEnd, Lane
 from .tally import Record, Tally, blew_up, zeros
 
 
-def empty_rollout_tally(agent: RolloutAgent, env: Env, learner: tuple[Any, Any, Lane], record: Record) -> Tally:
-    """Zeros for what is recorded of rollouts; `learner` is an agent's state, memory and environments."""
+def empty_rollout_tally(agent: RolloutAgent, learner: tuple[Any, Any, Lane], info: Any, record: Record) -> Tally:
+    """Zeros for what is recorded of rollouts.
+
+    Args:
+        agent: which learns.
+        learner: its state, memory and environments.
+        info: the shapes of the environment's info.
+        record: what is recorded.
+    """
     sums: dict[str, Any] = dict.fromkeys(_metric_names(agent, *learner), jnp.float32(0.0))
-    lane = jax.tree.map(lambda leaf: leaf[0], learner[2])
-    return zeros(env, lane, record, updates=jnp.int32(0), sound=jnp.int32(0), metric_sums=sums)
+    return zeros(info, record, updates=jnp.int32(0), sound=jnp.int32(0), metric_sums=sums)
 
 
 def count_rollout(

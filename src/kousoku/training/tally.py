@@ -81,12 +81,12 @@ def empty_tally(agent: Agent, env: Env, agent_state: Any, lane: Lane, record: Re
     shape = pairs(env)
     visits = jnp.zeros(shape, jnp.int32) if record.visits and shape else None
     learns_td = record.td_errors and "td_error" in _metric_names(agent, env, agent_state, lane)
-    return zeros(env, lane, record, td_error_sum=jnp.float32(0.0) if learns_td else None, visits=visits)
+    return zeros(_info_shape(env, lane), record, td_error_sum=jnp.float32(0.0) if learns_td else None, visits=visits)
 
 
-def zeros(env: Env, lane: Lane, record: Record, **others: Any) -> Tally:
-    """Zeros for what every loop records of episodes, rewards and info, beside `others`."""
-    zero, info = jnp.float32(0.0), _info_shape(env, lane)
+def zeros(info: Any, record: Record, **others: Any) -> Tally:
+    """Zeros for what every loop records of episodes, rewards and info (here its shapes), beside `others`."""
+    zero = jnp.float32(0.0)
     return Tally(
         episodes=jnp.int32(0),
         return_sum=zero if record.returns else None,

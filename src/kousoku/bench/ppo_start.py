@@ -1,0 +1,69 @@
+"""How long PPO takes from nothing to its first update, and what memory it uses, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+
+from ..agents.deep.ppo import PPO
+from ..agents.options import make_agent
+from ..api import train
+from ..core.cache_folder import SWITCH
+from ..training import compile_cache
+from ..training.devices import use_all_cores
+from ..training.presets import preset
+from .fresh import measured
+from .table import Column, Row, Section
+
+PART = "start"
+IDS = ("CartPole-v1", "HalfCheetah-v5", "Ant-v5", "Humanoid-v5")
+ABOUT = (
+    "Seconds from the start of Python to its end, after the first update of one agent with our preset, every core a "
+    "device: with an empty cache, and again with the cache that this filled. Memory: of the whole training "
+    "state, environments included, and the most that the process that starts with an empty cache has held, Python, JAX "
+    "and the compiler for all but kernels included."
+)
+COLUMNS = (
+    Column("empty", "empty cache, s", ",.1f"),
+    Column("filled", "filled cache, s", ",.1f"),
+    Column("state_mib", "training state, MiB", ",.1f"),
+    Column("process_mib", "process, MiB", ",.0f"),
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is measured for one environment."""
+
+    name: str
+
+    def row(self, limit: float) -> Row:
+        """Two processes, one after the other, with one cache."""
+        with tempfile.TemporaryDirectory() as folder:
+            (empty, memory), (filled, _) = (_timed(self.name, folder, limit) for _ in range(2))
+        held = {"state_mib": memory["state_mib"], "process_mib": memory.get("process_peak_mib")}
+        return Row(self.name, {"empty": empty, "filled": filled, **held})
+
+
+def section() -> Section:
+    """The table without its rows."""
+    return Section("From nothing to the first update", ABOUT, COLUMNS, [])
+
+
+def _timed(id: str, folder: str, limit: float) -> tuple[float, dict[str, float]]:
+    began = time.perf_counter()
+    memory = measured(__name__, "first_update", id, folder, limit=limit)
+    return time.perf_counter() - began, memory
+
+
+def first_update(id: str, folder: str) -> dict[str, float]:
+    """The memory of a training that ends with its first update, made here with a cache in a folder."""
+    os.environ[SWITCH] = folder
+    compile_cache.enable()
+    use_all_cores()
+    agent = make_agent("ppo", **preset("ppo", id).options)
+    assert isinstance(agent, PPO)
+    run = train(agent, id, steps=agent.num_envs * agent.num_steps, eval_episodes=0, out="", progress=False)
+    return run.record.facts["memory"]
