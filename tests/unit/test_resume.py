@@ -321,6 +321,20 @@ def test_evaluating_during_training_changes_no_bit_of_it(whole):
         np.testing.assert_array_equal(run.record.evaluation[name], ks.load("without").record.evaluation[name])
 
 
+def test_evaluating_changes_no_bit_of_a_learner_from_rollouts():
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
+    asked = {"steps": 320, "seeds": 2, "record_every": 64, "record": ["returns"]}
+    runs = [
+        ks.train(agent, "Pendulum-v1", out=name, **{**ASKED, **asked, "eval_every": every})
+        for name, every in (("with", 64), ("without", None))
+    ]
+    with_it, without = (checkpoints.newest(Path(name)) for name in ("with", "without"))
+    for path, one, two in zip(with_it.paths, with_it.leaves, without.leaves, strict=True):
+        np.testing.assert_array_equal(one, two, err_msg=path)
+    assert len(runs[0].curves["eval_step"]) == 5
+    np.testing.assert_array_equal(*(run.record.evaluation["return"] for run in runs))
+
+
 def test_other_versions_are_told_on_one_line(monkeypatch):
     stopped(monkeypatch, 2, terminate)
     now = facts.versions()
