@@ -437,6 +437,9 @@ SETTINGS = (
 BEGIN = ["train", "q_learning", "GridWorld-v0", *SETTINGS.split(" ")]
 
 
+NEVER = 0
+
+
 def killed_at(tmp_path, event, words):
     """Run the shell's words in a process that kills itself with SIGKILL at the nth block, write or move of a file."""
     done = subprocess.run(
@@ -460,6 +463,21 @@ def survives(tmp_path, events, whole):
 
 def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole):
     survives(tmp_path, [int(e) for e in np.random.default_rng(0).integers(8, 40, size=2)], whole)
+
+
+def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tmp_path):
+    """All three in processes of their own: XLA rounds as its options say, and those of the tests are others."""
+    settings = (
+        "--num-envs 4 --num-steps 8 --minibatches 2 --epochs 2 --hidden 8 --recurrent gru --steps 320 --seeds 2 "
+        "--record-every 64 --eval-episodes 2 --eval-every 128 --checkpoint-every 64 --record returns --out run"
+    )
+    words = ["train", "ppo", "Pendulum-v1", *settings.split(" ")]
+    (tmp_path / "whole").mkdir()
+    assert killed_at(tmp_path / "whole", NEVER, words)
+    assert not killed_at(tmp_path, 35, words)
+    assert killed_at(tmp_path, NEVER, ["train", "--resume", "run"])
+    assert ks.load(tmp_path / "run").record.facts["resumed_at"] == [128]
+    same(tmp_path / "run", tmp_path / "whole" / "run")
 
 
 @pytest.mark.full
