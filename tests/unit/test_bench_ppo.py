@@ -15,7 +15,6 @@ from kousoku.bench.ppo_settings import PUREJAXRL, Settings, of_preset
 from kousoku.cli import main
 from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import ConfigError
-from kousoku.training.presets import Preset
 
 TINY = Settings(2, 8, 2, 1, 1e-3, 256)
 RATES = {"measure": 200_000.0, "purejaxrl": 100_000.0, "stable_baselines": 2_000.0}
@@ -83,9 +82,7 @@ def test_ours_runs_at_a_small_size():
 
 def test_memory_is_that_of_a_training_with_one_update(monkeypatch, tmp_path):
     monkeypatch.setenv(SWITCH, "off")  # which it sets to the folder
-    monkeypatch.setattr(
-        ppo_start, "preset", lambda agent, id: Preset({"num_envs": 4, "num_steps": 8, "minibatches": 2})
-    )
+    monkeypatch.setattr(ppo_start, "tuned", lambda id: TINY.agent())
     found = ppo_start.first_update("CartPole-v1", str(tmp_path))
     assert 0 < found["state_mib"] < 1 < found["process_peak_mib"]
 

@@ -82,6 +82,7 @@ class Contender:
         settings: what it trains with.
         seeds: how many agents at once.
         note: for the table.
+        missing: why it cannot run here; None if it can.
     """
 
     name: str
@@ -91,10 +92,14 @@ class Contender:
     settings: Settings
     seeds: int = 1
     note: str = ""
+    missing: str | None = None
 
     def row(self, limit: float) -> Row:
-        """Measured, or the reason why not."""
-        return attempt(self.name, self.seeds, lambda: self._measured(limit))
+        """Measured, without a cache; or the reason why not."""
+        if self.missing is not None:
+            return Row(self.name, {"agents": self.seeds}, self.missing)
+        with uncached():
+            return attempt(self.name, self.seeds, lambda: self._measured(limit))
 
     def _measured(self, limit: float) -> Row:
         found = measured(f"{__package__}.{self.module}", self.function, *self.arguments, limit=limit)
@@ -120,21 +125,12 @@ def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str
     for section, contenders in _parts(PARTS if only is None else (only,), budget):
         sections.append(section)
         for contender in contenders:
-            section.rows.append(_row(contender, budget))
+            section.rows.append(contender.row(budget.limit))
             say(_line(section, section.rows[-1]))
             text = markdown(TITLE, about, sections)
             save(out, name, text, sections, found)
     say(f"{text}\nsaved: {out / name}.md")
     return sections
-
-
-def _row(contender: Contender | Start, budget: Budget) -> Row:
-    if isinstance(contender, Start):
-        return attempt(contender.name, 1, lambda: contender.row(budget.limit))
-    if contender.function == "purejaxrl" and budget.purejaxrl is None:
-        return Row(contender.name, {"agents": contender.seeds}, NO_FOLDER)
-    with uncached():
-        return contender.row(budget.limit)
 
 
 def _line(section: Section, row: Row) -> str:
@@ -168,7 +164,8 @@ def _shared(env: str, budget: Budget) -> list[Contender]:
     arguments = env, plain, budget.seconds
     theirs = [
         Contender("PureJaxRL", "ppo_peers", "purejaxrl", (env, plain, seeds, budget.seconds, budget.purejaxrl), given,
-                  seeds, "gymnax" if seeds == 1 else "gymnax, vmap") for seeds in (1, SEEDS)
+                  seeds, "gymnax" if seeds == 1 else "gymnax, vmap", NO_FOLDER if budget.purejaxrl is None else None)
+        for seeds in (1, SEEDS)
     ]  # fmt: skip
     return [
         _ours(env, given, 1, False, budget),

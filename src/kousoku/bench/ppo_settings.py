@@ -96,10 +96,15 @@ def of_preset(env: str) -> Settings:
         >>> of_preset("Ant-v5").minibatch, of_preset("Ant-v5").with_envs(8).num_steps
         (2048, 4096)
     """
-    found = preset("ppo", env)
-    made = make_agent("ppo", **found.options)
-    assert isinstance(made, PPO)
-    assert found.steps is not None
+    made, steps = tuned(env), preset("ppo", env).steps
+    assert steps is not None
     rate = made.learning_rate
     assert isinstance(rate, float)
-    return Settings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, found.steps)
+    return Settings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, steps)
+
+
+def tuned(env: str) -> PPO:
+    """Our agent with the preset for an environment."""
+    made = make_agent("ppo", **preset("ppo", env).options)
+    assert isinstance(made, PPO)
+    return made

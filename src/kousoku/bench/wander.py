@@ -12,7 +12,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 from ..core.env import Env
 from ..core.spaces import Box, Discrete
 from ..ops.exploration import uniform_index, unit_interval
-from ..training.rollout import Lane, advance, begin, select
+from ..ops.trees import select
+from ..training.rollout import Lane, advance, begin
 
 BLOCK = 8
 

@@ -13,12 +13,7 @@ OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
-    Option(
-        "only",
-        None,
-        "PART",
-        "steps, ready, robots or exactness (physics); one environment (learning, ppo), start (ppo)",
-    ),
+    Option("only", None, "PART", "steps, ready, robots, exactness (physics); environment (learning, ppo); start (ppo)"),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
     Option("purejaxrl", None, "FOLDER", "a folder with the source of PureJaxRL, to measure beside (ppo)"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
-
-T = TypeVar("T")
 
 LARGEST = 1e10  # MuJoCo's mjMAXVAL, beyond which it holds a number for nonsense
 
@@ -21,8 +19,3 @@ def is_sound(numbers: Any) -> Bool[Array, ""]:
         (True, False)
     """
     return jnp.stack([jnp.all(jnp.abs(x) <= LARGEST) for x in jax.tree.leaves(numbers)]).all()
-
-
-def either(condition: Bool[Array, ""], if_true: T, if_false: T) -> T:
-    """One of two trees."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)

@@ -15,10 +15,10 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..core.agent import Agent, RolloutAgent
 from ..core.env import Env
+from ..ops.trees import select
 from .devices import filled, usable
 from .parts import Structure, env_parts, on_parts, restarted, stepped
 from .policy import choose, first_memory
-from .rollout import select
 
 EVALUATION_STREAM = 0x6576616C
 

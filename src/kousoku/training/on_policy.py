@@ -25,13 +25,14 @@ from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.timestep import Rollout
 from ..nn import clip_to
+from ..ops.trees import select
 from .closing import Layout
 from .devices import filled, usable
 from .interaction import Stream
 from .lanes import Lanes, first
 from .loops import Loop
 from .parts import Structure, env_parts, on_parts
-from .rollout import EpisodeEnd, Lane, advance, begin, select
+from .rollout import EpisodeEnd, Lane, advance, begin
 from .rollout_tally import count_rollout, empty_rollout_tally
 from .tally import Record
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ..core.env import Env
 from ..core.timestep import Transition
+from ..ops.trees import select
 
 
 class Lane(eqx.Module):
@@ -65,8 +66,3 @@ def advance(env: Env, lane: Lane, action: PyTree[Array], key: PRNGKeyArray) -> t
         Lane(env_state, timestep.obs, length, episode_return),
     )
     return next_lane, transition, EpisodeEnd(ended, episode_return, length)
-
-
-def select(condition: Bool[Array, ""], if_true: PyTree, if_false: PyTree) -> PyTree:
-    """One of two trees of the same structure, leaf by leaf."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)

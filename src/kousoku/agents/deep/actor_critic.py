@@ -21,6 +21,7 @@ from ...ops.advantages import gae
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RewardScale, RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule
+from ...ops.trees import select
 from .descent import begin
 from .seen import Statistics, no_statistics, observed, seen
 
@@ -306,7 +307,7 @@ def _judge(network: Network, obs: Any, action: Any, memory: Any) -> tuple[Judged
 
 def _renewed(network: Network, memory: Any, fresh: Bool[Array, ""]) -> Any:
     """The memory, or that of an episode's beginning."""
-    return jax.tree.map(lambda new, old: jnp.where(fresh, new, old), network.start(), memory)
+    return select(fresh, network.start(), memory)
 
 
 def flat_time(tree: PyTree[Array]) -> PyTree[Array]:

@@ -16,8 +16,9 @@ from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
+from ...ops.trees import select
 from ..classic.common import Number, bound, first, flag, limit, never, number, positive
-from ..divergence import either, is_sound
+from ..divergence import is_sound
 from .motion import bounce, move
 from .picture import balls_scene
 
@@ -147,9 +148,9 @@ class Balls(Env):
         moved = BallsState(x, z, vx, vz)
         reward = -jnp.mean(jnp.abs(x - 0.5 * self.width))
         diverged = ~is_sound(moved)
-        next_state = either(diverged, state, moved)
+        next_state = select(diverged, state, moved)
         told = _observe(moved), reward
-        obs, reward = either(diverged, jax.tree.map(jnp.zeros_like, told), told)
+        obs, reward = select(diverged, jax.tree.map(jnp.zeros_like, told), told)
         return next_state, Timestep(obs, reward, diverged, never(), BallsInfo(diverged))
 
     def scene(self, state: BallsState) -> Scene:

@@ -16,10 +16,11 @@ from ...core.errors import ConfigError
 from ...core.scene3d import Body3d
 from ...core.spaces import Box
 from ...core.timestep import Timestep
+from ...ops.trees import select
 from ...physics import Model, State, forward, simulate
 from ...physics.scene import body3d, contacts3d, joint_values, poses
 from ..classic.common import first, never
-from ..divergence import either, is_sound
+from ..divergence import is_sound
 from .files import robot
 from .world import Still, World
 
@@ -230,9 +231,9 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     verdict = env.judge(Move(before, after, action, state.kept, measured))
     diverged = ~is_sound((after.qpos, after.qvel, measured, action))
 
-    physics, kept = either(diverged, (before, state.kept), (after, measured.kept))
+    physics, kept = select(diverged, (before, state.kept), (after, measured.kept))
     told = jax.tree.map(lambda x: _of_dtype(x, dtype), (obs, verdict.reward, verdict.info))
-    obs, reward, info = either(diverged, jax.tree.map(jnp.zeros_like, told), told)
+    obs, reward, info = select(diverged, jax.tree.map(jnp.zeros_like, told), told)
     info = eqx.tree_at(lambda i: i.diverged, info, diverged)
     timestep = Timestep(obs, reward, verdict.terminated | diverged, never(), info)
     return RobotState(physics, kept, state.numbers), timestep
