@@ -243,6 +243,21 @@ MODELS = {
            </actuator>""",
         head=NO_CONTACT,
     ),
+    "servos_of_angles_integrated": model(
+        "smooth actuator transmission_site transmission_joint integrator filter filterexact actrange actearly",
+        CREATURE,
+        """<actuator>
+             <intvelocity joint="head" gear="0.02 0 0.01" kp="2" actrange="-3 3"/>
+             <general joint="head" gear="0.03 0.01 0" gainprm="1" biastype="affine" biasprm="0 -1 -0.1"
+                      dyntype="integrator" actlimited="true" actrange="-0.3 0.2" actearly="true"/>
+             <position joint="head" gear="0 0 0.05" kp="1" timeconst="0.02"/>
+             <intvelocity site="foot" refsite="base" gear="0 0 0 0.02 0.01 0" kp="3" actrange="-9 9"/>
+             <general site="foot" refsite="base" gear="0 0 0 0 0.02 0" gainprm="2" biastype="affine" biasprm="0 -2"
+                      dyntype="filter" dynprm="0.05"/>
+             <general joint="head" gear="0.02 0 0.01" gainprm="2" dyntype="integrator"/>
+           </actuator>""",
+        head=NO_CONTACT,
+    ),
     "actuator_force_limits": model(
         "smooth actuator joint_force_range",
         ARM.replace('name="a"', 'name="a" actuatorfrcrange="-0.5 0.8"'),

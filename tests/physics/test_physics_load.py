@@ -86,11 +86,6 @@ FEATURES = [
         "</actuator>"),
         "line 7, <position>: got 'delay of an actuator'",
     ),
-    (
-        mjcf('<body name="b"><joint name="ball" type="ball"/><geom size=".1"/></body>',
-        tail='<actuator>\n<position joint="ball"/>\n<position joint="ball" timeconst="1"/></actuator>'),
-        "line 8, <position>: got 'a servo of an angle with dynamics'",
-    ),
     (mjcf(HINGE.format("damping='-1'")), "<joint name='hinge'>: got 'dof_damping -1'; use numbers of at least 0"),
     (mjcf(BALL.format("gap='-.005'")), "<geom name='round'>: got 'geom_gap -0.005'; use numbers of at least 0"),
     (

@@ -116,10 +116,9 @@ def _force(model: Model, i: int, given: Num, length: Num, velocity: Num) -> tupl
     if model.actuator_gaintype[i] == 1:
         factor = factor + gain[1] * length + gain[2] * velocity
         slope = gain[2] * given
-    force = factor * given
+    force = factor * _nearest(model, i, given, length)
     if model.actuator_biastype[i] == 1:
-        place = _nearest(model, i, given, length)
-        force = force + bias[0] + bias[1] * place + bias[2] * velocity
+        force = force + bias[0] + bias[1] * length + bias[2] * velocity
         slope = slope + bias[2]
     if model.actuator_forcelimited[i]:
         force, slope = _limited(force, slope, row(model.actuator_forcerange, i))
@@ -137,19 +136,28 @@ def angles(model: Any, i: int) -> tuple[slice, slice] | None:
     return (slice(0, 3), slice(3, 6)) if kind == Transmission.SITE and reference >= 0 else None
 
 
-def _nearest(model: Model, i: int, given: Num, length: Num) -> Num:
-    """What a servo compares with its target: of the lengths that tell the same angle the one that is nearest.
+def _period(model: Model, i: int) -> Num:
+    """How far apart targets are that tell a servo the same angle; 0 of what is no servo of an angle.
 
-    A servo's bias takes back what its gain gives. C does so too; its documentation does not say it.
+    A servo's bias takes back what its gain gives. C knows them so too.
     """
     parts = angles(model, i)
-    if parts is None or model.actuator_gaintype[i] != 0:
-        return length
+    if parts is None or model.actuator_gaintype[i] != 0 or model.actuator_biastype[i] != 1:
+        return ZERO
     straight, turns = (total(g * g for g in row(model.actuator_gear, i)[part]) for part in parts)
     difference = absolute(row(model.actuator_gainprm, i)[0] + row(model.actuator_biasprm, i)[1])
     servo = both(both(straight <= 0.0, turns > 0.0), difference <= 0.0)
-    period = 2.0 * math.pi * sqrt(where(servo, turns, 1.0))
-    return length + where(servo, period * floor((given - length) / period + 0.5), 0.0)
+    return where(servo, 2.0 * math.pi * sqrt(where(turns > 0.0, turns, 1.0)), 0.0, difference)
+
+
+def _nearest(model: Model, i: int, target: Num, length: Num) -> Num:
+    """Of the targets that tell a servo the same angle the one that is nearest to its length."""
+    period = _period(model, i)
+    if period.is_known(0.0):
+        return target
+    turning = period > 0.0
+    turns = floor((target - length) / where(turning, period, 1.0) + 0.5)
+    return target - where(turning, period * turns, 0.0)
 
 
 def _limited(force: Num, slope: Num, ends: list[Num]) -> tuple[Num, Num]:
@@ -161,7 +169,7 @@ def _limited(force: Num, slope: Num, ends: list[Num]) -> tuple[Num, Num]:
 def _rate(model: Model, i: int, command: Num, activation: Num) -> Num:
     if model.actuator_dyntype[i] == Dynamics.INTEGRATOR:
         return command
-    return (command - activation) / maximum(row(model.actuator_dynprm, i)[0], SMALLEST)
+    return (_nearest(model, i, command, activation) - activation) / maximum(row(model.actuator_dynprm, i)[0], SMALLEST)
 
 
 def next_activation(model: Model, i: int, activation: Num, rate: Num) -> Num:
@@ -174,14 +182,15 @@ def next_activation(model: Model, i: int, activation: Num, rate: Num) -> Num:
     return clipped(activation, *row(model.actuator_actrange, i)) if model.actuator_actlimited[i] else activation
 
 
-def next_activations(model: Model, act: Sequence[Num], rates: Sequence[Num]) -> list[Num]:
-    """All activations after a time step."""
+def next_activations(model: Model, act: Sequence[Num], rates: Sequence[Num], length: Sequence[Num]) -> list[Num]:
+    """All activations after a time step; targets of servos of angles do not wind up, but stay by the lengths [nu]."""
     found = list(act)
     for i in range(model.nu):
         place = int(model.actuator_actadr[i])
         if place >= 0:
             place += int(model.actuator_actnum[i]) - 1
             found[place] = next_activation(model, i, found[place], rates[place])
+            found[place] = _nearest(model, i, found[place], length[i])
     return found
 
 

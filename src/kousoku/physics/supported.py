@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .actuation import angles
 from .compiler import KINDS, Places, mujoco, words
 from .limits import LARGEST, LEAST_MASS, SOLREF, largest, least, mixed, weights
 from .model import CHOICES as METHODS
@@ -144,7 +143,6 @@ def problems(model: Any, places: Places) -> Iterator[Problem]:
     yield from _features(model, places)
     yield from _choices(model, places)
     yield from _zeros(model, places)
-    yield from _angles(model, places)
     yield from _touch(model, places)
     yield from _solref(model, places)
     yield from _masses(model, places)
@@ -219,16 +217,6 @@ def _zeros(model: Any, places: Places) -> Iterator[Problem]:
             for i in np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1)) if values.size else ():
                 kind, number = _owner(model, row.field, int(i))
                 yield _none(kind, places.of(kind, number), row)
-
-
-def _angles(model: Any, places: Places) -> Iterator[Problem]:
-    """A servo of an angle whose target has dynamics, which C winds up and unwinds with the angle."""
-    for i in range(model.nu):
-        parts, gear = angles(model, i), model.actuator_gear[i]
-        servo = model.actuator_gaintype[i] == 0 and model.actuator_gainprm[i][0] == -model.actuator_biasprm[i][1] != 0
-        if parts and servo and model.actuator_dyntype[i] and not gear[parts[0]].any() and gear[parts[1]].any():
-            fix = "leave its dynamics out: servos of a ball joint, or from site to site by turns alone, have none"
-            yield Problem(places.of("actuator", i), "a servo of an angle with dynamics", fix)
 
 
 def _touch(model: Any, places: Places) -> Iterator[Problem]:

@@ -41,10 +41,11 @@ def accelerated(model: Model, state: State, f: Forward, acceleration: list[Num])
     """Velocities first, then positions with the new velocities."""
     dt, dtype = num(model.timestep), state.qpos.dtype
     qvel = [v + dt * a for v, a in zip(nums(state.qvel), acceleration, strict=True)]
+    actuation = f.smooth.actuation
     return State(
         stacked(advanced(model, nums(state.qpos), qvel, dt), dtype),
         stacked(qvel, dtype),
-        stacked(next_activations(model, nums(state.act), f.smooth.actuation.act_dot), dtype),
+        stacked(next_activations(model, nums(state.act), actuation.act_dot, actuation.length), dtype),
         stacked(f.solution.acceleration, dtype),
         later(state.time, dt),
     )

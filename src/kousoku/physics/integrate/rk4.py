@@ -44,13 +44,15 @@ def rk4(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable
         rates = velocity, acceleration, rate
         following = _moved(model, state, rates, ahead * dt, acceleration)
         sums = tuple(x + share * y for x, y in zip(sums, rates, strict=True))
-        return (following, ahead * dt * velocity, sums), measured(f, measure, final)
+        lengths = stacked(f.smooth.actuation.length, dtype)
+        return (following, ahead * dt * velocity, sums), (measured(f, measure, final), lengths)
 
     sums = tuple(jnp.zeros_like(x) for x in (state.qvel, state.qvel, state.act))
     weights = jnp.array([0.5, 0.5, 1.0, 0.0], dtype), jnp.array([1.0, 2.0, 2.0, 1.0], dtype) / 6.0
     (ended, _, sums), found = lax.scan(stage, (state, sums[0], sums), (*weights, np.arange(4) == 3))
-    last: T = jax.tree.map(lambda x: x[-1], found)
-    act = next_activations(model, nums(state.act), nums(sums[2]))  # within their ranges; the stages' may leave them
+    (last, lengths) = jax.tree.map(lambda x: x[-1], found)
+    # Within their ranges, which the stages' may leave.
+    act = next_activations(model, nums(state.act), nums(sums[2]), nums(lengths))
     return replace(_moved(model, state, sums, dt, ended.warmstart), act=stacked(act, dtype)), last
 
 
