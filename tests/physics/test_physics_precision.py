@@ -1,66 +1,76 @@
-"""A step from each of ten thousand states of a model's contact-rich motion, against C MuJoCo: a sample by default.
+"""A step from each of ten thousand states of a model's contact-rich motion, against C MuJoCo: a sample by default."""
 
-In float32 a state may lie nearer to an edge (a contact or a limit that begins to act, with all of its damping's force)
-than its rounding can tell. There ours must take the step that C itself takes from a state within the rounding.
-"""
-
+import mujoco
 import numpy as np
 import pytest
+from physics_models import MODELS as OWN
+from physics_models import compiled as own_model
+from physics_precision import check_steps
+from physics_random import random_model
+from physics_states import silent, stack, states
 
-from kousoku.bench.exactness import computed, computed_by, seen
+from kousoku.bench.exactness import seen
 from kousoku.bench.rigid import MODELS, compiled_model
+from kousoku.core.errors import ConfigError
+from kousoku.physics.load import from_mujoco
 
-SMOOTH = ("bodies", "inertia", "bias", "passive", "actuation", "smooth")
-BOUNDS = {"float64": (1e-6, 1e-4), "float32": (1e-5, 1e-3)}
-"""Of positions and of velocities."""
-ROUNDING, NEIGHBOURS, EDGES = 6e-8, 200, 5e-4
-"""Of a number in float32; how many of C's states are looked at near an edge; the share of states that may be there."""
+EDGES = 5e-4
+"""The share of states that may be at an edge in float32."""
+KINDS = ("float64", "float32")
 FEW, ALL = 10, 500
 QUICK = {"half_cheetah", "hopper", "swimmer", "inverted_double_pendulum"}
+SMALL, LARGE = 500, 10_000
+OFTEN = [
+    "plane_cylinder", "box_box", "weld_world", "limits_implicitfast", "servos_of_angles_integrated", "capsule_cylinder",
+    "sphere_ellipsoid", "friction_loss",
+]  # fmt: skip
+SEEDS, SOME = range(60), (13, 20, 23, 34)
+STAGES_OF_RK4 = 4
 
 
 def cases():
     """A few states of the models that are soon compiled, and all of all in the full tests."""
     few = [(name, "float32") for name in MODELS if not name.startswith("humanoid")]
     few += [(name, "float64") for name in MODELS if name in QUICK]
-    every = [pytest.param(name, kind, ALL, marks=pytest.mark.full) for name in MODELS for kind in BOUNDS]
+    every = [pytest.param(name, kind, ALL, marks=pytest.mark.full) for name in MODELS for kind in KINDS]
     return [*(pytest.param(*case, FEW) for case in few), *every]
 
 
 @pytest.mark.parametrize(("name", "kind", "ways"), cases())
 def test_a_step_is_as_exact_as_its_numbers(name, kind, ways):
     compiled = compiled_model(name)
-    states, commands = seen(compiled, ways)
-    wanted, rows = computed(compiled, states, commands)
+    rows = check_steps(kind, compiled, *seen(compiled, ways), EDGES)
     assert rows > 0 or name == "swimmer", "the motion meets neither contacts nor limits"
-    found = computed_by(kind, compiled, states, commands)
-    if kind == "float64":
-        for stage in SMOOTH:
-            assert distance(found, wanted, stage, relative=True).max() <= 1e-11, stage
-    beyond = np.flatnonzero(is_beyond(found, wanted, BOUNDS[kind]))
-    assert len(beyond) <= (EDGES * len(states) if kind == "float32" else 0)
-    for state in beyond:
-        assert_at_an_edge(compiled, states[state], commands[state], {what: x[state] for what, x in found.items()})
 
 
-def assert_at_an_edge(compiled, state, command, found):
-    """C, from one of the states within float32's rounding of this one, goes where `found` says."""
-    noise = np.random.default_rng(0).uniform(-ROUNDING, ROUNDING, (NEIGHBOURS, len(state)))
-    near = state + noise * np.maximum(1.0, np.abs(state))
-    steps, _ = computed(compiled, near, np.broadcast_to(command, (NEIGHBOURS, len(command))))
-    same = {what: np.broadcast_to(found[what], steps[what].shape) for what in ("qpos", "qvel")}
-    assert not is_beyond(same, steps, BOUNDS["float32"]).all()
+def many(few, every):
+    """Some models in float32 with few states, and all in both with many in the full tests."""
+    full = [pytest.param(model, kind, LARGE, marks=pytest.mark.full) for model in every for kind in KINDS]
+    return [*(pytest.param(model, "float32", SMALL) for model in few), *full]
 
 
-def is_beyond(found, wanted, bounds):
-    """Of each state, whether its step is further away than `bounds` say."""
-    return np.any(
-        [distance(found, wanted, what) > bound for what, bound in zip(("qpos", "qvel"), bounds, strict=True)], axis=0
-    )
+def check(compiled: mujoco.MjModel, kind: str, count: int) -> None:
+    """Of small models in wild motion: as exact as what they compute is large."""
+    try:
+        from_mujoco(compiled)
+    except ConfigError as refused:
+        pytest.skip(str(refused.given))
+    given = stack(states(compiled, count, seed=7))
+    time = np.zeros((count, 1))
+    together = np.concatenate([time, given.qpos, given.qvel, given.act], axis=1)
+    often = STAGES_OF_RK4 if compiled.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4 else 1
+    check_steps(kind, compiled, together, given.ctrl, 2 * EDGES * often, relative=True)
 
 
-def distance(found, wanted, what, relative=False):
-    """The largest difference of each state's numbers; or relative to one plus the largest of them."""
-    away = np.abs(found[what] - wanted[what]).max(axis=1, initial=0.0)
-    assert np.isfinite(away).all()
-    return away / (1.0 + np.abs(wanted[what]).max(axis=1, initial=0.0)) if relative else away
+@pytest.mark.parametrize(("name", "kind", "count"), many(OFTEN, OWN))
+def test_a_step_of_one_of_many_models(name, kind, count):
+    with silent():
+        compiled = own_model(name)
+    check(compiled, kind, count)
+
+
+@pytest.mark.parametrize(("seed", "kind", "count"), many(SOME, SEEDS))
+def test_a_step_of_a_model_made_at_random(seed, kind, count):
+    with silent():
+        compiled = mujoco.MjModel.from_xml_string(random_model(seed, contacts=True))
+    check(compiled, kind, count)

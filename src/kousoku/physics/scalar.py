@@ -138,6 +138,16 @@ def total(values: Iterable[Num]) -> Num:
     return result
 
 
+def added(first: Sequence[Num], second: Sequence[Num]) -> list[Num]:
+    """Sums, one by one."""
+    return [a + b for a, b in zip(first, second, strict=True)]
+
+
+def subtracted(first: Sequence[Num], second: Sequence[Num]) -> list[Num]:
+    """Differences, one by one."""
+    return [a - b for a, b in zip(first, second, strict=True)]
+
+
 def where(condition: Truth, if_true: Num | float, if_false: Num | float, like: Num | None = None) -> Num:
     """One of two numbers; of two known ones, in the dtype of `like`."""
     a, b = num(if_true), num(if_false)

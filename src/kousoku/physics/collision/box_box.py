@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..scalar import ONE, ZERO, Num, Truth, absolute, clipped, maximum, minimum, sqrt, where
+from ..scalar import ONE, ZERO, Num, Truth, absolute, clipped, maximum, minimum, sqrt, total, where
 from ..vector import Mat, Vec
 from .geom import ABSENT, Geom, Touch, chosen, either
 
@@ -112,10 +112,11 @@ def box_box(first: Geom, second: Geom) -> list[Touch]:
     swapped = _largest(far) > _largest(near)
     view = one.or_else(swapped, two).facing(_which(chosen(swapped, far, near, face_gap)))
     view = view.showing(_which(Vec(*map(absolute, view.turn.c))))
-    edge_gap, row, column = _edge_gap(one)
-    across, crossing = _crossing(one.facing(row).showing(column))
+    least, row, column = _edge_gap(one)
+    across, crossing, length = _crossing(one.facing(row).showing(column))
+    edge_gap = least + _doubt(one) / length
     alike = absolute(across.dot(view.axes.c)) > ALIKE
-    edges = edge_gap > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH, face_gap) * absolute(face_gap) + _noise(face_gap)
+    edges = least > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH, face_gap) * absolute(face_gap)
     normal = chosen(edges, across, view.axes.c * where(swapped, -1.0, 1.0, face_gap), face_gap)
     touches = []
     for there, point, distance in _clipped(view):
@@ -135,9 +136,12 @@ def _face_gaps(view: _View) -> Vec:
 
 
 def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
-    """The largest gap along a direction at right angles to an edge of each box, and those edges' axes."""
+    """The largest gap along a direction at right angles to an edge of each box, and those edges' axes.
+
+    The gap without what may be rounding: the more parallel two edges are, the less is known of the direction.
+    """
     best, row, column = Num(NEVER), _Axis(True, False, ZERO), _Axis(True, False, ZERO)
-    size = [Vec(*map(absolute, r)) for r in view.turn]
+    size, doubt = [Vec(*map(absolute, r)) for r in view.turn], _doubt(view)
     for i in range(3):
         u, v = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
@@ -148,7 +152,7 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
             reach = size[v][j] * view.size[u] + size[u][j] * view.size[v]
             reach = reach + size[i][b] * view.other[a] + size[i][a] * view.other[b]
             apart = absolute(view.turn[u][j] * view.centre[v] - view.turn[v][j] * view.centre[u])
-            gap = where(parallel, NEVER, (apart - reach) / length, length)
+            gap = where(parallel, NEVER, (apart - reach - doubt) / length, length)
             better = gap > best
             best = where(better, gap, best)
             row = row.or_else(better, _Axis(i == 0, i == 1, gap))
@@ -156,10 +160,10 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
     return best, row, column
 
 
-def _crossing(view: _View) -> tuple[Vec, Vec]:
+def _crossing(view: _View) -> tuple[Vec, Vec, Num]:
     """Of the edges along the third axis of each box: the normal, and the point halfway between them, in the world.
 
-    It is where the edges come nearest to each other, which may be at their ends.
+    It is where the edges come nearest to each other, which may be at their ends. And the sine between them.
     """
     (au, bu, cu), (av, bv, cv), (aw, bw, cw) = view.turn
     square = cu * cu + cv * cv
@@ -178,7 +182,7 @@ def _crossing(view: _View) -> tuple[Vec, Vec]:
     halfway = Vec(
         *(0.5 * (a + b) for a, b in zip((*edge, end), (x + along * cu, y + along * cv, z + along * cw), strict=True))
     )
-    return view.along(Vec(nu, nv, ZERO)), view.origin + view.along(halfway)
+    return view.along(Vec(nu, nv, ZERO)), view.origin + view.along(halfway), length
 
 
 def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
@@ -223,6 +227,11 @@ def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) 
         middle, half = -(p / steep), s / absolute(steep)
         low, high = maximum(low, middle - half), minimum(high, middle + half)
     return low, low < high
+
+
+def _doubt(view: _View) -> Num:
+    """What rounding may add to the gaps of faces and, but for the sine between them, of edges."""
+    return total([*view.size, *view.other]) * (_noise(view.turn.a.x) / 16.0)
 
 
 def _noise(x: Num) -> float:

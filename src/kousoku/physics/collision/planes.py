@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from ..scalar import sqrt, where
+from ..scalar import ZERO, sqrt, where
 from ..vector import NOWHERE, Vec
-from .geom import Geom, Touch, chosen
+from .geom import Geom, Touch
 
 
 def _touch(plane: Geom, point: Vec, along: Vec = NOWHERE) -> Touch:
@@ -39,12 +39,12 @@ def plane_ellipsoid(plane: Geom, ellipsoid: Geom) -> list[Touch]:
 
 def plane_cylinder(plane: Geom, cylinder: Geom) -> list[Touch]:
     """The deepest point of the lower rim, that of the upper one above it, and two that make a triangle on the lower."""
-    normal, (radius, half, _) = plane.axis, cylinder.size
-    cosine = normal.dot(cylinder.axis)
-    axis = cylinder.axis * where(cosine > 0.0, -1.0, 1.0, cosine)
-    down = axis * normal.dot(axis) - normal
-    tilt, spoke = down.direction()
-    spoke = chosen(tilt <= 0.0, cylinder.frame.mat.columns()[0], spoke, tilt) * radius
+    radius, half, _ = cylinder.size
+    x, y, z = cylinder.frame.mat.columns()
+    up = cylinder.frame.mat.transposed() @ plane.axis  # what is left of it beside z does not cancel out where z is up
+    axis = z * where(up.z > 0.0, -1.0, 1.0, up.z)
+    _, down = Vec(-up.x, -up.y, ZERO).direction()
+    spoke = (x * down.x + y * down.y) * radius
     low, high = cylinder.frame.pos + axis * half, cylinder.frame.pos - axis * half
     across = spoke.cross(axis) * (0.5 * math.sqrt(3.0))
     back = low - spoke * 0.5

@@ -14,7 +14,7 @@ from ..dynamics import UNITS
 from ..joints import ancestors, joint, last_dof
 from ..kinematics import Frame, attached, row, site_frame
 from ..model import Model
-from ..scalar import ONE, SMALLEST, ZERO, Num, nums, sqrt, total, where
+from ..scalar import ONE, SMALLEST, ZERO, Num, added, nums, sqrt, total, where
 from ..smooth import Smooth
 from ..vector import NOWHERE, STILL, UNTURNED, Six, Vec, quat, vec
 from .law import Hold
@@ -73,7 +73,7 @@ def _tied(model: Model, s: Smooth, qvel: Sequence[Num], i: int) -> list[Constrai
     """Three rows for a point, three more for a rotation."""
     one, other = (_end(model, s, qvel, body, frame) for body, frame in _frames(model, s, i))
     places = model.body_invweight0[one.body], model.body_invweight0[other.body]
-    weights = [a + b for a, b in zip(*map(nums, places), strict=True)]
+    weights = added(*map(nums, places))
     apart, drift = list(one.frame.pos - other.frame.pos), list(one.pull - other.pull)
     pairs = [(Six(one.arm.cross(axis), axis), Six(other.arm.cross(axis), axis)) for axis in UNITS]
     inverse = [weights[0]] * 3

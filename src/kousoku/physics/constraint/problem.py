@@ -134,7 +134,11 @@ class Problem:
 
     def hessian(self, curvatures: Sequence[Matrix], x: Sequence[Num] = ()) -> Matrix:
         """M + J^T C J, on and below the diagonal, with the curvatures of all other constraints at x."""
-        found = dict(self.smooth.tree.mass_matrix)
+        return self.seldom.curved(self.with_standing(self.smooth.tree.mass_matrix, curvatures), x)
+
+    def with_standing(self, matrix: Matrix, curvatures: Sequence[Matrix]) -> Matrix:
+        """A matrix, on and below the diagonal, with J^T C J of standing constraints added."""
+        found = dict(matrix)
         carried: dict[int, Matrix] = {body: {} for body in self.carriers}
         for c, curvature in zip(self.standing, curvatures, strict=True):
             if grip := c.jacobian.held:
@@ -146,11 +150,11 @@ class Problem:
             for d in self.dofs(body):
                 load = _loaded(carried[body], motion[d])
                 for a in ancestors(self.model, d):
-                    found[d, a] = found[d, a] + motion[a].dot(load)
+                    found[d, a] = found.get((d, a), ZERO) + motion[a].dot(load)
             if parent := self.parent(body):
                 for key, value in carried[body].items():
                     carried[parent][key] = carried[parent].get(key, ZERO) + value
-        return self.seldom.curved(found, x)
+        return found
 
 
 def _add_held(found: Matrix, grip: Grip, curvature: Matrix) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 
 from ..branch import changed, only
-from ..scalar import ZERO, Num, minimum
+from ..scalar import ZERO, Num, added, minimum
 from ..sparse import Matrix
 from .row import Constraint, add_congruent, add_pull, products
 
@@ -80,7 +80,7 @@ class Seldom:
         for c, place in zip(self.constraints, places, strict=True):
 
             def add(c: Constraint = c, place: Place = place, found: tuple[Num, Num] = found) -> list[Num]:
-                return [a + b for a, b in zip(found, c.law.along(*place, length), strict=True)]
+                return added(found, c.law.along(*place, length))
 
             first, second = _changed(c, add, found)
             found = first, second

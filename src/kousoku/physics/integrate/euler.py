@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from ..actuation import next_activations
 from ..forward import Forward, forward
 from ..model import Model, State
-from ..scalar import Num, num, nums, stacked
+from ..scalar import Num, num, nums, stacked, subtracted
 from ..sparse import factor, with_diagonal
 from .position import advanced, later
 
@@ -32,9 +32,11 @@ def _damped(model: Model, f: Forward) -> list[Num]:
     damping = nums(model.dof_damping)
     if model.no_eulerdamp or model.no_damper or all(b.is_known(0.0) for b in damping):
         return f.solution.acceleration
-    matrix = with_diagonal(f.smooth.tree.mass_matrix, [num(model.timestep) * b for b in damping])
-    force = [a + b for a, b in zip(f.smooth.force, f.solution.force, strict=True)]
-    return factor(f.smooth.factor.pattern, matrix).solve(force)
+    foreseen = [num(model.timestep) * b for b in damping]
+    matrix = with_diagonal(f.smooth.tree.mass_matrix, foreseen)
+    # As in implicit.py: the sum of the forces may be small beside each of them.
+    taken = [b * a for b, a in zip(foreseen, f.solution.acceleration, strict=True)]
+    return subtracted(f.solution.acceleration, factor(f.smooth.factor.pattern, matrix).solve(taken))
 
 
 def accelerated(model: Model, state: State, f: Forward, acceleration: list[Num]) -> State:

@@ -1,6 +1,7 @@
 """Euler's method, implicit in velocity: accelerations that foresee how forces change during the step.
 
-(M + h D) a = force, with D = -d force / d velocity of all but constraints' forces, in the pattern of the mass matrix M.
+(M + h D) a' = force, D = -d force / d velocity of all but constraints' forces, in the pattern of the mass matrix M.
+Forces may be large beside their sum, which is M a, with a as it is without D: so a' = a - (M + h D)^-1 h D a.
 `implicitfast` leaves out the forces of motion, which make D unsymmetric, but for bodies that move freely and alone.
 
 References:
@@ -23,9 +24,9 @@ from ..forward import Forward, forward
 from ..joints import Kind, joints
 from ..model import Model, State
 from ..passive import drags
-from ..scalar import ONE, ZERO, Num, num, nums
+from ..scalar import ONE, ZERO, Num, num, nums, subtracted
 from ..smooth import Smooth
-from ..sparse import Matrix, Pattern, factor, solved
+from ..sparse import Matrix, Pattern, factor, multiplied, solved
 from ..vector import NOWHERE, Six
 from .euler import accelerated
 
@@ -35,9 +36,9 @@ T = TypeVar("T")
 def implicit(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable[[Forward], T]) -> tuple[State, T]:
     """The state a time step later, and what is measured at its beginning."""
     f = forward(model, state, ctrl)
-    matrix = _full(model, f.smooth, _damped(model, f.smooth), nums(state.qvel))
-    acceleration = solved(f.smooth.factor.pattern, matrix, _force(f))
-    return accelerated(model, state, f, acceleration), measure(f)
+    more, a = _all_slopes(model, f.smooth, nums(state.qvel)), f.solution.acceleration
+    less = solved(f.smooth.factor.pattern, _beside(f.smooth, more), _product(more, a))
+    return accelerated(model, state, f, subtracted(a, less)), measure(f)
 
 
 def implicitfast(
@@ -45,15 +46,17 @@ def implicitfast(
 ) -> tuple[State, T]:
     """The state a time step later, and what is measured at its beginning."""
     f = forward(model, state, ctrl)
-    damped, force = _damped(model, f.smooth), _force(f)
-    acceleration = factor(f.smooth.factor.pattern, damped).solve(force)
+    more, a = _damping(model, f.smooth), f.solution.acceleration
+    matrix = {ij: entry + more[ij] for ij, entry in f.smooth.tree.mass_matrix.items()}
+    less = factor(f.smooth.factor.pattern, matrix).solve(multiplied(more, a))
     if alone := free_bodies(model):
-        full = _full(model, f.smooth, damped, nums(state.qvel))
+        every = _all_slopes(model, f.smooth, nums(state.qvel))
+        full, right = _beside(f.smooth, every), _product(every, a)
         for dofs in alone:
             block = {(i - dofs[0], j - dofs[0]): full[i, j] for i in dofs for j in dofs}
             below = tuple(tuple(range(i - 1, -1, -1)) for i in range(len(dofs)))
-            acceleration[dofs[0] : dofs[-1] + 1] = solved(Pattern(below), block, force[dofs[0] : dofs[-1] + 1])
-    return accelerated(model, state, f, acceleration), measure(f)
+            less[dofs[0] : dofs[-1] + 1] = solved(Pattern(below), block, right[dofs[0] : dofs[-1] + 1])
+    return accelerated(model, state, f, subtracted(a, less)), measure(f)
 
 
 def free_bodies(model: Model) -> list[range]:
@@ -67,38 +70,47 @@ def free_bodies(model: Model) -> list[range]:
     return found
 
 
-def _force(f: Forward) -> list[Num]:
-    return [a + b for a, b in zip(f.smooth.force, f.solution.force, strict=True)]
+def _damping(model: Model, s: Smooth) -> Matrix:
+    """h D of dampers, actuators and a fluid, on and below the diagonal: each is like an equality of velocities."""
+    dampers = _dampers(model, s)
+    found = Problem(model, s, dampers).with_standing({}, [c.law.curvature([]) for c in dampers])
+    return {ij: found.get(ij, ZERO) for ij in s.tree.mass_matrix}
 
 
-def _full(model: Model, s: Smooth, damped: Matrix, qvel: list[Num]) -> Matrix:
-    """Both halves of M + h D, the forces of motion included."""
-    h = num(model.timestep)
+def _all_slopes(model: Model, s: Smooth, qvel: list[Num]) -> Matrix:
+    """Both halves of h D, the forces of motion included."""
+    h, damping = num(model.timestep), _damping(model, s)
     slopes = bias_slope(model, s.tree, s.motion, qvel)
-    return {(i, j): damped[max(i, j), min(i, j)] + h * slope for (i, j), slope in slopes.items()}
+    return {(i, j): damping[max(i, j), min(i, j)] + h * slope for (i, j), slope in slopes.items()}
 
 
-def _damped(model: Model, s: Smooth) -> Matrix:
-    """M + h D of dampers, actuators and a fluid, on and below the diagonal: each is like an equality of velocities."""
-    h, dampers = num(model.timestep), _dampers(model, s)
-    curvatures = [{(i, i): h * b for i, b in enumerate(c.law.stiffness)} for c in dampers if isinstance(c.law, Hold)]
-    return Problem(model, s, dampers).hessian(curvatures)
+def _beside(s: Smooth, more: Matrix) -> Matrix:
+    """Both halves of M, and more."""
+    return {(i, j): s.tree.mass_matrix[max(i, j), min(i, j)] + entry for (i, j), entry in more.items()}
+
+
+def _product(entries: Matrix, x: list[Num]) -> list[Num]:
+    """A x, of a matrix of which both halves are given."""
+    result = [ZERO] * len(x)
+    for (i, j), entry in entries.items():
+        result[i] = result[i] + entry * x[j]
+    return result
 
 
 def _dampers(model: Model, s: Smooth) -> list[Constraint]:
-    """What resists velocities, and how steeply."""
-    rows = []
+    """What resists velocities, and how steeply, times h."""
+    h, rows = num(model.timestep), []
     if not model.no_damper:
         rows += [({d: ONE}, b) for d, b in enumerate(nums(model.dof_damping))]
         rows += [(rope.arms, b) for rope, b in zip(s.tendons, nums(model.tendon_damping), strict=True)]
     if not model.no_actuation:
         rows += [(m, -slope) for m, slope in zip(s.actuation.moments, s.actuation.gain_slope, strict=True)]
-    found = [Constraint(Hold([b]), [ZERO], Jacobian([arms])) for arms, b in rows if not b.is_known(0.0)]
+    found = [Constraint(Hold([h * b]), [ZERO], Jacobian([arms])) for arms, b in rows if not b.is_known(0.0)]
     for d in drags(model, s.kinematics, s.tree, s.motion):
         if body := moving(model, d.body):
             axes = [d.frame.mat @ unit for unit in UNITS]
             arm = d.frame.pos - s.tree.subtree_com[int(model.body_rootid[d.body])]
             wrenches = [Six(axis, NOWHERE) for axis in axes] + [Six(arm.cross(axis), axis) for axis in axes]
-            law = Hold([one + 2.0 * other for one, other in zip(d.even, d.growing, strict=True)])
+            law = Hold([h * (one + 2.0 * other) for one, other in zip(d.even, d.growing, strict=True)])
             found.append(Constraint(law, [ZERO] * 6, Jacobian(held=Grip(body, wrenches))))
     return found

@@ -1,0 +1,69 @@
+"""A step from each of many states against C MuJoCo, as exact as its numbers.
+
+In float32 a state may lie nearer to an edge (a contact or a limit that begins to act, with all of its damping's force)
+than its rounding can tell. There ours must take the step that C itself takes from a state within the rounding.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from kousoku.bench.exactness import Numbers, computed, computed_by
+
+SMOOTH = ("bodies", "inertia", "bias", "passive", "actuation", "smooth")
+BOUNDS = {
+    "float64": {"qpos": 1e-6, "qvel": 1e-4, "act": 1e-6},
+    "float32": {"qpos": 1e-5, "qvel": 1e-3, "act": 1e-5},
+}
+ROUNDING, NEIGHBOURS = 6e-8, 200
+"""Of a number in float32; how many of C's states are looked at near an edge."""
+
+
+def check_steps(
+    kind: str, compiled: mujoco.MjModel, states: np.ndarray, commands: np.ndarray, edges: float, relative: bool = False
+) -> float:
+    """From states [N, ...], as C keeps them, with commands [N, nu]; how many rows of constraints there were.
+
+    In float64 all steps are within `BOUNDS`, and so are stages within 1e-11; in float32 all but the share `edges`.
+    `relative` to one plus a state's largest number, for models whose numbers are large.
+    """
+    wanted, rows = computed(compiled, states, commands)
+    found = computed_by(kind, compiled, states, commands, with_stages=kind == "float64")
+    if kind == "float64":
+        for stage in SMOOTH:
+            assert distance(found, wanted, stage, relative=True).max() <= 1e-11, stage
+    beyond = np.flatnonzero(_is_beyond(found, wanted, kind, relative))
+    assert len(beyond) <= (edges * len(states) if kind == "float32" else 0), worst(found, wanted, relative)
+    for state in beyond:
+        one = {what: x[state] for what, x in found.items()}
+        _assert_at_an_edge(compiled, states[state], commands[state], one, relative)
+    return rows
+
+
+def _assert_at_an_edge(
+    compiled: mujoco.MjModel, state: np.ndarray, command: np.ndarray, found: Numbers, relative: bool
+) -> None:
+    """C, from one of the states within float32's rounding of this one, goes where `found` says."""
+    noise = np.random.default_rng(0).uniform(-ROUNDING, ROUNDING, (NEIGHBOURS, len(state)))
+    near = state + noise * np.maximum(1.0, np.abs(state))
+    steps, _ = computed(compiled, near, np.broadcast_to(command, (NEIGHBOURS, len(command))))
+    same = {what: np.broadcast_to(found[what], steps[what].shape) for what in BOUNDS["float32"]}
+    assert not _is_beyond(same, steps, "float32", relative).all(), worst(same, steps, relative)
+
+
+def _is_beyond(found: Numbers, wanted: Numbers, kind: str, relative: bool) -> np.ndarray:
+    """Of each state, whether its step is further away than the bounds say."""
+    return np.any([distance(found, wanted, what, relative) > bound for what, bound in BOUNDS[kind].items()], axis=0)
+
+
+def worst(found: Numbers, wanted: Numbers, relative: bool) -> dict[str, np.ndarray]:
+    """The largest distances."""
+    return {what: np.sort(distance(found, wanted, what, relative))[-5:] for what in BOUNDS["float32"]}
+
+
+def distance(found: Numbers, wanted: Numbers, what: str, relative: bool = False) -> np.ndarray:
+    """The largest difference of each state's numbers; or relative to one plus the largest of them."""
+    away = np.abs(found[what] - wanted[what]).max(axis=1, initial=0.0)
+    assert np.isfinite(away).all()
+    return away / (1.0 + np.abs(wanted[what]).max(axis=1, initial=0.0)) if relative else away
