@@ -227,8 +227,3 @@ def test_more_episodes_than_memory_holds():
     run = ks.train("q_learning", "GridWorld-v0", steps=100, eval_episodes=0, out="")
     with pytest.raises(ks.ConfigError, match=r"episodes: got 1000000000; of 1 agents they need about .* GiB; use at"):
         run.evaluate(10**9)
-
-
-def test_a_sweep_over_a_schedule():
-    with pytest.raises(ks.ConfigError, match=r"sweep: got 'learning_rate'; the agent has the schedule .*; give it"):
-        ks.train("ppo", "Pendulum-v1", out="", sweep={"learning_rate": [1e-3]})

@@ -44,6 +44,13 @@ def test_sweep(capsys):
     assert len(ks.load("run").record.points) == 6
 
 
+def test_a_sweep_of_a_number_that_is_none_by_default(capsys):
+    assert main(["sweep", "monte_carlo", *TRAIN[2:], "--learning-rate", "0.1,0.5"]) == 0
+    assert "greedy return at learning_rate = 0.1" in capsys.readouterr().out
+    assert main(["evaluate", "run", "--episodes", "2"]) == 0
+    assert "6 agents x 2 greedy episodes" in capsys.readouterr().out
+
+
 def test_list_and_doctor(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out

@@ -42,6 +42,7 @@ pytestmark = pytest.mark.exact
 
 KEY = jax.random.key(0)
 AGENT, WALK = tiny_ppo(), Walk()
+RATES = [1e-4, 3e-3, 3e-2]
 CLOSE = {"rtol": 2e-4, "atol": 2e-5}
 """A few updates of a small net: matrix products of other shapes add in another order."""
 
@@ -64,13 +65,29 @@ def test_agent_i_of_four_is_agent_i_alone(together, monkeypatch):
 
 
 def test_a_sweep_point_is_the_run_with_that_value():
-    rates = [1e-4, 3e-3, 3e-2]
-    swept = learned(AGENT, WALK, 2, learning_rate=rates)
+    swept = learned(AGENT, WALK, 2, learning_rate=RATES)
     for i in (0, 2):
-        alone = learned(dataclasses.replace(AGENT, learning_rate=rates[i]), WALK, 2)
+        alone = learned(dataclasses.replace(AGENT, learning_rate=RATES[i]), WALK, 2)
         leaves_equal(of_lane(swept, i), of_lane(alone), **CLOSE)
     weights = swept.agent_state.network.value_head.linear.weight
     assert np.abs(weights[0] - weights[2]).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "values"),
+    [
+        ("target_kl", None, [1e-9, 1e9]),
+        ("value_clip", None, [1e-6, 1e6]),
+        ("learning_rate", Linear(1.0, 0.0, 9), RATES),
+    ],
+)
+def test_a_sweep_gives_numbers_where_there_was_none_or_a_schedule(name, held, values):
+    agent = dataclasses.replace(AGENT, **{name: held})
+    swept = learned(agent, WALK, 2, **{name: values})
+    for i, value in enumerate(values):
+        leaves_equal(of_lane(swept, i), of_lane(learned(dataclasses.replace(agent, **{name: value}), WALK, 2)), **CLOSE)
+    weights = swept.agent_state.network.value_head.linear.weight
+    assert np.abs(weights[0] - weights[1]).max() > 1e-4
 
 
 @pytest.mark.parametrize("seeds", [1, 3], ids=["environments spread", "agents spread, an odd number"])

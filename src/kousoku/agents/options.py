@@ -49,33 +49,16 @@ def make_agent(id: str, **options: Any) -> Agent | RolloutAgent:
         raise ConfigError(f"options of {id}", options, str(error)) from error
 
 
-def numbers(agent: Agent | RolloutAgent) -> dict[str, Any]:
-    """Every hyper-parameter that is a number and no structure, by name: what a sweep can vary."""
-    found: dict[str, Any] = {}
-    for module in (agent, *_nested(agent)):
-        for field in _fields(module):
-            value = getattr(module, field.name)
-            if not field.metadata.get("static", False) and (is_number(value) or eqx.is_inexact_array(value)):
-                found.setdefault(field.name, value)
-    return found
-
-
 def with_number(agent: Agent | RolloutAgent, name: str, value: float) -> Agent | RolloutAgent:
-    """The agent with one number replaced, checked by its constructor.
+    """The agent with one number replaced, checked by its constructor; a schedule and None give way to the number.
 
     Raises:
         ConfigError: if the agent has no number of that name (with the nearest one), or the value is bad.
     """
-    known = numbers(agent)
+    known = _numbers(agent)
     if name not in known:
-        structural = [f.name for module in (agent, *_nested(agent)) for f in _fields(module) if f.name not in known]
-        if name in structural:
-            held = getattr(agent, name, None)
-            if isinstance(held, Schedule):
-                fix = f"the agent has the schedule {_described(held)}; give it a number to sweep"
-                raise ConfigError("sweep", name, fix)
-            fix = f"it is structure, or no number yet (give it one first); sweep {', '.join(known)}"
-            raise ConfigError("sweep", name, fix)
+        if name in (field.name for module in (agent, *_nested(agent)) for field in _fields(module)):
+            raise ConfigError("sweep", name, f"it is structure; sweep {', '.join(known)}")
         close = nearest(name, known, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
         raise ConfigError("sweep", name, hint)
@@ -83,6 +66,18 @@ def with_number(agent: Agent | RolloutAgent, name: str, value: float) -> Agent |
         return dataclasses.replace(agent, **{name: value})
     holder = next(f.name for f in _fields(agent) if isinstance(getattr(agent, f.name), Exploration))
     return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
+
+
+def _numbers(agent: Agent | RolloutAgent) -> list[str]:
+    """Hyper-parameters that are numbers, or that may be: what a sweep can vary."""
+    fields = [(field, getattr(module, field.name)) for module in (agent, *_nested(agent)) for field in _fields(module)]
+    return [field.name for field, held in fields if not field.metadata.get("static", False) and _is_number(held)]
+
+
+def _is_number(held: Any) -> bool:
+    """Whether it is a number, or stands where one may: a schedule, or None."""
+    number = is_number(held) or eqx.is_inexact_array(held)
+    return number or held is None or (callable(held) and not isinstance(held, Exploration))
 
 
 def describe(agent: Agent | RolloutAgent) -> dict[str, Any]:

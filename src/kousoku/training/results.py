@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..agents.options import describe, numbers
+from ..agents.options import describe
 from ..core.agent import AnyAgent, RolloutAgent, TabularAgent
 from ..core.env import Env, Finite
 from ..core.errors import ConfigError
@@ -137,9 +137,9 @@ def _tables(task: Task, states: Any, tally: Any, ledger: Ledger) -> dict[str, np
         tables["visits"] = np.asarray(tally.visits[: task.lanes.count])
     if ledger.history:
         tables["q_history"] = np.stack(ledger.history)
-    discounts = numbers(task.agent).get("discount")
+    discounts = getattr(task.lanes.numbers, "discount", None)
     if isinstance(task.env, Finite) and discounts is not None:
-        shared = np.unique(np.asarray(task.lanes.numbers.discount))
+        shared = np.unique(np.asarray(discounts))
         if len(shared) == 1:
             tables |= _exact(task.env, float(shared[0]))
     return tables
