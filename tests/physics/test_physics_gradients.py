@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 from physics_models import compiled
+from physics_random import random_model
 from physics_slopes import SMALL, assert_slopes_agree
 from physics_states import silent, states
 
@@ -58,6 +59,41 @@ def test_jacobians_of_a_step(name):
             return jnp.concatenate([after.qpos, after.qvel, after.act])
 
         at = jnp.stack([jnp.concatenate([s.qpos, s.qvel, s.act, s.ctrl]) for s in given])
+        assert_slopes_agree(moves, at)
+
+
+@pytest.mark.parametrize("name", often(MODELS))
+def test_derivatives_by_every_number_of_the_model(name):
+    """Each field along a direction of its own, from numbers a little off the file's, among which nothing is a tie."""
+    check_numbers(made(name))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(6))
+def test_derivatives_by_every_number_of_random_models(seed):
+    with silent():
+        theirs = mujoco.MjModel.from_xml_string(random_model(seed, contacts=True, bodies=(2, 4)))
+    theirs.opt.tolerance = 1e-14
+    check_numbers(theirs)
+
+
+def check_numbers(theirs):
+    rng, model = np.random.default_rng(0), from_mujoco(theirs)
+    held = {name: x for name, x in model.constants.items() if x.dtype == float and x.any() and "tolerance" not in name}
+    assert len(held) > 25
+    base = {name: x * (1.0 + 0.01 * rng.uniform(-1.0, 1.0, x.shape)) for name, x in held.items()}
+    ways = {name: x * rng.uniform(-1.0, 1.0, x.shape) for name, x in base.items()}
+    parts = np.cumsum([len(held), theirs.nq, theirs.nv, theirs.na])
+    with jax.enable_x64(True):
+
+        def moves(x):
+            along, qpos, qvel, act, ctrl = jnp.split(x, parts)
+            numbers = {name: base[name] + far * ways[name] for name, far in zip(held, along, strict=True)}
+            after = step(model.with_numbers(**numbers), State(qpos, qvel, act, jnp.zeros(theirs.nv)), ctrl)
+            return jnp.concatenate([after.qpos, after.qvel, after.act])
+
+        given = states(theirs, 8, seed=1)
+        at = jnp.stack([jnp.concatenate([jnp.zeros(len(held)), s.qpos, s.qvel, s.act, s.ctrl]) for s in given])
         assert_slopes_agree(moves, at)
 
 

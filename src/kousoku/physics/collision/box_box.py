@@ -231,7 +231,7 @@ def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) 
 
 def _doubt(view: _View) -> Num:
     """What rounding may add to the gaps of faces and, but for the sine between them, of edges."""
-    return total([*view.size, *view.other]) * (_noise(view.turn.a.x) / 16.0)
+    return total([*view.size, *view.other]) * (_noise(view.turn.a.x) / 64.0)
 
 
 def _noise(x: Num) -> float:
