@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 from .dynamics import Tree
 from .joints import Kind, ancestors, joint, joints, last_dof
@@ -125,8 +124,8 @@ def _force(model: Model, i: int, given: Num, length: Num, velocity: Num) -> tupl
     return force, slope
 
 
-def angles(model: Any, i: int) -> tuple[slice, slice] | None:
-    """Which parts of an actuator's gear count translations and turns, where it may be turns alone; ours or C's model.
+def _angles(model: Model, i: int) -> tuple[slice, slice] | None:
+    """Which parts of an actuator's gear count translations and turns, where it may be turns alone.
 
     On a ball joint, and from site to site, lengths tell angles: those that are a whole turn apart tell the same one.
     """
@@ -141,7 +140,7 @@ def _period(model: Model, i: int) -> Num:
 
     A servo's bias takes back what its gain gives. C knows them so too.
     """
-    parts = angles(model, i)
+    parts = _angles(model, i)
     if parts is None or model.actuator_gaintype[i] != 0 or model.actuator_biastype[i] != 1:
         return ZERO
     straight, turns = (total(g * g for g in row(model.actuator_gear, i)[part]) for part in parts)

@@ -163,7 +163,7 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
 def _crossing(view: _View) -> tuple[Vec, Vec, Num]:
     """Of the edges along the third axis of each box: the normal, and the point halfway between them, in the world.
 
-    It is where the edges come nearest to each other, which may be at their ends. And the sine between them.
+    It is where the edges come nearest to each other, which may be at their ends. Third, the sine between them.
     """
     (au, bu, cu), (av, bv, cv), (aw, bw, cw) = view.turn
     square = cu * cu + cv * cv
@@ -230,7 +230,7 @@ def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) 
 
 
 def _doubt(view: _View) -> Num:
-    """What rounding may add to the gaps of faces and, but for the sine between them, of edges."""
+    """What rounding may add to the gap of a face; to that of edges as much more as the sine between them is small."""
     return total([*view.size, *view.other]) * (_noise(view.turn.a.x) / 64.0)
 
 
