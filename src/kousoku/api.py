@@ -25,7 +25,7 @@ from .training.checkpoints import RunWarning
 from .training.config import TrainConfig
 from .training.evaluate import Lived, evaluate_lanes
 from .training.film import MAX_FRAMES, MOST_FILMS, film, is_drawable, lane_film, play
-from .training.lanes import Lanes, at_first_point, make_lanes
+from .training.lanes import Lanes, make_lanes
 from .training.lanes import lane as lane_agent
 from .training.memory import check_episodes
 from .training.policies import Policy
@@ -186,10 +186,9 @@ class Run:
             return self._trained.env, self._trained.lanes, self._trained.lived
         config = self.record.config
         agent, env = _made(config, self._agent, self._env)
-        asked = TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"])
-        agent = at_first_point(agent, asked)
-        lanes = make_lanes(agent, asked)
-        return env, lanes, _restore_lived(agent, env, lanes, self._state_leaves)
+        lanes = make_lanes(agent, TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"]))
+        one = lane_agent(lanes.numbers, lanes.structure, 0)  # a sweep gives numbers where the agent may have none
+        return env, lanes, _restore_lived(one, env, lanes, self._state_leaves)
 
 
 def train(

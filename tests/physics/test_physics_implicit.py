@@ -12,7 +12,7 @@ from physics_states import Oracle, silent, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, energy, initial_state, load, simulate, step
-from kousoku.physics.integrate.implicit import _all_slopes, free_bodies
+from kousoku.physics.integrate.implicit import _damping, _slopes, free_bodies
 from kousoku.physics.load import from_mujoco
 from kousoku.physics.scalar import num, nums
 from kousoku.physics.smooth import smooth
@@ -59,7 +59,7 @@ def _check_slopes(theirs):
         given = (nums(np.asarray(x)) for x in (state.qpos, state.qvel, state.act, state.ctrl))
         s = smooth(model, *given)
         found = np.zeros((theirs.nv, theirs.nv))
-        for (i, j), entry in _all_slopes(model, s, nums(state.qvel)).items():
+        for (i, j), entry in _slopes(model, s, _damping(model, s), nums(state.qvel)).items():
             found[i, j] = entry.value
         scale = 1.0 + np.abs(wanted).max(initial=0.0)
         assert np.abs(-found / h - wanted).max(initial=0.0) < 1e-10 * scale

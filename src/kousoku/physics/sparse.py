@@ -96,9 +96,12 @@ def multiplied(entries: Matrix, x: Sequence[Num]) -> list[Num]:
     return result
 
 
-def with_diagonal(entries: Matrix, more: Sequence[Num]) -> Matrix:
-    """A with something added on its diagonal."""
-    return entries | {(i, i): entries[i, i] + extra for i, extra in enumerate(more)}
+def product(entries: Matrix, x: Sequence[Num]) -> list[Num]:
+    """A x, for any matrix of which both halves are given."""
+    result = [ZERO] * len(x)
+    for (i, j), value in entries.items():
+        result[i] = result[i] + value * x[j]
+    return result
 
 
 def solved(pattern: Pattern, entries: Matrix, right: Sequence[Num]) -> list[Num]:

@@ -59,15 +59,6 @@ def make_lanes(agent: AnyAgent, config: TrainConfig) -> Lanes:
     return Lanes(numbers, parts[0][1], keys, seed, point)
 
 
-def at_first_point(agent: AnyAgent, config: TrainConfig) -> AnyAgent:
-    """The agent as the first lane has it: with numbers wherever lanes have numbers, so of the structure of all.
-
-    Raises:
-        ConfigError: as `make_lanes`.
-    """
-    return _at_point(agent, config.points[0])
-
-
 def _at_point(agent: AnyAgent, point: dict[str, float]) -> AnyAgent:
     for name, value in point.items():
         check_number(f"sweep[{name!r}]", value)

@@ -26,7 +26,7 @@ from .curves import SPEED, line, metric_name
 from .devices import usable
 from .health import Guard, Sick
 from .interrupt import StopRequest, stop_on_signals
-from .lanes import Lanes, at_first_point, make_lanes, num_lanes
+from .lanes import Lanes, make_lanes, num_lanes
 from .ledger import Ledger
 from .loggers import Loggers, check_installed
 from .loops import Loop, unpad
@@ -96,13 +96,12 @@ def train(
     check_installed(config.log, config.out)
     compile_cache.enable()
     record = Record.of(tuple(config.record))
-    given, agent = agent, at_first_point(agent, config)
     check_memory(agent, env, num_lanes(config), record)
     check_episodes("eval_episodes", env, num_lanes(config), config.eval_episodes)
     lanes = make_lanes(agent, config)
     _check_history(config, record, env, lanes.count)
     loop = make_loop(agent, lanes, env, config)
-    asked = config_json(given, config, env_config, command)
+    asked = config_json(agent, config, env_config, command)
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
@@ -129,7 +128,6 @@ def unfinished(
         folder: its folder.
         saved: the checkpoint.
     """
-    agent = at_first_point(agent, config)
     lanes = make_lanes(agent, config)
     learner = saved.learner(make_loop(agent, lanes, env, config).start(), lanes.count)
     return collect(Task(agent, env, config, lanes, asked, folder, StopRequest()), learner, saved.ledger, "unfinished")

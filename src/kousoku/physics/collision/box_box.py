@@ -197,7 +197,7 @@ def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
     tilt_u, tilt_v = cu / cw, cv / cw
     width, height = view.size.x, view.size.y
     # Sides that coincide but for rounding count once: as those of the other box.
-    more, less = 1.0 + _noise(x) / 16.0, Num(1.0 - _noise(x) / 16.0)
+    more, less = 1.0 + 4.0 * _rounding(x), Num(1.0 - 4.0 * _rounding(x))
 
     def corner(there: Truth, u: Num, v: Num) -> tuple[Truth, Vec, Num]:
         gap = z - view.size.z - ((u - x) * tilt_u + (v - y) * tilt_v)
@@ -231,12 +231,17 @@ def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) 
 
 def _doubt(view: _View) -> Num:
     """What rounding may add to the gap of a face; to that of edges as much more as the sine between them is small."""
-    return total([*view.size, *view.other]) * (_noise(view.turn.a.x) / 64.0)
+    return total([*view.size, *view.other]) * _rounding(view.turn.a.x)
 
 
 def _noise(x: Num) -> float:
-    """What may be due to rounding, of numbers near one."""
-    return 64.0 * float(np.finfo(np.float64 if x.known else x.value.dtype).eps)
+    """What may be due to many roundings, of numbers near one."""
+    return 64.0 * _rounding(x)
+
+
+def _rounding(x: Num) -> float:
+    """Of one number near one."""
+    return float(np.finfo(np.float64 if x.known else x.value.dtype).eps)
 
 
 def _largest(three: Vec) -> Num:

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 from ..actuation import next_activations
 from ..forward import Forward, forward
 from ..model import Model, State
-from ..scalar import Num, num, nums, stacked, subtracted
-from ..sparse import factor, with_diagonal
+from ..scalar import ZERO, Num, num, nums, stacked, subtracted
+from ..sparse import Matrix, factor, multiplied
 from .position import advanced, later
 
 T = TypeVar("T")
@@ -29,14 +29,19 @@ def euler(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callab
 
 def _damped(model: Model, f: Forward) -> list[Num]:
     """Accelerations that foresee how joints' damping changes during the step."""
-    damping = nums(model.dof_damping)
+    h, damping = num(model.timestep), nums(model.dof_damping)
     if model.no_eulerdamp or model.no_damper or all(b.is_known(0.0) for b in damping):
         return f.solution.acceleration
-    foreseen = [num(model.timestep) * b for b in damping]
-    matrix = with_diagonal(f.smooth.tree.mass_matrix, foreseen)
-    # As in implicit.py: the sum of the forces may be small beside each of them.
-    taken = [b * a for b, a in zip(foreseen, f.solution.acceleration, strict=True)]
-    return subtracted(f.solution.acceleration, factor(f.smooth.factor.pattern, matrix).solve(taken))
+    return subtracted(f.solution.acceleration, taken(f, {(i, i): h * b for i, b in enumerate(damping)}))
+
+
+def taken(f: Forward, damping: Matrix) -> list[Num]:
+    """What damping h D, on and below the diagonal, takes from the acceleration a: (M + h D)^-1 h D a.
+
+    (M + h D) a' = M a, which is the sum of the forces; each of them may be large beside it.
+    """
+    matrix = {ij: entry + damping.get(ij, ZERO) for ij, entry in f.smooth.tree.mass_matrix.items()}
+    return factor(f.smooth.factor.pattern, matrix).solve(multiplied(damping, f.solution.acceleration))
 
 
 def accelerated(model: Model, state: State, f: Forward, acceleration: list[Num]) -> State:

@@ -1,7 +1,6 @@
 """Euler's method, implicit in velocity: accelerations that foresee how forces change during the step.
 
-(M + h D) a' = force, D = -d force / d velocity of all but constraints' forces, in the pattern of the mass matrix M.
-Forces may be large beside their sum, which is M a, with a as it is without D: so a' = a - (M + h D)^-1 h D a.
+(M + h D) a' = M a, D = -d force / d velocity of all but constraints' forces, in the pattern of the mass matrix M.
 `implicitfast` leaves out the forces of motion, which make D unsymmetric, but for bodies that move freely and alone.
 
 References:
@@ -26,9 +25,9 @@ from ..model import Model, State
 from ..passive import drags
 from ..scalar import ONE, ZERO, Num, num, nums, subtracted
 from ..smooth import Smooth
-from ..sparse import Matrix, Pattern, factor, multiplied, solved
+from ..sparse import Matrix, Pattern, product, solved
 from ..vector import NOWHERE, Six
-from .euler import accelerated
+from .euler import accelerated, taken
 
 T = TypeVar("T")
 
@@ -36,8 +35,8 @@ T = TypeVar("T")
 def implicit(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable[[Forward], T]) -> tuple[State, T]:
     """The state a time step later, and what is measured at its beginning."""
     f = forward(model, state, ctrl)
-    more, a = _all_slopes(model, f.smooth, nums(state.qvel)), f.solution.acceleration
-    less = solved(f.smooth.factor.pattern, _beside(f.smooth, more), _product(more, a))
+    slopes, a = _slopes(model, f.smooth, _damping(model, f.smooth), nums(state.qvel)), f.solution.acceleration
+    less = solved(f.smooth.factor.pattern, _beside(f.smooth, slopes), product(slopes, a))
     return accelerated(model, state, f, subtracted(a, less)), measure(f)
 
 
@@ -46,12 +45,11 @@ def implicitfast(
 ) -> tuple[State, T]:
     """The state a time step later, and what is measured at its beginning."""
     f = forward(model, state, ctrl)
-    more, a = _damping(model, f.smooth), f.solution.acceleration
-    matrix = {ij: entry + more[ij] for ij, entry in f.smooth.tree.mass_matrix.items()}
-    less = factor(f.smooth.factor.pattern, matrix).solve(multiplied(more, a))
+    damping, a = _damping(model, f.smooth), f.solution.acceleration
+    less = taken(f, damping)
     if alone := free_bodies(model):
-        every = _all_slopes(model, f.smooth, nums(state.qvel))
-        full, right = _beside(f.smooth, every), _product(every, a)
+        slopes = _slopes(model, f.smooth, damping, nums(state.qvel))
+        full, right = _beside(f.smooth, slopes), product(slopes, a)
         for dofs in alone:
             block = {(i - dofs[0], j - dofs[0]): full[i, j] for i in dofs for j in dofs}
             below = tuple(tuple(range(i - 1, -1, -1)) for i in range(len(dofs)))
@@ -77,24 +75,15 @@ def _damping(model: Model, s: Smooth) -> Matrix:
     return {ij: found.get(ij, ZERO) for ij in s.tree.mass_matrix}
 
 
-def _all_slopes(model: Model, s: Smooth, qvel: list[Num]) -> Matrix:
+def _slopes(model: Model, s: Smooth, damping: Matrix, qvel: list[Num]) -> Matrix:
     """Both halves of h D, the forces of motion included."""
-    h, damping = num(model.timestep), _damping(model, s)
-    slopes = bias_slope(model, s.tree, s.motion, qvel)
+    h, slopes = num(model.timestep), bias_slope(model, s.tree, s.motion, qvel)
     return {(i, j): damping[max(i, j), min(i, j)] + h * slope for (i, j), slope in slopes.items()}
 
 
-def _beside(s: Smooth, more: Matrix) -> Matrix:
-    """Both halves of M, and more."""
-    return {(i, j): s.tree.mass_matrix[max(i, j), min(i, j)] + entry for (i, j), entry in more.items()}
-
-
-def _product(entries: Matrix, x: list[Num]) -> list[Num]:
-    """A x, of a matrix of which both halves are given."""
-    result = [ZERO] * len(x)
-    for (i, j), entry in entries.items():
-        result[i] = result[i] + entry * x[j]
-    return result
+def _beside(s: Smooth, slopes: Matrix) -> Matrix:
+    """Both halves of M + h D."""
+    return {(i, j): s.tree.mass_matrix[max(i, j), min(i, j)] + entry for (i, j), entry in slopes.items()}
 
 
 def _dampers(model: Model, s: Smooth) -> list[Constraint]:

@@ -50,8 +50,8 @@ def rk4(model: Model, state: State, ctrl: Float[Array, " nu"], measure: Callable
     sums = tuple(jnp.zeros_like(x) for x in (state.qvel, state.qvel, state.act))
     weights = jnp.array([0.5, 0.5, 1.0, 0.0], dtype), jnp.array([1.0, 2.0, 2.0, 1.0], dtype) / 6.0
     (ended, _, sums), found = lax.scan(stage, (state, sums[0], sums), (*weights, np.arange(4) == 3))
-    (last, lengths) = jax.tree.map(lambda x: x[-1], found)
-    # Within their ranges, which the stages' may leave.
+    last, lengths = jax.tree.map(lambda x: x[-1], found)
+    # Within their ranges, which the stages' may leave; servos go by the lengths of the last stage, as C's do.
     act = next_activations(model, nums(state.act), nums(sums[2]), nums(lengths))
     return replace(_moved(model, state, sums, dt, ended.warmstart), act=stacked(act, dtype)), last
 
