@@ -102,7 +102,7 @@ def test_a_step_of_a_large_one(id: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("id", sorted(set(IDS) - {"Humanoid-v5", "HumanoidStandup-v5"}))
+@pytest.mark.parametrize("id", IDS)
 def test_ten_thousand_steps(id: str) -> None:
     with jax.enable_x64(True):
         check(id, 10_000, 1, jnp.float64, 1e-6)
