@@ -41,6 +41,12 @@ def test_differences_from_c(kind, qpos, qvel):
     assert found["contacts"] > 0
 
 
+def test_differences_grow_with_the_distance_from_the_origin():
+    here, far = (exactness.far_differences("half_cheetah", away, asdict(SMALL)) for away in (0, 3_000))
+    assert 0 < here["qvel_median"] < 1e-4
+    assert 10 * here["qvel_median"] < far["qvel_median"] < 1e-1
+
+
 def test_seconds_until_a_thousand_steps(tmp_path):
     assert ready.seconds("InvertedPendulum-v5", str(tmp_path)) > 0
     assert any(tmp_path.iterdir())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kousoku.bench.exactness import KINDS, STAGES
+from kousoku.bench.exactness import FAR, KINDS, RUNNERS, STAGES
 from kousoku.bench.rigid import MODELS
 
 ROOT = Path(__file__).parents[2]
@@ -27,8 +27,8 @@ TABLES = {
 
 def recorded() -> dict[str, dict[str, Any]]:
     """Figures by the names of rows."""
-    (section,) = json.loads(RECORD.read_text(encoding="utf-8"))["sections"]
-    return {row["name"]: row for row in section["rows"]}
+    sections = json.loads(RECORD.read_text(encoding="utf-8"))["sections"]
+    return {row["name"]: row for section in sections for row in section["rows"]}
 
 
 def lines(title: str, rows: dict[str, dict[str, Any]]) -> list[str]:
@@ -62,3 +62,10 @@ def test_the_page_says_what_was_not_measured():
 def test_velocities_in_float64_are_cs(model):
     largest = recorded().get(f"{model}, float64", {}).get("qvel_max")
     assert largest is None or largest < 1e-8
+
+
+def test_the_distances_from_the_origin_are_those_of_the_benchmark():
+    rows, page = recorded(), PAGE.read_text(encoding="utf-8")
+    for model in RUNNERS:
+        cells = (f"{rows[f'{model}, {far} m']['qvel_p99']:.1e}" for far in FAR)
+        assert f"| {model} | {' | '.join(cells)} |" in page

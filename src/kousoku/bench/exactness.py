@@ -43,6 +43,12 @@ SHARES = {"median": 50.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
 SHOWN = ("median", "p99.9", "max")
 KINDS = ("float64", "float32", "C, rounded", "MJX, float32")
 MJX_LANES = 250
+FAR = (0, 30, 300, 3_000)
+RUNNERS = ("half_cheetah", "ant", "humanoid")
+ABOUT_FAR = (
+    "The same states, moved by so many metres along x, and along y where the model can go there, and rounded to "
+    "float32: one step by ours in float32 beside C MuJoCo's in float64. The columns are as above."
+)
 
 Numbers = dict[str, np.ndarray]
 
@@ -63,6 +69,17 @@ def _rows(name: str, effort: Effort) -> list[Row]:
     return [attempt(f"{name}, {kind}", 0, partial(_row, name, kind, effort)) for kind in kinds]
 
 
+def far_section(effort: Effort) -> Section:
+    """Models that run, in float32, away from the origin."""
+    columns = tuple(Column(f"qvel_{share}", f"qvel {share}", ".1e") for share in SHARES)
+    rows = [attempt(f"{name}, {far} m", 0, partial(_far_row, name, far, effort)) for name in RUNNERS for far in FAR]
+    return Section("Ours far from the origin", ABOUT_FAR, columns, rows)
+
+
+def _far_row(name: str, far: int, effort: Effort) -> Row:
+    return Row(f"{name}, {far} m", measured(__name__, "far_differences", name, far, asdict(effort), limit=600.0))
+
+
 def _row(name: str, kind: str, effort: Effort) -> Row:
     figures = measured(__name__, "differences", name, kind, asdict(effort), limit=1800.0)
     return Row(f"{name}, {kind}", figures)
@@ -74,7 +91,23 @@ def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float
     compiled = compiled_model(name)
     states, commands = seen(compiled, Effort(**effort).parity_lanes)
     wanted, rows = computed(compiled, states, commands)
-    found = computed_by(kind, compiled, states, commands)
+    return _shares(computed_by(kind, compiled, states, commands), wanted) | {"contacts": rows}
+
+
+def far_differences(name: str, far: float, effort: dict[str, Any]) -> dict[str, float]:
+    """Percentiles of what float32 loses in a step that far from the origin, measured here."""
+    use_all_cores()
+    compiled = compiled_model(name)
+    states, commands = seen(compiled, Effort(**effort).parity_lanes)
+    travels = 2 if compiled.jnt_type[0] == c_mujoco().mjtJoint.mjJNT_FREE else 1
+    states[:, 1 : 1 + travels] += far  # behind the time
+    states, commands = (np.asarray(x, np.float32).astype(np.float64) for x in (states, commands))
+    wanted, _ = computed(compiled, states, commands)
+    return _shares(computed_by("float32", compiled, states, commands, with_stages=False), wanted)
+
+
+def _shares(found: Numbers, wanted: Numbers) -> dict[str, float]:
+    """Percentiles of how far each state's numbers are off."""
     figures: dict[str, float] = {}
     for what, values in found.items():
         exact = wanted[what]
@@ -82,7 +115,7 @@ def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float
         if what in STAGES:
             away = away / (1.0 + np.abs(exact).max(axis=1, initial=0.0))
         figures |= {f"{what}_{share}": float(np.percentile(away, percent)) for share, percent in SHARES.items()}
-    return figures | {"contacts": rows}
+    return figures
 
 
 def computed_by(

@@ -18,7 +18,7 @@ PARTS: dict[str, tuple[str, Sequence[Measure]]] = {
     "steps": ("Physics: steps", [rigid.section]),
     "ready": ("Physics: ready to step", [ready.section]),
     "robots": ("Physics: robots", [partial(robots.section, id) for id in robots.IDS]),
-    "exactness": ("Physics: exactness", [exactness.section]),
+    "exactness": ("Physics: exactness", [exactness.section, exactness.far_section]),
 }
 ABOUT = (
     "Medians after a warm-up, every result waited for, compile time apart and without a cache; all in one run. Ours "
