@@ -454,6 +454,8 @@ def animate(
     check_count("episodes", episodes, high=MOST_FILMS)
     check_count("max_steps", max_steps)
     made = envs.make(env) if isinstance(env, str) else env
+    if isinstance(made, type):
+        raise ConfigError("env", made.__name__, f"that is the class; make one of it: {made.__name__}(...)")
     if not is_drawable(made):
         raise ConfigError("env", env, "it has to have a `scene` or a `poses` method to be drawn")
     chosen = policy or (lambda _, key: made.action_space.sample(key))

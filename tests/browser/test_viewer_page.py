@@ -6,7 +6,7 @@ import pytest
 from chromium import Chromium, Page
 from test_report_page import BROWSER
 
-from kousoku.core.scene3d import Trajectory3d
+from kousoku.core.scene3d import Body3d, Geom, Trajectory3d
 from kousoku.viz import film3d
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome found; set KOUSOKU_CHROMIUM to its path")
@@ -215,6 +215,50 @@ def test_contacts_are_shown_on_demand(probed):
         "quiet": "", "two": "2 contacts, forces of 60.1 N", "one": "1 contact, forces of 40.1 N",
         "none": "0 contacts, forces of 0 N", "gone": 0, "after": "",
     }  # fmt: skip
+
+
+def test_contacts_of_the_environment_that_is_chosen_are_counted(probed):
+    found = probed(
+        """
+        await look(() => scrub(2));
+        await look(() => press("c")); probe.all = text(".status");
+        await look(() => press("1")); probe.first = text(".status");
+        """,
+        figures.walk(),
+        figures.walk(),
+    )
+    assert found == {"all": "4 contacts, forces of 120 N", "first": "2 contacts, forces of 60.1 N"}
+
+
+def test_what_one_sees_through_stands_before_the_floor(probed):
+    ball = Geom("sphere", (0.5, 0, 0), 0, (1.0, 0.0, 0.0, 0.5))
+    floor = Geom("plane", (0.0, 0.0, 1.0))
+    place, turn = np.tile([0.0, 0.0, 0.5], (3, 1, 1)), np.tile([1.0, 0.0, 0.0, 0.0], (3, 1, 1))
+    found = probed(
+        """
+        const pixels = await look(() => scrub(1));
+        const i = 4 * (50 * 160 + 80);
+        probe.middle = pixels.slice(i, i + 4);
+        """,
+        Trajectory3d(Body3d((floor, ball)), place, turn, 0.1),
+    )
+    red, green, _, _ = found["middle"]
+    assert red > 1.3 * green > 60, "the floor shines through a red ball"
+
+
+def test_a_return_begins_at_zero(probed):
+    t = np.arange(40)
+    values = {"return": np.sin(0.3 * t) * t - 0.1234 * t}
+    walk = figures.walk(40)
+    film = Trajectory3d(walk.body, walk.positions, walk.quaternions, walk.dt, values)
+    found = probed(
+        """
+        await look(() => scrub(0));
+        probe.now = at(".chip").textContent;
+        """,
+        film,
+    )
+    assert found["now"] == "return0"
 
 
 def test_values_are_drawn_under_the_scrub_bar(probed):

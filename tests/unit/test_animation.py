@@ -81,7 +81,7 @@ class TestGif:
     def test_of_fast_steps_it_shows_every_so_many(self, tmp_path):
         scenes = tuple(Scene(2.0, 1.0, (), (Circle(0.02 * i, 0.5, 0.2, "red"),)) for i in range(50))
         with Image.open(of_scenes(scenes, 0.01).save(tmp_path / "x.gif", size=100)) as gif:
-            assert gif.n_frames == 13
+            assert gif.n_frames == 14, "every fourth, and the last"
             assert gif.info["duration"] == 40
 
 
@@ -245,6 +245,23 @@ class TestAnimation:
             viz.animate(records.single()).save(tmp_path / "x.gif", size=0)
         with pytest.raises(ConfigError, match="films"):
             viz.Animation(())
+
+    def test_a_folder_is_no_file(self, tmp_path):
+        (tmp_path / "x.html").mkdir()
+        with pytest.raises(ConfigError, match=r"path: .*; that is a folder; name a file in it"):
+            viz.animate(records.single()).save(tmp_path / "x.html")
+
+    def test_a_film_shows_more_than_one_frame(self, tmp_path):
+        with pytest.raises(ConfigError, match="at: got 3; only a still"):
+            viz.animate(records.single()).save(tmp_path / "x.gif", at=3)
+
+    @pytest.mark.parametrize(
+        ("size", "field"), [((0.0, 1.0), "width"), ((1.0, -1.0), "height"), ((np.nan, 1.0), "width")]
+    )
+    def test_a_scene_without_extent(self, size, field):
+        with pytest.raises(ConfigError) as caught:
+            Scene(*size)
+        assert caught.value.field == field
         with pytest.raises(ConfigError, match="dt"):
             viz.Animation((Trajectory2d(two_backgrounds(), 0.1), Trajectory2d(two_backgrounds(), 0.2)))
 
@@ -258,6 +275,21 @@ class TestAnimation:
         assert caught.value.field == field
 
 
+def test_a_gif_keeps_the_time_in_tens_of_milliseconds(tmp_path):
+    pictures = [np.full((16, 16, 3), 10 * i, np.uint8) for i in range(9)]
+    movie.write_gif(tmp_path / "x.gif", pictures, 0.045)
+    shown = []
+    with Image.open(tmp_path / "x.gif") as gif:
+        for i in range(gif.n_frames):
+            gif.seek(i)
+            shown.append(gif.info["duration"])
+    assert set(shown[:-1]) == {40, 50}
+    assert sum(shown[:8]) == 360
+    assert shown[-1] > 1000
+
+
 def test_every_frame_or_every_so_many():
-    assert movie.chosen(10, 0.05) == (range(10), 0.05)
-    assert movie.chosen(10, 1 / 60) == (range(0, 10, 2), 1 / 30)
+    assert movie.chosen(10, 0.05) == ([*range(10)], 0.05)
+    assert movie.chosen(11, 1 / 60) == ([0, 2, 4, 6, 8, 10], 1 / 30)
+    assert movie.chosen(10, 1 / 60) == ([0, 2, 4, 6, 8, 9], 1 / 30), "how it ended is not left out"
+    assert movie.chosen(1, 1 / 60) == ([0], 1 / 30)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh import refusals
 
 import kousoku as ks
 from kousoku import cli
@@ -178,6 +179,12 @@ class TestAnimate:
         with pytest.raises(ks.ConfigError, match=next(iter(change))):
             ks.animate(Rail2d(), **change)
 
+    def test_a_class_is_no_environment(self):
+        said = refusals(
+            {"env": "ks.animate(GridWorld)"}, "import kousoku as ks; GridWorld = type(ks.make('GridWorld-v0'))"
+        )
+        assert "that is the class; make one of it: GridWorld(...)" in said["env"]
+
 
 @pytest.fixture(scope="module")
 def solid(tmp_path_factory):
@@ -246,7 +253,12 @@ class TestShell:
         assert '"name":"episode 2"' in (tmp_path / "GridWorld-v0.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
-        ("words", "said"), [(["--out", "x.avi"], "path: got 'x.avi'"), (["--episodes", "0"], "episodes: got 0")]
+        ("words", "said"),
+        [
+            (["--out", "x.avi"], "path: got 'x.avi'"),
+            (["--episodes", "0"], "episodes: got 0"),
+            (["--episodes", "4"], "episodes: got 4"),
+        ],
     )
     def test_bad_input(self, solid, capsys, words, said):
         assert cli.main(["view", str(solid.path), *words]) == 2

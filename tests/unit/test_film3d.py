@@ -9,6 +9,7 @@ import re
 import figures
 import numpy as np
 import pytest
+from fresh import refusals
 
 from kousoku.core.errors import ConfigError
 from kousoku.core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
@@ -59,10 +60,18 @@ class TestPacking:
         (run,) = film3d.payload([trajectory], "")["runs"]
         centre = array(run["centre"], "<f4").reshape(50, 1, 3)
         back = unpack(run["positions"]).reshape(50, 5, 3)
-        span = np.subtract(run["positions"]["high"], run["positions"]["low"])
+        span = np.subtract(run["positions"]["high"], run["positions"]["low"]).reshape(5, 3)
         assert (span < 4).all()
         around = trajectory.positions - centre.astype(float)
         assert (np.abs(back - around) <= 0.5001 * span / 65534).all()
+
+    def test_one_that_falls_for_ever_leaves_the_others_their_digits(self):
+        trajectory = random_walk(50, 5)
+        trajectory.positions[:, 4, 2] -= 10.0 * np.arange(50)
+        (run,) = film3d.payload([trajectory], "")["runs"]
+        span = np.subtract(run["positions"]["high"], run["positions"]["low"]).reshape(5, 3)
+        assert (span[:4] < 5).all()
+        assert span[4, 2] > 400
 
     def test_rotations_come_back_to_a_hundredth_of_a_degree(self):
         trajectory = random_walk(200, 5)
@@ -221,12 +230,22 @@ class TestBadInput:
             ({"color": (0.0, 0.0, 2.0, 1.0)}, "color[2]"),
             ({"position": (0.0, float("nan"), 0.0)}, "position[1]"),
             ({"frame": -2}, "frame"),
+            ({"quaternion": (0.0, 0.0, 0.0, 0.0)}, "quaternion"),
         ],
     )
     def test_geoms(self, change, field):
         with pytest.raises(ConfigError) as caught:
             Geom(**({"kind": "sphere", "size": (0.1, 0.0, 0.0)} | change))
         assert caught.value.field == field
+
+    def test_geoms_with_too_few_numbers(self):
+        given = {"size": "(1.0,)", "color": "(1, 0, 0)", "position": "(1.0, 0.0)", "quaternion": "(1.0, 0.0, 0.0)"}
+        calls = {
+            name: f"Geom(**({{'kind': 'sphere', 'size': (1, 0, 0)}} | {{{name!r}: {x}}}))" for name, x in given.items()
+        }
+        said = refusals(calls, "from kousoku.core.scene3d import Geom")
+        assert {name: text.split(":")[0] for name, text in said.items()} == {name: name for name in given}
+        assert said["color"].endswith("give 4 numbers")
 
     def test_contacts_of_other_shapes(self):
         with pytest.raises(ConfigError, match=r"contacts\.forces"):

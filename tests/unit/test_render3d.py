@@ -1,6 +1,7 @@
 """Pictures of trajectories in three dimensions without a display: where rays meet solids, views, shadows, films."""
 
 import dataclasses
+import itertools
 
 import figures
 import numpy as np
@@ -14,7 +15,7 @@ from kousoku.viz import film3d
 from kousoku.viz.camera import stage_of
 from kousoku.viz.render3d import Renderer
 from kousoku.viz.solids import MEET, bound
-from kousoku.viz.view3d import view_of
+from kousoku.viz.view3d import followed_frames, view_of
 
 SIZES = {
     "plane": (0.7, 0.4, 1.0), "sphere": (0.5, 0.0, 0.0), "capsule": (0.3, 0.6, 0.0), "cylinder": (0.4, 0.5, 0.0),
@@ -190,6 +191,39 @@ class TestView:
         runner = view_of(self.moved((0.3, 0.0, 0.01)))
         assert (runner.azimuth, runner.elevation) == (pytest.approx(-1.3), pytest.approx(0.16))
         assert view_of(self.moved((0.3, 0.1, 0.0))).azimuth == pytest.approx(-1.02)
+
+    def test_what_falls_is_followed_as_well(self):
+        view = view_of(self.moved((0.0, 0.0, -0.5)))
+        assert view.travels
+        assert view.size == pytest.approx(np.sqrt(3))
+
+    def test_what_leaves_the_others_is_let_go(self):
+        """A ball rolls away from three that stay, or nearly; or falls."""
+        for way in ((1.0, 0.0, 0.0), (0.0, 0.0, -2.0)):
+            positions = np.array([[0.0, 0, 0], [0.5, 0, 0], [1.0, 0, 0], [1.5, 0, 0]]) + np.zeros((30, 4, 3))
+            positions[:, :3, 1] = 0.01 * np.arange(30)[:, None]
+            positions[:, 3] += np.arange(30)[:, None] * np.array(way)
+            trajectory = body_of(positions, *(Geom("sphere", (0.2, 0, 0), n) for n in range(4)))
+            assert followed_frames(trajectory) == [0, 1, 2]
+            assert not view_of(trajectory).travels
+            assert view_of(trajectory).size < 2
+            assert abs(stage_of((trajectory,)).camera(29, 1.5).target[0]) < 1
+
+    @pytest.mark.parametrize("aspect", [0.5, 1.0, 16 / 9])
+    @pytest.mark.parametrize("count", [2, 4, 6, 7, 9, 12])
+    @pytest.mark.parametrize("high", [0.1, 1.0])
+    def test_several_environments_are_all_in_the_picture(self, count, aspect, high):
+        """Flat ones are seen from above."""
+        positions = np.linspace(0.0, 0.1, 5)[:, None, None] + np.zeros((5, 1, 3))
+        corner = Geom("box", (0.5, 0.5, 0.5 * high), 0)
+        stage = stage_of([body_of(positions, corner)] * count)
+        camera = stage.camera(4, aspect)
+        corners = np.array(list(itertools.product((-0.5, 0.5), (-0.5, 0.5), (-0.5 * high, 0.5 * high))))
+        for offset in stage.offsets:
+            from_eye = offset + positions[4, 0] + corners - camera.place
+            depth = from_eye @ camera.forward
+            for side in (camera.right, camera.up):
+                assert (np.abs(from_eye @ side) <= depth * (side @ side)).all()
 
     def test_nothing_at_all(self):
         assert view_of(body_of(np.zeros((3, 1, 3)))).size == 1.0

@@ -1,5 +1,5 @@
 // The page's data, unpacked: what stands where at every time. The packing is described in film3d.py.
-import { bytes, unpack, type Packed } from "./packed";
+import { bytes, unpack, unpackValue, type Packed } from "./packed";
 import type { Episode, Film } from "./picture";
 
 export type Kind = "plane" | "sphere" | "capsule" | "box" | "cylinder" | "ellipsoid";
@@ -89,7 +89,7 @@ function unpackRun(raw: RawRun, geoms: Geom[]): Run {
     centre,
     positions: around(centre, unpack(raw.positions), (i) => Math.floor(i / raw.moving.length)),
     quaternions: unpackQuaternions(new Uint16Array(bytes(raw.quaternions))),
-    values: raw.values.map((value) => ({ name: value.name, data: unpack(value) })),
+    values: raw.values.map((value) => ({ name: value.name, data: unpackValue(value) })),
     contacts: raw.contacts && counts ? unpackContacts(raw.contacts, counts, centre) : null,
   };
 }

@@ -55,8 +55,9 @@ export class Floor {
     const shadow = new Mesh(new PlaneGeometry(2 * reach, 2 * reach), this.shade);
     this.shade.depthWrite = false;
     shadow.receiveShadow = true;
-    ground.renderOrder = 1;
-    shadow.renderOrder = 2;
+    // before geoms that one sees through
+    ground.renderOrder = -2;
+    shadow.renderOrder = -1;
     this.root.add(ground, shadow);
     this.root.position.z = height;
   }

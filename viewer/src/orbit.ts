@@ -11,10 +11,8 @@ export class Orbit {
   azimuth = 0;
   elevation = 0;
   distance = 1;
-  // how much farther than that, while what the camera follows spreads
+  // how much farther than that, while what the camera follows spreads, or in a picture of another form
   stretch = 1;
-  // pictures that are narrower than this, for their height, are seen from farther away
-  aspect = 1.1;
   private readonly fingers = new Map<number, { x: number; y: number }>();
   private home = 1;
 
@@ -59,7 +57,7 @@ export class Orbit {
   // Place the camera.
   apply(): void {
     const { camera, elevation, azimuth } = this;
-    const far = this.distance * this.stretch * Math.max(1, this.aspect / camera.aspect);
+    const far = this.distance * this.stretch;
     this.target.addVectors(this.anchor, this.pan);
     camera.position
       .set(Math.cos(elevation) * Math.cos(azimuth), Math.cos(elevation) * Math.sin(azimuth), Math.sin(elevation))

@@ -21,3 +21,9 @@ export function unpack({ low, high, data }: Packed): Float32Array {
   });
   return found;
 }
+
+// Numbers to read: what may have been zero is, so that a return does not begin at some rounding.
+export function unpackValue(packed: Packed): Float32Array {
+  const step = (packed.high[0] - packed.low[0]) / 65534;
+  return unpack(packed).map((x) => (Math.abs(x) <= 0.51 * step ? 0 : x));
+}

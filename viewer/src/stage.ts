@@ -3,6 +3,7 @@ import {
   ACESFilmicToneMapping,
   DirectionalLight,
   HemisphereLight,
+  MathUtils,
   NoToneMapping,
   PCFShadowMap,
   PerspectiveCamera,
@@ -22,6 +23,9 @@ import { Touches } from "./touches";
 
 const LIGHT_FROM = new Vector3(-0.45, -0.5, 1).normalize();
 const IN_A_ROW = 6;
+// how much farther away the camera stands than from where several environments just fit
+const ROOM = 1.03;
+const ASPECT_ONE = 1.1;
 
 export class Stage {
   readonly actors: Actor[];
@@ -37,6 +41,11 @@ export class Stage {
   private readonly sky = new HemisphereLight();
   private readonly size: number;
   private readonly reach: number;
+  private places: Vector3[] = [];
+  // the first view's azimuth and elevation, and how far away it was taken from
+  private front: [number, number] = [0, 0];
+  private home = 1;
+  private near = 1;
 
   constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
     this.renderer = new WebGLRenderer({ canvas, context });
@@ -62,12 +71,13 @@ export class Stage {
   draw(at: number): { count: number; newtons: number } {
     for (const actor of this.actors) actor.pose(at);
     if (this.following) this.aim(this.chosen.map((actor) => actor.centre(at, new Vector3())));
+    this.orbit.stretch = this.distance() / this.home;
     this.orbit.apply();
     this.floor.follow(this.orbit.target);
     this.sun.target.position.copy(this.orbit.target);
     this.sun.position.copy(this.orbit.target).addScaledVector(LIGHT_FROM, 30 * this.size);
     this.sun.target.updateMatrixWorld();
-    const found = this.touches.root.visible ? this.touches.show(at) : { count: 0, newtons: 0 };
+    const found = this.touches.root.visible ? this.touches.show(at, this.chosen) : { count: 0, newtons: 0 };
     this.renderer.render(this.scene, this.orbit.camera);
     return found;
   }
@@ -101,11 +111,11 @@ export class Stage {
     const views = this.chosen.map((actor) => actor.run.view);
     const [azimuth, elevation] = [views[0].azimuth, Math.max(...views.map((view) => view.elevation))];
     this.following = views.some((view) => view.travels);
-    const back = this.actors.length > IN_A_ROW ? 2 : 1.4;
-    const distance = (this.following ? 1.8 : 1.55) * this.size + (one ? 0 : back * (this.reach - this.size / 2));
+    this.near = this.following ? 1.8 : 1.55;
     this.aim(this.chosen.map(({ run, root }) => new Vector3(...run.view.middle).add(root.position)));
-    this.orbit.setHome(one ? azimuth : -0.5, one ? elevation : Math.max(0.42, elevation), distance);
-    this.orbit.aspect = one ? 1.1 : 1.6;
+    this.front = one ? [azimuth, elevation] : [-0.5, Math.max(0.42, elevation)];
+    this.home = this.distance();
+    this.orbit.setHome(...this.front, this.home);
     this.spread((one ? 0 : this.reach) + 1.6 * this.size);
   }
 
@@ -135,12 +145,35 @@ export class Stage {
     return this.selected < 0 ? this.actors : [this.actors[this.selected]];
   }
 
-  // Look at the middle of places, from so far that all are seen.
+  // Look at the middle of places.
   private aim(places: Vector3[]): void {
     this.orbit.anchor.set(0, 0, 0);
     for (const place of places) this.orbit.anchor.addScaledVector(place, 1 / places.length);
-    const reach = Math.max(...places.map((place) => place.distanceTo(this.orbit.anchor)));
-    this.orbit.stretch = Math.max(1, (0.5 * this.size + reach) / this.reach);
+    this.places = places;
+  }
+
+  // How far away from the middle the camera stands in the first view of these places, if nobody zooms.
+  private distance(): number {
+    const { aspect } = this.orbit.camera;
+    if (this.places.length === 1) return this.near * this.size * Math.max(1, ASPECT_ONE / aspect);
+    return ROOM * this.fitting(aspect);
+  }
+
+  // From how far away balls around the places are all within the four sides of the picture.
+  private fitting(aspect: number): number {
+    const [azimuth, elevation] = this.front;
+    const back = new Vector3(Math.cos(elevation) * Math.cos(azimuth), Math.cos(elevation) * Math.sin(azimuth), Math.sin(elevation));
+    const right = new Vector3(-Math.sin(azimuth), Math.cos(azimuth), 0);
+    const half = Math.tan(MathUtils.degToRad(this.orbit.camera.fov / 2));
+    let distance = 0;
+    for (const [slope, side] of [[half * aspect, right], [half, back.clone().cross(right)]] as const) {
+      for (const place of this.places) {
+        const from = place.clone().sub(this.orbit.anchor);
+        const outermost = Math.abs(from.dot(side)) + 0.5 * this.size * Math.hypot(1, slope);
+        distance = Math.max(distance, from.dot(back) + outermost / slope);
+      }
+    }
+    return distance;
   }
 
   private light(): void {

@@ -50,24 +50,29 @@ export class Touches {
     this.material.color = new Color(color);
   }
 
-  // Set the arrows for a time; returns how many contacts there are and what their forces sum up to.
-  show(at: number): { count: number; newtons: number } {
+  // Set all arrows for a time; returns how many contacts those in `counted` have and what their forces sum up to.
+  show(at: number, counted: Actor[]): { count: number; newtons: number } {
+    let drawn = 0;
     let count = 0;
     let newtons = 0;
     const [point, force] = [new Vector3(), new Vector3()];
-    for (const { run, root } of this.actors) {
+    for (const actor of this.actors) {
+      const { run, root } = actor;
+      const counts = counted.includes(actor);
       const t = Math.min(Math.floor(at), run.frames - 1);
       if (!run.contacts) continue;
       for (let i = run.contacts.starts[t]; i < run.contacts.starts[t + 1]; i += 1) {
         point.fromArray(run.contacts.points, 3 * i).add(root.position);
         force.fromArray(run.contacts.forces, 3 * i);
+        this.place(drawn, point, force);
+        drawn += 1;
+        if (!counts) continue;
         newtons += force.length();
-        this.place(count, point, force);
         count += 1;
       }
     }
     for (const mesh of [this.dots, this.shafts, this.heads]) {
-      mesh.count = count;
+      mesh.count = drawn;
       mesh.instanceMatrix.needsUpdate = true;
     }
     return { count, newtons };

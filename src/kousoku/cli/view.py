@@ -20,7 +20,10 @@ OPTIONS = (
     Option("film", None, "", "show episodes of the best agents instead of the report"),
     Option("episodes", "1", "N", "so many side by side: of a run's best agents, or of an environment at random"),
     Option(
-        "out", None, "FILE", "where the film goes: .html, .gif, .mp4, .png; in the plane also .svg (default: film.html)"
+        "out",
+        None,
+        "FILE",
+        "where the film goes: .html, .gif, .mp4, .png; in the plane also .svg (default: film.html, or ENV.html)",
     ),
     Option("open", None, "", "open a browser (default: yes); with --no-open only print the address"),
     Option("rebuild", None, "", "write the report anew, even if it is there"),
@@ -64,10 +67,12 @@ def _report(folder: Path, rebuild: bool) -> Path:
 
 
 def _run_film(folder: Path, given: dict[str, Any]) -> Path:
+    from ..training.film import MOST_FILMS
     from .notices import load
 
-    written = target(given, folder / FILM)
-    return load(folder).animate(_episodes(given)).save(written)
+    written, loaded = target(given, folder / FILM), load(folder)
+    episodes = check_count("episodes", _episodes(given), high=min(loaded.record.num_lanes, MOST_FILMS))
+    return loaded.animate(episodes).save(written)
 
 
 def _env_film(name: str, given: dict[str, Any]) -> Path:

@@ -83,12 +83,20 @@ Shape = Rect | Circle | Line | Text | Polygon | Polyline
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture: `background` is what rarely changes between the frames of an animation, `foreground` what moves."""
+    """One picture: `background` is what rarely changes between the frames of an animation, `foreground` what moves.
+
+    Raises:
+        ConfigError: if it is not so many units wide and high, more than zero.
+    """
 
     width: float
     height: float
     background: tuple[Shape, ...] = field(default=())
     foreground: tuple[Shape, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_number("width", self.width, low=0, open_low=True, open_high=True)
+        check_number("height", self.height, low=0, open_low=True, open_high=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,9 @@ class Geom:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
         check_count("frame", self.frame, low=WORLD)
+        for name, count in (("size", 3), ("color", 4), ("position", 3), ("quaternion", 4)):
+            if np.shape(getattr(self, name)) != (count,):
+                raise ConfigError(name, getattr(self, name), f"give {count} numbers")
         used = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2}.get(self.kind, 3)
         for i, size in enumerate(self.size):
             check_number(f"size[{i}]", size, low=0, open_low=i < used, open_high=True)
@@ -61,6 +64,8 @@ class Geom:
             check_number(f"color[{i}]", channel, low=0, high=1)
         check_all("position", self.position, check_finite)
         check_all("quaternion", self.quaternion, check_finite)
+        if not any(self.quaternion):
+            raise ConfigError("quaternion", self.quaternion, "a quaternion must not be zero")
 
 
 @dataclass(frozen=True)

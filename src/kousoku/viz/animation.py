@@ -67,9 +67,13 @@ class Animation:
             at: the frame of a still; by default the last.
 
         Raises:
-            ConfigError: for any other ending, or an .mp4 without ffmpeg.
+            ConfigError: for any other ending, a folder, a frame of what is no still, or an .mp4 without ffmpeg.
         """
         target, size = Path(path), check_count("size", size, low=16)
+        if target.is_dir():
+            raise ConfigError("path", str(path), "that is a folder; name a file in it")
+        if at is not None and target.suffix.lower() != ".png":
+            raise ConfigError("at", at, "only a still, .png, shows one frame")
         writers: dict[str, Callable[[], object]] = {
             ".html": lambda: target.write_text(self.html(), encoding="utf-8", errors="replace", newline="\n"),
             ".gif": lambda: self._write_film(target, size),

@@ -10,14 +10,16 @@ import numpy as np
 from jaxtyping import Float
 
 from ..core.scene3d import Trajectory3d
-from .view3d import View, centre_of, is_floor, moving_frames, view_of
+from .view3d import View, centre_of, followed_frames, is_floor, view_of
 
 FIELD = math.radians(35.0)
 IN_A_ROW = 6
 CALM, CALM_HEIGHT = 0.1, 0.5
 """Half the windows, in seconds, over which a camera that follows takes means."""
 MANY = (-0.5, 0.42)
-ASPECT_ONE, ASPECT_MANY = 1.1, 1.6
+ASPECT_ONE = 1.1
+ROOM = 1.03
+"""How much farther away the camera stands than from where several environments just fit."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,6 @@ class Stage:
         offsets: where each stands.
         paths: [T, 3] of each, what a camera that follows looks at, calmed.
         size: of the largest.
-        reach: how far the outermost reach from the middle.
         floor: its height.
     """
 
@@ -61,7 +62,6 @@ class Stage:
     offsets: list[Float[np.ndarray, "3"]]
     paths: list[Float[np.ndarray, "T 3"]]
     size: float
-    reach: float
     floor: float
 
     @property
@@ -79,21 +79,20 @@ class Stage:
             places = [np.array(view.middle) for view in self.views]
         places = [place + offset for place, offset in zip(places, self.offsets, strict=True)]
         target = np.mean(places, axis=0)
-        spread = max(float(np.linalg.norm(place - target)) for place in places)
-        stretch = max(1.0, (0.5 * self.size + spread) / self.reach, (ASPECT_ONE if one else ASPECT_MANY) / aspect)
-        back = 2.0 if len(self.views) > IN_A_ROW else 1.4
-        distance = (1.8 if follows else 1.55) * self.size + (0.0 if one else back * (self.reach - self.size / 2))
         azimuth, elevation = self.views[0].azimuth, max(view.elevation for view in self.views)
-        if not one:
-            azimuth, elevation = MANY[0], max(MANY[1], elevation)
-        return _camera(target, azimuth, elevation, distance * stretch, aspect)
+        if one:
+            distance = (1.8 if follows else 1.55) * self.size * max(1.0, ASPECT_ONE / aspect)
+            return _camera(target, azimuth, elevation, distance, aspect)
+        azimuth, elevation = MANY[0], max(MANY[1], elevation)
+        distance = _fitting(np.array(places) - target, 0.5 * self.size, azimuth, elevation, aspect)
+        return _camera(target, azimuth, elevation, ROOM * distance, aspect)
 
 
 def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
     """Trajectories in rows across the way they face (x)."""
     views = [view_of(one) for one in trajectories]
     size = max(view.size for view in views)
-    ways = [centre_of(one, moving_frames(one)) for one in trajectories]
+    ways = [centre_of(one, followed_frames(one)) for one in trajectories]
     count = len(trajectories)
     columns = count if count <= IN_A_ROW else math.ceil(math.sqrt(count))
     rows = math.ceil(count / columns)
@@ -103,14 +102,29 @@ def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
     floors = [geom.position[2] for one in trajectories for geom in one.body.geoms if is_floor(geom)]
     floor = floors[0] if floors else min(view.low for view in views) - 0.1 * size
     paths = [_calmed(way, one.dt) for way, one in zip(ways, trajectories, strict=True)]
-    return Stage(views, offsets, paths, size, size / 2 + max(across, along), floor)
+    return Stage(views, offsets, paths, size, floor)
+
+
+def _fitting(places: Float[np.ndarray, "n 3"], radius: float, azimuth: float, elevation: float, aspect: float) -> float:
+    """From how far away balls around places, relative to the target, are all within the four sides of the picture."""
+    back, right = _axes(azimuth, elevation)
+    half = math.tan(FIELD / 2)
+    distance = 0.0
+    for slope, side in ((half * aspect, right), (half, np.cross(back, right))):
+        outermost = np.abs(places @ side) + radius * math.hypot(1.0, slope)
+        distance = max(distance, float((places @ back + outermost / slope).max()))
+    return distance
+
+
+def _axes(azimuth: float, elevation: float) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+    """Directions from the target back to the camera, and to the right."""
+    flat = math.cos(elevation)
+    back = np.array([flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(elevation)])
+    return back, np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
 
 
 def _camera(target: Float[np.ndarray, "3"], azimuth: float, elevation: float, distance: float, aspect: float) -> Camera:
-    back = np.array(
-        [math.cos(elevation) * math.cos(azimuth), math.cos(elevation) * math.sin(azimuth), math.sin(elevation)]
-    )
-    right = np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
+    back, right = _axes(azimuth, elevation)
     half = math.tan(FIELD / 2)
     return Camera(target + distance * back, target, -back, half * aspect * right, half * np.cross(back, right))
 

@@ -1,7 +1,8 @@
 """Trajectories in three dimensions as one offline page: what moves is packed into 16 bits a number.
 
-Poses lie around the centre of what moves, which is kept in full precision: a walk of a hundred metres is as smooth as
-a step on the spot. A page holds the player (solid.js, built from the folder `viewer` of the repository) and the data.
+Poses lie around the centre of what moves together, which is kept in full precision, each frame's within a range of its
+own: a walk of a hundred metres is as smooth as a step on the spot, though a ball beside it rolls away. A page holds the
+player (solid.js, built from the folder `viewer` of the repository) and the data.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .film2d import PAGE, STYLE, check_pace
 from .offline import asset, page_html
 from .packing import as_text, packed, packed_values, smallest_three
 from .style import player_palette
-from .view3d import centre_of, moving_frames, view_of
+from .view3d import centre_of, followed_frames, moving_frames, view_of
 
 SCRIPT = "solid.js"
 MAX_CONTACTS = 1000
@@ -79,8 +80,9 @@ def _run(trajectory: Trajectory3d, body: int) -> dict[str, Any]:
     """One environment's data: frames that never move once, the others around their common centre."""
     x, q = np.asarray(trajectory.positions, np.float64), np.asarray(trajectory.quaternions, np.float64)
     moving = moving_frames(trajectory)
+    followed = followed_frames(trajectory)
     still = np.setdiff1d(np.arange(x.shape[1]), moving)
-    centre = centre_of(trajectory, moving).astype(np.float32)
+    centre = centre_of(trajectory, followed).astype(np.float32)
     return {
         "name": trajectory.name,
         "body": body,
@@ -89,7 +91,7 @@ def _run(trajectory: Trajectory3d, body: int) -> dict[str, Any]:
         "still": [[int(n), *numbers(x[0, n]), *numbers(q[0, n])] for n in still],
         "moving": moving,
         "centre": as_text(centre, "<f4"),
-        "positions": packed(x[:, moving] - centre[:, None]),
+        "positions": packed((x[:, moving] - centre[:, None]).reshape(len(x), 3 * len(moving))),
         "quaternions": as_text(smallest_three(q[:, moving]), "<u2"),
         "values": packed_values(trajectory.values),
         "contacts": None if trajectory.contacts is None else _contacts(trajectory.contacts, centre),

@@ -26,17 +26,19 @@ RATE = 30.0
 LAST = 1.0
 
 
-def chosen(count: int, seconds: float, rate: float = RATE) -> tuple[range, float]:
+def chosen(count: int, seconds: float, rate: float = RATE) -> tuple[list[int], float]:
     """Which of so many frames to show, and for how long each: all, or every so many if there are more in a second.
 
+    The last is among them in either case: it shows how things ended.
+
     Examples:
-        >>> chosen(100, 0.05)
-        (range(0, 100), 0.05)
-        >>> chosen(100, 0.01)
-        (range(0, 100, 4), 0.04)
+        >>> chosen(4, 0.05)
+        ([0, 1, 2, 3], 0.05)
+        >>> chosen(12, 0.01)
+        ([0, 4, 8, 11], 0.04)
     """
     each = max(1, int(np.ceil(1.0 / (rate * seconds) - 1e-6)))
-    return range(0, count, each), each * seconds
+    return [*range(0, count - 1, each), count - 1], each * seconds
 
 
 def png_bytes(picture: Picture) -> bytes:
@@ -56,9 +58,15 @@ def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None
         frame = Image.fromarray(_nearest(picture, tree))
         frame.putpalette(palette.reshape(-1).tolist())
         frames.append(frame)
-    durations = [max(20, round(1000 * seconds))] * len(frames)
+    durations = _durations(len(frames), seconds)
     durations[-1] += round(1000 * LAST) if len(frames) > 1 else 0
     frames[0].save(target, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=False)
+
+
+def _durations(count: int, seconds: float) -> list[int]:
+    """Milliseconds, in tens as the format has them, with the right sum; at least two tens, or browsers slow down."""
+    ends = np.rint(100.0 * max(0.02, seconds) * np.arange(count + 1))
+    return (10 * np.diff(ends)).astype(int).tolist()
 
 
 def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None:

@@ -27,7 +27,8 @@ def packed(array: Float[np.ndarray, "... d"]) -> dict[str, Any]:
         >>> packed(np.array([[0.0], [1.0], [np.nan]]))
         {'low': [0.0], 'high': [1.0], 'data': 'AAD+////'}
     """
-    x = np.asarray(array, np.float64).reshape(-1, np.shape(array)[-1])
+    x = np.asarray(array, np.float64)
+    x = x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
     finite = np.isfinite(x)
     low = np.where(finite, x, np.inf).min(axis=0, initial=np.inf)
     high = np.where(finite, x, -np.inf).max(axis=0, initial=-np.inf)

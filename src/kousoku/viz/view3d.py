@@ -14,7 +14,7 @@ from ..core.scene3d import WORLD, Geom, Trajectory3d
 
 SAMPLES = 40
 ENDLESS = 5.0
-FAR, ROOMY = 0.8, 6.0
+FAR, ROOMY, LOST = 0.8, 6.0, 2.0
 FLAT, PLANAR = 0.3, 1e-4
 FROM_ABOVE, FROM_FRONT, FROM_SIDE = 0.95, 0.3, 0.16
 OBLIQUE, ASIDE = -1.02, -1.3
@@ -42,22 +42,22 @@ class View(NamedTuple):
 def view_of(trajectory: Trajectory3d) -> View:
     """The view of a trajectory."""
     times = np.unique(np.linspace(0, len(trajectory) - 1, SAMPLES).astype(int)).tolist()
-    moving = moving_frames(trajectory)
+    moving, followed = moving_frames(trajectory), followed_frames(trajectory)
     solid = [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
-    figure = [geom for geom in solid if geom.frame in moving] or solid
+    figure = [geom for geom in solid if geom.frame in followed] or solid
     if not figure:
         return View(1.0, False, (0.0, 0.0, 0.0), 0.0, OBLIQUE, FROM_FRONT)
     spans = np.array([_box(figure, trajectory, t) for t in times])
     whole = np.array([spans[:, 0].min(axis=0), spans[:, 1].max(axis=0)])
     low, now = float(whole[0, 2]), _diagonal(spans[0])
-    still = [geom for geom in solid if geom not in figure]
+    still = [geom for geom in solid if geom not in figure and geom.frame not in moving]
     arena = _box(still, trajectory, 0) if still else None
     if arena is not None and _diagonal(arena) < ROOMY * now and _is_inside(whole, arena, now):
         whole, travels = np.array([np.minimum(arena[0], whole[0]), np.maximum(arena[1], whole[1])]), False
     else:
-        way = centre_of(trajectory, moving)[:, :2]
+        way = centre_of(trajectory, followed)
         travels = float(np.linalg.norm(way - way[0], axis=1).max()) > FAR * now
-    azimuth, elevation = _side(trajectory, moving, spans)
+    azimuth, elevation = _side(trajectory, followed, spans)
     middle = tuple((0.5 * (whole[0] + whole[1])).tolist())
     return View(_diagonal(spans[0] if travels else whole), travels, middle, low, azimuth, elevation)
 
@@ -73,10 +73,22 @@ def moving_frames(trajectory: Trajectory3d) -> list[int]:
     return ((x != x[:1]).any(axis=(0, 2)) | (q != q[:1]).any(axis=(0, 2))).nonzero()[0].tolist()
 
 
-def centre_of(trajectory: Trajectory3d, moving: list[int]) -> Float[np.ndarray, "T 3"]:
-    """The middle of what moves, over time; the origin where nothing does."""
+def followed_frames(trajectory: Trajectory3d) -> list[int]:
+    """Those that move and stay together; a ball that rolls away from a robot, or falls off its table, is let go."""
+    moving = moving_frames(trajectory)
+    geoms = [geom for geom in trajectory.body.geoms if geom.frame in moving and geom.kind != "plane"]
+    if not geoms:
+        return moving
+    x = np.asarray(trajectory.positions, np.float64)[:, moving]
+    apart = np.linalg.norm(x - np.median(x, axis=1, keepdims=True), axis=2).max(axis=0)
+    near = apart <= LOST * _diagonal(_box(geoms, trajectory, 0))
+    return [n for n, stays in zip(moving, near, strict=True) if stays] if 2 * near.sum() >= len(moving) else moving
+
+
+def centre_of(trajectory: Trajectory3d, frames: list[int]) -> Float[np.ndarray, "T 3"]:
+    """The middle of some frames, over time; the origin where there are none."""
     x = np.asarray(trajectory.positions, np.float64)
-    return x[:, moving].mean(axis=1) if moving else np.zeros((len(x), 3))
+    return x[:, frames].mean(axis=1) if frames else np.zeros((len(x), 3))
 
 
 def is_floor(geom: Geom) -> bool:
