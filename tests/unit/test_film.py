@@ -243,6 +243,7 @@ class TestShell:
     def test_a_run_as_a_film(self, solid, capsys, tmp_path):
         assert self.run(capsys, str(solid.path)) == str(solid.path / "report.html")
         assert self.run(capsys, str(solid.path), "--film") == str(solid.path / "film.html")
+        assert self.run(capsys, str(solid.path), "--no-film") == str(solid.path / "report.html")
         out = tmp_path / "x.png"
         assert self.run(capsys, str(solid.path), "--out", str(out)) == str(out)
         assert out.read_bytes().startswith(b"\x89PNG")

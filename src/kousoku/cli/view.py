@@ -37,7 +37,7 @@ def run(words: Sequence[str]) -> int:
     if named is not None and not os.path.exists(typed(str(named))):
         _check_env(str(named))
         target = _env_film(str(named), given)
-    elif {"film", "out", "episodes"} & set(given):
+    elif given.get("film", bool({"out", "episodes"} & set(given))):
         target = _run_film(_folder(given), given)
     else:
         target = _report(_folder(given), bool(given.get("rebuild")))

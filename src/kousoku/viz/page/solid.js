@@ -1,4 +1,4 @@
-/* sources 4f931cc5759117adcb07e1eeb7bf6698c9df308e6109d706476986cbdb0152bc, script 0a21ace82e09911188ab9fa12a0f2a0ec99fb3a00a5ea8dda73fce458d389d80 */
+/* sources ce059c6679765059794d406ad708bc90c9efc655272db1c439fba5d866768c08, script 0a21ace82e09911188ab9fa12a0f2a0ec99fb3a00a5ea8dda73fce458d389d80 */
 /*
 This script contains three.js 0.187.0:
 
