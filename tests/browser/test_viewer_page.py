@@ -246,6 +246,14 @@ def test_what_one_sees_through_stands_before_the_floor(probed):
     assert red > 1.3 * green > 60, "the floor shines through a red ball"
 
 
+def test_the_lowest_plane_is_the_floor_and_others_are_solids(probed):
+    platform = Geom("plane", (6.0, 6.0, 1.0), color=(1.0, 0.0, 0.0, 1.0), position=(0.0, 0.0, 1.0))
+    body = Body3d((Geom("plane", (0.0, 0.0, 1.0)), platform, Geom("sphere", (0.5, 0, 0), 0)))
+    place, turn = np.tile([0.0, 0.0, 1.5], (3, 1, 1)), np.tile([1.0, 0.0, 0.0, 0.0], (3, 1, 1))
+    found = probed("probe.red = red(await look(() => scrub(1)));", Trajectory3d(body, place, turn, 0.1))
+    assert found["red"] > 0.3 * 160 * 100
+
+
 def test_a_return_begins_at_zero(probed):
     t = np.arange(40)
     values = {"return": np.sin(0.3 * t) * t - 0.1234 * t}

@@ -245,7 +245,7 @@ class TestBadInput:
         }
         said = refusals(calls, "from kousoku.core.scene3d import Geom")
         assert {name: text.split(":")[0] for name, text in said.items()} == {name: name for name in given}
-        assert said["color"].endswith("give 4 numbers")
+        assert said["color"] == "color: got (3,); use an array of shape [4]"
 
     def test_contacts_of_other_shapes(self):
         with pytest.raises(ConfigError, match=r"contacts\.forces"):

@@ -115,6 +115,15 @@ class TestPicture:
         assert shadow_y.mean() > y.mean()
         assert shadow_x.mean() > x.mean()  # the sun stands on the left
 
+    def test_the_lowest_plane_is_the_floor_and_others_are_solids(self):
+        platform = Geom("plane", (6.0, 6.0, 1.0), color=(1, 0, 0, 1), position=(0, 0, 1))
+        ball = Geom("sphere", (0.5, 0, 0), position=(0, 0, 1.5))
+        for planes in ((platform, Geom("plane", (0.0, 0.0, 1.0))), (Geom("plane", (0.0, 0.0, 1.0)), platform)):
+            trajectory = still_life(*planes, ball)
+            assert stage_of((trajectory,)).floor == 0.0
+            picture = Renderer((trajectory,), 100).draw(0).astype(int)
+            assert ((picture[..., 0] > 90) & (picture[..., 1] < 0.6 * picture[..., 0])).mean() > 0.3
+
     def test_the_lit_side_is_brighter_and_red_is_red(self):
         ball = Geom("sphere", (0.5, 0, 0), color=(1, 0, 0, 1))
         picture = Renderer((still_life(ball),), 200).draw(0).astype(int)
@@ -204,7 +213,7 @@ class TestView:
             positions[:, :3, 1] = 0.01 * np.arange(30)[:, None]
             positions[:, 3] += np.arange(30)[:, None] * np.array(way)
             trajectory = body_of(positions, *(Geom("sphere", (0.2, 0, 0), n) for n in range(4)))
-            assert followed_frames(trajectory) == [0, 1, 2]
+            assert followed_frames(trajectory, [0, 1, 2, 3]) == [0, 1, 2]
             assert not view_of(trajectory).travels
             assert view_of(trajectory).size < 2
             assert abs(stage_of((trajectory,)).camera(29, 1.5).target[0]) < 1

@@ -14,9 +14,12 @@ export class Actor {
   constructor(
     readonly run: Run,
     dt: number,
+    floor: number,
   ) {
     for (const geom of run.geoms) {
-      if (isFloor(geom) || geom.color[3] === 0) continue;
+      // others that lie flat, such as a platform's top, are solids
+      const isTheFloor = isFloor(geom) && geom.position[2] === floor;
+      if (isTheFloor || geom.color[3] === 0) continue;
       const mesh = meshOf(geom);
       this.meshes.push(mesh);
       this.carrier(geom.frame).add(mesh);

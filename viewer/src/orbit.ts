@@ -10,11 +10,11 @@ export class Orbit {
   readonly target = new Vector3();
   azimuth = 0;
   elevation = 0;
-  distance = 1;
-  // how much farther than that, while what the camera follows spreads, or in a picture of another form
-  stretch = 1;
+  // how far away the first view is taken from; it changes with the picture's form and while what is followed spreads
+  home = 1;
   private readonly fingers = new Map<number, { x: number; y: number }>();
-  private home = 1;
+  // how much farther than that the reader went
+  private zoomed = 1;
 
   constructor(
     readonly camera: PerspectiveCamera,
@@ -36,9 +36,9 @@ export class Orbit {
     return this.fingers.size > 0;
   }
 
-  // A view to start from; how near and far one can go is relative to it.
-  setHome(azimuth: number, elevation: number, distance: number): void {
-    Object.assign(this, { azimuth, elevation, distance, home: distance });
+  // A view to start from, at home.
+  look(azimuth: number, elevation: number): void {
+    Object.assign(this, { azimuth, elevation, zoomed: 1 });
     this.pan.set(0, 0, 0);
     this.changed();
   }
@@ -50,14 +50,14 @@ export class Orbit {
   }
 
   zoom(factor: number): void {
-    this.distance = MathUtils.clamp(this.distance * factor, this.home / 40, this.home * 12);
+    this.zoomed = MathUtils.clamp(this.zoomed * factor, 1 / 40, 12);
     this.changed();
   }
 
   // Place the camera.
   apply(): void {
     const { camera, elevation, azimuth } = this;
-    const far = this.distance * this.stretch;
+    const far = this.home * this.zoomed;
     this.target.addVectors(this.anchor, this.pan);
     camera.position
       .set(Math.cos(elevation) * Math.cos(azimuth), Math.cos(elevation) * Math.sin(azimuth), Math.sin(elevation))

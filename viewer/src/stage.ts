@@ -42,9 +42,8 @@ export class Stage {
   private readonly size: number;
   private readonly reach: number;
   private places: Vector3[] = [];
-  // the first view's azimuth and elevation, and how far away it was taken from
+  // the first view's azimuth and elevation
   private front: [number, number] = [0, 0];
-  private home = 1;
   private near = 1;
 
   constructor(film: SolidFilm, canvas: HTMLCanvasElement, context: WebGL2RenderingContext, changed: () => void) {
@@ -52,14 +51,15 @@ export class Stage {
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.setClearAlpha(0);
-    this.actors = film.runs.map((run) => new Actor(run, film.dt));
     this.size = Math.max(...film.runs.map((run) => run.view.size));
-    const reach = placeSideBySide(this.actors, this.size);
-    const floorGeom = film.runs.flatMap((run) => run.geoms).find(isFloor);
+    const floors = film.runs.flatMap((run) => run.geoms.filter(isFloor)).map((geom) => geom.position[2]);
     const low = Math.min(...film.runs.map((run) => run.view.low));
-    this.floor = new Floor(floorGeom ? floorGeom.position[2] : low - 0.1 * this.size, this.size);
+    const floor = floors.length ? Math.min(...floors) : low - 0.1 * this.size;
+    this.actors = film.runs.map((run) => new Actor(run, film.dt, floor));
+    const reach = placeSideBySide(this.actors, this.size);
+    this.floor = new Floor(floor, this.size);
     this.touches = new Touches(this.actors, 0.5 * this.size);
-    this.orbit = new Orbit(new PerspectiveCamera(35, 1, 0.1, 100), canvas, floorGeom ? 0.02 : -1.54, changed);
+    this.orbit = new Orbit(new PerspectiveCamera(35, 1, 0.1, 100), canvas, floors.length ? 0.02 : -1.54, changed);
     this.selected = this.actors.length > 1 ? -1 : 0;
     this.light();
     this.scene.add(this.floor.root, this.touches.root, ...this.actors.map((actor) => actor.root));
@@ -71,7 +71,7 @@ export class Stage {
   draw(at: number): { count: number; newtons: number } {
     for (const actor of this.actors) actor.pose(at);
     if (this.following) this.aim(this.chosen.map((actor) => actor.centre(at, new Vector3())));
-    this.orbit.stretch = this.distance() / this.home;
+    this.orbit.home = this.distance();
     this.orbit.apply();
     this.floor.follow(this.orbit.target);
     this.sun.target.position.copy(this.orbit.target);
@@ -114,8 +114,7 @@ export class Stage {
     this.near = this.following ? 1.8 : 1.55;
     this.aim(this.chosen.map(({ run, root }) => new Vector3(...run.view.middle).add(root.position)));
     this.front = one ? [azimuth, elevation] : [-0.5, Math.max(0.42, elevation)];
-    this.home = this.distance();
-    this.orbit.setHome(...this.front, this.home);
+    this.orbit.look(...this.front);
     this.spread((one ? 0 : this.reach) + 1.6 * this.size);
   }
 

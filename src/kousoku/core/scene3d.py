@@ -55,8 +55,7 @@ class Geom:
         check_choice("kind", self.kind, KINDS)
         check_count("frame", self.frame, low=WORLD)
         for name, count in (("size", 3), ("color", 4), ("position", 3), ("quaternion", 4)):
-            if np.shape(getattr(self, name)) != (count,):
-                raise ConfigError(name, getattr(self, name), f"give {count} numbers")
+            _check_shape(name, getattr(self, name), (count,))
         used = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2}.get(self.kind, 3)
         for i, size in enumerate(self.size):
             check_number(f"size[{i}]", size, low=0, open_low=i < used, open_high=True)

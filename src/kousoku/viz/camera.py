@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..core.scene3d import Trajectory3d
-from .view3d import View, centre_of, followed_frames, is_floor, view_of
+from .view3d import View, centre_of, followed_frames, is_floor, moving_frames, view_of
 
 FIELD = math.radians(35.0)
 IN_A_ROW = 6
@@ -92,7 +92,7 @@ def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
     """Trajectories in rows across the way they face (x)."""
     views = [view_of(one) for one in trajectories]
     size = max(view.size for view in views)
-    ways = [centre_of(one, followed_frames(one)) for one in trajectories]
+    ways = [centre_of(one, followed_frames(one, moving_frames(one))) for one in trajectories]
     count = len(trajectories)
     columns = count if count <= IN_A_ROW else math.ceil(math.sqrt(count))
     rows = math.ceil(count / columns)
@@ -100,7 +100,7 @@ def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
     across, along = (columns - 1) / 2 * gap, (rows - 1) / 2 * 1.6 * gap
     offsets = [np.array([1.6 * gap * (k // columns) - along, k % columns * gap - across, 0.0]) for k in range(count)]
     floors = [geom.position[2] for one in trajectories for geom in one.body.geoms if is_floor(geom)]
-    floor = floors[0] if floors else min(view.low for view in views) - 0.1 * size
+    floor = min(floors) if floors else min(view.low for view in views) - 0.1 * size
     paths = [_calmed(way, one.dt) for way, one in zip(ways, trajectories, strict=True)]
     return Stage(views, offsets, paths, size, floor)
 

@@ -80,7 +80,7 @@ def _run(trajectory: Trajectory3d, body: int) -> dict[str, Any]:
     """One environment's data: frames that never move once, the others around their common centre."""
     x, q = np.asarray(trajectory.positions, np.float64), np.asarray(trajectory.quaternions, np.float64)
     moving = moving_frames(trajectory)
-    followed = followed_frames(trajectory)
+    followed = followed_frames(trajectory, moving)
     still = np.setdiff1d(np.arange(x.shape[1]), moving)
     centre = centre_of(trajectory, followed).astype(np.float32)
     return {

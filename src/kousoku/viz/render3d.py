@@ -103,7 +103,7 @@ class Renderer:
     def _solids(self, time: int, camera: Camera) -> list[_Solid]:
         found = []
         for trajectory, offset in zip(self.trajectories, self.stage.offsets, strict=True):
-            geoms = [geom for geom in trajectory.body.geoms if geom.color[3] > 0.0 and not is_floor(geom)]
+            geoms = [geom for geom in trajectory.body.geoms if geom.color[3] > 0.0 and not self._is_the_floor(geom)]
             if not geoms:
                 continue
             places, turns = placed(geoms, trajectory, min(time, len(trajectory) - 1))
@@ -111,6 +111,10 @@ class Renderer:
             solids = zip(geoms, near, turns.astype(np.float32), strict=True)
             found += [_Solid(geom, place, turn, *bound(geom.kind, geom.size)) for geom, place, turn in solids]
         return found
+
+    def _is_the_floor(self, geom: Geom) -> bool:
+        """The lowest one; others, such as a platform's top, are solids."""
+        return is_floor(geom) and geom.position[2] == self.stage.floor
 
     def _edges(self, key: Int[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
         grid = key.reshape(self.height, self.width)

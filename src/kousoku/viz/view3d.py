@@ -42,7 +42,8 @@ class View(NamedTuple):
 def view_of(trajectory: Trajectory3d) -> View:
     """The view of a trajectory."""
     times = np.unique(np.linspace(0, len(trajectory) - 1, SAMPLES).astype(int)).tolist()
-    moving, followed = moving_frames(trajectory), followed_frames(trajectory)
+    moving = moving_frames(trajectory)
+    followed = followed_frames(trajectory, moving)
     solid = [geom for geom in trajectory.body.geoms if geom.kind != "plane" and geom.color[3] > 0.0]
     figure = [geom for geom in solid if geom.frame in followed] or solid
     if not figure:
@@ -73,9 +74,8 @@ def moving_frames(trajectory: Trajectory3d) -> list[int]:
     return ((x != x[:1]).any(axis=(0, 2)) | (q != q[:1]).any(axis=(0, 2))).nonzero()[0].tolist()
 
 
-def followed_frames(trajectory: Trajectory3d) -> list[int]:
+def followed_frames(trajectory: Trajectory3d, moving: list[int]) -> list[int]:
     """Those that move and stay together; a ball that rolls away from a robot, or falls off its table, is let go."""
-    moving = moving_frames(trajectory)
     geoms = [geom for geom in trajectory.body.geoms if geom.frame in moving and geom.kind != "plane"]
     if not geoms:
         return moving
