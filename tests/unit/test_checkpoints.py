@@ -1,9 +1,14 @@
 """Checkpoints on disk: read back bit for bit, or seen to be damaged and passed over; never executed."""
 
+import asyncio
+import contextlib
+import errno
 import json
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +16,8 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training import checkpoints, files, states
-from kousoku.training.checkpoints import MANIFEST, NAMES, Checkpoint, DamagedError, RunWarning
+from kousoku.training import array_store, checkpoints, files, states
+from kousoku.training.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError, RunWarning
 from kousoku.training.ledger import Ledger
 
 
@@ -23,6 +28,8 @@ def learner(lanes=3):
         "keys": jax.random.split(jax.random.key(1), lanes),
         "other": jax.random.split(jax.random.key(2, impl="rbg"), lanes),
         "flag": jnp.zeros((lanes, 1), bool),
+        "none": jnp.zeros((lanes, 0, 4)),
+        "none_half": jnp.zeros((lanes, 0), jnp.bfloat16),
     }  # fmt: skip
 
 
@@ -71,6 +78,15 @@ def test_everything_comes_back_bit_for_bit_with_its_generator_and_dtype(run):
     assert saved.metrics == b'{"step": 1}\n'
 
 
+def test_orbax_reads_the_arrays_by_itself(run):
+    from orbax.checkpoint.experimental import v1
+
+    folder = run / "checkpoints" / f"{20:012d}"
+    leaves = [leaf["path"] for leaf in files.read_json(folder / TOLD)["leaves"]]
+    found = v1.load(folder / STATE)
+    np.testing.assert_array_equal(found[str(leaves.index("['w']"))], learner()["w"])
+
+
 def test_lanes_that_fill_up_devices_are_the_last_one_again(run):
     back = checkpoints.newest(run).learner(learner(5), 3)
     words = states.to_arrays(back)
@@ -79,29 +95,44 @@ def test_lanes_that_fill_up_devices_are_the_last_one_again(run):
         np.testing.assert_array_equal(whole[3:], np.stack([part[-1]] * 2))
 
 
-@pytest.mark.parametrize("name", [*sorted(NAMES), MANIFEST])
-def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name):
+def parts(run, name):
+    """A file of the last checkpoint, or all those of a folder in it that hold anything."""
     path = run / "checkpoints" / f"{20:012d}" / name
-    data = path.read_bytes()
+    return [file for file in path.rglob("*") if file.is_file() and file.stat().st_size] if path.is_dir() else [path]
+
+
+@pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
+def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name):
     rng = np.random.default_rng(0)
-    for position in {0, len(data) // 2, len(data) - 1, *rng.integers(len(data), size=12).tolist()}:
-        flipped = bytearray(data)
-        flipped[position] ^= 1 << int(rng.integers(8))
-        path.write_bytes(flipped)
-        with pytest.warns(RunWarning, match=r"000000000020 is damaged \(.*\) and passed over"):
-            assert checkpoints.newest(run).ledger.step == 10
+    for path in parts(run, name):
+        data = path.read_bytes()
+        for position in {0, len(data) // 2, len(data) - 1, *rng.integers(len(data), size=12).tolist()}:
+            flipped = bytearray(data)
+            flipped[position] ^= 1 << int(rng.integers(8))
+            path.write_bytes(flipped)
+            with pytest.warns(RunWarning, match=r"000000000020 is damaged \(.*\) and passed over"):
+                assert checkpoints.newest(run).ledger.step == 10
+        path.write_bytes(data)
+    assert checkpoints.newest(run).ledger.step == 20
 
 
-@pytest.mark.parametrize("name", [*sorted(NAMES), MANIFEST])
+@pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
 @pytest.mark.parametrize("how", ["half", "empty", "gone"])
 def test_part_of_a_checkpoint_is_seen(run, name, how):
-    path = run / "checkpoints" / f"{20:012d}" / name
-    if how == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if how == "half" else b"")
-    with pytest.warns(RunWarning, match=f"{name} is missing" if how == "gone" else "is damaged"):
-        assert checkpoints.newest(run).ledger.step == 10
+    for path in parts(run, name):
+        data = path.read_bytes()
+        if how == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(data[: len(data) // 2] if how == "half" else b"")
+        with pytest.warns(RunWarning, match=f"{path.name} is missing" if how == "gone" else "is damaged"):
+            assert checkpoints.newest(run).ledger.step == 10
+        path.write_bytes(data)
+
+
+def test_a_file_that_somebody_put_beside_the_others_harms_nothing(run):
+    (run / "checkpoints" / f"{20:012d}" / STATE / ".DS_Store").write_bytes(b"1")
+    assert checkpoints.newest(run).ledger.step == 20
 
 
 def test_a_checkpoint_under_another_step_is_not_believed(run):
@@ -121,41 +152,92 @@ def test_none_at_all_is_none(tmp_path):
     assert checkpoints.newest(tmp_path) is None
 
 
-def reseal(folder):
-    manifest = json.loads((folder / MANIFEST).read_bytes())
+def reseal(folder, **changes):
+    """The manifest as it would be if the files had been written as they are now."""
+    manifest = json.loads((folder / MANIFEST).read_bytes()) | changes
     manifest.pop("sha256")
-    manifest["files"] = {name: checkpoints._digest(folder / name) for name in manifest["files"]}
+    manifest["files"] = {name: checkpoints._digest(folder / name) for name in checkpoints._below(folder)}
+    manifest["files"].pop(MANIFEST)
     (folder / MANIFEST).write_bytes(checkpoints._sealed(manifest))
 
 
-@pytest.mark.parametrize("raw", [True, False])
-def test_a_pickle_in_disguise_is_never_executed(run, raw):
-    class Bomb:
-        def __reduce__(self):
-            return (pytest.fail, ("the pickle was executed",))
+def as_before(folder):
+    """A checkpoint in the format before: its arrays in one file."""
+    named = {str(i): leaf for i, leaf in enumerate(checkpoints.read(folder).leaves)}
+    shutil.rmtree(folder / STATE)
+    files.write_arrays(folder / "state.npz", named)
+    told = files.read_json(folder / TOLD)
+    for leaf in told["leaves"]:
+        del leaf["stored"]
+    files.write_json(folder / TOLD, told)
+    reseal(folder, format=checkpoints.BEFORE)
 
+
+def test_one_of_the_format_before_is_read(run):
     folder = run / "checkpoints" / f"{20:012d}"
+    now = checkpoints.read(folder)
+    as_before(folder)
+    before = checkpoints.read(folder)
+    assert (before.paths, before.kinds) == (now.paths, now.kinds)
+    for old, new in zip(before.leaves, now.leaves, strict=True):
+        np.testing.assert_array_equal(old, new, strict=True)
+    before.learner(learner(), 3)
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("the pickle was executed",))
+
+
+@pytest.mark.parametrize("name", [LEDGER, "state.npz"])
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_pickle_in_disguise_is_never_executed(run, raw, name):
+    folder = run / "checkpoints" / f"{20:012d}"
+    if name == "state.npz":
+        as_before(folder)
     if raw:
-        (folder / "state.npz").write_bytes(pickle.dumps(Bomb()))
+        (folder / name).write_bytes(pickle.dumps(Bomb()))
     else:
-        np.savez(folder / "state.npz", **{"0": np.array([Bomb()], object)})
-    reseal(folder)
+        np.savez(folder / name, **{"0": np.array([Bomb()], object)})
+    reseal(folder, format=json.loads((folder / MANIFEST).read_bytes())["format"])
     with pytest.raises(DamagedError, match="damaged file"):
+        checkpoints.read(folder)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Orbax's event loop, of its own tasks
+def test_a_pickle_in_place_of_any_file_of_the_arrays_is_never_executed(run):
+    folder = run / "checkpoints" / f"{20:012d}"
+    for path in parts(run, STATE):
+        data = path.read_bytes()
+        path.write_bytes(pickle.dumps(Bomb()))
+        reseal(folder)
+        with contextlib.suppress(DamagedError):  # some files only say who wrote them
+            checkpoints.read(folder)
+        path.write_bytes(data)
+
+
+def test_arrays_other_than_those_that_were_written_are_seen(run):
+    folder = run / "checkpoints" / f"{20:012d}"
+    shutil.rmtree(folder / STATE)
+    array_store.write(folder / STATE, [leaf[:2] for leaf in checkpoints.read(folder.with_name(f"{10:012d}")).leaves])
+    reseal(folder)
+    with pytest.raises(DamagedError, match=r"array 0 is bool\[2, 1\] where bool\[3, 1\] was written"):
         checkpoints.read(folder)
 
 
 def test_an_array_that_would_have_to_be_pickled_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="would have to be pickled"):
         files.write_arrays(tmp_path / "x.npz", {"a": np.array([{}], object)})
+    with pytest.raises(ValueError, match="would have to be pickled"):
+        array_store.write(tmp_path / "x", [np.array([{}], object)])
     assert not list(tmp_path.iterdir())
 
 
 def test_another_format_is_refused_naming_both_versions(run):
     folder = run / "checkpoints" / f"{20:012d}"
-    manifest = json.loads((folder / MANIFEST).read_bytes())
-    manifest.pop("sha256")
-    (folder / MANIFEST).write_bytes(checkpoints._sealed({**manifest, "format": 9, "kousoku": "7.0"}))
-    with pytest.raises(ks.ConfigError, match=r"format: got 9; kousoku 7\.0 made it; this is kousoku .* reads format 2"):
+    reseal(folder, format=9, kousoku="7.0")
+    refused = r"format: got 9; kousoku 7\.0 made it; this is kousoku .*, which reads formats 2 and 3"
+    with pytest.raises(ks.ConfigError, match=refused):
         checkpoints.newest(run)
 
 
@@ -165,7 +247,7 @@ def test_other_shapes_are_refused_saying_both(run):
         checkpoints.newest(run).learner(template, 3)
     with pytest.raises(ks.ConfigError, match=r"flag'\]: bool\[3, 1\].*needs .*flag'\]: bool\[2, 1\]"):
         checkpoints.newest(run).learner(learner(2), 2)
-    with pytest.raises(ks.ConfigError, match="5 leaves"):
+    with pytest.raises(ks.ConfigError, match="7 leaves"):
         checkpoints.newest(run).learner({**learner(), "z": jnp.zeros(3)}, 3)
 
 
@@ -193,9 +275,9 @@ def test_what_comes_after_a_step_is_cut_off(run):
     assert steps(run) == [10]
 
 
-@pytest.mark.parametrize("nth", range(1, 7))
+@pytest.mark.parametrize("nth", range(1, 15))
 def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatch, nth):
-    """The disk refuses the nth time that something has to reach it."""
+    """The disk refuses the nth time that something has to reach it; each file does, and each folder."""
     calls, flush = [], files.flush
 
     def full(path):
@@ -209,3 +291,38 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatc
         save(run, 30)
     assert steps(run) == [10, 20]
     assert checkpoints.newest(run).ledger.step == 20
+
+
+REALLY_FULL = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+from kousoku.training import array_store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+array_store.write(Path("first"), [np.ones(10)])
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    array_store.write(Path("second"), [np.random.default_rng(0).random(10_000)])
+except OSError as error:
+    print(error.errno, error.strerror)
+assert array_store.read(Path("first"), [((10,), "float64")])[0].sum() == 10
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are POSIX")
+def test_a_disk_that_refuses_the_arrays_is_one_error_of_the_system_without_tracebacks(tmp_path):
+    """A real refusal, in the middle of what Orbax writes: a limit on the length of a file."""
+    command = [sys.executable, "-c", REALLY_FULL]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{errno.EFBIG} {os.strerror(errno.EFBIG)}\n"
+    assert done.stderr == ""
+
+
+def test_a_checkpoint_can_be_written_and_read_where_an_event_loop_runs(run):
+    """As in a notebook."""
+
+    async def both():
+        save(run, 30)
+        return checkpoints.newest(run).ledger.step
+
+    assert asyncio.run(both()) == 30

@@ -5,7 +5,7 @@ from fresh import in_a_new_process
 
 import kousoku
 
-HEAVY = ("jax", "jaxlib", "equinox", "optax", "matplotlib", "numpy", "scipy", "rich", "tyro")
+HEAVY = ("jax", "jaxlib", "equinox", "optax", "matplotlib", "numpy", "scipy", "rich", "tyro", "orbax")
 
 
 def test_importing_kousoku_imports_none_of_its_dependencies():

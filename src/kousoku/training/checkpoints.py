@@ -1,10 +1,10 @@
 """Checkpoints: the whole state of a run, so that another process goes on as if nothing had happened.
 
     checkpoints/000000012000/     one for each step kept
-        state.npz                 every leaf of the learner, of all lanes
+        state/                    every leaf of the learner, of all lanes, by Orbax
         ledger.npz, ledger.json   curves and evaluations so far; steps, seconds, versions; the leaves by name
         metrics.jsonl             the metrics file up to here
-        manifest.json             SHA-256 of the others; written last
+        manifest.json             SHA-256 of all other files; written last
 
 A checkpoint is written beside its place and moved there when the disk has all of it. It counts only if every byte is
 what the manifest says. Checkpoints are ordered by step, never by time.
@@ -25,14 +25,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.errors import ConfigError
-from . import facts, files, states
+from . import array_store, facts, files, states
 from .ledger import Ledger
 
-FORMAT = 2
+FORMAT = 3
+BEFORE = 2
+"""The format that can be read still: the leaves were in state.npz."""
 FOLDER = "checkpoints"
-STATE, LEDGER, TOLD, METRICS, MANIFEST = "state.npz", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
+STATE, LEDGER, TOLD, METRICS, MANIFEST = "state", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
 T = TypeVar("T")
-NAMES = {STATE, LEDGER, TOLD, METRICS}
 
 
 class RunWarning(UserWarning):
@@ -167,9 +168,11 @@ def read(folder: Path) -> Checkpoint:
         ConfigError: if its format is another one.
     """
     manifest = _whole(lambda: _manifest(folder))
-    if manifest["format"] != FORMAT:
+    if manifest["format"] not in (BEFORE, FORMAT):
         ours = facts.versions()["kousoku"]
-        fix = f"kousoku {manifest['kousoku']} made it; this is kousoku {ours}, which reads format {FORMAT}"
+        fix = (
+            f"kousoku {manifest['kousoku']} made it; this is kousoku {ours}, which reads formats {BEFORE} and {FORMAT}"
+        )
         raise ConfigError(f"{folder} format", manifest["format"], fix)
     return _whole(lambda: _content(folder, manifest))
 
@@ -194,9 +197,12 @@ def _whole(read: Callable[[], T]) -> T:
 
 
 def _fill(part: Path, checkpoint: Checkpoint) -> None:
-    named = {str(i): leaf for i, leaf in enumerate(checkpoint.leaves)}
-    leaves = [{"path": path, "dtype": kind} for path, kind in zip(checkpoint.paths, checkpoint.kinds, strict=True)]
-    files.write_arrays(part / STATE, named, sync=True)
+    stored = array_store.kinds(checkpoint.leaves)
+    leaves = [
+        {"path": path, "dtype": kind, "stored": {"shape": shape, "dtype": dtype}}
+        for path, kind, (shape, dtype) in zip(checkpoint.paths, checkpoint.kinds, stored, strict=True)
+    ]
+    array_store.write(part / STATE, checkpoint.leaves)
     files.write_arrays(part / LEDGER, checkpoint.ledger.arrays(), sync=True)
     told = {**checkpoint.ledger.told(), "versions": checkpoint.versions, "leaves": leaves}
     files.write_json(part / TOLD, told, sync=True)
@@ -205,7 +211,7 @@ def _fill(part: Path, checkpoint: Checkpoint) -> None:
         "format": FORMAT,
         "kousoku": checkpoint.versions["kousoku"],
         "step": checkpoint.ledger.step,
-        "files": {name: _digest(part / name) for name in sorted(NAMES)},
+        "files": {name: _digest(part / name) for name in sorted(_below(part))},
     }
     files.write_bytes(part / MANIFEST, _sealed(manifest), sync=True)
 
@@ -228,16 +234,27 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _content(folder: Path, manifest: dict[str, Any]) -> Checkpoint:
-    if set(manifest["files"]) != NAMES:
-        raise DamagedError(f"{MANIFEST} names other files")
     for name, digest in manifest["files"].items():
         if _digest(folder / name) != digest:
             raise DamagedError(f"{name} has changed")
-    told, arrays = files.read_json(folder / TOLD), files.read_arrays(folder / STATE)
+    told = files.read_json(folder / TOLD)
     ledger = Ledger.of(told, files.read_arrays(folder / LEDGER))
-    leaves = [arrays[str(i)] for i in range(len(told["leaves"]))]
+    leaves = _leaves(folder, manifest["format"], told["leaves"])
     paths, kinds = ([leaf[name] for leaf in told["leaves"]] for name in ("path", "dtype"))
     return Checkpoint(leaves, paths, kinds, ledger, (folder / METRICS).read_bytes(), told["versions"])
+
+
+def _leaves(folder: Path, format: int, told: list[Any]) -> list[np.ndarray]:
+    if format == FORMAT:
+        stored = [leaf["stored"] for leaf in told]
+        return array_store.read(folder / STATE, [(array["shape"], array["dtype"]) for array in stored])
+    arrays = files.read_arrays(folder / f"{STATE}.npz")
+    return [arrays[str(i)] for i in range(len(told))]
+
+
+def _below(folder: Path) -> list[str]:
+    """Every file in a folder and in the folders in it."""
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
 def _digest(path: Path) -> str:
@@ -283,10 +300,10 @@ def _difference(found: list[Any], needed: list[Any]) -> tuple[str, str]:
     """The first leaf that differs, in both."""
     same = (a == b for a, b in zip(found, needed, strict=False))
     i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
-    return _leaf(found, i), _leaf(needed, i)
+    return _named(found, i), _named(needed, i)
 
 
-def _leaf(leaves: list[Any], i: int) -> str:
+def _named(leaves: list[Any], i: int) -> str:
     if i >= len(leaves):
         return f"{len(leaves)} leaves"
     path, kind, shape = leaves[i]
