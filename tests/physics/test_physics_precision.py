@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from physics_models import MODELS as OWN
 from physics_models import compiled as own_model
-from physics_precision import check_steps
+from physics_precision import SmoothBeyondError, check_steps
 from physics_random import random_model
 from physics_states import silent, stack, states
 
@@ -25,6 +25,9 @@ OFTEN = [
     "sphere_ellipsoid", "friction_loss",
 ]  # fmt: skip
 SEEDS, SOME = range(60), (13, 20, 23, 34)
+BEYOND = {5: "4.7e-11, C 3.3e-11", 30: "8.8e-11, C 6.4e-11", 35: "1.2e-11, C 1.7e-11"}
+"""Of models made at random, whose mass matrices lose too many digits: how far in float64 the worst state's smooth
+acceleration is from C's, where 1e-11 is asked for; and C's own from itself, from a state one rounding away."""
 
 
 def cases():
@@ -44,8 +47,16 @@ def test_a_step_is_as_exact_as_its_numbers(name, kind, ways):
 
 def many(few, every):
     """Some models in float32 with few states, and all in both with many in the full tests."""
-    full = [pytest.param(model, kind, LARGE, marks=pytest.mark.full) for model in every for kind in KINDS]
+    full = [pytest.param(model, kind, LARGE, marks=marks(model, kind)) for model in every for kind in KINDS]
     return [*(pytest.param(model, "float32", SMALL) for model in few), *full]
+
+
+def marks(model, kind):
+    """Full; and known to fail, which is seen when it ends."""
+    if kind == "float32" or model not in BEYOND:
+        return [pytest.mark.full]
+    known = pytest.mark.xfail(strict=True, raises=SmoothBeyondError, reason=f"ours {BEYOND[model]}")
+    return [pytest.mark.full, known]
 
 
 def check(compiled: mujoco.MjModel, kind: str, count: int) -> None:
