@@ -24,7 +24,7 @@ from .training import checkpoints, compile_cache, files, run_folder
 from .training.checkpoints import RunWarning
 from .training.config import TrainConfig
 from .training.evaluate import Lived, evaluate_lanes
-from .training.film import MAX_FRAMES, MOST_FILMS, film, is_drawable, lane_film, play
+from .training.film import MAX_FRAMES, MOST_FILMS, is_drawable, lane_film, policy_film
 from .training.lanes import Lanes, make_lanes
 from .training.lanes import lane as lane_agent
 from .training.memory import check_episodes
@@ -444,7 +444,7 @@ def animate(
         title: above the picture; by default the environment's name.
 
     Raises:
-        ConfigError: if the environment cannot be drawn.
+        ConfigError: if the environment cannot be drawn, or the policy gives what is no action of it.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -458,14 +458,11 @@ def animate(
         raise ConfigError("env", made.__name__, f"that is the class; make one of it: {made.__name__}(...)")
     if not is_drawable(made):
         raise ConfigError("env", env, "it has to have a `scene` or a `poses` method to be drawn")
-    chosen = policy or (lambda _, key: made.action_space.sample(key))
-
-    def act(_: Env, obs: Any, memory: Any, key: Any) -> Any:
-        return chosen(obs, key), memory
-
+    if policy is not None and not callable(policy):
+        raise ConfigError("policy", policy, "give a function from an observation and a key to an action")
+    chosen = policy or (lambda obs, key: made.action_space.sample(key))
     keys = jax.random.split(jax.random.key(seed), episodes)
-    played = [play(made, act, key, max_steps=max_steps) for key in keys]
-    films = tuple(film(made, one, f"episode {i + 1}") for i, one in enumerate(played))
+    films = tuple(policy_film(made, chosen, key, f"episode {i + 1}", max_steps) for i, key in enumerate(keys))
     return Animation(films, (env if isinstance(env, str) else type(made).__name__) if title is None else title)
 
 

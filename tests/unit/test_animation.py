@@ -251,6 +251,34 @@ class TestAnimation:
         with pytest.raises(ConfigError, match=r"path: .*; that is a folder; name a file in it"):
             viz.animate(records.single()).save(tmp_path / "x.html")
 
+    def test_a_file_in_no_folder(self, tmp_path):
+        for name in ("x.html", "x.gif", "x.png", "x.svg"):
+            with pytest.raises(ConfigError, match=r"path: .*; there is no folder .*none; make it first"):
+                viz.animate(records.single()).save(tmp_path / "none" / name)
+
+    def test_frames_that_there_are_not(self):
+        for frames in ([99], [-1]):
+            with pytest.raises(ConfigError, match=r"frames\[0\]: got .*; use a whole number of at least 0 and at most"):
+                viz.animate(records.single()).pictures(frames=frames)
+        with pytest.raises(ConfigError, match="size: got -5"):
+            viz.animate(records.single()).pictures(size=-5)
+
+    def test_a_picture_that_a_gif_cannot_show_so_long(self, tmp_path):
+        slow = viz.Animation((Trajectory2d(two_backgrounds(), 1000.0),))
+        with pytest.raises(ConfigError, match=r"dt: got 1000.0; a \.gif shows a picture for at most 600 s"):
+            slow.save(tmp_path / "x.gif")
+        assert not list(tmp_path.iterdir())
+        slow.save(tmp_path / "x.html")
+
+    @pytest.mark.parametrize("shape", [lambda: Polyline(((0.0, 0.0),), 0.1, "red"), lambda: Polygon((), "red")])
+    def test_lines_need_points(self, shape):
+        with pytest.raises(ConfigError, match="points"):
+            shape()
+
+    def test_pictures_of_one_film_are_equally_large(self):
+        with pytest.raises(ConfigError, match=r"scenes: got \[\(2.0, 1.0\), \(3.0, 1.0\)\]"):
+            Trajectory2d((Scene(2.0, 1.0), Scene(3.0, 1.0)))
+
     def test_a_film_shows_more_than_one_frame(self, tmp_path):
         with pytest.raises(ConfigError, match="at: got 3; only a still"):
             viz.animate(records.single()).save(tmp_path / "x.gif", at=3)

@@ -179,6 +179,23 @@ class TestAnimate:
         with pytest.raises(ks.ConfigError, match=next(iter(change))):
             ks.animate(Rail2d(), **change)
 
+    @pytest.mark.parametrize(
+        ("policy", "said"),
+        [
+            (lambda obs: 0, r"use a function of \(obs, key\)"),
+            (lambda obs, key: 0.5, r"got 'float\d+\[\]'; it should give an action of Discrete\(n=2\)"),
+            (lambda obs, key: jnp.zeros(3, int), r"got 'int\d+\[3\]'; it should give"),
+            (lambda obs, key: None, "got None; it should give"),
+            (lambda obs, key: 7, r"got 7; the action space is Discrete\(n=2\)"),
+        ],
+    )
+    def test_what_is_no_policy_is_refused(self, policy, said):
+        with pytest.raises(ks.ConfigError, match=said):
+            ks.animate("CartPole-v1", policy, max_steps=3)
+
+    def test_whole_numbers_are_in_a_box_of_fractions(self):
+        assert len(ks.animate("Pendulum-v1", lambda obs, key: jnp.ones(1, int), max_steps=3).films[0]) == 4
+
     def test_a_class_is_no_environment(self):
         said = refusals(
             {"env": "ks.animate(GridWorld)"}, "import kousoku as ks; GridWorld = type(ks.make('GridWorld-v0'))"

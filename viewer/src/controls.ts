@@ -26,7 +26,7 @@ export class Controls {
     this.scrub = el("input", { type: "range", id: "scrub", min: 0, max: clock.last, step: 1, value: 0, "aria-label": "time" });
     this.scrub.addEventListener("input", () => clock.seek(Number(this.scrub.value)));
     for (const speed of SPEEDS) this.speed.append(el("option", { value: speed }, `${speed}\u00d7`));
-    this.speed.addEventListener("change", () => clock.setSpeed(Number(this.speed.value)));
+    chosenBy(this.speed, () => clock.setSpeed(Number(this.speed.value)));
     this.which = film.runs.length > 1 ? chooser(film, select) : null;
     const then = (act: () => void) => () => {
       act();
@@ -63,13 +63,21 @@ export class Controls {
   }
 
   private clockText(at: number): string {
-    return this.film.timed ? seconds(at * this.clock.dt) : String(Math.floor(at + 1e-6));
+    return this.film.timed ? seconds(at * this.clock.dt, this.clock.dt) : String(Math.floor(at + 1e-6));
   }
 }
 
 function chooser(film: Film, select: Select): HTMLSelectElement {
   const names = film.runs.map((run, i) => el("option", { value: i }, run.name || `Environment ${i + 1}`));
   const node = el("select", { "aria-label": "environment", title: "environment" }, el("option", { value: -1 }, "All"), ...names);
-  node.addEventListener("change", () => select(Number(node.value)));
+  chosenBy(node, () => select(Number(node.value)));
   return node;
+}
+
+// A pointer's choice ends there, so that the next key is the player's; who chooses by keys stays.
+function chosenBy(node: HTMLSelectElement, then: () => void): void {
+  node.addEventListener("change", () => {
+    then();
+    if (!node.matches(":focus-visible")) node.blur();
+  });
 }

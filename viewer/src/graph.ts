@@ -58,6 +58,7 @@ export class Graph {
     const shown = this.rows.filter((row) => row.chosen);
     const [low, high] = extent(shown.flatMap((row) => row.data));
     this.plot.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
+    this.node.classList.toggle("several", this.film.runs.length > 1 && this.selected() < 0);
     this.lines.replaceChildren(...shown.flatMap((row) => this.drawRow(row, low, high)));
     this.top.replaceChildren(shown.length ? short(high) : "");
     this.bottom.replaceChildren(shown.length ? short(low) : "");
@@ -70,9 +71,14 @@ export class Graph {
     const x = this.width * (last ? at / last : 0);
     this.cursor.setAttribute("x1", String(x));
     this.cursor.setAttribute("x2", String(x));
-    const run = Math.max(0, this.selected());
-    const now = Math.min(Math.floor(at + 1e-6), this.film.runs[run].frames - 1); // who has ended stays as it is
-    for (const row of this.rows) row.now.replaceChildren(short(row.data[run]?.[now] ?? NaN));
+    for (const row of this.rows) row.now.replaceChildren(span(this.now(row, Math.floor(at + 1e-6))));
+  }
+
+  // What a value is at a frame, of the environment that is chosen or of each; who has ended stays as it is.
+  private now(row: Row, frame: number): number[] {
+    const { runs } = this.film;
+    const chosen = this.selected() < 0 ? runs.map((_, run) => run) : [this.selected()];
+    return chosen.map((run) => row.data[run]?.[Math.min(frame, runs[run].frames - 1)] ?? NaN).filter(Number.isFinite);
   }
 
   private row(name: string, i: number): Row {
@@ -109,9 +115,9 @@ export class Graph {
     let text = "";
     let pen = false;
     for (let t = 0; t < data.length; t += each) {
-      const part = data.subarray(t, t + each).filter((value) => !Number.isNaN(value));
+      const part = data.subarray(t, t + each).filter(Number.isFinite);
       const x = ((t / Math.max(1, this.clock.last)) * this.width).toFixed(1);
-      if (part.length) text += `${pen ? "L" : "M"}${x} ${y(Math.min(...part))}`;
+      if (part.length) text += pen ? `L${x} ${y(Math.min(...part))}` : `M${x} ${y(Math.min(...part))}h0`; // alone a dot
       if (part.length > 1) text += `L${x} ${y(Math.max(...part))}`;
       pen = part.length > 0;
     }
@@ -120,14 +126,20 @@ export class Graph {
 }
 
 function varies(arrays: (Float32Array | null)[]): boolean {
-  const known = arrays.flatMap((data) => [...(data ?? [])].filter((value) => !Number.isNaN(value)));
+  const known = arrays.flatMap((data) => [...(data ?? [])].filter(Number.isFinite));
   return known.some((value) => value !== known[0]);
+}
+
+// One number, or the lowest and the highest of several.
+function span(values: number[]): string {
+  const [low, high] = [short(Math.min(...values)), short(Math.max(...values))];
+  return low === high ? low : `${low} \u2026 ${high}`;
 }
 
 function extent(arrays: (Float32Array | null)[]): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const data of arrays) {
-    data?.forEach((value) => {
+    data?.filter(Number.isFinite).forEach((value) => {
       if (value < low) low = value;
       if (value > high) high = value;
     });

@@ -68,6 +68,9 @@ class Polygon:
     points: tuple[tuple[float, float], ...]
     color: str
 
+    def __post_init__(self) -> None:
+        _check_points(self.points, 3)
+
 
 @dataclass(frozen=True)
 class Polyline:
@@ -76,6 +79,14 @@ class Polyline:
     points: tuple[tuple[float, float], ...]
     width: float
     color: str
+
+    def __post_init__(self) -> None:
+        _check_points(self.points, 2)
+
+
+def _check_points(points: tuple[tuple[float, float], ...], least: int) -> None:
+    if len(points) < least:
+        raise ConfigError("points", points, f"give at least {least}, each (x, y)")
 
 
 Shape = Rect | Circle | Line | Text | Polygon | Polyline
@@ -110,7 +121,7 @@ class Trajectory2d:
         name: any text, such as "seed 3".
 
     Raises:
-        ConfigError: if there is no scene, or a value is not as long.
+        ConfigError: if there is no scene, their sizes differ, or a value is not as long.
     """
 
     scenes: tuple[Scene, ...]
@@ -121,6 +132,9 @@ class Trajectory2d:
     def __post_init__(self) -> None:
         if not self.scenes:
             raise ConfigError("scenes", self.scenes, "give at least one")
+        sizes = list(dict.fromkeys((scene.width, scene.height) for scene in self.scenes))
+        if len(sizes) > 1:
+            raise ConfigError("scenes", sizes, "give all of one film the same width and height")
         if self.dt is not None:
             check_number("dt", self.dt, low=0, open_low=True, open_high=True)
         for name, value in self.values.items():

@@ -15,8 +15,10 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 from ..compiler.function import kernel
 from ..core.agent import Agent, RolloutAgent
 from ..core.env import Drawable, Env
+from ..core.errors import ConfigError, check_takes, shorten
 from ..core.scene import Readable, Timed, Trajectory2d
 from ..core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
+from ..core.spaces import Space
 from ..core.timestep import Timestep
 from .evaluate import Lived
 from .lanes import Lanes, lane
@@ -116,6 +118,43 @@ def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, memory: Any, limit
     _, (states, actions, said, over) = jax.lax.scan(step, (begun, first.obs, memory), jnp.arange(limit))
     states = jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), begun, states)
     return states, first, actions, said, over
+
+
+def policy_film(
+    env: Env, policy: Callable[[Any, Any], Any], key: PRNGKeyArray, name: str = "", max_steps: int = MAX_FRAMES
+) -> Film:
+    """One episode of what a function does: from an observation and a key to an action.
+
+    Raises:
+        ConfigError: if it gives what is no action of the environment.
+    """
+    check_takes("policy", policy, ("obs", "key"))
+
+    def act(env: Env, obs: Any, memory: Any, key: PRNGKeyArray) -> Any:
+        return _as_action(policy(obs, key), env.action_space, key), memory
+
+    played = play(env, act, key, max_steps=max_steps)
+    if np.issubdtype(
+        getattr(env.action_space, "dtype", float), np.integer
+    ):  # of others the environment takes the nearest
+        for action in np.unique(played.actions, axis=0):
+            if not env.action_space.contains(action):
+                raise ConfigError("policy", action.tolist(), f"the action space is {env.action_space}")
+    return film(env, played, name)
+
+
+def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
+    """As an action of the space; another shape is refused when it is traced, and fractions for whole numbers."""
+    wanted, kinds = jax.eval_shape(space.sample, key), {"i": "iu", "f": "iuf"}
+
+    def alike(leaf: Any, like: Any) -> bool:
+        return np.shape(leaf) == like.shape and np.result_type(leaf).kind in kinds[like.dtype.kind]
+
+    same = jax.tree.structure(given) == jax.tree.structure(wanted)
+    if same and jax.tree.all(jax.tree.map(alike, given, wanted)):
+        return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, wanted)
+    told = jax.tree.map(lambda leaf: f"{np.result_type(leaf)}{list(np.shape(leaf))}", given)
+    raise ConfigError("policy", told, f"it should give an action of {shorten(space)}")
 
 
 def film(env: Env, played: Played, name: str = "") -> Film:

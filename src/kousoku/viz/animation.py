@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import UInt8
 
-from ..core.errors import ConfigError, check_count, check_number
+from ..core.errors import ConfigError, check_all, check_count, check_number
 from ..core.record import RunRecord
 from ..core.scene import Scene, Trajectory2d
 from ..core.scene3d import Trajectory3d
@@ -32,7 +32,7 @@ class Animation:
         title: stands above them on a page; may be empty.
 
     Raises:
-        ConfigError: if there is none, both kinds are mixed, or time steps differ.
+        ConfigError: if there is none, both kinds are mixed, time steps differ, or the title is no text.
 
     Examples:
         >>> from kousoku.core.scene import Circle
@@ -45,6 +45,8 @@ class Animation:
     title: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.title, str):
+            raise ConfigError("title", self.title, "use text")
         if not self.films or len({type(film) for film in self.films}) > 1:
             raise ConfigError("films", [type(film).__name__ for film in self.films], "give some, all of one kind")
         film2d.check_pace(self.films)
@@ -67,11 +69,14 @@ class Animation:
             at: the frame of a still; by default the last.
 
         Raises:
-            ConfigError: for any other ending, a folder, a frame of what is no still, or an .mp4 without ffmpeg.
+            ConfigError: for any other ending, a folder, a file in none, a frame of what is no still, an .mp4 without
+                ffmpeg, or a .gif of pictures that are shown for more than ten minutes each.
         """
         target, size = Path(path), check_count("size", size, low=16)
         if target.is_dir():
             raise ConfigError("path", str(path), "that is a folder; name a file in it")
+        if not target.parent.is_dir():
+            raise ConfigError("path", str(path), f"there is no folder {target.parent}; make it first")
         if at is not None and target.suffix.lower() != ".png":
             raise ConfigError("at", at, "only a still, .png, shows one frame")
         writers: dict[str, Callable[[], object]] = {
@@ -103,9 +108,14 @@ class Animation:
         return float(self._solid[0].dt) if self._solid else film2d.pace(self._flat)
 
     def pictures(self, size: int = 480, frames: Sequence[int] | None = None) -> Iterator[UInt8[np.ndarray, "H W 3"]]:
-        """Frames in red, green and blue, all or those that are named; the longer side has `size` pixels."""
-        longest = max(len(film) for film in self.films)
+        """Frames in red, green and blue, all or those that are named; the longer side has `size` pixels.
+
+        Raises:
+            ConfigError: for a frame that there is not.
+        """
+        size, longest = check_count("size", size, low=16), max(len(film) for film in self.films)
         chosen = range(longest) if frames is None else frames
+        check_all("frames", chosen, lambda field, frame: check_count(field, frame, low=0, high=longest - 1))
         if self._solid:
             from .render3d import Renderer
 

@@ -24,6 +24,7 @@ FLAT_SHARE = 0.97
 SAMPLES = 12
 RATE = 30.0
 LAST = 1.0
+LONGEST = 600.0
 
 
 def chosen(count: int, seconds: float, rate: float = RATE) -> tuple[list[int], float]:
@@ -49,7 +50,14 @@ def png_bytes(picture: Picture) -> bytes:
 
 
 def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None:
-    """All pictures with one palette, so that colours do not flicker; the last is shown a second longer."""
+    """All pictures with one palette, so that colours do not flicker; the last is shown a second longer.
+
+    Raises:
+        ConfigError: if a picture is to be shown longer than the format can say.
+    """
+    if seconds > LONGEST:
+        fix = f"a .gif shows a picture for at most {LONGEST:g} s; use .html, .mp4 or a shorter dt"
+        raise ConfigError("dt", seconds, fix)
     shown = list(pictures)
     palette = _palette(shown)
     tree = KDTree(palette)
