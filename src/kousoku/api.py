@@ -453,6 +453,7 @@ def animate(
     """
     check_count("episodes", episodes, high=MOST_FILMS)
     check_count("max_steps", max_steps)
+    check_count("seed", seed, low=0)
     made = envs.make(env) if isinstance(env, str) else env
     if isinstance(made, type):
         raise ConfigError("env", made.__name__, f"that is the class; make one of it: {made.__name__}(...)")

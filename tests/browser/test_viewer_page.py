@@ -298,6 +298,62 @@ def test_values_are_drawn_under_the_scrub_bar(probed):
     assert found["cursor"] == pytest.approx(0.5, abs=0.01)
 
 
+def test_numbers_of_all_environments_are_the_lowest_and_the_highest(probed):
+    def film(values):
+        walk = figures.walk(4)
+        return Trajectory3d(walk.body, walk.positions, walk.quaternions, walk.dt, {"x": np.array(values)})
+
+    found = probed(
+        """
+        const now = () => at(".chip output").textContent;
+        await look(() => scrub(0)); probe.first = now();
+        await look(() => scrub(2)); probe.all = now();
+        await look(() => press("2")); probe.one = now();
+        await look(() => press("0")); probe.again = now();
+        """,
+        film([0.99999, 2.0, 3.0, 4.0]),
+        film([1.0, 2.0, -5.0, 4.0]),
+        film([1.0, np.nan, np.nan, np.nan]),
+    )
+    assert found == {"first": "1.00", "all": "\u22125.00 \u2026 3.00", "one": "\u22125.00", "again": found["all"]}
+
+
+def test_values_that_are_known_only_now_and_then_are_dots(probed):
+    walk = figures.walk(5)
+    values = {"x": np.array([np.nan, 1.0, np.nan, 2.0, np.inf])}
+    found = probed(
+        """
+        const path = at(".graph path.line");
+        probe.dots = path.getAttribute("d").match(/M[\\d. ]+h0/g).length;
+        probe.bare = /NaN|Infinity/.test(path.getAttribute("d"));
+        probe.cap = getComputedStyle(path).strokeLinecap;
+        """,
+        Trajectory3d(walk.body, walk.positions, walk.quaternions, walk.dt, values),
+    )
+    assert found == {"dots": 2, "bare": False, "cap": "round"}
+
+
+def test_times_that_are_shorter_than_hundredths(probed):
+    walk = figures.walk(5)
+    film = Trajectory3d(walk.body, walk.positions, walk.quaternions, 1e-5)
+    assert probed('await look(() => scrub(3)); probe.time = text(".time");', film)["time"] == "0.00003 / 0.00004 s"
+
+
+def test_after_a_choice_by_pointer_keys_are_the_players_again(probed):
+    found = probed(
+        """
+        const speed = at("select");
+        speed.focus({ focusVisible: false });
+        speed.value = "2"; speed.dispatchEvent(new Event("change"));
+        probe.left = document.activeElement !== speed;
+        speed.focus({ focusVisible: true });
+        speed.dispatchEvent(new Event("change"));
+        probe.stays = document.activeElement === speed;
+        """
+    )
+    assert found == {"left": True, "stays": True}
+
+
 def test_environments_stand_side_by_side(probed):
     found = probed(
         """

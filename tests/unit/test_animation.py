@@ -260,8 +260,11 @@ class TestAnimation:
         for frames in ([99], [-1]):
             with pytest.raises(ConfigError, match=r"frames\[0\]: got .*; use a whole number of at least 0 and at most"):
                 viz.animate(records.single()).pictures(frames=frames)
-        with pytest.raises(ConfigError, match="size: got -5"):
-            viz.animate(records.single()).pictures(size=-5)
+        for size in (-5, 15, 8193):
+            with pytest.raises(
+                ConfigError, match=f"size: got {size}; use a whole number of at least 16 and at most 8192"
+            ):
+                viz.animate(records.single()).pictures(size=size)
 
     def test_a_picture_that_a_gif_cannot_show_so_long(self, tmp_path):
         slow = viz.Animation((Trajectory2d(two_backgrounds(), 1000.0),))

@@ -174,7 +174,7 @@ class TestAnimate:
         found = ks.animate("Balls-v0", lambda obs, key: jnp.zeros(1), max_steps=5, title="Fall")
         assert (len(found.films[0]), found.title, found.seconds) == (6, "Fall", pytest.approx(0.01))
 
-    @pytest.mark.parametrize("change", [{"episodes": 0}, {"max_steps": 0}])
+    @pytest.mark.parametrize("change", [{"episodes": 0}, {"max_steps": 0}, {"seed": -1}])
     def test_bad_input(self, change):
         with pytest.raises(ks.ConfigError, match=next(iter(change))):
             ks.animate(Rail2d(), **change)

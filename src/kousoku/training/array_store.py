@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import shorten
 from . import files
 
 Kinds = Sequence[tuple[Sequence[int], str]]
 """Shape and dtype of each array."""
 
 
-def kinds(arrays: Sequence[np.ndarray]) -> Kinds:
+def kinds_of(arrays: Sequence[np.ndarray]) -> Kinds:
     """What `read` has to be told beside the folder."""
     return [(array.shape, str(array.dtype)) for array in arrays]
 
@@ -50,7 +51,7 @@ def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
 
     Args:
         folder: where they are; its bytes should have been checked.
-        kinds: as `kinds` gave them.
+        kinds: as `kinds_of` gave them.
 
     Raises:
         FileNotFoundError, KeyError, ValueError: if the folder holds something else.
@@ -88,5 +89,6 @@ def _refusals() -> Iterator[None]:
         yield
     except ValueError as error:
         told = re.search(r"os_error_code='(\d+)'", str(error))
-        number = int(told[1]) if told else errno.EIO
-        raise OSError(number, os.strerror(number)) from error
+        if told is None:
+            raise OSError(errno.EIO, shorten(str(error), 200)) from error
+        raise OSError(int(told[1]), os.strerror(int(told[1]))) from error

@@ -197,7 +197,7 @@ def _whole(read: Callable[[], T]) -> T:
 
 
 def _fill(part: Path, checkpoint: Checkpoint) -> None:
-    stored = array_store.kinds(checkpoint.leaves)
+    stored = array_store.kinds_of(checkpoint.leaves)
     leaves = [
         {"path": path, "dtype": kind, "stored": {"shape": shape, "dtype": dtype}}
         for path, kind, (shape, dtype) in zip(checkpoint.paths, checkpoint.kinds, stored, strict=True)

@@ -18,7 +18,7 @@ from ..core.env import Drawable, Env
 from ..core.errors import ConfigError, check_takes, shorten
 from ..core.scene import Readable, Timed, Trajectory2d
 from ..core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
-from ..core.spaces import Space
+from ..core.spaces import Discrete, MultiDiscrete, Space
 from ..core.timestep import Timestep
 from .evaluate import Lived
 from .lanes import Lanes, lane
@@ -134,9 +134,7 @@ def policy_film(
         return _as_action(policy(obs, key), env.action_space, key), memory
 
     played = play(env, act, key, max_steps=max_steps)
-    if np.issubdtype(
-        getattr(env.action_space, "dtype", float), np.integer
-    ):  # of others the environment takes the nearest
+    if isinstance(env.action_space, Discrete | MultiDiscrete):  # of boxes the environment takes the nearest
         for action in np.unique(played.actions, axis=0):
             if not env.action_space.contains(action):
                 raise ConfigError("policy", action.tolist(), f"the action space is {env.action_space}")

@@ -21,6 +21,8 @@ from .smil import moving_svg
 FORMATS = ".html, .gif, .mp4, .png or .svg"
 FORMATS_3D = ".html, .gif, .mp4 or .png"
 RATE_3D = 25.0
+SMALLEST, LARGEST = 16, 8192
+"""Pixels of a picture's longer side."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Animation:
             ConfigError: for any other ending, a folder, a file in none, a frame of what is no still, an .mp4 without
                 ffmpeg, or a .gif of pictures that are shown for more than ten minutes each.
         """
-        target, size = Path(path), check_count("size", size, low=16)
+        target, size = Path(path), check_count("size", size, low=SMALLEST, high=LARGEST)
         if target.is_dir():
             raise ConfigError("path", str(path), "that is a folder; name a file in it")
         if not target.parent.is_dir():
@@ -113,7 +115,7 @@ class Animation:
         Raises:
             ConfigError: for a frame that there is not.
         """
-        size, longest = check_count("size", size, low=16), max(len(film) for film in self.films)
+        size, longest = check_count("size", size, low=SMALLEST, high=LARGEST), max(len(film) for film in self.films)
         chosen = range(longest) if frames is None else frames
         check_all("frames", chosen, lambda field, frame: check_count(field, frame, low=0, high=longest - 1))
         if self._solid:
