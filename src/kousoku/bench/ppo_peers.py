@@ -57,10 +57,11 @@ def purejaxrl(id: str, given: dict[str, Any], seeds: int, seconds: float, folder
     settings = Settings(**given)
     sys.path.insert(0, str(Path(folder).expanduser() / "purejaxrl"))
     config = {
-        "ENV_NAME": id, "LR": settings.learning_rate, "ANNEAL_LR": settings.anneal, "NUM_ENVS": settings.num_envs,
-        "NUM_STEPS": settings.num_steps, "TOTAL_TIMESTEPS": settings.steps, "UPDATE_EPOCHS": settings.epochs,
-        "NUM_MINIBATCHES": settings.minibatches, "GAMMA": 0.99, "GAE_LAMBDA": 0.95, "CLIP_EPS": settings.value_clip,
-        "ENT_COEF": settings.entropy, "VF_COEF": 0.5, "MAX_GRAD_NORM": 0.5, "ACTIVATION": "tanh",
+        "ENV_NAME": id, "LR": settings.learning_rate, "ANNEAL_LR": settings.last_rate == 0,
+        "NUM_ENVS": settings.num_envs, "NUM_STEPS": settings.num_steps, "TOTAL_TIMESTEPS": settings.steps,
+        "UPDATE_EPOCHS": settings.epochs, "NUM_MINIBATCHES": settings.minibatches, "GAMMA": 0.99, "GAE_LAMBDA": 0.95,
+        "CLIP_EPS": settings.value_clip, "ENT_COEF": settings.entropy, "VF_COEF": 0.5, "MAX_GRAD_NORM": 0.5,
+        "ACTIVATION": "tanh",
     }  # fmt: skip
     train = importlib.import_module("ppo").make_train(config)
     steps = settings.steps // settings.rollout * settings.rollout

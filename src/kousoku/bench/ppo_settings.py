@@ -23,9 +23,9 @@ class Settings:
         num_steps: steps of each between two updates.
         minibatches: parts of a rollout, one gradient step each.
         epochs: passes over a rollout.
-        learning_rate: Adam's, at the start.
+        learning_rate: Adam's, at the start. SB3, sbx, rejax and Brax keep it; their steps take as long.
         steps: environment steps of a whole training.
-        anneal: whether the learning rate goes down to 0 over them.
+        last_rate: what the learning rate goes down to over them, in a straight line; None where it stays.
         entropy: coefficient of the entropy bonus.
         value_clip: how far a value may move in one update; None for no limit.
         normalise: whether observations and rewards are scaled by running moments.
@@ -37,7 +37,7 @@ class Settings:
     epochs: int
     learning_rate: float
     steps: int
-    anneal: bool = False
+    last_rate: float | None = None
     entropy: float = 0.0
     value_clip: float | None = None
     normalise: bool = True
@@ -58,14 +58,14 @@ class Settings:
 
     def agent(self) -> PPO:
         """Ours."""
-        rate = Linear(self.learning_rate, 0.0, self.steps) if self.anneal else self.learning_rate
+        rate, last = self.learning_rate, self.last_rate
         made = make_agent(
             "ppo",
             num_envs=self.num_envs,
             num_steps=self.num_steps,
             minibatches=self.minibatches,
             epochs=self.epochs,
-            learning_rate=rate,
+            learning_rate=rate if last is None else Linear(rate, last, self.steps),
             entropy_coefficient=self.entropy,
             value_clip=self.value_clip,
             normalise_observations=self.normalise,
@@ -85,7 +85,7 @@ class Settings:
         return replace(self, num_envs=count, num_steps=self.rollout // count)
 
 
-PUREJAXRL = Settings(4, 128, 4, 4, 2.5e-4, 500_000, anneal=True, entropy=0.01, value_clip=0.2, normalise=False)
+PUREJAXRL = Settings(4, 128, 4, 4, 2.5e-4, 500_000, last_rate=0.0, entropy=0.01, value_clip=0.2, normalise=False)
 """What PureJaxRL's ppo.py sets for CartPole-v1."""
 
 
@@ -98,9 +98,11 @@ def of_preset(env: str) -> Settings:
     """
     made, steps = tuned(env), preset("ppo", env).steps
     assert steps is not None
-    rate = made.learning_rate
+    rate, last = made.learning_rate, None
+    if isinstance(rate, Linear):
+        rate, last = rate.start, rate.end
     assert isinstance(rate, float)
-    return Settings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, steps)
+    return Settings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, steps, last)
 
 
 def tuned(env: str) -> PPO:
