@@ -1,7 +1,7 @@
 """The planners against dense linear algebra in float64, on hundreds of random problems."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kousoku.agents.planning import Plan, policy_evaluation, policy_iteration, value_iteration
@@ -89,8 +89,14 @@ def test_discounted(seed, discount, reward_scale, ending, local):
 
 @settings(max_examples=100, deadline=None)
 @given(SEEDS, st.sampled_from([0.01, 1.0, 30.0]), st.booleans())
+@example(276057, 1.0, False)
+@example(154, 1.0, False)
 def test_undiscounted(seed, reward_scale, local):
-    """Every action may end the episode, so that every policy has values."""
+    """Every action may end the episode, so that every policy has values.
+
+    In the first example a policy hardly differs from the one before: a sweep from its values moves them by 1e-7 of
+    their size, and 30 times as far is left. In the second, sweeps end in a circle of roundings.
+    """
     rng = np.random.default_rng(seed)
     model = random_model(rng, reward_scale, 0.0, local)
     model.terminated[..., 0] = True

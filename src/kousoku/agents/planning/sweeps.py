@@ -45,12 +45,16 @@ class Sweeps(eqx.Module):
         values: after the last sweep.
         moving: which values may still be further from the fixed point than the tolerance.
         total: sweeps made.
-        settled: whether no value that matters is moving.
+        change: how far the last block of sweeps moved the values that matter.
+        calm: whether after it no value that matters was moving.
+        settled: whether that is to be relied on.
     """
 
     values: Values
     moving: Bool[Array, " S"]
     total: Int[Array, ""]
+    change: Float[Array, ""]
+    calm: Bool[Array, ""]
     settled: Bool[Array, ""]
 
 
@@ -85,8 +89,9 @@ def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]
 
     Sweeps come in blocks of 1, 1, 2, 4, 8, ..., each as long as all before it. If a block of n sweeps moved the values
     by d, they are within d gamma^n / (1 - gamma^n) of the fixed point, since a sweep contracts distances by gamma.
-    Without discounting there is no such bound, and d itself has to do: the second half of all sweeps no longer
-    mattered. Values that grow for ever never pass that test.
+    Without discounting there is no such bound. There the rate is taken from the blocks themselves (`_ahead`), two of
+    which in a row have to find the values close: a slow approach may hide behind a fast one in one of them. What is no
+    more than rounding counts as it is. Values that grow for ever never pass that test.
 
     References:
         Sutton and Barto (2nd ed.), sections 4.1 and 4.4. Puterman, Markov Decision Processes (1994), theorem 6.3.1.
@@ -99,23 +104,45 @@ def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]
     def block(state: Sweeps) -> Sweeps:
         length = jnp.clip(state.total, 1, task.max_sweeps - state.total)
         values = lax.fori_loop(0, length, once, state.values)
+        moved, noise = jnp.abs(values.minus(state.values)), _noise(task, weigh, values)
+        change = jnp.max(moved, where=task.matters, initial=0.0)
         shrunk = task.discount ** length.astype(jnp.float32)
-        distance = jnp.abs(values.minus(state.values)) * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), 1.0)
-        moving = ~(distance <= allowance(task, weigh, values))
-        return Sweeps(values, moving, state.total + length, ~jnp.any(moving & task.matters))
+        doubled = (length == state.total) & (length > 1)
+        ahead = jnp.where(moved > noise, _ahead(change, state.change, doubled), 1.0)
+        distance = moved * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), ahead)
+        moving = ~(distance <= task.tolerance * _largest(task, values) + noise)
+        calm = ~jnp.any(moving & task.matters)
+        settled = calm & (state.calm | (shrunk < 1.0) | (change == 0.0))
+        return Sweeps(values, moving, state.total + length, change, calm, settled)
 
-    first = Sweeps(start, jnp.full_like(task.matters, True), jnp.int32(0), jnp.array(False))
+    no = jnp.array(False)
+    first = Sweeps(start, jnp.full_like(task.matters, True), jnp.int32(0), jnp.float32(0.0), no, no)
     return lax.while_loop(lambda state: ~state.settled & (state.total < task.max_sweeps), block, first)
 
 
-def allowance(
-    task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values
-) -> Float[Array, ""]:
-    """How far values may still be from the fixed point: the tolerance, and what rounding does anyway."""
-    largest = jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
+def _ahead(change: Float[Array, ""], before: Float[Array, ""], doubled: Bool[Array, ""]) -> Float[Array, ""]:
+    """How far the fixed point is after a block, in units of the block's own change; at least 1.
+
+    If distances shrink by x in n sweeps, then a block of n sweeps and the next one, of 2 n, change the values by
+    (1 - x) and x (1 - x^2), in units of the distance before. Their ratio is x (1 + x), and x^2 / (1 - x^2) of the
+    second change is left. Infinite where nothing shrinks, or the block is not twice as long as the one before.
+    """
+    ratio = change / jnp.maximum(before, jnp.finfo(jnp.float32).tiny)
+    shrunk = 0.5 * (jnp.sqrt(1.0 + 4.0 * ratio) - 1.0)
+    left = jnp.where(shrunk < 1.0, shrunk**2 / (1.0 - shrunk**2), jnp.inf)
+    return jnp.where(doubled, jnp.maximum(left, 1.0), jnp.inf)
+
+
+def _largest(task: Task, values: Values) -> Float[Array, ""]:
+    """The size of the largest value that matters."""
+    return jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
+
+
+def _noise(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values) -> Float[Array, ""]:
+    """How far values move in a sweep because of rounding, at most."""
     weights = weigh(advantage(task.model, values, task.discount))
     noise = jnp.sum(weights * rounding(task.model, values, task.discount), axis=-1)
-    return task.tolerance * largest + jnp.max(noise, where=task.matters, initial=0.0)
+    return jnp.max(noise, where=task.matters, initial=0.0)
 
 
 def known(task: Task, sweeps: Sweeps) -> Values:
