@@ -66,7 +66,7 @@ def listed(model: Model, s: Smooth, found: Sequence[Candidate], qvel: Sequence[N
         touched = _touches(model, pairs, kinds, where_, places, rubs, dtype)
         points.append(touched.reshape(-1, touched.shape[-1]))
         owners += [c for c in pairs for _ in range(touched.shape[1])]
-    return Table(model, s, owners, jnp.concatenate(points), qvel, dtype).listed()
+    return Table(model, s, owners, points, qvel, dtype).listed()
 
 
 def _packed(frame_: Frame, dtype: Any) -> jax.Array:
@@ -126,7 +126,8 @@ class Table:
     Attributes:
         model, smooth: the mechanism and where it is.
         owners: the pair that each point belongs to.
-        points: [len(owners), 10 or 7]; see `_touches`.
+        points: [k, 10 or 7] of each kind of pairs, in the same order; see `_touches`. They are not put together: few
+            are within their margin, and read again.
         qvel: velocities.
         dtype: of the rows.
     """
@@ -134,7 +135,7 @@ class Table:
     model: Model
     smooth: Smooth
     owners: list[Candidate]
-    points: jax.Array
+    points: list[jax.Array]
     qvel: Sequence[Num]
     dtype: Any
 
@@ -191,9 +192,18 @@ class Table:
     def _words(self) -> jax.Array:
         """Which points are within their margin: 32 to a word."""
         size = -(-len(self.owners) // WORD)
-        within = jnp.pad(self.points[:, 0] < 0.0, (0, size * WORD - len(self.owners)))
+        within = jnp.concatenate([part[:, 0] < 0.0 for part in self.points])
+        within = jnp.pad(within, (0, size * WORD - len(self.owners)))
         bits = within.reshape(size, WORD).astype(jnp.uint32) << jnp.arange(WORD, dtype=jnp.uint32)[None, :]
         return bits.sum(1, dtype=jnp.uint32)
+
+    def _point(self, which: jax.Array) -> jax.Array:
+        """Its row of `points`."""
+        found, first = self.points[0][jnp.minimum(which, len(self.points[0]) - 1)], len(self.points[0])
+        for part in self.points[1:]:
+            found = jnp.where(which < first, found, part[jnp.clip(which - first, 0, len(part) - 1)])
+            first += len(part)
+        return found
 
     def _sides(self, c: Candidate) -> dict[int, float]:
         """Which degrees of freedom move the second geom against the first, and in which sense."""
@@ -216,7 +226,7 @@ class Table:
 
     def _rows(self, which: jax.Array) -> Iterator[Made]:
         """The rows of a point."""
-        away, *rest = nums(self.points[which])
+        away, *rest = nums(self._point(which))
         point, normal = Vec(*rest[:3]), Vec(*rest[3:6])
         tangent = Vec(*rest[6:]) if self.edges > 1 else NOWHERE
         axes = normal, tangent, normal.cross(tangent)
