@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from kousoku.compiler.somewhere import somewhere
+
 COSTLY = 12
 
 
@@ -371,8 +373,33 @@ ALIASES = {
     "input_returned": (lambda x: (x, x), "i40"),
 }
 
-PROGRAMS = {
-    f"{family}.{name}": program
-    for family, programs in {"cond": COND, "while": WHILE, "scan": SCAN, "alias": ALIASES}.items()
-    for name, program in programs.items()
+# ---- somewhere
+
+
+def added(p, x, y):
+    """A sum that changes nothing where it is not needed."""
+    return lax.cond(somewhere(p), lambda: x + jnp.where(p, costly(y), 0.0), lambda: x)
+
+
+def added_until(n, x):
+    """Some of the lanes that still run need it."""
+
+    def body(carry):
+        i, y = carry
+        return i + 1, added(i % 3 == 1, y, y + 1.0)
+
+    return lax.while_loop(lambda carry: carry[0] < n % 7, body, (jnp.int32(0), x))[1]
+
+
+SOMEWHERE = {
+    "itself": (lambda p, q: (p, jnp.where(somewhere(p), q, q)), "b b"),
+    "added": (added, "b f f"),
+    "added_large": (lambda p, x, y: added(p, x, y), "b f40 f40"),
+    "both": (lambda p, q, x, y: added(q, added(p, x, y), y), "b b f5 f5"),
+    "within": (lambda p, q, x: lax.cond(p, lambda y: added(q, y, y), lambda y: -y, x), "b b f"),
+    "until": (added_until, "i f"),
+    "each": (lambda p, x: jax.vmap(added)(p, x, x), "b6 f6"),
 }
+
+FAMILIES = {"cond": COND, "while": WHILE, "scan": SCAN, "alias": ALIASES, "somewhere": SOMEWHERE}
+PROGRAMS = {f"{family}.{name}": program for family, programs in FAMILIES.items() for name, program in programs.items()}

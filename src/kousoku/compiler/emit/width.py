@@ -38,6 +38,8 @@ def _op_widths(op: Op, inputs: list[bool]) -> list[bool]:
     if op.name == "scan":
         consts, carry = op.params["consts"], op.params["carry"]
         return scan_widths(op, inputs[:consts], inputs[consts : consts + carry], inputs[consts + carry :])
+    if op.name == "somewhere" and not op.outputs[0].shape:
+        return [False]
     return [any(inputs)] * len(op.outputs)
 
 

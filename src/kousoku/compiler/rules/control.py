@@ -163,6 +163,14 @@ def _collect(k: Emitter, op: Op, flat: Sequence[Operand], targets: Sequence[Stor
     return values
 
 
+def somewhere(k: Emitter, op: Op, condition: Value) -> Value:
+    """Whether a condition holds in any lane that counts: one that all lanes share. Arrays stay as they are."""
+    if condition.shape:
+        return condition
+    held = condition.at(())
+    return Registers((), condition.dtype, k.memory, [k.b.any(masked(k, held)) if held.wide else held])
+
+
 # ---- loops
 
 
@@ -342,4 +350,4 @@ def row(k: Emitter, value: Stored, at: Operand) -> Value:
     return Registers(view.shape, view.dtype, k.memory, elements(view))
 
 
-RULES = {"cond": cond, "while": while_, "scan": scan}
+RULES = {"cond": cond, "somewhere": somewhere, "while": while_, "scan": scan}
