@@ -11,7 +11,7 @@ from kousoku.physics.branch import changed, only
 from kousoku.physics.constraint import contact as contact_rows
 from kousoku.physics.constraint.row import Constraint, jacobian
 from kousoku.physics.contacts import contacts_of
-from kousoku.physics.scalar import ONE, Num, sqrt, stacked
+from kousoku.physics.scalar import ONE, Num, maximum, sqrt, stacked
 
 # Binary fractions, so that a distance can be the margin to the last bit.
 DUMBBELL = """<mujoco><option cone="{}" tolerance="1e-14"/><worldbody>
@@ -86,16 +86,20 @@ def test_derivatives_where_contacts_are_not_there():
 
 
 def test_only_what_is_wanted():
-    """Zeros elsewhere, in place of what is not known; a number from outside may be among what is made."""
+    """Zeros elsewhere, in place of what is not known; a number from outside may be among what is made.
+
+    A change is none elsewhere, by itself.
+    """
 
     def of(x):
         made = only(x > 1.0, lambda: {"root": sqrt(Num(x - 1.0)), "one": [ONE, Num(x)]})
         assert made["one"][0] is ONE
-        double = changed(x > 1.0, lambda: [Num(2.0 * x), ONE], [Num(x), Num(3.0)], x.dtype)
-        return made["root"].value, made["one"][1].value, *(n.value for n in double)
+        more = maximum(Num(x - 1.0), 0.0)
+        moved = changed(x > 1.0, lambda: [Num(x) + more, 3.0 + more], [Num(x), Num(3.0)], x.dtype)
+        return made["root"].value, made["one"][1].value, *(n.value for n in moved)
 
     xs = jnp.array([-1.0, 1.0, 5.0])
-    wanted = np.array([[0, 0, 2], [0, 0, 5], [-1, 1, 10], [3, 3, 1]])
+    wanted = np.array([[0, 0, 2], [0, 0, 5], [-1, 1, 9], [3, 3, 7]])
     np.testing.assert_allclose(jax.vmap(of)(xs), wanted)
     np.testing.assert_allclose(jax.vmap(ks.kernel(of))(xs), wanted)
     with jax.disable_jit():

@@ -61,7 +61,7 @@ def lanes(dtype, stiffness):
     def lane(work):
         def function(jacobian, stiffness, reference, length):
             listed = Listed(Row(jacobian, stiffness, reference, jnp.zeros((MOST, 10), dtype)), length, ())
-            return stacked(work(listed, factor(pattern, entries).solve, *at), dtype)
+            return stacked(work(listed, factor(pattern, entries), *at), dtype)
 
         return np.asarray(jax.vmap(ks.kernel(function))(*stacked_rows, jnp.asarray(LENGTHS, jnp.int32)), np.float64)
 
@@ -71,7 +71,7 @@ def lanes(dtype, stiffness):
 @pytest.mark.parametrize(("dtype", "stiffness", "error"), [(np.float64, 1e4, 1e-8), (np.float32, 100.0, 1e-4)])
 def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
     with jax.enable_x64(dtype == np.float64):
-        found = lanes(dtype, stiffness)(lambda listed, solve, x, right: listed.solved(solve, right, x))
+        found = lanes(dtype, stiffness)(lambda listed, factored, x, right: listed.solved(factored, right, x))
     hessian, jacobian, curvature, residuals, _, right = problem(stiffness)
     curvature = np.where(residuals < 0.0, curvature, 0.0)
     assert (curvature[:7] == 0.0).any()
@@ -84,7 +84,7 @@ def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
 
 def test_rows_so_stiff_that_rounding_hides_the_rest_leave_a_direction_that_leads_down():
     with jax.enable_x64(False):
-        found = lanes(np.float32, 1e8)(lambda listed, solve, x, right: listed.solved(solve, right, x))
+        found = lanes(np.float32, 1e8)(lambda listed, factored, x, right: listed.solved(factored, right, x))
     assert np.isfinite(found).all()
     assert (found @ problem(1e8)[-1] > 0.0).all()
 

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..compiler.somewhere import somewhere
 from .scalar import Num, Truth
 
 T = TypeVar("T")
@@ -72,9 +73,9 @@ def only(where: Truth, make: Callable[[], T]) -> T:
 
 
 def changed(where: jax.Array, change: Callable[[], Sequence[Num]], old: Sequence[Num], dtype: Any) -> list[Num]:
-    """Numbers, changed where the condition holds."""
+    """Numbers, changed where the condition holds; elsewhere the change has to be none, as of a sum by zeros."""
 
     def values(numbers: Sequence[Num]) -> list[Any]:
         return [np.asarray(n.value, dtype) if n.known else n.value for n in numbers]
 
-    return list(map(Num, lax.cond(where, lambda: values(change()), lambda: values(old))))
+    return list(map(Num, lax.cond(somewhere(where), lambda: values(change()), lambda: values(old))))

@@ -26,7 +26,7 @@ from .constraint.listed import Listed, Places
 from .constraint.problem import Problem, Rows
 from .constraint.seldom import Place
 from .model import Model
-from .scalar import ZERO, Num, both, minimum, nums, sqrt, stacked, total
+from .scalar import ZERO, Num, both, dot, minimum, nums, sqrt, stacked, total
 from .smooth import Smooth
 from .sparse import factor, multiplied
 
@@ -84,7 +84,7 @@ def solve(
     def iterate(carry: Any) -> Any:
         before, iteration, _ = carry
         point, gain, kept = _newton(problem, before, scale, dtype)
-        steep, steeper = (sqrt(total(g * g for g in nums(p.gradient))) for p in (point, before))
+        steep, steeper = (sqrt(dot(g, g)) for g in (nums(p.gradient) for p in (point, before)))
         ends = [gain < Num(model.tolerance), scale * steep < Num(model.tolerance)]
         exact = both(kept >= 0.0, steep < EXACT * steeper)
         done = functools.reduce(jnp.logical_or, map(_value, [*ends, exact]))
@@ -126,10 +126,10 @@ def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Poi
     """
     gradient, residuals = nums(point.gradient), _split(problem, point.residuals)
     hessian = problem.hessian(problem.curvatures(residuals), nums(point.x))
-    solve = factor(problem.pattern, hessian).solve
-    found = problem.listed.solved(solve, gradient, nums(point.x)) if problem.listed else solve(gradient)
+    factored = factor(problem.pattern, hessian)
+    found = problem.listed.solved(factored, gradient, nums(point.x)) if problem.listed else factored.solve(gradient)
     search = [-d for d in found]
-    slope = total(g * d for g, d in zip(gradient, search, strict=True))
+    slope = dot(gradient, search)
     pull, along = multiplied(problem.smooth.tree.mass_matrix, search), problem.products(search)
     line = Line(
         problem,
@@ -137,8 +137,8 @@ def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Poi
         along,
         problem.seldom.begun(nums(point.x), search),
         problem.listed.begun(nums(point.x), search) if problem.listed else None,
-        total((a - b) * d for a, b, d in zip(nums(point.pull), problem.smooth.force, search, strict=True)),
-        total(a * d for a, d in zip(pull, search, strict=True)),
+        dot([a - b for a, b in zip(nums(point.pull), problem.smooth.force, strict=True)], search),
+        dot(pull, search),
     )
     length = Num(line.lowest(slope, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
     moved = [[v + length * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(residuals, along, strict=True)]

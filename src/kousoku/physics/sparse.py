@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import sub
 
 from .joints import ancestors
 from .model import Model
@@ -60,29 +62,45 @@ class Factor:
 
     def solve(self, right: Sequence[Num]) -> list[Num]:
         """x with A x = right."""
+        return self.spread(self.scaled(self.gathered(right)))
+
+    def gathered(self, right: Sequence[Num]) -> list[Num]:
+        """x with L^T x = right, from the leaves to the root."""
         x, below = list(right), self.pattern.below
         for i in range(len(x) - 1, -1, -1):
             for j in below[i]:
                 x[j] = x[j] - self.lower[i, j] * x[i]
-        x = [a * d for a, d in zip(x, self.inverse, strict=True)]
+        return x
+
+    def scaled(self, right: Sequence[Num]) -> list[Num]:
+        """x with D x = right."""
+        return [a * d for a, d in zip(right, self.inverse, strict=True)]
+
+    def spread(self, right: Sequence[Num]) -> list[Num]:
+        """x with L x = right, from the root to the leaves; what is known first is taken away first."""
+        x, below = list(right), self.pattern.below
         for i in range(len(x)):
-            x[i] = x[i] - total(self.lower[i, j] * x[j] for j in below[i])
+            for j in reversed(below[i]):
+                x[i] = x[i] - self.lower[i, j] * x[j]
         return x
 
 
 def factor(pattern: Pattern, entries: Matrix) -> Factor:
-    """Factorise a matrix whose lower entries are given; those that are not are zero."""
-    work = {(i, j): entries.get((i, j), ZERO) for i in range(pattern.size) for j in (i, *pattern.below[i])}
+    """Factorise a matrix whose lower entries are given; those that are not are zero.
+
+    Entry by entry: what is taken from one is summed up while it is in a register.
+    """
+    work: Matrix = {}
     lower: Matrix = {}
     inverse = [ZERO] * pattern.size
     for k in range(pattern.size - 1, -1, -1):
-        columns = pattern.below[k]
+        later = [m for m in range(pattern.size - 1, k, -1) if k in pattern.below[m]]
+        for j in (k, *pattern.below[k]):
+            taken = (lower[m, k] * work[m, j] for m in later if (m, j) in work)
+            work[k, j] = reduce(sub, taken, entries.get((k, j), ZERO))
         inverse[k] = 1.0 / work[k, k]
-        for i in columns:
-            lower[k, i] = work[k, i] * inverse[k]
-        for place, i in enumerate(columns):
-            for j in columns[place:]:
-                work[i, j] = work[i, j] - lower[k, i] * work[k, j]
+        for j in pattern.below[k]:
+            lower[k, j] = work[k, j] * inverse[k]
     return Factor(pattern, lower, inverse)
 
 

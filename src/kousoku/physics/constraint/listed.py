@@ -18,10 +18,10 @@ from jax import lax
 from ..collision.candidates import Candidate
 from ..model import Model
 from ..over_first import over_first
-from ..scalar import ZERO, Num, maximum, minimum, nums, stacked, total
+from ..scalar import ZERO, Num, dot, maximum, minimum, nums, stacked
 from ..scratch import scratch
 from ..smooth import Smooth
-from ..sparse import Matrix
+from ..sparse import Factor, Matrix
 from ..vector import Six, vec
 from .law import Push
 
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
     def away(self, x: Sequence[Num]) -> Num:
         """J x - reference."""
-        return _dot(nums(self.jacobian), x) - Num(self.reference)
+        return dot(nums(self.jacobian), x) - Num(self.reference)
 
     def force(self, x: Sequence[Num]) -> Num:
         """At x."""
@@ -120,12 +120,14 @@ class Listed:
 
         return dict(zip(keys, nums(self.summed(add, start)), strict=True))
 
-    def solved(self, solve: Callable[[Sequence[Num]], list[Num]], right: Sequence[Num], x: Sequence[Num]) -> list[Num]:
-        """(H + J^T C J)^-1 right with the curvatures C at x, where `solve` multiplies by H^-1: one row after the other.
+    def solved(self, factor: Factor, right: Sequence[Num], x: Sequence[Num]) -> list[Num]:
+        """(L^T D L + J^T C J)^-1 right with the curvatures C at x: one row after the other.
 
-            A_i^-1 = A_i-1^-1 - s_i u_i u_i^T,    u_i = A_i-1^-1 J_i,    s_i = c_i / (1 + c_i J_i . u_i),    A_0 = H
+        With z = L^-T J, all rows change the diagonal matrix D, where a product with its inverse is cheap:
 
-        Times a vector b, the last product is u_i . b = J_i . (A_i-1^-1 b): written in the second way, each update mends
+            A_i^-1 = A_i-1^-1 - s_i u_i u_i^T,    u_i = A_i-1^-1 z_i,    s_i = c_i / (1 + c_i z_i . u_i),    A_0 = D
+
+        Times a vector b, the last product is u_i . b = z_i . (A_i-1^-1 b): written in the second way, each update mends
         what rounding left of those before. A row is not taken to be stiffer than rounding lets it be.
 
         References:
@@ -135,30 +137,36 @@ class Listed:
         dtype = self.dtype
         stiffest = STIFFEST / float(jnp.finfo(dtype).eps)
 
-        def turn(i: jax.Array, carry: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
-            found, turned, shares = carry
+        def turn(i: jax.Array, carry: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+            found, gathered, turned, shares = carry
             row = jax.tree.map(lambda values: values[i], self.rows)
-            jacobian = nums(row.jacobian)
+            z = factor.gathered(nums(row.jacobian))
 
             def earlier(j: jax.Array, u: jax.Array) -> jax.Array:
-                return _updated(nums(u), nums(self.rows.jacobian[j]), Num(shares[j]), nums(turned[j]), dtype)
+                return _updated(nums(u), nums(gathered[j]), Num(shares[j]), nums(turned[j]), dtype)
 
-            alone = solve(jacobian)
+            alone = factor.scaled(z)
             u = lax.fori_loop(jnp.int32(0), i, earlier, stacked(alone, dtype))
-            curvature = minimum(row.curvature(x), stiffest / _dot(jacobian, alone))
-            # J . u > 0, but for rounding where rows are nearly the same
-            share = curvature / (1.0 + curvature * maximum(_dot(jacobian, nums(u)), 0.0))
-            found = _updated(nums(found), jacobian, share, nums(u), dtype)
-            return found, turned.at[i].set(u), shares.at[i].set(jnp.asarray(share.value))
+            curvature = minimum(row.curvature(x), stiffest / dot(z, alone))
+            # z . u > 0, but for rounding where rows are nearly the same
+            share = curvature / (1.0 + curvature * maximum(dot(z, nums(u)), 0.0))
+            found = _updated(nums(found), z, share, nums(u), dtype)
+            into = (
+                gathered.at[i].set(stacked(z, dtype)),
+                turned.at[i].set(u),
+                shares.at[i].set(jnp.asarray(share.value)),
+            )
+            return found, *into
 
-        blank = scratch(self.rows.jacobian.shape, dtype), scratch(self.rows.stiffness.shape, dtype)
-        return nums(lax.fori_loop(jnp.int32(0), self.length, turn, (stacked(solve(right), dtype), *blank))[0])
+        blank = (scratch(array.shape, dtype) for array in (self.rows.jacobian, self.rows.jacobian, self.rows.stiffness))
+        start = stacked(factor.scaled(factor.gathered(right)), dtype), *blank
+        return factor.spread(nums(lax.fori_loop(jnp.int32(0), self.length, turn, start)[0]))
 
     def begun(self, x: Sequence[Num], search: Sequence[Num]) -> Places:
         """Residuals along a line."""
 
         def place(_: None, row: Row) -> tuple[None, Places]:
-            at, along = row.away(x), _dot(nums(row.jacobian), search)
+            at, along = row.away(x), dot(nums(row.jacobian), search)
             return None, Places(stacked([at], self.dtype), stacked([along], self.dtype))
 
         return over_first(self.length, self.rows, None, place)[1]
@@ -205,11 +213,7 @@ class Listed:
         return [Six(vec(nums(r[:3])), vec(nums(r[3:]))) for r in rows]
 
 
-def _dot(a: Sequence[Num], b: Sequence[Num]) -> Num:
-    return total(x * y for x, y in zip(a, b, strict=True))
-
-
 def _updated(x: Sequence[Num], jacobian: Sequence[Num], share: Num, u: Sequence[Num], dtype: Any) -> jax.Array:
     """x - share (jacobian . x) u."""
-    size = share * _dot(jacobian, x)
+    size = share * dot(jacobian, x)
     return stacked([a - size * b for a, b in zip(x, u, strict=True)], dtype)

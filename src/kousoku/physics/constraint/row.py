@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from ..dynamics import Motion, Tree
 from ..joints import ancestors, last_dof
@@ -117,8 +118,8 @@ def by_dof(model: Model, t: Tree, grips: Sequence[Grip], opposite: bool = False)
     chains = [list(ancestors(model, last_dof(model, g.body))) for g in grips]
     shared = set(chains[0]).intersection(*chains[1:]) if opposite else set()
     rows: list[Dofs] = [{} for _ in grips[0].wrenches]
-    for grip, chain in zip(grips, chains, strict=True):
-        for d in chain:
+    for grip, dofs in zip(grips, chains, strict=True):
+        for d in dofs:
             if d not in shared:
                 for found, wrench in zip(rows, grip.wrenches, strict=True):
                     found[d] = found.get(d, ZERO) + t.motion[d].dot(wrench)
@@ -138,15 +139,16 @@ def add_pull(found: dict[int, Num] | list[Num], rows: Sequence[Dofs], forces: Se
 
 
 def add_congruent(found: Matrix, rows: Sequence[dict[int, Num]], curvature: Matrix) -> None:
-    """Add J^T C J for rows J: C J first."""
-    turned: list[dict[int, Num]] = [{} for _ in rows]
-    for (i, j), entry in curvature.items():
-        for here, other in {(i, j), (j, i)}:
-            for d, value in rows[other].items():
-                turned[here][d] = turned[here].get(d, ZERO) + entry * value
-    for r, other in zip(rows, turned, strict=True):
-        for i, a in other.items():
-            if not a.is_known(0.0):
-                for j, b in r.items():
-                    if j <= i and not b.is_known(0.0):
-                        found[i, j] = found.get((i, j), ZERO) + a * b
+    """Add J^T C J for rows J, entry by entry: what an entry is the sum of need not leave its register."""
+    sides = [(here, other, entry) for (i, j), entry in curvature.items() for here, other in {(i, j), (j, i)}]
+    columns = sorted(set(chain.from_iterable(rows)))
+    for i in columns:
+        turned = [ZERO] * len(rows)  # column i of C J
+        for here, other, entry in sides:
+            if i in rows[other]:
+                turned[here] = turned[here] + entry * rows[other][i]
+        for j in columns[: columns.index(i) + 1]:
+            parts = [(a, r[j]) for a, r in zip(turned, rows, strict=True) if j in r]
+            parts = [(a, b) for a, b in parts if not (a.is_known(0.0) or b.is_known(0.0))]
+            if parts:
+                found[i, j] = total((found.get((i, j), ZERO), *(a * b for a, b in parts)))
