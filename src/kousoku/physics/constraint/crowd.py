@@ -19,13 +19,13 @@ import numpy as np
 from jax import lax
 
 from ..collision.candidates import Candidate, candidates, shapes
-from ..collision.geom import Geom, Touch
+from ..collision.geom import Geom, Shape, Touch
 from ..collision.shapes import PAIRS
 from ..joints import ancestors, last_dof
 from ..kinematics import Frame, geom_frame
 from ..model import Model
 from ..over_first import over_first
-from ..scalar import ONE, ZERO, Num, nums, stacked, total, where
+from ..scalar import ONE, ZERO, Num, Truth, both, clipped, nums, stacked, total, where
 from ..scratch import scratch
 from ..smooth import Smooth
 from ..vector import NOWHERE, UNTURNED, Mat, Vec
@@ -36,6 +36,8 @@ from .softness import softness
 
 MANY = 8
 WORD = 32
+ROOM = 1.001
+"""How much more than shapes reach is looked at, so that no rounding hides what touches."""
 
 
 def divided(model: Model) -> tuple[list[Candidate], list[Candidate]]:
@@ -93,25 +95,46 @@ def _touches(
     """
     ends = np.array([[places[c.first], places[c.second]] for c in pairs], np.int32)
     sizes = [[stacked(nums(model.geom_size[g]), dtype) for g in (c.first, c.second)] for c in pairs]
-    reach = [[nums(model.geom_rbound)[g] for g in (c.first, c.second)] for c in pairs]
-    far = stacked([total([*r, c.margin]) for c, r in zip(pairs, reach, strict=True)], dtype)
+    reaches = jnp.stack([stacked(_reaches(model, c), dtype) for c in pairs])
     margins = stacked([c.margin for c in pairs], dtype)
 
     def look(_: None, pair: Any) -> tuple[None, jax.Array]:
-        (first, second), size, away, margin = pair
-        one, other = _unpacked(where_[first]), _unpacked(where_[second])
+        places, size, reach, margin = pair
+        frames = [_unpacked(where_[place]) for place in places]
+        one, other = (Geom(f, nums(x), Num(margin)) for f, x in zip(frames, size, strict=True))
 
         def near() -> jax.Array:
-            touches = PAIRS[kinds](*(Geom(f, nums(x), Num(margin)) for f, x in zip((one, other), size, strict=True)))
-            return jnp.stack([_point(touch, Num(margin), rubs, dtype) for touch in touches])
+            return jnp.stack([_point(touch, Num(margin), rubs, dtype) for touch in PAIRS[kinds](one, other)])
 
-        apart = other.pos - one.pos
-        close = apart.dot(apart) < Num(away) * Num(away)
+        close = _may_touch(kinds, one, other, nums(reach))
         shape = jax.eval_shape(near)
         return None, lax.cond(jnp.asarray(close), near, lambda: jnp.ones(shape.shape, dtype))
 
-    tables = jnp.asarray(ends), jnp.stack([jnp.stack(pair) for pair in sizes]), far, margins
+    tables = jnp.asarray(ends), jnp.stack([jnp.stack(pair) for pair in sizes]), reaches, margins
     return lax.scan(look, None, tables)[1]
+
+
+def _reaches(model: Model, c: Candidate) -> list[Num]:
+    """How near a ball about the second geom comes to the first's centre, and to its axis if it is a capsule; and so on.
+
+    Three distances: from centre to centre, from the first's axis, from the second's axis.
+    """
+    balls = [nums(model.geom_rbound)[g] for g in (c.first, c.second)]
+    radii = [nums(model.geom_size[g])[0] for g in (c.first, c.second)]
+    found = [total([*balls, c.margin]), radii[0] + balls[1] + c.margin, radii[1] + balls[0] + c.margin]
+    return [reach * ROOM for reach in found]
+
+
+def _may_touch(kinds: Sequence[Shape], one: Geom, other: Geom, reach: Sequence[Num]) -> Truth:
+    """Whether balls about the shapes touch, and each of these the other shape if that is a capsule."""
+    between = other.frame.pos - one.frame.pos
+    found = between.dot(between) < reach[0] * reach[0]
+    for kind, geom, way, far in zip(kinds, (one, other), (between, -between), reach[1:], strict=True):
+        if kind == Shape.CAPSULE:
+            half = geom.size[1]
+            off = way - geom.axis * clipped(way.dot(geom.axis), -half, half)
+            found = both(found, off.dot(off) < far * far)
+    return found
 
 
 def _point(touch: Touch, margin: Num, rubs: bool, dtype: Any) -> jax.Array:
