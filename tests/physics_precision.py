@@ -19,20 +19,26 @@ BOUNDS = {
     "float32": {"qpos": 1e-5, "qvel": 1e-3, "act": 1e-5},
 }
 ROUNDING, NEIGHBOURS = 6e-8, 200
-"""Of a number in float32; how many of C's states are looked at near an edge."""
-
-
-class SmoothBeyondError(AssertionError):
-    """Everything is as exact as it should be, but for the smooth acceleration of some state."""
+"""Of a number in float32; how many of C's states are looked at beside one."""
+OWN_NOISES = 2.0
+"""How often the largest difference of C from itself, one rounding away, ours may be from C."""
 
 
 def check_steps(
-    kind: str, compiled: mujoco.MjModel, states: np.ndarray, commands: np.ndarray, edges: float, relative: bool = False
+    kind: str,
+    compiled: mujoco.MjModel,
+    states: np.ndarray,
+    commands: np.ndarray,
+    edges: float,
+    relative: bool = False,
+    blurred: bool = False,
 ) -> float:
     """From states [N, ...], as C keeps them, with commands [N, nu]; how many rows of constraints there were.
 
     In float64 all steps are within `BOUNDS`, and so are stages within 1e-11; in float32 all but the share `edges`.
     These must be at an edge; unless differences are `relative` to one plus a state's largest number, for wild models.
+    A model is `blurred` if 1e-11 is finer than what C's smooth acceleration differs by from itself, from states one
+    rounding away: then ours may be twice as far from it.
     """
     wanted, rows = computed(compiled, states, commands)
     found = computed_by(kind, compiled, states, commands, with_stages=kind == "float64")
@@ -43,9 +49,20 @@ def check_steps(
     assert len(beyond) <= (edges * len(states) if kind == "float32" else 0), _worst(found, wanted, relative)
     for state in [] if relative else beyond:
         _assert_at_an_edge(compiled, states[state], commands[state], {what: x[state] for what, x in found.items()})
-    if kind == "float64" and (away := distance(found, wanted, SMOOTH, relative=True).max()) > STAGE:
-        raise SmoothBeyondError(f"{SMOOTH}: {away:.1e} where {STAGE} is asked for")
+    if kind == "float64":
+        away = distance(found, wanted, SMOOTH, relative=True)
+        for state in np.flatnonzero(away > STAGE):
+            own = _own_noise(compiled, states[state], commands[state]) if blurred else 0.0
+            assert away[state] <= OWN_NOISES * own, f"{SMOOTH}: {away[state]:.1e} from C's, C's {own:.1e} from itself"
     return rows
+
+
+def _own_noise(compiled: mujoco.MjModel, state: np.ndarray, command: np.ndarray) -> float:
+    """How far C's smooth acceleration is from its own, relative to it, from states one rounding away."""
+    away = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (NEIGHBOURS, len(state))) * np.spacing(np.abs(state))
+    near, _ = computed(compiled, np.concatenate([state[None], state + away]), np.tile(command, (NEIGHBOURS + 1, 1)))
+    exact = {SMOOTH: near[SMOOTH][:1]}
+    return float(distance(near, exact, SMOOTH, relative=True).max())
 
 
 def _assert_at_an_edge(compiled: mujoco.MjModel, state: np.ndarray, command: np.ndarray, found: Numbers) -> None:
