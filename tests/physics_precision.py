@@ -24,21 +24,19 @@ OWN_NOISES = 2.0
 """How often the largest difference of C from itself, one rounding away, ours may be from C."""
 
 
+class SmoothBeyondError(AssertionError):
+    """Everything is as exact as it should be, but for the smooth acceleration of some state, and that as C's own is."""
+
+
 def check_steps(
-    kind: str,
-    compiled: mujoco.MjModel,
-    states: np.ndarray,
-    commands: np.ndarray,
-    edges: float,
-    relative: bool = False,
-    blurred: bool = False,
+    kind: str, compiled: mujoco.MjModel, states: np.ndarray, commands: np.ndarray, edges: float, relative: bool = False
 ) -> float:
     """From states [N, ...], as C keeps them, with commands [N, nu]; how many rows of constraints there were.
 
     In float64 all steps are within `BOUNDS`, and so are stages within 1e-11; in float32 all but the share `edges`.
     These must be at an edge; unless differences are `relative` to one plus a state's largest number, for wild models.
-    A model is `blurred` if 1e-11 is finer than what C's smooth acceleration differs by from itself, from states one
-    rounding away: then ours may be twice as far from it.
+    A smooth acceleration beyond 1e-11 is a `SmoothBeyondError`, and another error if it is also beyond twice what C's
+    differs by from itself, from states one rounding away.
     """
     wanted, rows = computed(compiled, states, commands)
     found = computed_by(kind, compiled, states, commands, with_stages=kind == "float64")
@@ -52,8 +50,10 @@ def check_steps(
     if kind == "float64":
         away = distance(found, wanted, SMOOTH, relative=True)
         for state in np.flatnonzero(away > STAGE):
-            own = _own_noise(compiled, states[state], commands[state]) if blurred else 0.0
+            own = _own_noise(compiled, states[state], commands[state])
             assert away[state] <= OWN_NOISES * own, f"{SMOOTH}: {away[state]:.1e} from C's, C's {own:.1e} from itself"
+        if away.max() > STAGE:
+            raise SmoothBeyondError(f"{SMOOTH}: {away.max():.1e} where {STAGE} is asked for")
     return rows
 
 

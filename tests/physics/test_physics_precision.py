@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from physics_models import MODELS as OWN
 from physics_models import compiled as own_model
-from physics_precision import check_steps
+from physics_precision import SmoothBeyondError, check_steps
 from physics_random import random_model
 from physics_states import silent, stack, states
 
@@ -24,8 +24,10 @@ OFTEN = [
     "plane_cylinder", "box_box", "weld_world", "limits_implicitfast", "servos_of_angles_integrated", "capsule_cylinder",
     "sphere_ellipsoid", "friction_loss",
 ]  # fmt: skip
-SEEDS, SOME, BLURRED = range(60), (13, 20, 23, 34), (5, 30, 35)
-"""Of models made at random; the last have mass matrices of such condition that C's accelerations lack digits."""
+SEEDS, SOME = range(60), (13, 20, 23, 34)
+BEYOND = {5: "4.7e-11, C 3.3e-11", 30: "8.8e-11, C 6.4e-11", 35: "1.2e-11, C 1.7e-11"}
+"""Of models made at random, whose mass matrices lose too many digits: how far in float64 the worst state's smooth
+acceleration is from C's, where 1e-11 is asked for; and C's own from itself, from a state one rounding away."""
 
 
 def cases():
@@ -45,11 +47,19 @@ def test_a_step_is_as_exact_as_its_numbers(name, kind, ways):
 
 def many(few, every):
     """Some models in float32 with few states, and all in both with many in the full tests."""
-    full = [pytest.param(model, kind, LARGE, marks=pytest.mark.full) for model in every for kind in KINDS]
+    full = [pytest.param(model, kind, LARGE, marks=marks(model, kind)) for model in every for kind in KINDS]
     return [*(pytest.param(model, "float32", SMALL) for model in few), *full]
 
 
-def check(compiled: mujoco.MjModel, kind: str, count: int, blurred: bool = False) -> None:
+def marks(model, kind):
+    """Full; and known to fail, which is seen when it ends."""
+    if kind == "float32" or model not in BEYOND:
+        return [pytest.mark.full]
+    known = pytest.mark.xfail(strict=True, raises=SmoothBeyondError, reason=f"ours {BEYOND[model]}")
+    return [pytest.mark.full, known]
+
+
+def check(compiled: mujoco.MjModel, kind: str, count: int) -> None:
     """Of small models in wild motion: as exact as what they compute is large."""
     try:
         from_mujoco(compiled)
@@ -59,7 +69,7 @@ def check(compiled: mujoco.MjModel, kind: str, count: int, blurred: bool = False
     time = np.zeros((count, 1))
     together = np.concatenate([time, given.qpos, given.qvel, given.act], axis=1)
     edges = WILD_RK4 if compiled.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4 else WILD
-    check_steps(kind, compiled, together, given.ctrl, edges, relative=True, blurred=blurred)
+    check_steps(kind, compiled, together, given.ctrl, edges, relative=True)
 
 
 @pytest.mark.parametrize(("name", "kind", "count"), many(OFTEN, OWN))
@@ -73,4 +83,4 @@ def test_a_step_of_one_of_many_models(name, kind, count):
 def test_a_step_of_a_model_made_at_random(seed, kind, count):
     with silent():
         compiled = mujoco.MjModel.from_xml_string(random_model(seed, contacts=True))
-    check(compiled, kind, count, blurred=seed in BLURRED)
+    check(compiled, kind, count)

@@ -115,10 +115,7 @@ def _touches(
 
 
 def _reaches(model: Model, c: Candidate) -> list[Num]:
-    """How near a ball about the second geom comes to the first's centre, and to its axis if it is a capsule; and so on.
-
-    Three distances: from centre to centre, from the first's axis, from the second's axis.
-    """
+    """Distances within which they may touch: of the centres, and of each one's axis from the other's centre."""
     balls = [nums(model.geom_rbound)[g] for g in (c.first, c.second)]
     radii = [nums(model.geom_size[g])[0] for g in (c.first, c.second)]
     found = [total([*balls, c.margin]), radii[0] + balls[1] + c.margin, radii[1] + balls[0] + c.margin]
