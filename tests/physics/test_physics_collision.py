@@ -404,6 +404,25 @@ def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
         np.testing.assert_allclose([n.value for n in known.solref], data.contact.solref[0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("rule", ["", '<exclude body1="world" body2="two"/>', '<exclude body1="two" body2="other"/>'])
+def test_a_named_pair_takes_nothing_from_the_other_geoms_of_its_bodies(rule):
+    """The floor, two balls of one body and one of another, all of which touch."""
+    source = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><geom name="floor" type="plane" size="2 2 1"/>
+        <body name="two" pos="0 0 .1"><freejoint/><geom name="left" size=".11"/>
+          <geom name="right" size=".11" pos=".15 0 0"/></body>
+        <body name="other" pos=".08 .1 .1"><freejoint/><geom name="ball" size=".11"/></body></worldbody>
+        <contact><pair geom1="left" geom2="floor" condim="1"/><pair geom1="ball" geom2="right" condim="1"/>{rule}
+        </contact>
+        </mujoco>"""
+    )
+    data = mujoco.MjData(source)
+    mujoco.mj_forward(source, data)
+    found = {(*sorted((c.first, c.second)), c.condim) for c in candidates(load(source))}
+    assert found == {(*sorted(map(int, c.geom)), c.dim) for c in data.contact}
+    assert len(found) == 5 - bool(rule)
+
+
 def test_which_geoms_may_touch_is_known_without_going_through_all_pairs_one_by_one(monkeypatch):
     """900 free balls are 405,000 pairs, which `load` once took minutes for."""
     monkeypatch.setattr(collision_candidates, "_mixed", lambda *_: pytest.fail("a pair was made"))

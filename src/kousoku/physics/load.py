@@ -30,7 +30,7 @@ INTEGERS = {
     "tendon": ("adr", "num", "limited"),
     "wrap": ("type", "objid"),
     "eq": ("type", "obj1id", "obj2id", "objtype", "active0"),
-    "pair": ("dim", "geom1", "geom2", "signature"),
+    "pair": ("dim", "geom1", "geom2"),
     "sensor": ("datatype", "objtype", "objid", "reftype", "refid", "adr", "dim"),
 }  # fmt: skip
 FLOATS = {

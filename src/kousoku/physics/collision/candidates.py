@@ -81,7 +81,9 @@ def _free_pairs(model: Model) -> np.ndarray:
     """Those that the file does not name, and that no filter keeps apart, [n, 2]."""
     a, b = np.triu_indices(model.ngeom, 1)
     one, other = np.sort(model.geom_bodyid[np.stack([a, b])].astype(np.int64), axis=0)
-    settled = np.isin((one << 16) + other, np.concatenate([model.pair_signature, model.exclude_signature]))
+    excluded = np.isin((one << 16) + other, model.exclude_signature)
+    named = np.sort(np.stack([model.pair_geom1, model.pair_geom2]).astype(np.int64), axis=0)
+    settled = excluded | np.isin(a * model.ngeom + b, named[0] * model.ngeom + named[1])
     kinds, wants = model.geom_contype, model.geom_conaffinity
     meet = ((kinds[a] & wants[b]) | (kinds[b] & wants[a])) != 0
     planes = (model.geom_type[a] == Shape.PLANE) & (model.geom_type[b] == Shape.PLANE)
