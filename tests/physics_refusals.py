@@ -62,6 +62,20 @@ REFUSED = [
     ("actuator", "cranksite", arm(tail='<actuator><general slidersite="t" cranksite="s" cranklength="1"/></actuator>'),
      "transmission to a slidercrank"),
     *refused("flag", LYING, "multiccd=disable->multiccd off", "nativeccd=disable->nativeccd off"),
+    ("sensor", "camera", ball(tail="<sensor><rangefinder camera='c'/></sensor>", site='/><camera name="c"'),
+     "sensor of a camera"),
+    ("sensor", "data", ball(tail="<sensor><rangefinder site='in' data='dist normal'/></sensor>"),
+     "rangefinder with normal"),
+    ("sensor", "site", ball(tail="<sensor><rangefinder site='in'/></sensor>", head=MESH, floor=
+        '/><geom type="mesh" mesh="m" contype="0" conaffinity="0"'), "rangefinder that may see a mesh"),
+    *((("sensor", "site", ball(tail=f"<sensor><{kind} site='in' {more}/></sensor>", head=MESH,
+        site='type="mesh" mesh="m"'), f"{kind} in a mesh")
+       for kind, more in (("contact", ""), ("insidesite", "objtype='body' objname='ball'")))),
+    ("sensor", "enclosed", ball(
+        tail="<sensor><insidesite site='in' objtype='body' objname='ball' enclosed='true'/></sensor>"),
+     "insidesite with enclosed"),
+    ("sensor", "geom1", ball(tail="<sensor><contact geom1='ball'/></sensor>", own='gap=".01"'),
+     "a contact sensor, and a gap of 0.01"),
     ("site", "mesh", ball(head=MESH, site='type="mesh" mesh="m"'), "touch in a mesh"),
     *refused("sensor", arm(tail=SENSES), "delay=.1|nsample='9'->delay of a sensor", "nsample=9|->delay of a sensor",
         "interval=.1->interval of a sensor", "interp=linear|nsample='9' delay='.1'->delay of a sensor"),
@@ -86,18 +100,11 @@ ELEMENTS = {
         f"sensor/{given.split()[0]}": (
             ball(tail=f"<sensor><{given}/></sensor>", head=MESH, site='/><camera name="c"'), said)
         for given, said in (
-            ("rangefinder site='in'", "sensor rangefinder"), ("camprojection site='in' camera='c'", "camprojection"),
-            *((f"jointlimit{what} joint='turn'", f"jointlimit{what}") for what in ("pos", "vel", "frc")),
-            ("insidesite site='in' objtype='body' objname='ball'", "insidesite"),
+            ("camprojection site='in' camera='c'", "camprojection"),
             ("distance geom1='ball' geom2='floor'", "geomdist"), ("normal geom1='ball' geom2='floor'", "geomnormal"),
-            ("fromto geom1='ball' geom2='floor'", "geomfromto"), ("contact geom1='ball'", "sensor contact"),
+            ("fromto geom1='ball' geom2='floor'", "geomfromto"),
             ("user dim='1'", "sensor user"), ("tactile geom='ball' mesh='m'", "tactile"),
         )
-    },
-    **{
-        f"sensor/tendonlimit{what}": (
-            arm(tail=ROPES.format("range='-1 1'").replace("tendonpos", f"tendonlimit{what}")), f"tendonlimit{what}")
-        for what in ("pos", "vel", "frc")
     },
 }  # fmt: skip
 # What needs something that is refused, or a shared library.
@@ -147,6 +154,7 @@ NOTHING = (
     | group("pair", "geom1 geom2") | group("exclude", "body2") | group("joint", "joint coef")
     | group("equality", "body1 site2 joint1 tendon1")
     | group("sensor", "site joint tendon actuator body objname objtype refname reftype")
+    | group("sensor", "geom1 geom2 body1 body2 subtree1 subtree2")
     # Of actuators that are refused.
     | group("actuator", "slidersite cranklength body ffrange velrange input inheritrange")
 )  # fmt: skip

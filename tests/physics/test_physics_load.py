@@ -95,8 +95,8 @@ FEATURES = [
     ('<mujoco>\n<option viscosity="-1"/>\n</mujoco>', "line 2, <option>: got 'viscosity -1'; use numbers of at"),
     ('<mujoco>\n<option iterations="-5"/>\n</mujoco>', "line 2, <option>: got 'iterations -5'; use numbers of at"),
     (
-        mjcf(HINGE.format(""), tail='<sensor>\n<jointpos joint="hinge"/><rangefinder name="eye" site="tip"/></sensor>'),
-        "line 8, <rangefinder name='eye'>: got 'sensor rangefinder'; the engine has touch, accelerometer",
+        mjcf(HINGE.format(""), tail='<sensor>\n<jointpos joint="hinge"/><user name="eye" dim="1"/></sensor>'),
+        "line 8, <user name='eye'>: got 'sensor user'; the engine has touch, accelerometer",
     ),
     (
         mjcf(HINGE.format("") + '<camera name="c"/>', tail='<sensor><framepos objtype="camera" objname="c"/></sensor>'),

@@ -6,6 +6,9 @@ nothing but the sensors is compared; whole steps of a robot's sensors go through
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import mujoco
@@ -23,12 +26,12 @@ from kousoku.physics.constraint import constraints
 from kousoku.physics.constraint.contact import Contact
 from kousoku.physics.constraint.row import Constraint
 from kousoku.physics.load import from_mujoco
+from kousoku.physics.ray import FAR, PLANE, SHAPES, distance, meets
 from kousoku.physics.reaction import loads, reaction
 from kousoku.physics.scalar import Num, nums
 from kousoku.physics.sensors import readings
 from kousoku.physics.smooth import smooth
 from kousoku.physics.solver import Solution
-from kousoku.physics.touch import SHAPES, meets
 from kousoku.physics.vector import vec
 
 EXACT = 1e-10
@@ -259,12 +262,76 @@ HEAP = mjcf(
 )
 
 
+# Boxes, balls and capsules of one tree and of others, named pairs and a zone, and what is asked of their contacts.
+WHOSE = ('', 'geom1="floor"', 'geom2="floor"', 'body1="box"', 'subtree1="box"', 'subtree1="box" geom2="floor"',
+         'geom1="floor" subtree2="world"', 'site="zone"', 'site="zone" body2="world"', 'body1="ball" body2="box"',
+         'subtree2="ball"', 'geom1="hand" geom2="head"')  # fmt: skip
+EVERYTHING = "found force torque dist pos normal tangent"
+MOVING = f"{EVERYTHING} linvel angvel"
+
+
+def _contact_sensors(*whose: str, every: int = 1, listed: Sequence[str] = ()) -> str:
+    """All ways of choosing contacts, of everything, or of every so many.
+
+    The first that C lists too, if there are no boxes, whose corners it lists in an order of its own.
+    """
+    ways = [
+        *((reduce, num, MOVING) for reduce in (*listed, "mindist", "maxforce") for num in (1, 3)),
+        ("netforce", 1, EVERYTHING), ("none", 2, "found"), ("mindist", 9, "dist normal"),
+    ]  # fmt: skip
+    lines = [f'<contact {who} reduce="{r}" num="{n}" data="{data}"/>' for who in whose for r, n, data in ways]
+    return "<sensor>" + "\n".join(lines[::every]) + "</sensor>"
+
+
+PILE = mjcf(
+    """<geom name="floor" type="plane" size="5 5 1"/><site name="zone" type="box" size=".2 .3 .1" pos=".1 .1 0"/>
+    <body name="box" pos="0 0 .1"><freejoint/><geom name="box" type="box" size=".2 .1 .1"/>
+      <body name="arm" pos=".3 0 0"><joint axis="0 1 0" range="-1 1"/>
+        <geom name="hand" type="capsule" size=".06 .12" euler="0 90 0" condim="{condim}"/></body></body>
+    <body name="ball" pos="0 0 .29"><freejoint/><geom name="ball" size=".1"/>
+      <geom name="head" size=".07" pos=".3 0 -.1"/></body>
+    <body name="plank" pos="-.2 .15 .1"><joint type="slide" axis="0 0 1"/><joint axis="1 0 0"/>
+      <geom name="plank" type="capsule" size=".05 .2" euler="90 0 0"/></body>""",
+    """<contact><pair geom1="head" geom2="floor" condim="1"/><pair geom1="ball" geom2="box" friction="1 1 .1 .1 .1"/>
+      <exclude body1="plank" body2="ball"/></contact>{sensors}""",
+    head='<default><geom friction=".8 .02 .01"/></default>',
+    option='cone="{cone}"',
+)
+LIMITS = mjcf(
+    """<body name="ball" pos="0 0 1"><joint name="ball" type="ball" range="0 .5"/><geom size=".1" pos=".1 0 0"/>
+      <body pos=".2 0 0"><joint name="turn" axis="0 1 0" range="-.3 .2" margin=".1"/><geom size=".1" pos=".1 0 0"/>
+      <body pos=".2 0 0"><joint name="slide" type="slide" range="-.01 .01" margin=".05"/><geom size=".05"/>
+      <body pos=".2 0 0"><joint name="free" axis="0 0 1"/><geom size=".05" pos="0 .1 0"/></body></body></body>
+    </body>""",
+    """<tendon><fixed name="rope" range="-.2 .1" limited="true"><joint joint="turn" coef="1"/>
+      <joint joint="free" coef="-.5"/></fixed></tendon><sensor>"""
+    + "".join(f'<jointlimit{w} joint="{j}"/>' for w in ("pos", "vel", "frc") for j in ("ball", "turn", "slide"))
+    + "".join(f'<tendonlimit{w} tendon="rope"/>' for w in ("pos", "vel", "frc"))
+    + "</sensor>",
+    head='<default><geom contype="0" conaffinity="0"/></default>',
+)
+
+
+def _pile(cone: str, condim: int, *whose: str, every: int = 1) -> str:
+    return PILE.format(cone=cone, condim=condim, sensors=_contact_sensors(*whose, every=every))
+
+
+def _heap() -> str:
+    asked = _contact_sensors("", 'body2="world"', "subtree1='b'", every=4, listed=["none"])
+    return HEAP.format(3, 0).replace("<body pos", "<body name='b' pos", 1).replace("<sensor>", asked[:-9], 1)
+
+
 @pytest.mark.parametrize(
     "xml",
     [
         pytest.param(BALL, id="ball"),
         pytest.param(HEAP.format(3, 0.08), id="heap"),
         pytest.param(HEAP.format(1, -0.08), id="heap_without_friction", marks=pytest.mark.full),
+        pytest.param(LIMITS, id="limits"),
+        pytest.param(_pile("pyramidal", 4, *WHOSE, every=7), id="pile"),
+        pytest.param(_pile("pyramidal", 6, *WHOSE), id="pile_whole", marks=pytest.mark.full),
+        pytest.param(_pile("elliptic", 6, *WHOSE, every=3), id="pile_elliptic", marks=pytest.mark.full),
+        pytest.param(_heap(), id="contacts_of_a_heap"),
     ],
 )
 def test_sensors_of_a_step_in_the_kernel(xml):
@@ -281,8 +348,64 @@ def test_sensors_of_a_step_in_the_kernel(xml):
     for i, state in enumerate(given):
         oracle.forward(state)
         assert_same(ours[i], oracle.data.sensordata, names, 1e-8)
-    touches = [i for i, name in enumerate(names) if "TOUCH" in name]
-    assert 0 < (np.abs(ours[:, touches]) > 0).mean() < 1
+    seldom = [i for i, name in enumerate(names) if re.search("TOUCH|CONTACT|LIMIT", name)]
+    assert 0 < (np.abs(ours[:, seldom]) > 0).mean() < 1
+
+
+ROOM = mjcf(
+    """<geom type="plane" size="2 3 .1"/><geom type="plane" size="0 0 .1" pos="0 0 3" euler="180 0 0"/>
+    <geom type="box" size=".2 .3 .4" pos="1 .2 .4" euler="10 20 30"/><geom type="cylinder" size=".3 .5" pos="-1 0 .5"/>
+    <geom type="ellipsoid" size=".2 .5 .3" pos="0 1.2 .8"/><geom type="capsule" size=".2 .4" pos=".3 -1 .6"/>
+    <geom size="9" rgba="1 1 1 0"/><geom size=".3" pos="-1 -1 1" material="seen"/><geom size="8" material="clear"/>
+    <body name="box" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1"/>
+      <body name="eyes" pos="0 0 .3"><joint type="ball"/><geom size=".05"/><site name="up"/>
+        <site name="on" euler="0 90 0"/><site name="back" euler="0 250 0"/><site name="left" euler="90 0 20"/></body>
+    </body>"""
+    + "".join(
+        f'<site name="{shape}" type="{shape}" size=".7 .8 .9" pos=".2 .1 1" euler="40 0 0"/>'
+        for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
+    ),
+    "<sensor>"
+    + "".join(f'<rangefinder site="{s}" cutoff="{c}"/>' for s in ("up", "on", "back", "left") for c in (0, 1))
+    + "".join(f'<rangefinder site="{s}" data="dist dir origin point depth"/>' for s in ("up", "left"))
+    + "".join(
+        f'<insidesite site="{shape}" objtype="{kind}" objname="{name}"/>'
+        for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
+        for kind, name in (("body", "eyes"), ("xbody", "box"), ("site", "left"))
+    )
+    + "</sensor>",
+    head="""<default><geom contype="0" conaffinity="0"/></default>
+      <asset><material name="seen" rgba="1 1 1 .5"/><material name="clear" rgba="1 1 1 0"/></asset>""",
+)
+
+
+def test_what_rays_meet_and_what_is_inside():
+    theirs = mujoco.MjModel.from_xml_string(ROOM)
+    model, oracle, names = from_mujoco(theirs), Oracle(theirs), numbered(theirs)
+    wanted = []
+    for state in states(theirs, 30, seed=5):
+        ours = told(model, oracle, state)
+        wanted.append(oracle.data.sensordata.copy())
+        assert_same(ours, wanted[-1], names, EXACT)
+    met = np.array(wanted)[:, [i for i, name in enumerate(names) if "RANGE" in name][:4]] >= 0
+    assert 0.1 < met.mean() < 0.99
+    inside = np.array(wanted)[:, [i for i, name in enumerate(names) if "INSIDE" in name]]
+    assert 0.05 < inside.mean() < 0.95
+
+
+@pytest.mark.parametrize("shape", [PLANE, *SHAPES])
+def test_rays_go_as_far_as_c_says(shape):
+    rng = np.random.default_rng(shape)
+    hits = 0
+    for i in range(300):
+        size, start, along = rng.uniform(0.2, 1.5, 3), rng.normal(size=3), rng.normal(size=3)
+        size[:2] *= i % 5 > 0 or shape != PLANE
+        along = np.eye(3)[i % 3] if i % 4 == 0 else along / np.linalg.norm(along)
+        wanted = mujoco.mju_rayGeom(np.zeros(3), np.eye(3).ravel(), size, start, along, shape, None)
+        found = distance(shape, nums(size), vec(nums(start)), vec(nums(along))).value
+        assert found == (FAR if wanted < 0 else pytest.approx(wanted, abs=1e-9))
+        hits += wanted >= 0
+    assert 10 < hits < 260
 
 
 @pytest.mark.parametrize("shape", SHAPES)

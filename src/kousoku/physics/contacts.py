@@ -6,13 +6,13 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from .constraint import Constraint
+from .collision.candidates import Candidate
 from .constraint.contact import Contact
 from .constraint.contact import contacts as constraints_of
 from .constraint.crowd import divided
@@ -53,9 +53,7 @@ def contacts(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Contacts:
 
 def contacts_of(f: Forward) -> Contacts:
     """All contacts of what was computed."""
-    rows = list(zip(f.constraints, f.solution.forces, strict=True)) + _crowded(f)
-    found = [(c.of, _six(c.of, sizes)) for c, sizes in rows if isinstance(c.of, Contact)]
-    dtype = f.state.qpos.dtype
+    found, dtype = met(f), f.state.qpos.dtype
 
     def array(parts: Sequence[Sequence[Num]], *shape: int) -> Array:
         return stacked([x for part in parts for x in part], dtype).reshape(len(found), *shape)
@@ -67,18 +65,24 @@ def contacts_of(f: Forward) -> Contacts:
         frame=array([[x for axis in c.axes for x in axis] for c, _ in found], 3, 3),
         active=jnp.less(distance, array([[c.candidate.margin] for c, _ in found])),
         force=array([force for _, force in found], 6),
-        world_force=array([_along(c.axes, force[:3]) for c, force in found], 3),
-        world_torque=array([_along(c.axes, force[3:]) for c, force in found], 3),
+        world_force=array([in_world(c.axes, force[:3]) for c, force in found], 3),
+        world_torque=array([in_world(c.axes, force[3:]) for c, force in found], 3),
         geoms=tuple((c.candidate.first, c.candidate.second) for c, _ in found),
     )
 
 
-def _crowded(f: Forward) -> list[tuple[Constraint, list[Num]]]:
-    """Contacts that the solver keeps in a list, written out, and their forces."""
-    crowd = divided(f.model)[1]
+def met(f: Forward, asked: Callable[[Candidate], bool] = lambda c: True) -> list[tuple[Contact, list[Num]]]:
+    """Contacts of the pairs of geoms that are asked for, each with force and torque along its axes.
+
+    Those that the solver keeps in a list are written out.
+    """
+    crowd = [c for c in divided(f.model)[1] if asked(c)]
     held = constraints_of(f.model, f.smooth, crowd) if crowd else []
     problem, x = Problem(f.model, f.smooth, held), f.solution.acceleration
-    return list(zip(held, problem.every_force(problem.residuals(x), x), strict=True))
+    rows = [*zip(f.constraints, f.solution.forces, strict=True)]
+    rows += zip(held, problem.every_force(problem.residuals(x), x), strict=True)
+    touching = [(c.of, sizes) for c, sizes in rows if isinstance(c.of, Contact)]
+    return [(contact, _six(contact, sizes)) for contact, sizes in touching if asked(contact.candidate)]
 
 
 def _six(contact: Contact, sizes: Sequence[Num]) -> list[Num]:
@@ -89,7 +93,8 @@ def _six(contact: Contact, sizes: Sequence[Num]) -> list[Num]:
     return found
 
 
-def _along(axes: Sequence[Vec], sizes: Sequence[Num]) -> Vec:
+def in_world(axes: Sequence[Vec], sizes: Sequence[Num]) -> Vec:
+    """A vector of the world that has these sizes along these axes."""
     result = NOWHERE
     for axis, size in zip(axes, sizes, strict=True):
         result = result + axis * size

@@ -13,7 +13,7 @@ from .collision.shapes import PAIRS, Shape
 from .compiler import Places, compiled, mujoco, words
 from .mjcf import Document, read
 from .model import CHOICES, OPTIONS, Constants, Model
-from .supported import problems, wrong_numbers
+from .supported import drawn, problems, wrong_numbers
 
 COUNTS = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "npair", "nexclude", "nsensor",
           "nsensordata")  # fmt: skip
@@ -31,7 +31,7 @@ INTEGERS = {
     "wrap": ("type", "objid"),
     "eq": ("type", "obj1id", "obj2id", "objtype", "active0"),
     "pair": ("dim", "geom1", "geom2"),
-    "sensor": ("datatype", "objtype", "objid", "reftype", "refid", "adr", "dim"),
+    "sensor": ("datatype", "objtype", "objid", "reftype", "refid", "adr", "dim", "intprm"),
 }  # fmt: skip
 FLOATS = {
     "body": ("pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "invweight0", "subtreemass"),
@@ -87,6 +87,7 @@ def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
     structure |= {name: np.asarray(getattr(compiled.opt, name), np.int32) for name in CHOICES}
     structure |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in INTEGERS for name in INTEGERS[kind]}
     structure["exclude_signature"] = compiled.exclude_signature
+    structure["geom_drawn"] = drawn(compiled)
     structure["sensor_kind"] = np.array([words("mjtSensor")[int(kind)] for kind in compiled.sensor_type], str)
     structure |= _switches(compiled)
     numbers = {name: np.asarray(getattr(compiled.opt, name), np.float64) for name in OPTIONS}

@@ -184,6 +184,14 @@ def negated(a: Truth) -> Truth:
     return (not a) if isinstance(a, bool) else lax.not_p.bind(a)
 
 
+def any_of(truths: Iterable[Truth]) -> Truth:
+    """Whether one of them is true."""
+    none: Truth = True
+    for truth in truths:
+        none = both(none, negated(truth))
+    return negated(none)
+
+
 def maximum(a: Num | float, b: Num | float) -> Num:
     """The larger one."""
     a, b = num(a), num(b)

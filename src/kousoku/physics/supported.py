@@ -15,8 +15,10 @@ from .compiler import KINDS, Places, mujoco, words
 from .limits import LARGEST, LEAST_MASS, SOLREF, largest, least, mixed, weights
 from .model import CHOICES as METHODS
 from .model import OPTIONS as NUMBERS
+from .ray import PLANE, SHAPES
 from .sensors import DONE as SENSORS
-from .touch import SHAPES
+from .sensors.rangefinder import DONE as OF_RAYS
+from .sensors.rangefinder import FIELDS as RAY_FIELDS
 
 
 class Problem(NamedTuple):
@@ -143,7 +145,10 @@ def problems(model: Any, places: Places) -> Iterator[Problem]:
     yield from _features(model, places)
     yield from _choices(model, places)
     yield from _zeros(model, places)
-    yield from _touch(model, places)
+    yield from _in_sites(model, places)
+    yield from _contact_sensors(model, places)
+    yield from _rangefinders(model, places)
+    yield from _enclosed(model, places)
     yield from _solref(model, places)
     yield from _masses(model, places)
 
@@ -219,14 +224,59 @@ def _zeros(model: Any, places: Places) -> Iterator[Problem]:
                 yield _none(kind, places.of(kind, number), row)
 
 
-def _touch(model: Any, places: Places) -> Iterator[Problem]:
-    """A touch sensor in a site of a shape that no ray is followed through."""
-    sense, shapes = int(mujoco().mjtSensor.mjSENS_TOUCH), [words("mjtGeom")[shape] for shape in SHAPES]
-    for i in range(model.nsensor):
-        if int(model.sensor_type[i]) == sense:
-            shape = words("mjtGeom")[int(model.site_type[model.sensor_objid[i]])]
-            if shape not in shapes:
-                yield Problem(places.of("sensor", i), f"touch in a {shape}", f"the engine has {', '.join(shapes)}")
+def _sensors(model: Any, *names: str) -> Iterator[tuple[int, str]]:
+    """Those of some kinds: numbers and kinds."""
+    for i, kind in enumerate(model.sensor_type):
+        if (name := words("mjtSensor")[int(kind)]) in names:
+            yield i, name
+
+
+def _in_sites(model: Any, places: Places) -> Iterator[Problem]:
+    """What is in a site, or seen through it, of a shape that the engine follows no ray through."""
+    site = int(mujoco().mjtObj.mjOBJ_SITE)
+    for i, name in _sensors(model, "touch", "contact", "insidesite"):
+        kind, number = ("ref", model.sensor_refid[i]) if name == "insidesite" else ("obj", model.sensor_objid[i])
+        if int(getattr(model, f"sensor_{kind}type")[i]) == site and int(model.site_type[number]) not in SHAPES:
+            shape, done = words("mjtGeom")[int(model.site_type[number])], [words("mjtGeom")[s] for s in SHAPES]
+            yield Problem(places.of("sensor", i), f"{name} in a {shape}", f"the engine has {', '.join(done)}")
+
+
+def _contact_sensors(model: Any, places: Places) -> Iterator[Problem]:
+    """MuJoCo's count contacts that are in a gap, where they do nothing; the engine looks for none there."""
+    gaps = np.concatenate([model.geom_gap, model.pair_gap])
+    for i, _ in _sensors(model, "contact"):
+        if gaps.any():
+            what = f"a contact sensor, and a gap of {gaps[gaps != 0.0][0]:g}"
+            yield Problem(places.of("sensor", i), what, "use no gap, or touch sensors")
+
+
+def _rangefinders(model: Any, places: Places) -> Iterator[Problem]:
+    """Rays that may meet what the engine has no surface of, and fields that it does not measure."""
+    done = [words("mjtGeom")[shape] for shape in (PLANE, *SHAPES)]
+    for i, name in _sensors(model, "rangefinder"):
+        place = places.of("sensor", i)
+        for bit, field in enumerate(RAY_FIELDS):
+            if int(model.sensor_intprm[i, 0]) >> bit & 1 and field not in OF_RAYS:
+                yield Problem(place, f"{name} with {field}", f"the engine has {', '.join(OF_RAYS)}")
+        own = model.geom_bodyid == model.site_bodyid[model.sensor_objid[i]]
+        for g in np.flatnonzero(drawn(model) & ~own):
+            if (shape := words("mjtGeom")[int(model.geom_type[g])]) not in done:
+                yield Problem(place, f"{name} that may see a {shape}", f"the engine has {', '.join(done)}")
+
+
+def _enclosed(model: Any, places: Places) -> Iterator[Problem]:
+    """How much of an object is in a site, where the engine knows whether its centre is."""
+    for i, name in _sensors(model, "insidesite"):
+        if model.sensor_intprm[i, 0]:
+            yield Problem(
+                places.of("sensor", i), f"{name} with enclosed", "leave it out; the engine has points in sites"
+            )
+
+
+def drawn(model: Any) -> np.ndarray:
+    """Which geoms rays meet [ngeom]: all whose colour, or whose material's, is not transparent."""
+    materials = np.concatenate([model.mat_rgba[:, 3], [1.0]])[model.geom_matid]
+    return np.where(model.geom_matid >= 0, materials, model.geom_rgba[:, 3]) != 0.0
 
 
 def _solref(model: Any, places: Places) -> Iterator[Problem]:

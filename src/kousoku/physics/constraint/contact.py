@@ -156,14 +156,29 @@ def _law(model: Model, contact: Contact, stiffness: list[Num]) -> Law:
 
 
 def frame(touch: Touch) -> tuple[Vec, Vec, Vec]:
-    """The normal and two tangents, as MuJoCo chooses them."""
+    """The normal and two tangents, as MuJoCo chooses them, but for the sign of both tangents: see `tangent_sign`."""
+    across = _across(touch)
+    first = _only(across) or across.direction()[1]
+    return touch.normal, first, touch.normal.cross(first)
+
+
+def tangent_sign(touch: Touch) -> Num:
+    """-1 where MuJoCo's tangents point the other way than those of `frame`, else 1."""
+    across = _across(touch)
+    axis = _only(across)
+    if axis is None:
+        return ONE
+    size = across.dot(axis)
+    return where(size < 0.0, -1.0, 1.0, size)
+
+
+def _across(touch: Touch) -> Vec:
+    """A vector along the first tangent."""
     normal, along = touch.normal, touch.along
     if all(part.is_known(0.0) for part in along):
         steep = absolute(normal.y) >= 0.5
         along = Vec(ZERO, where(steep, 0.0, 1.0, normal.y), where(steep, 1.0, 0.0, normal.y))
-    across = along - normal * normal.dot(along)
-    first = _only(across) or across.direction()[1]
-    return normal, first, normal.cross(first)
+    return along - normal * normal.dot(along)
 
 
 def _only(v: Vec) -> Vec | None:

@@ -7,6 +7,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ..joints import Kind, joints
 from ..kinematics import row
@@ -18,6 +19,23 @@ from ..vector import UNTURNED, quat
 from .law import Push, Rub
 from .row import Constraint, Dofs, Jacobian
 from .softness import softness
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An end of a range.
+
+    Attributes:
+        kind: of what: "joint" or "tendon".
+        number: of that.
+        away: how far from the end, beyond the margin: below zero it holds.
+        speed: at which that grows.
+    """
+
+    kind: str
+    number: int
+    away: Num
+    speed: Num
 
 
 def friction(model: Model, s: Smooth, qvel: Sequence[Num]) -> list[Constraint]:
@@ -43,15 +61,16 @@ def friction(model: Model, s: Smooth, qvel: Sequence[Num]) -> list[Constraint]:
 def limits(model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num]) -> list[Constraint]:
     """Ends of the ranges of joints and tendons."""
     found = []
-    for away, jacobian, solref, solimp, inverse in (*_joint_ends(model, qpos), *_tendon_ends(model, s)):
+    for kind, number, away, jacobian, solref, solimp, inverse in (*_joint_ends(model, qpos), *_tendon_ends(model, s)):
         soft = softness(model, solref, solimp, away)
         speed = total(j * qvel[d] for d, j in jacobian.items())
         law = Push(where(away < 0.0, ONE / soft.regularisation(inverse), 0.0, like=away))
-        found.append(Constraint(law, [soft.reference(speed, away)], Jacobian([jacobian]), of="limit"))
+        end = Limit(kind, number, away, speed)
+        found.append(Constraint(law, [soft.reference(speed, away)], Jacobian([jacobian]), of=end))
     return found
 
 
-End = tuple[Num, Dofs, list[Num], list[Num], Num]
+End = tuple[str, int, Num, Dofs, list[Num], list[Num], Num]
 
 
 def _joint_ends(model: Model, qpos: Sequence[Num]) -> Iterator[End]:
@@ -65,7 +84,7 @@ def _joint_ends(model: Model, qpos: Sequence[Num]) -> Iterator[End]:
             ends = [_ball_end(qpos[j.qpos : j.qpos + 4], j.dof, maximum(low, high))]
         soft = row(model.jnt_solref, j.id), row(model.jnt_solimp, j.id), nums(model.dof_invweight0)[j.dof]
         for distance, jacobian in ends:
-            yield distance - nums(model.jnt_margin)[j.id], jacobian, *soft
+            yield "joint", j.id, distance - nums(model.jnt_margin)[j.id], jacobian, *soft
 
 
 def _ball_end(turn: Sequence[Num], dof: int, most: Num) -> tuple[Num, Dofs]:
@@ -81,4 +100,4 @@ def _tendon_ends(model: Model, s: Smooth) -> Iterator[End]:
             soft = row(model.tendon_solref_lim, i), row(model.tendon_solimp_lim, i), nums(model.tendon_invweight0)[i]
             for distance, side in ((tendon.length - low, 1.0), (high - tendon.length, -1.0)):
                 arms = {d: side * arm for d, arm in tendon.arms.items()}
-                yield distance - nums(model.tendon_margin)[i], arms, *soft
+                yield "tendon", i, distance - nums(model.tendon_margin)[i], arms, *soft
