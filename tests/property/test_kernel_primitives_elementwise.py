@@ -44,6 +44,7 @@ FLOAT_UNARY = (
     lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
     lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
     lambda x: lax.max(x, jnp.zeros_like(x)), lambda x: lax.min(jnp.ones_like(x), x),
+    lambda x: lax.max(-jnp.zeros_like(x), x), lambda x: lax.min(x, jnp.zeros_like(x)),
     lambda x: lax.reduce_precision(x, 5, 10), lambda x: lax.reduce_precision(x, 8, 7),
     lambda x: lax.reduce_precision(x, 8, 23), lambda x: lax.reduce_precision(x, 4, 3),
 )  # fmt: skip
@@ -224,3 +225,28 @@ def test_the_zero_of_an_integer_has_no_sign():
     np.testing.assert_array_equal(found, [0.0, 0.0, 0.0, -1.0])
     np.testing.assert_array_equal(np.signbit(found), np.signbit(scaled(x)))
     assert not np.signbit(found[:3]).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bound", [0.0, -0.0, 1.5, -1.5, np.inf, np.nan])
+def test_the_larger_and_the_smaller_of_a_number_and_a_bound(bound, dtype):
+    """NaN of NaN, and the sign of zeros, whether the bound is known when the kernel is compiled or not."""
+    with jax.enable_x64(dtype == np.float64):
+        x = np.array([np.nan, -np.inf, -2.0, -1.5, -0.0, 0.0, 1.5, 2.0, np.inf], dtype)
+        up = [
+            b if b > a or (a == b == 0 and not np.signbit(b)) or np.isnan(b) else a for a in x for b in [dtype(bound)]
+        ]
+        down = [b if b < a or (a == b == 0 and np.signbit(b)) or np.isnan(b) else a for a in x for b in [dtype(bound)]]
+        fixed, given = jnp.asarray(bound, dtype), jnp.full(x.shape, bound, dtype)
+        for function, wanted in ((lax.max, up), (lax.min, down)):
+            ways = (
+                jax.vmap(ks.kernel(lambda x, f=function: f(x, fixed)))(x),
+                jax.vmap(ks.kernel(lambda x, f=function: f(fixed, x)))(x),
+                jax.vmap(ks.kernel(lambda x, y, f=function: f(x, y)))(x, given),
+                jax.vmap(ks.kernel(lambda x, y, f=function: f(y, x)))(x, given),
+            )
+            for found in ways:
+                np.testing.assert_array_equal(found, wanted)
+                np.testing.assert_array_equal(
+                    np.signbit(found) & ~np.isnan(found), np.signbit(wanted) & ~np.isnan(wanted)
+                )

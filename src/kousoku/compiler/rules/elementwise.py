@@ -6,6 +6,7 @@ min and max of anything and NaN are NaN; converting a float to an integer satura
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,19 +34,27 @@ from .kinds import Function, binary, by_kind, call, compare, float_function, kin
 
 
 def float_extreme(which: str) -> Function:
-    """IEEE's minimum or maximum: NaN if either is, and -0 below +0."""
+    """IEEE's minimum or maximum: NaN if either is, and -0 below +0.
+
+    The processor's own instruction chooses the second operand if they are equal or one is NaN.
+    """
+    predicate = "olt" if which == "min" else "ogt"
+
+    def chosen(b: Builder, x: Operand, y: Operand) -> Operand:
+        return b.select(b.fcmp(predicate, x, y), x, y)
 
     def function(b: Builder, x: Operand, y: Operand) -> Operand:
-        predicate = "olt" if which == "min" else "ogt"
-        pick = b.select(b.fcmp(predicate, x, y), x, y)
-        if x.value is not None and x.value == x.value and x.value != 0:
-            return b.select(b.fcmp("uno", y, y), y, pick)
-        if y.value is not None and y.value == y.value and y.value != 0:
-            return b.select(b.fcmp("uno", x, x), x, pick)
+        for fixed, other in ((x, y), (y, x)):
+            if fixed.value is not None and fixed.value == fixed.value:
+                upper = math.copysign(1.0, fixed.value) > 0
+                if fixed.value != 0 or upper == (which == "min"):
+                    return chosen(b, fixed, other)
+                if which == "max":
+                    return b.fadd(chosen(b, fixed, other), fixed, exact=True)  # of -0 makes +0
         merge = b.or_ if which == "min" else b.and_
         equal = b.bitcast(merge(b.bits_of(x), b.bits_of(y)), x.type)
-        pick = b.select(b.fcmp("oeq", x, y), equal, pick)
-        return b.select(b.fcmp("uno", x, x), x, b.select(b.fcmp("uno", y, y), y, pick))
+        pick = b.select(b.fcmp("oeq", x, y), equal, chosen(b, x, y))
+        return b.select(b.fcmp("uno", x, x), x, pick)
 
     return function
 
