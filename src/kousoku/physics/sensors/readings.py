@@ -59,7 +59,7 @@ def readings(f: Forward, qpos: list[Num], qvel: list[Num]) -> list[Num]:
     seen = Seen(model, f, f.smooth, qpos, qvel, reacts, subtree)
     for i, kind in enumerate(kinds):
         fields = (int(getattr(model, f"sensor_{name}")[i]) for name in ("objtype", "objid", "reftype", "refid", "dim"))
-        sensor = Sensor(*fields, tuple(int(x) for x in model.sensor_intprm[i]))
+        sensor = Sensor(*fields, asked=tuple(int(x) for x in model.sensor_intprm[i]))
         first = int(model.sensor_adr[i])
         data[first : first + sensor.dim] = _cut(model, i, READ[kind](seen, sensor))
     return data
