@@ -21,12 +21,12 @@ import numpy as np
 from jax import lax
 
 from .constraint import Constraint
-from .constraint.law import least
+from .constraint.law import least, lower
 from .constraint.listed import Listed, Places
 from .constraint.problem import Problem, Rows
 from .constraint.seldom import Place
 from .model import Model
-from .scalar import ZERO, Num, both, dot, minimum, nums, sqrt, stacked, total
+from .scalar import ZERO, Num, both, dot, nums, sqrt, stacked, total
 from .smooth import Smooth
 from .sparse import factor, multiplied
 
@@ -100,7 +100,7 @@ def solve(
 def _kept(problem: Problem, line: Line, length: Num, ended: Rows) -> Num:
     """Negative if the function, but for what is seldom there, is not one parabola between the ends of a step."""
     kept = least(c.law.kept(v, w) for c, v, w in zip(problem.standing, line.at, ended, strict=True))
-    return minimum(kept, problem.listed.kept(line.listed, length)) if problem.listed and line.listed else kept
+    return lower(kept, problem.listed.kept(line.listed, length)) if problem.listed and line.listed else kept
 
 
 def _start(problem: Problem, warmstart: Sequence[Num], dtype: Any) -> Point:
@@ -145,7 +145,7 @@ def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Poi
     x = [a + length * d for a, d in zip(nums(point.x), search, strict=True)]
     pulls = [a + length * d for a, d in zip(nums(point.pull), pull, strict=True)]
     push, kept = problem.seldom.ended(line.places, length, problem.pulled_standing(problem.forces(moved), x))
-    kept = minimum(kept, _kept(problem, line, length, moved))
+    kept = lower(kept, _kept(problem, line, length, moved))
     return _point(problem, stacked(x, dtype), pulls, moved, push, dtype), -0.5 * scale * slope * length, kept
 
 

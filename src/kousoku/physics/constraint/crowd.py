@@ -25,7 +25,7 @@ from ..joints import ancestors, last_dof
 from ..kinematics import Frame, geom_frame
 from ..model import Model
 from ..over_first import over_first
-from ..scalar import ONE, ZERO, Num, Truth, both, clipped, nums, stacked, total, where
+from ..scalar import ONE, ZERO, Num, Truth, absolute, both, maximum, nums, stacked, total, where
 from ..scratch import scratch
 from ..smooth import Smooth
 from ..vector import NOWHERE, UNTURNED, Mat, Vec
@@ -125,12 +125,13 @@ def _reaches(model: Model, c: Candidate) -> list[Num]:
 def _may_touch(kinds: Sequence[Shape], one: Geom, other: Geom, reach: Sequence[Num]) -> Truth:
     """Whether balls about the shapes touch, and each of these the other shape if that is a capsule."""
     between = other.frame.pos - one.frame.pos
-    found = between.dot(between) < reach[0] * reach[0]
-    for kind, geom, way, far in zip(kinds, (one, other), (between, -between), reach[1:], strict=True):
+    square = between.dot(between)
+    found = square < reach[0] * reach[0]
+    for kind, geom, far in zip(kinds, (one, other), reach[1:], strict=True):
         if kind == Shape.CAPSULE:
-            half = geom.size[1]
-            off = way - geom.axis * clipped(way.dot(geom.axis), -half, half)
-            found = both(found, off.dot(off) < far * far)
+            along = absolute(between.dot(geom.axis))
+            beyond = maximum(along - geom.size[1], 0.0)
+            found = both(found, square - along * along + beyond * beyond < far * far)
     return found
 
 

@@ -269,7 +269,12 @@ class Cone:
 
 def least(values: Iterable[Num]) -> Num:
     """The smallest one; zero if there is none below."""
-    return reduce(minimum, values, ZERO)
+    return reduce(lower, values, ZERO)
+
+
+def lower(a: Num, b: Num) -> Num:
+    """The smaller one; if one is not a number, b. A third of the instructions of `minimum`."""
+    return where(a < b, a, b)
 
 
 def _pushed(stiffness: Num, at: Num, speed: Num) -> tuple[Num, Num]:

@@ -23,7 +23,7 @@ from ..scratch import scratch
 from ..smooth import Smooth
 from ..sparse import Factor, Matrix
 from ..vector import Six, vec
-from .law import Push
+from .law import Push, lower
 
 STIFFEST = 1 / 32  # c J . H^-1 J in units of the reciprocal of the dtype's precision
 
@@ -188,7 +188,7 @@ class Listed:
         def add(found: jax.Array, row: Row, place: Places) -> jax.Array:
             begin = Num(place.at)
             end = begin + length * Num(place.along)
-            return minimum(Num(found), row.law.kept([begin], [end])).value
+            return lower(Num(found), row.law.kept([begin], [end])).value
 
         return Num(self.summed(add, jnp.zeros((), self.dtype), line))
 

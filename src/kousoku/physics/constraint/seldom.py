@@ -14,8 +14,9 @@ from typing import NamedTuple
 import jax
 
 from ..branch import changed, only
-from ..scalar import ZERO, Num, added, minimum
+from ..scalar import ZERO, Num, added
 from ..sparse import Matrix
+from .law import lower
 from .row import Constraint, add_congruent, add_pull, products
 
 
@@ -94,7 +95,7 @@ class Seldom:
 
             def add(c: Constraint = c, place: Place = place, own: dict[int, Num] = own, kept: Num = kept) -> list[Num]:
                 end = place.moved(length)
-                return [*_pulled(own, c, c.law.force(end)), minimum(kept, c.law.kept(place.at, end))]
+                return [*_pulled(own, c, c.law.force(end)), lower(kept, c.law.kept(place.at, end))]
 
             *pulls, kept = _changed(c, add, [*own.values(), kept])
             for d, pull in zip(own, pulls, strict=True):
