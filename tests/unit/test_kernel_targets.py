@@ -1,5 +1,7 @@
 """Code for processors that the tests do not run on: that LLVM makes it, and makes vectors of it."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -37,3 +39,22 @@ def test_assembly(target, id):
     step = program(id)
     text = assemble(step, processor.lanes, (True,) * len(step.inputs), processor).text
     assert sign in assembly_code(text, processor)
+
+
+@pytest.mark.parametrize("target", ["AVX2", "AVX-512"])
+def test_vectors_lie_on_the_stack_as_they_lie_in_cache(target):
+    """Of a kernel with more numbers at hand than registers, and with buffers too large for the stack."""
+    prepare()
+    processor, _ = TARGETS[target]
+
+    def many(x, i):
+        table = jnp.outer(x, x)
+        parts = [x[k] * x[k - 1] for k in range(48)]
+        picked = table[i, i] * table[i, 0]
+        return sum(parts[k] * parts[-k] * picked for k in range(48)), jnp.prod(jnp.stack(parts))
+
+    step = read(jax.make_jaxpr(many)(jnp.ones(48), jnp.int32(0)))
+    text = assembly_code(assemble(step, processor.lanes, (True, True), processor).text, processor)
+    spills = re.findall(rf"^\s+(vmov\w+)\s.*# {processor.bits // 8}-byte Spill$", text, re.MULTILINE)
+    assert len(spills) > 10
+    assert set(spills) <= {"vmovaps", "vmovapd", "vmovdqa", "vmovdqa64"}

@@ -27,9 +27,16 @@ class Target:
     bits: int
 
     def attributes(self) -> str:
-        """Function attributes."""
+        """Function attributes.
+
+        On x86 the stack is aligned to whole vectors. LLVM knows only when it is too late that it has to put vectors
+        there, and every access would reach over the end of a cache line.
+        """
+        found = 'nounwind "no-trapping-math"="true"'
+        if "86" not in self.triple:
+            return found
         width = f'"prefer-vector-width"="{self.bits}" "min-legal-vector-width"="{self.bits}"'
-        return f'nounwind "no-trapping-math"="true" {width if "86" in self.triple else ""}'.strip()
+        return f'{found} "frame-pointer"="all" "stackrealign" {width}'
 
     @property
     def rare_convention(self) -> str:
