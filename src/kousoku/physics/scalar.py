@@ -125,9 +125,9 @@ def nums(array: Any) -> list[Num]:
 
 
 def stacked(values: Sequence[Num], dtype: Any) -> jax.Array:
-    """The numbers as one vector."""
-    if not values:
-        return jnp.zeros((0,), dtype)
+    """The numbers as one vector; a constant if all are known."""
+    if all(v.known for v in values):
+        return jnp.asarray(np.array([v.value for v in values], dtype))
     return jnp.stack([jnp.asarray(v.value, dtype) for v in values])
 
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ...compiler.somewhere import somewhere
 from ..collision.candidates import Candidate, candidates, shapes
 from ..collision.geom import Geom, Shape, Touch
 from ..collision.shapes import PAIRS
@@ -94,8 +95,8 @@ def _touches(
     Without the tangent, [pairs, points, 7], if nothing rubs.
     """
     ends = np.array([[places[c.first], places[c.second]] for c in pairs], np.int32)
-    sizes = [[stacked(nums(model.geom_size[g]), dtype) for g in (c.first, c.second)] for c in pairs]
-    reaches = jnp.stack([stacked(_reaches(model, c), dtype) for c in pairs])
+    sizes = stacked([x for c in pairs for g in (c.first, c.second) for x in nums(model.geom_size[g])], dtype)
+    reaches = stacked([x for c in pairs for x in _reaches(model, c)], dtype)
     margins = stacked([c.margin for c in pairs], dtype)
 
     def look(_: None, pair: Any) -> tuple[None, jax.Array]:
@@ -106,32 +107,33 @@ def _touches(
         def near() -> jax.Array:
             return jnp.stack([_point(touch, Num(margin), rubs, dtype) for touch in PAIRS[kinds](one, other)])
 
-        close = _may_touch(kinds, one, other, nums(reach))
+        close = jnp.asarray(_may_touch(kinds, one, other, nums(reach)))
         shape = jax.eval_shape(near)
-        return None, lax.cond(jnp.asarray(close), near, lambda: jnp.ones(shape.shape, dtype))
+        # Elsewhere too the points are beyond the margin, and of those nothing is read but that they are.
+        return None, lax.cond(somewhere(close), near, lambda: jnp.ones(shape.shape, dtype))
 
-    tables = jnp.asarray(ends), jnp.stack([jnp.stack(pair) for pair in sizes]), reaches, margins
+    tables = jnp.asarray(ends), sizes.reshape(len(pairs), 2, -1), reaches.reshape(len(pairs), -1), margins
     return lax.scan(look, None, tables)[1]
 
 
 def _reaches(model: Model, c: Candidate) -> list[Num]:
-    """Distances within which they may touch: of the centres, and of each one's axis from the other's centre."""
+    """Squares of distances within which they may touch: of the centres, of each one's axis from the other's centre."""
     balls = [nums(model.geom_rbound)[g] for g in (c.first, c.second)]
     radii = [nums(model.geom_size[g])[0] for g in (c.first, c.second)]
     found = [total([*balls, c.margin]), radii[0] + balls[1] + c.margin, radii[1] + balls[0] + c.margin]
-    return [reach * ROOM for reach in found]
+    return [reach * reach * (ROOM * ROOM) for reach in found]
 
 
 def _may_touch(kinds: Sequence[Shape], one: Geom, other: Geom, reach: Sequence[Num]) -> Truth:
     """Whether balls about the shapes touch, and each of these the other shape if that is a capsule."""
     between = other.frame.pos - one.frame.pos
     square = between.dot(between)
-    found = square < reach[0] * reach[0]
+    found = square < reach[0]
     for kind, geom, far in zip(kinds, (one, other), reach[1:], strict=True):
         if kind == Shape.CAPSULE:
             along = absolute(between.dot(geom.axis))
             beyond = maximum(along - geom.size[1], 0.0)
-            found = both(found, square - along * along + beyond * beyond < far * far)
+            found = both(found, square - along * along + beyond * beyond < far)
     return found
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import jax
 
+from ...compiler.somewhere import somewhere
 from ..branch import changed, only
 from ..scalar import ZERO, Num, added
 from ..sparse import Matrix
@@ -40,13 +41,13 @@ class Seldom:
     def begun(self, x: Sequence[Num], search: Sequence[Num]) -> list[Place]:
         """Each one's residuals along a line."""
         return [
-            only(_there(c), lambda c=c: Place(_residuals(c, x), products(c.jacobian.dofs, search)))
+            only(_near(c), lambda c=c: Place(_residuals(c, x), products(c.jacobian.dofs, search)))
             for c in self.constraints
         ]
 
     def forces(self, x: Sequence[Num]) -> list[list[Num]]:
         """Of each one's rows at the acceleration x."""
-        return [only(_there(c), lambda c=c: c.law.force(_residuals(c, x))) for c in self.constraints]
+        return [only(_near(c), lambda c=c: c.law.force(_residuals(c, x))) for c in self.constraints]
 
     def pulled(self, found: Sequence[Num], x: Sequence[Num]) -> list[Num]:
         """J^T f at x, added to what was found."""
@@ -106,6 +107,11 @@ class Seldom:
 def _there(c: Constraint) -> jax.Array:
     assert c.there is not None
     return c.there.value > 0
+
+
+def _near(c: Constraint) -> jax.Array:
+    """Where it is there, and where it comes to nothing."""
+    return somewhere(_there(c))
 
 
 def _dofs(c: Constraint) -> list[int]:
