@@ -39,6 +39,8 @@ MANY = 8
 WORD = 32
 ROOM = 1.001
 """How much more than shapes reach is looked at, so that no rounding hides what touches."""
+LOST = 1e-6
+"""What a difference of squares may lose in float32, for each unit of these."""
 
 
 def divided(model: Model) -> tuple[list[Candidate], list[Candidate]]:
@@ -121,7 +123,8 @@ def _reaches(model: Model, c: Candidate) -> list[Num]:
     balls = [nums(model.geom_rbound)[g] for g in (c.first, c.second)]
     radii = [nums(model.geom_size[g])[0] for g in (c.first, c.second)]
     found = [total([*balls, c.margin]), radii[0] + balls[1] + c.margin, radii[1] + balls[0] + c.margin]
-    return [reach * reach * (ROOM * ROOM) for reach in found]
+    squares = [reach * reach * (ROOM * ROOM) for reach in found]
+    return [squares[0], *(square + squares[0] * LOST for square in squares[1:])]
 
 
 def _may_touch(kinds: Sequence[Shape], one: Geom, other: Geom, reach: Sequence[Num]) -> Truth:
