@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -287,11 +288,11 @@ PILE = mjcf(
     """<geom name="floor" type="plane" size="5 5 1"/><site name="zone" type="box" size=".2 .3 .1" pos=".1 .1 0"/>
     <body name="box" pos="0 0 .1"><freejoint/><geom name="box" type="box" size=".2 .1 .1"/>
       <body name="arm" pos=".3 0 0"><joint axis="0 1 0" range="-1 1"/>
-        <geom name="hand" type="capsule" size=".06 .12" euler="0 90 0" condim="{condim}"/></body></body>
+        <geom name="hand" type="capsule" size=".06 .12" euler="0 1.57 0" condim="{condim}"/></body></body>
     <body name="ball" pos="0 0 .29"><freejoint/><geom name="ball" size=".1"/>
       <geom name="head" size=".07" pos=".3 0 -.1"/></body>
     <body name="plank" pos="-.2 .15 .1"><joint type="slide" axis="0 0 1"/><joint axis="1 0 0"/>
-      <geom name="plank" type="capsule" size=".05 .2" euler="90 0 0"/></body>""",
+      <geom name="plank" type="capsule" size=".05 .2" euler="1.57 0 0"/></body>""",
     """<contact><pair geom1="head" geom2="floor" condim="1"/><pair geom1="ball" geom2="box" friction="1 1 .1 .1 .1"/>
       <exclude body1="plank" body2="ball"/></contact>{sensors}""",
     head='<default><geom friction=".8 .02 .01"/></default>',
@@ -312,6 +313,52 @@ LIMITS = mjcf(
 )
 
 
+ROOM = mjcf(
+    """<geom type="plane" size="2 3 .1"/><geom type="plane" size="0 0 .1" pos="0 0 3" euler="3.1416 0 0"/>
+    <geom type="box" size=".2 .3 .4" pos="1 .2 .4" euler=".2 .3 .5"/>
+    <geom type="cylinder" size=".3 .5" pos="-1 0 .5"/>
+    <geom type="ellipsoid" size=".2 .5 .3" pos="0 1.2 .8"/><geom type="capsule" size=".2 .4" pos=".3 -1 .6"/>
+    <geom size="9" rgba="1 1 1 0"/><geom size=".3" pos="-1 -1 1" material="seen"/><geom size="8" material="clear"/>
+    <body name="box" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1"/>
+      <body name="eyes" pos="0 0 .3"><joint type="ball"/><geom size=".05"/><site name="up"/>
+        <site name="on" euler="0 1.57 0"/><site name="back" euler="0 4.36 0"/>
+        <site name="left" euler="1.57 0 .35"/></body>
+    </body>"""
+    + "".join(
+        f'<site name="{shape}" type="{shape}" size=".7 .8 .9" pos=".2 .1 1" euler=".7 0 0"/>'
+        for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
+    ),
+    "<sensor>"
+    + "".join(f'<rangefinder site="{s}" cutoff="{c}"/>' for s in ("up", "on", "back", "left") for c in (0, 1))
+    + "".join(f'<rangefinder site="{s}" data="dist dir origin point depth"/>' for s in ("up", "left"))
+    + "".join(
+        f'<insidesite site="{shape}" objtype="{kind}" objname="{name}"/>'
+        for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
+        for kind, name in (("body", "eyes"), ("xbody", "box"), ("site", "left"))
+    )
+    + "</sensor>",
+    head="""<default><geom contype="0" conaffinity="0"/></default>
+      <asset><material name="seen" rgba="1 1 1 .5"/><material name="clear" rgba="1 1 1 0"/></asset>""",
+)
+
+
+# What is known of where it is: a cart that only goes along x, a puck that overlaps the floor by as much everywhere.
+CART = mjcf(
+    """<geom type="plane" size="5 5 1"/><geom type="cylinder" size=".3 .2" pos="1 0 .2" contype="0" conaffinity="0"/>
+    <site name="mark" pos=".5 0 1"/><site name="rink" type="cylinder" size="1 .1" pos="2 0 0"/>
+    <body name="cart" pos="0 0 1"><joint type="slide" axis="1 0 0" range="-3 3" damping=".1"/><geom size=".1"/>
+      <site name="down" zaxis="0 0 -1"/><site name="zone" type="capsule" size=".3 .2"/></body>
+    <body name="frame" pos="9 0 0"><body pos="-7 0 0"><joint type="slide" axis="1 0 0" range="-2 2" damping=".1"/>
+      <geom size=".02"/></body></body>
+    <body name="puck" pos="2 0 .045"><joint type="slide" axis="1 0 0" range="-2 2" damping=".1"/>
+      <joint type="slide" axis="0 1 0" range="-2 2" damping=".1"/><geom size=".05"/></body>""",
+    """<sensor><rangefinder site="down"/><insidesite site="zone" objtype="site" objname="mark"/>
+      <insidesite site="rink" objtype="body" objname="puck"/><insidesite site="rink" objtype="xbody" objname="cart"/>
+      <insidesite site="rink" objtype="body" objname="frame"/><insidesite site="rink" objtype="xbody" objname="frame"/>
+      <contact site="rink" data="found dist"/><contact data="force" cutoff="1"/></sensor>""",
+)
+
+
 def _pile(cone: str, condim: int, *whose: str, every: int = 1) -> str:
     return PILE.format(cone=cone, condim=condim, sensors=_contact_sensors(*whose, every=every))
 
@@ -328,7 +375,9 @@ def _heap() -> str:
         pytest.param(HEAP.format(3, 0.08), id="heap"),
         pytest.param(HEAP.format(1, -0.08), id="heap_without_friction", marks=pytest.mark.full),
         pytest.param(LIMITS, id="limits"),
-        pytest.param(_pile("pyramidal", 4, *WHOSE, every=7), id="pile"),
+        pytest.param(ROOM, id="room"),
+        pytest.param(CART, id="cart"),
+        pytest.param(_pile("pyramidal", 4, *WHOSE, every=5), id="pile"),
         pytest.param(_pile("pyramidal", 6, *WHOSE), id="pile_whole", marks=pytest.mark.full),
         pytest.param(_pile("elliptic", 6, *WHOSE, every=3), id="pile_elliptic", marks=pytest.mark.full),
         pytest.param(_heap(), id="contacts_of_a_heap"),
@@ -348,35 +397,8 @@ def test_sensors_of_a_step_in_the_kernel(xml):
     for i, state in enumerate(given):
         oracle.forward(state)
         assert_same(ours[i], oracle.data.sensordata, names, 1e-8)
-    seldom = [i for i, name in enumerate(names) if re.search("TOUCH|CONTACT|LIMIT", name)]
+    seldom = [i for i, name in enumerate(names) if re.search("TOUCH|CONTACT|LIMIT|INSIDE", name)]
     assert 0 < (np.abs(ours[:, seldom]) > 0).mean() < 1
-
-
-ROOM = mjcf(
-    """<geom type="plane" size="2 3 .1"/><geom type="plane" size="0 0 .1" pos="0 0 3" euler="180 0 0"/>
-    <geom type="box" size=".2 .3 .4" pos="1 .2 .4" euler="10 20 30"/><geom type="cylinder" size=".3 .5" pos="-1 0 .5"/>
-    <geom type="ellipsoid" size=".2 .5 .3" pos="0 1.2 .8"/><geom type="capsule" size=".2 .4" pos=".3 -1 .6"/>
-    <geom size="9" rgba="1 1 1 0"/><geom size=".3" pos="-1 -1 1" material="seen"/><geom size="8" material="clear"/>
-    <body name="box" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1"/>
-      <body name="eyes" pos="0 0 .3"><joint type="ball"/><geom size=".05"/><site name="up"/>
-        <site name="on" euler="0 90 0"/><site name="back" euler="0 250 0"/><site name="left" euler="90 0 20"/></body>
-    </body>"""
-    + "".join(
-        f'<site name="{shape}" type="{shape}" size=".7 .8 .9" pos=".2 .1 1" euler="40 0 0"/>'
-        for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
-    ),
-    "<sensor>"
-    + "".join(f'<rangefinder site="{s}" cutoff="{c}"/>' for s in ("up", "on", "back", "left") for c in (0, 1))
-    + "".join(f'<rangefinder site="{s}" data="dist dir origin point depth"/>' for s in ("up", "left"))
-    + "".join(
-        f'<insidesite site="{shape}" objtype="{kind}" objname="{name}"/>'
-        for shape in ("box", "cylinder", "ellipsoid", "capsule", "sphere")
-        for kind, name in (("body", "eyes"), ("xbody", "box"), ("site", "left"))
-    )
-    + "</sensor>",
-    head="""<default><geom contype="0" conaffinity="0"/></default>
-      <asset><material name="seen" rgba="1 1 1 .5"/><material name="clear" rgba="1 1 1 0"/></asset>""",
-)
 
 
 def test_what_rays_meet_and_what_is_inside():
@@ -391,6 +413,58 @@ def test_what_rays_meet_and_what_is_inside():
     assert 0.1 < met.mean() < 0.99
     inside = np.array(wanted)[:, [i for i, name in enumerate(names) if "INSIDE" in name]]
     assert 0.05 < inside.mean() < 0.95
+
+
+def test_sizes_may_be_anything_that_jax_traces():
+    model = load(CART)
+    state, ctrl = initial_state(model), jnp.zeros(0)
+
+    def told_of(site_size, geom_size):
+        return sensors(forward(model.with_numbers(site_size=site_size, geom_size=geom_size), state, ctrl))
+
+    found = jax.jit(told_of)(model.site_size, model.geom_size)
+    np.testing.assert_allclose(found, sensors(forward(model, state, ctrl)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("way", [jax.grad, jax.jacfwd])
+def test_how_far_a_ray_goes_has_a_derivative_though_it_misses_something(way):
+    model = load(
+        mjcf(
+            """<geom type="plane" size="9 9 1"/><geom size=".3" pos="3 0 1"/>
+            <geom type="capsule" size=".1 .3" pos="0 3 1"/>
+            <body pos="0 0 2"><joint type="slide" axis="0 0 1"/><joint axis="0 1 0"/><geom size=".1"/>
+              <site name="down" zaxis="0 0 -1"/></body>""",
+            "<sensor><rangefinder site='down'/></sensor>",
+        )
+    )
+
+    def far(qpos):
+        return sensors(forward(model, replace(initial_state(model), qpos=qpos), jnp.zeros(0)))[0]
+
+    slope = way(far)(jnp.array([0.5, 0.3]))  # (2 + z) / cos(angle)
+    np.testing.assert_allclose(slope, [1 / np.cos(0.3), 2.5 * np.sin(0.3) / np.cos(0.3) ** 2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("flag", ["", '<flag midphase="disable"/>'])
+@pytest.mark.parametrize("floor", ["plane", "box"])
+def test_contacts_come_in_the_order_of_pairs_of_geoms(floor, flag):
+    """Of a body with two geoms that both touch two of the world's, of which the first is not of the first kind."""
+    theirs = mujoco.MjModel.from_xml_string(
+        mjcf(
+            f"""<geom type="box" size="2 2 .1" pos="0 0 -.1"/>
+            <geom type="{floor}" size="2 2 .1" pos="0 0 {-0.1 * (floor == "box") - 0.004}"/>
+            <body pos="0 0 .09"><freejoint/><geom size=".1"/><geom size=".1" pos=".3 0 0"/></body>
+            <body pos="0 1 .09"><freejoint/><geom size=".1"/></body>""",
+            "<sensor><contact num='6' data='dist pos'/></sensor>",
+        ).replace("<worldbody>", f"<option>{flag}</option><worldbody>")
+    )
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    model = from_mujoco(theirs)
+    with jax.enable_x64(True):
+        found = sensors(forward(model, initial_state(model, jnp.float64), jnp.zeros(0)))
+    assert data.ncon == 6
+    np.testing.assert_allclose(found, data.sensordata, atol=1e-7)
 
 
 @pytest.mark.parametrize("shape", [PLANE, *SHAPES])

@@ -71,18 +71,18 @@ def contacts_of(f: Forward) -> Contacts:
     )
 
 
-def met(f: Forward, asked: Callable[[Candidate], bool] = lambda c: True) -> list[tuple[Contact, list[Num]]]:
-    """Contacts of the pairs of geoms that are asked for, each with force and torque along its axes.
+def met(f: Forward, wanted: Callable[[Candidate], bool] = lambda c: True) -> list[tuple[Contact, list[Num]]]:
+    """Contacts of the pairs of geoms that are wanted, each with force and torque along its axes.
 
     Those that the solver keeps in a list are written out.
     """
-    crowd = [c for c in divided(f.model)[1] if asked(c)]
+    crowd = [c for c in divided(f.model)[1] if wanted(c)]
     held = constraints_of(f.model, f.smooth, crowd) if crowd else []
     problem, x = Problem(f.model, f.smooth, held), f.solution.acceleration
     rows = [*zip(f.constraints, f.solution.forces, strict=True)]
     rows += zip(held, problem.every_force(problem.residuals(x), x), strict=True)
     touching = [(c.of, sizes) for c, sizes in rows if isinstance(c.of, Contact)]
-    return [(contact, _six(contact, sizes)) for contact, sizes in touching if asked(contact.candidate)]
+    return [(contact, _six(contact, sizes)) for contact, sizes in touching if wanted(contact.candidate)]
 
 
 def _six(contact: Contact, sizes: Sequence[Num]) -> list[Num]:

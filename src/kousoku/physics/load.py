@@ -51,7 +51,7 @@ FLOATS = {
 }  # fmt: skip
 SWITCHES = (
     "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
-    "warmstart", "filterparent", "actuation", "refsafe", "eulerdamp", "sensor",
+    "warmstart", "filterparent", "actuation", "refsafe", "eulerdamp", "sensor", "midphase",
 )  # fmt: skip
 NAMED = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "actuator": "nu", "tendon": "ntendon",
          "sensor": "nsensor"}  # fmt: skip

@@ -9,9 +9,25 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
-from .scalar import ONE, SMALLEST, ZERO, Num, Truth, absolute, any_of, both, maximum, minimum, negated, sqrt, where
-from .vector import NOWHERE, Vec
+from .scalar import (
+    ONE,
+    SMALLEST,
+    ZERO,
+    Num,
+    Truth,
+    absolute,
+    any_of,
+    both,
+    maximum,
+    minimum,
+    negated,
+    sqrt,
+    total,
+    where,
+)
+from .vector import Vec
 
 PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = 0, 2, 3, 4, 5, 6
 FAR = 1e10
@@ -25,9 +41,16 @@ def meets(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Truth:
 
 
 def inside(shape: int, size: Sequence[Num], point: Vec) -> Truth:
-    """Whether a point, in the shape's axes, is in it."""
-    up = NOWHERE._replace(z=ONE)
-    return any_of([both(enter <= 0.0, leave >= 0.0) for enter, leave in SHAPES[shape](size, point, up)])
+    """Whether a point, in the shape's axes, is in it and not on its surface."""
+    if shape == BOX:
+        return reduce(both, (absolute(x) < s for x, s in zip(point, size, strict=True)))
+    if shape == ELLIPSOID:
+        point, size = Vec(*(x / s for x, s in zip(point, size, strict=True))), [ONE]
+    if shape == CAPSULE:
+        point = point._replace(z=maximum(absolute(point.z) - size[1], 0.0))
+    if shape == CYLINDER:
+        return both(absolute(point.z) < size[1], point.x * point.x + point.y * point.y < size[0] * size[0])
+    return point.dot(point) < size[0] * size[0]
 
 
 def distance(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Num:
@@ -42,17 +65,17 @@ def distance(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Num:
         none, like = high < low, low + high
         enter = minimum(enter, where(none, FAR, low, like))
         leave = maximum(leave, where(none, -FAR, high, like))
-    found = where(enter >= 0.0, enter, leave)
-    return where(leave >= 0.0, found, FAR, found)
+    like = enter + leave
+    return where(leave >= 0.0, where(enter >= 0.0, enter, leave, like), FAR, like)
 
 
 def _to_plane(size: Sequence[Num], start: Vec, along: Vec) -> Num:
-    level = along.z > -SMALLEST
+    level, like = along.z > -SMALLEST, total([*size, *start, *along])
     found = start.z / where(level, 1.0, -along.z, along.z)
     missed = [level, found < 0.0]
     for half, at, step in zip(size[:2], start, along, strict=False):
         missed.append(both(half > 0.0, absolute(at + found * step) > half))
-    return where(any_of(missed), FAR, found, found)
+    return where(any_of(missed), FAR, found, like)
 
 
 def _ahead(enter: Num, leave: Num) -> Truth:
@@ -68,15 +91,14 @@ def _ball(size: Sequence[Num], start: Vec, along: Vec) -> list[Interval]:
 
 def _roots(a: Num, b: Num, c: Num) -> Interval:
     """Where a t^2 + 2 b t + c <= 0; with a = 0, everywhere or nowhere."""
-    inside = c <= 0.0
-    flat = a < SMALLEST
+    flat, like = a < SMALLEST, a + b + c
     square = b * b - a * c
-    root, slope = sqrt(maximum(square, 0.0)), where(flat, 1.0, a, a)
-    none = both(negated(flat), square < 0.0)
-    out = any_of([none, both(flat, negated(inside))])
-    enter = where(flat, -FAR, (-b - root) / slope, a)
-    leave = where(flat, FAR, (root - b) / slope, a)
-    return where(out, FAR, enter, a), where(out, -FAR, leave, a)
+    apart, slope = square > 0.0, where(flat, 1.0, a, a)
+    root = where(apart, sqrt(where(apart, square, 1.0, square)), 0.0, square)  # whose derivative is a number
+    out = any_of([both(negated(flat), square < 0.0), both(flat, c > 0.0)])
+    enter = where(flat, -FAR, (-b - root) / slope, like)
+    leave = where(flat, FAR, (root - b) / slope, like)
+    return where(out, FAR, enter, like), where(out, -FAR, leave, like)
 
 
 def _slab(half: Num, start: Num, along: Num) -> Interval:

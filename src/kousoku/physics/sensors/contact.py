@@ -20,10 +20,11 @@ import jax.numpy as jnp
 from ..collision.candidates import Candidate
 from ..constraint.contact import Contact, tangent_sign
 from ..contacts import in_world, met
+from ..forward import Forward
 from ..kinematics import row
 from ..model import Model
 from ..ray import inside
-from ..scalar import ONE, SMALLEST, ZERO, Num, Truth, both, maximum, nums, stacked, total, where
+from ..scalar import ONE, SMALLEST, ZERO, Num, maximum, nums, stacked, total, where
 from ..vector import NOWHERE, Vec
 from .seen import BODY, GEOM, SITE, XBODY, Seen, Sensor
 
@@ -39,22 +40,17 @@ class Match:
 
     Attributes:
         contact: where geoms may touch.
-        there: whether they do, and where the sensor looks.
+        present: one if they do, and where the sensor looks; else zero.
         turned: -1 if the sensor sees it from the other side, else 1.
         force: along its axes, then torque about them, as MuJoCo chooses them.
         speed: along and about the same axes, of the second geom as seen from the first.
     """
 
     contact: Contact
-    there: Truth
+    present: Num
     turned: float
     force: list[Num]
     speed: list[Num]
-
-    @property
-    def present(self) -> Num:
-        """One if it is there, else zero."""
-        return where(self.there, 1.0, 0.0, self.contact.away)
 
     def told(self) -> dict[str, Sequence[Num]]:
         """All fields but how many there are."""
@@ -97,22 +93,24 @@ def contact(s: Seen, i: Sensor) -> list[Num]:
     return _slots(matches, reduce, fields, i.dim, count, s.forward.state.qpos.dtype)
 
 
+def listed(f: Forward, sensors: Sequence[Sensor]) -> list[tuple[Contact, list[Num]]]:
+    """Contacts that any of these sensors asks for, with their forces, in the order of MuJoCo's list."""
+    found = met(f, lambda c: any(_side(f.model, i, c) for i in sensors))
+    return sorted(found, key=lambda pair: _place(f.model, pair[0].candidate))
+
+
 def _matches(s: Seen, i: Sensor) -> list[Match]:
-    """In the order of MuJoCo's list of contacts."""
-    sides = {}
-
-    def asked(c: Candidate) -> bool:
-        sides[c.first, c.second] = _side(s.model, i, c)
-        return sides[c.first, c.second] != 0.0
-
     found = []
-    for c, force in sorted(met(s.forward, asked), key=lambda pair: _place(s.model, pair[0].candidate)):
-        there = both(c.away < 0.0, _within(s, i, c.touch.point))
+    for c, force in s.contacts:
+        side = _side(s.model, i, c.candidate)
+        if not side:
+            continue
+        present = where(c.away < 0.0, in_site(s, i.obj, c.touch.point) if i.objtype == SITE else ONE, 0.0, c.away)
         sign = tangent_sign(c.touch)
         force, speed = (
             [x * y for x, y in zip(sizes, (ONE, sign, sign) * 2, strict=True)] for sizes in (force, _speed(s, c))
         )
-        found.append(Match(c, there, sides[c.candidate.first, c.candidate.second], force, speed))
+        found.append(Match(c, present, side, force, speed))
     return found
 
 
@@ -143,23 +141,22 @@ def _is(model: Model, geom: int, kind: int, number: int) -> bool:
 
 
 def _place(model: Model, c: Candidate) -> tuple[int, ...]:
-    """Pairs of geoms by their bodies, in each the pairs that the file names first."""
+    """Pairs of geoms by their bodies, in each the pairs that the file names first, then the others.
+
+    MuJoCo's midphase sorts those of two bodies as contacts have them, the kind that comes first being the first.
+    """
     ends = sorted((int(model.geom_bodyid[g]), g) for g in (c.first, c.second))
     named = [set(pair) == {c.first, c.second} for pair in zip(model.pair_geom1, model.pair_geom2, strict=True)]
     which = named.index(True) if any(named) else len(named)
-    return ends[0][0], ends[1][0], which, ends[0][1], ends[1][1]
+    geoms = (ends[0][1], ends[1][1]) if model.no_midphase else (c.first, c.second)
+    return ends[0][0], ends[1][0], which, *geoms
 
 
-def _within(s: Seen, i: Sensor, point: Vec) -> Truth:
-    """Whether a point is where the sensor looks."""
-    return i.objtype != SITE or within_site(s, i.obj, point)
-
-
-def within_site(s: Seen, site: int, point: Vec) -> Truth:
-    """Whether a point of the world is in a site."""
+def in_site(s: Seen, site: int, point: Vec) -> Num:
+    """One if a point of the world is in a site, else zero."""
     frame, _ = s.frame(SITE, site)
-    size = row(s.model.site_size, site)
-    return inside(int(s.model.site_type[site]), size, frame.mat.transposed() @ (point - frame.pos))
+    size, own = row(s.model.site_size, site), frame.mat.transposed() @ (point - frame.pos)
+    return where(inside(int(s.model.site_type[site]), size, own), 1.0, 0.0, total([*size, *own]))
 
 
 def _slots(matches: Sequence[Match], reduce: int, fields: Sequence[str], dim: int, count: Num, dtype: Any) -> list[Num]:
@@ -185,7 +182,7 @@ def _key(m: Match, reduce: int, place: int) -> Num:
     """What contacts are chosen by: their place in the list, how far apart the surfaces are, or less their force."""
     f = Vec(*m.force[:3])
     key = m.contact.touch.distance if reduce == NEAREST else -f.dot(f) if reduce == STRONGEST else Num(float(place))
-    return where(m.there, key, NEVER, m.contact.away)
+    return where(m.present > 0.0, key, NEVER, key + m.present)
 
 
 def _together(matches: Sequence[Match], count: Num) -> dict[str, Sequence[Num]]:

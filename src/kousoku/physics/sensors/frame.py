@@ -28,8 +28,8 @@ def axis(which: int) -> Callable[[Seen, Sensor], Vec]:
     """One axis of an object's frame, in the world's axes or another frame's."""
 
     def read(s: Seen, i: Sensor) -> Vec:
-        axis = s.frame(i.objtype, i.obj)[0].mat.columns()[which]
-        return axis if i.ref < 0 else s.frame(i.reftype, i.ref)[0].mat.transposed() @ axis
+        own = s.frame(i.objtype, i.obj)[0].mat.columns()[which]
+        return own if i.ref < 0 else s.frame(i.reftype, i.ref)[0].mat.transposed() @ own
 
     return read
 
@@ -88,6 +88,6 @@ def torque(s: Seen, i: Sensor) -> Vec:
     """The torque between the same bodies about the site, in its axes [N m]."""
     frame, body = s.frame(SITE, i.obj)
     assert s.reaction is not None
-    force = s.reaction.force[body]
+    load = s.reaction.force[body]
     arm = frame.pos - s.smooth.tree.subtree_com[int(s.model.body_rootid[body])]
-    return frame.mat.transposed() @ (force.rot - arm.cross(force.lin))
+    return frame.mat.transposed() @ (load.rot - arm.cross(load.lin))

@@ -7,7 +7,9 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
 from jaxtyping import Array, Float
 
 from ...core.errors import ConfigError
@@ -19,12 +21,12 @@ from ..joints import joint
 from ..kinematics import row
 from ..model import Model
 from ..reaction import reaction
-from ..scalar import ZERO, Num, clipped, minimum, num, nums, stacked, total, where
+from ..scalar import SMALLEST, ZERO, Num, clipped, minimum, num, nums, stacked, total, where
 from ..vector import Vec, quat, vec
 from . import frame
-from .contact import contact, within_site
+from .contact import contact, in_site, listed
 from .rangefinder import rangefinder
-from .seen import SITE, Seen, Sensor
+from .seen import BODY, SITE, Seen, Sensor
 from .touch import touch
 
 # MuJoCo's mjtDataType.
@@ -56,13 +58,19 @@ def readings(f: Forward, qpos: list[Num], qvel: list[Num]) -> list[Num]:
     kinds = [str(kind) for kind in model.sensor_kind]
     reacts = reaction(f, qvel) if REACTIONS.intersection(kinds) else None
     subtree = momentum_of_subtrees(model, f.smooth) if SUBTREES.intersection(kinds) else []
-    seen = Seen(model, f, f.smooth, qpos, qvel, reacts, subtree)
-    for i, kind in enumerate(kinds):
-        fields = (int(getattr(model, f"sensor_{name}")[i]) for name in ("objtype", "objid", "reftype", "refid", "dim"))
-        sensor = Sensor(*fields, asked=tuple(int(x) for x in model.sensor_intprm[i]))
+    every = [_sensor(model, i) for i in range(len(kinds))]
+    asking = [sensor for kind, sensor in zip(kinds, every, strict=True) if kind == "contact"]
+    seen = Seen(model, f, f.smooth, qpos, qvel, reacts, subtree, listed(f, asking) if asking else [])
+    for i, (kind, sensor) in enumerate(zip(kinds, every, strict=True)):
         first = int(model.sensor_adr[i])
-        data[first : first + sensor.dim] = _cut(model, i, READ[kind](seen, sensor))
+        values = READ[kind](seen, sensor)
+        data[first : first + sensor.dim] = values if kind == "contact" else _cut(model, i, values)
     return data
+
+
+def _sensor(model: Model, i: int) -> Sensor:
+    fields = (int(getattr(model, f"sensor_{name}")[i]) for name in ("objtype", "objid", "reftype", "refid", "dim"))
+    return Sensor(*fields, asked=tuple(int(x) for x in model.sensor_intprm[i]))
 
 
 def _cut(model: Model, i: int, values: Sequence[Num]) -> list[Num]:
@@ -87,8 +95,8 @@ def _magnetometer(s: Seen, i: Sensor) -> Vec:
 
 
 def _touch(s: Seen, i: Sensor) -> list[Num]:
-    frame, body = s.frame(SITE, i.obj)
-    return [touch(s.forward, frame, int(s.model.site_type[i.obj]), row(s.model.site_size, i.obj), body)]
+    place, body = s.frame(SITE, i.obj)
+    return [touch(s.forward, place, int(s.model.site_type[i.obj]), row(s.model.site_size, i.obj), body)]
 
 
 def _actuator_velocity(s: Seen, i: Sensor) -> list[Num]:
@@ -125,8 +133,15 @@ def _clock(s: Seen, i: Sensor) -> list[Num]:
 
 
 def _inside_site(s: Seen, i: Sensor) -> list[Num]:
-    point = s.frame(i.objtype, i.obj)[0].pos
-    return [where(within_site(s, i.ref, point), 1.0, 0.0, total(point))]
+    """A body without mass stands for those that it carries."""
+    light = i.objtype == BODY and i.obj > 0 and _is_zero(s.model.body_mass[i.obj])
+    if light and not _is_zero(s.model.body_subtreemass[i.obj]):
+        return [in_site(s, i.ref, s.smooth.tree.subtree_com[i.obj])]
+    return [in_site(s, i.ref, s.frame(i.objtype, i.obj)[0].pos)]
+
+
+def _is_zero(mass: Any) -> bool:
+    return isinstance(mass, np.floating) and bool(mass < SMALLEST)
 
 
 def _limit(kind: str, measure: Callable[[Limit, Num], Num]) -> Callable[[Seen, Sensor], list[Num]]:

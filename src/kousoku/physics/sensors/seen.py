@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..constraint.contact import Contact
 from ..forward import Forward
 from ..kinematics import Frame, geom_frame, site_frame
 from ..model import Model
@@ -28,6 +29,7 @@ class Seen:
         qpos, qvel: of the state.
         reaction: accelerations, and forces between bodies.
         subtree: velocity and angular momentum of each body and all that hangs on it.
+        contacts: those that contact sensors ask for, with their forces, in MuJoCo's order.
     """
 
     model: Model
@@ -37,6 +39,7 @@ class Seen:
     qvel: list[Num]
     reaction: Reaction | None
     subtree: list[tuple[Vec, Vec]]
+    contacts: list[tuple[Contact, list[Num]]]
 
     def frame(self, kind: int, number: int) -> tuple[Frame, int]:
         """The frame of a body, geom or site, and the body that it is fixed in."""
