@@ -445,7 +445,7 @@ def test_how_far_a_ray_goes_has_a_derivative_though_it_misses_something(way):
     np.testing.assert_allclose(slope, [1 / np.cos(0.3), 2.5 * np.sin(0.3) / np.cos(0.3) ** 2], rtol=1e-5)
 
 
-@pytest.mark.parametrize("flag", ["", '<flag midphase="disable"/>'])
+@pytest.mark.parametrize("flag", ["", pytest.param('<flag midphase="disable"/>', marks=pytest.mark.full)])
 @pytest.mark.parametrize("floor", ["plane", "box"])
 def test_contacts_come_in_the_order_of_pairs_of_geoms(floor, flag):
     """Of a body with two geoms that both touch two of the world's, of which the first is not of the first kind."""
