@@ -42,27 +42,28 @@ class Match:
         contact: where geoms may touch.
         present: one if they do, and where the sensor looks; else zero.
         turned: -1 if the sensor sees it from the other side, else 1.
-        force: along its axes, then torque about them, as MuJoCo chooses them.
+        axes: its normal and two tangents, as MuJoCo chooses them.
+        force: along these axes, then torque about them.
         speed: along and about the same axes, of the second geom as seen from the first.
     """
 
     contact: Contact
     present: Num
     turned: float
+    axes: list[Vec]
     force: list[Num]
     speed: list[Num]
 
     def told(self) -> dict[str, Sequence[Num]]:
         """All fields but how many there are."""
-        touch, turned = self.contact.touch, self.turned
-        normal, tangent, _ = self.contact.axes
+        touch, (normal, tangent, _) = self.contact.touch, self.axes
         return {
             "force": self._seen(self.force[:3]),
             "torque": self._seen(self.force[3:]),
             "dist": [touch.distance],
             "pos": touch.point,
-            "normal": normal * turned,
-            "tangent": tangent * (tangent_sign(touch) * turned),
+            "normal": normal * self.turned,
+            "tangent": tangent * self.turned,
             "linvel": self._seen(self.speed[:3]),
             "angvel": self._seen(self.speed[3:]),
         }
@@ -73,11 +74,7 @@ class Match:
 
     def wrench(self) -> tuple[Vec, Vec]:
         """Its force and torque in the world's axes; nothing if it is not there."""
-        sign = tangent_sign(self.contact.touch)
-        axes = [
-            axis * (size * self.present * self.turned)
-            for axis, size in zip(self.contact.axes, (ONE, sign, sign), strict=True)
-        ]
+        axes = [axis * (self.present * self.turned) for axis in self.axes]
         return in_world(axes, self.force[:3]), in_world(axes, self.force[3:])
 
 
@@ -106,19 +103,18 @@ def _matches(s: Seen, i: Sensor) -> list[Match]:
         if not side:
             continue
         present = where(c.away < 0.0, in_site(s, i.obj, c.touch.point) if i.objtype == SITE else ONE, 0.0, c.away)
-        sign = tangent_sign(c.touch)
-        force, speed = (
-            [x * y for x, y in zip(sizes, (ONE, sign, sign) * 2, strict=True)] for sizes in (force, _speed(s, c))
-        )
-        found.append(Match(c, present, side, force, speed))
+        signs = ONE, *[tangent_sign(c.touch)] * 2
+        axes = [axis * sign for axis, sign in zip(c.axes, signs, strict=True)]
+        own = [f * sign for f, sign in zip(force, signs * 2, strict=True)]
+        found.append(Match(c, present, side, axes, own, _speed(s, c, axes)))
     return found
 
 
-def _speed(s: Seen, c: Contact) -> list[Num]:
-    """How the second geom moves and turns, as seen from the first, along the contact's axes."""
+def _speed(s: Seen, c: Contact, axes: Sequence[Vec]) -> list[Num]:
+    """How the second geom moves and turns, as seen from the first, along some axes."""
     bodies = (int(s.model.geom_bodyid[g]) for g in (c.candidate.first, c.candidate.second))
     first, second = (s.motion(c.touch.point, body, s.smooth.motion.body) for body in bodies)
-    return [axis.dot(b - a) for a, b in zip(reversed(first), reversed(second), strict=True) for axis in c.axes]
+    return [axis.dot(b - a) for a, b in zip(reversed(first), reversed(second), strict=True) for axis in axes]
 
 
 def _side(model: Model, i: Sensor, c: Candidate) -> float:
