@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from kousoku.physics.algebra.scalar import num, nums
 from kousoku.physics.constraint import constraints
-from kousoku.physics.constraint.law import Rub
-from kousoku.physics.joints import ancestors, last_dof
-from kousoku.physics.scalar import num, nums
-from kousoku.physics.smooth import smooth
+from kousoku.physics.constraint.cost import Rub
+from kousoku.physics.stages.joints import ancestors, last_dof
+from kousoku.physics.stages.smooth import smooth
 
 
 def values(numbers: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from physics_states import Oracle, get_state, silent
 import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.physics import State, forward, load, sensors, simulate, step
-from kousoku.physics.load import from_mujoco
+from kousoku.physics.mjcf.load import from_mujoco
 
 STEPS = 50
 SAMPLE = {"frictionloss", "invdiscrete", "solreflimit", "gravcomp", "cutoff", "polycoef"}

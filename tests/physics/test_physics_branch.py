@@ -7,11 +7,11 @@ import pytest
 
 import kousoku as ks
 from kousoku.physics import State, forward, inverse, load
-from kousoku.physics.branch import changed, only
+from kousoku.physics.algebra.scalar import ONE, Num, maximum, sqrt, stacked
 from kousoku.physics.constraint import contact as contact_rows
-from kousoku.physics.constraint.row import Constraint, jacobian
+from kousoku.physics.constraint.jacobian import Constraint, jacobian
 from kousoku.physics.contacts import contacts_of
-from kousoku.physics.scalar import ONE, Num, maximum, sqrt, stacked
+from kousoku.physics.control_flow.cond import changed, only
 
 # Binary fractions, so that a distance can be the margin to the last bit.
 DUMBBELL = """<mujoco><option cone="{}" tolerance="1e-14"/><worldbody>

@@ -17,12 +17,12 @@ from physics_states import pushing, set_state
 
 import kousoku as ks
 from kousoku.physics import load
+from kousoku.physics.algebra.scalar import num, nums
+from kousoku.physics.algebra.vector import Mat, quat, vec
 from kousoku.physics.collision import candidates as collision_candidates
 from kousoku.physics.collision.candidates import candidates, missing, touching
-from kousoku.physics.collision.shapes import PAIRS, Geom, Shape
-from kousoku.physics.kinematics import Frame
-from kousoku.physics.scalar import num, nums
-from kousoku.physics.vector import Mat, quat, vec
+from kousoku.physics.collision.narrow_phase import PAIRS, Geom, Shape
+from kousoku.physics.stages.kinematics import Frame
 
 EXACT = 1e-9
 LYING = (Shape.CAPSULE, Shape.CYLINDER)

@@ -10,10 +10,10 @@ from physics_states import Oracle, silent, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, forward
-from kousoku.physics.constraint.law import Cone, Hold, Push, Pyramid, Rub
-from kousoku.physics.dynamics import along_dofs
-from kousoku.physics.load import from_mujoco
-from kousoku.physics.scalar import num, nums, stacked
+from kousoku.physics.algebra.scalar import num, nums, stacked
+from kousoku.physics.constraint.cost import Cone, Hold, Push, Pyramid, Rub
+from kousoku.physics.mjcf.load import from_mujoco
+from kousoku.physics.stages.dynamics import along_dofs
 from kousoku.physics.step import INTEGRATORS
 
 LAWS = {

@@ -17,13 +17,13 @@ from physics_states import Oracle, states
 
 import kousoku as ks
 from kousoku.physics import Frames, State, energy, forward, initial_state, kinematics, sensors, step
-from kousoku.physics.dynamics import tree
+from kousoku.physics.algebra.scalar import nums
 from kousoku.physics.energy import kinetic, potential
-from kousoku.physics.kinematics import kinematics as frames_of
-from kousoku.physics.load import from_mujoco
-from kousoku.physics.scalar import nums
-from kousoku.physics.supported import OPTIONS
-from kousoku.physics.tendon import tendons
+from kousoku.physics.mjcf.load import from_mujoco
+from kousoku.physics.mjcf.supported import OPTIONS
+from kousoku.physics.stages.dynamics import tree
+from kousoku.physics.stages.kinematics import kinematics as frames_of
+from kousoku.physics.stages.tendon import tendons
 
 EXACT = 1e-11
 # Two bodies that swing about one another in empty space, without loss: a free joint, a hinge and a spring.

@@ -12,7 +12,7 @@ from physics_states import silent, states
 
 import kousoku as ks
 from kousoku.physics import State, initial_state, load, simulate, step
-from kousoku.physics.load import from_mujoco
+from kousoku.physics.mjcf.load import from_mujoco
 
 BALL = """<mujoco><option cone="{}" integrator="{}" solver="Newton" tolerance="1e-14" iterations="100"/><worldbody>
   <geom type="plane" size="5 5 .1" euler="0.1 0.05 0" friction=".3 .02 .01"/>

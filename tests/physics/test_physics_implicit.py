@@ -12,11 +12,11 @@ from physics_states import Oracle, silent, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, energy, initial_state, load, simulate, step
-from kousoku.physics.integrate.implicit import _damping, _slopes, free_bodies
-from kousoku.physics.load import from_mujoco
-from kousoku.physics.scalar import num, nums
-from kousoku.physics.smooth import smooth
-from kousoku.physics.sparse import Pattern, solved
+from kousoku.physics.algebra.scalar import num, nums
+from kousoku.physics.algebra.sparse import Pattern, solved
+from kousoku.physics.integration.implicit import _damping, _slopes, free_bodies
+from kousoku.physics.mjcf.load import from_mujoco
+from kousoku.physics.stages.smooth import smooth
 
 IMPLICIT, FAST = 2, 3
 DERIVED = [

@@ -10,9 +10,9 @@ from physics_states import Oracle, silent, states
 
 import kousoku as ks
 from kousoku.physics import State, contacts, inverse, load
+from kousoku.physics.algebra.scalar import stacked
 from kousoku.physics.forward import forward
-from kousoku.physics.load import from_mujoco
-from kousoku.physics.scalar import stacked
+from kousoku.physics.mjcf.load import from_mujoco
 
 INVERTED = ["tree", "fluid", "limits", "weld", "hopper"]
 FLOOR = """<mujoco><option cone="{}" solver="Newton" tolerance="0" iterations="100"/><worldbody>

@@ -13,9 +13,9 @@ from physics_states import Oracle, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, forward, step
-from kousoku.physics.constraint import crowd as crowding
-from kousoku.physics.load import from_mujoco
-from kousoku.physics.scalar import stacked
+from kousoku.physics.algebra.scalar import stacked
+from kousoku.physics.constraint import self_contacts as crowding
+from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.scene import contacts3d
 
 CROWD = """

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.physics.constraint.listed import Listed, Row
-from kousoku.physics.scalar import Num, nums, stacked
-from kousoku.physics.sparse import Pattern, factor
+from kousoku.physics.algebra.scalar import Num, nums, stacked
+from kousoku.physics.algebra.sparse import Pattern, factor
+from kousoku.physics.constraint.contact_list import Listed, Row
 
 PARENTS = (-1, 0, 1, 1, 3, 0, 5, 6)
 LENGTHS = (0, 1, 2, 7, 48)

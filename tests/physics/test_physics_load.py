@@ -13,10 +13,10 @@ from physics_states import silent
 
 from kousoku.core.errors import ConfigError
 from kousoku.physics import initial_state, load
-from kousoku.physics.compiler import schema
-from kousoku.physics.limits import DEEPEST, LARGEST_FILE, MOST_ELEMENTS
-from kousoku.physics.mjcf import read
-from kousoku.physics.supported import CHOICES, COUNTS, FLAGS, ONE, OPTIONS, ZERO, ZERO_OPTIONS
+from kousoku.physics.mjcf.bounds import DEEPEST, LARGEST_FILE, MOST_ELEMENTS
+from kousoku.physics.mjcf.compiler import schema
+from kousoku.physics.mjcf.document import read
+from kousoku.physics.mjcf.supported import CHOICES, COUNTS, FLAGS, ONE, OPTIONS, ZERO, ZERO_OPTIONS
 
 BALL = '<body name="ball"><freejoint/>\n<geom name="round" size=".1" {}/></body>'
 HINGE = '<body name="arm"><joint name="hinge" axis="0 1 0" {}/>\n<geom size=".1"/><site name="tip"/></body>'

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.physics.over_first import over_first
+from kousoku.physics.control_flow.scan_prefix import over_first
 
 MOST = 6
 LENGTHS = jnp.arange(MOST + 1, dtype=jnp.int32)

@@ -17,8 +17,8 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.physics import State as Ours
 from kousoku.physics import load, step
-from kousoku.physics.kinematics import geom_frame, site_frame
-from kousoku.physics.load import from_mujoco
+from kousoku.physics.mjcf.load import from_mujoco
+from kousoku.physics.stages.kinematics import geom_frame, site_frame
 
 SMOOTH, HELD, MOVED = 1e-11, 1e-8, 1e-9
 # Models in which C finds contacts by iteration: even at its smallest tolerance it stays this far from the true ones.

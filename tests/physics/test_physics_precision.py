@@ -12,7 +12,7 @@ from physics_states import silent, stack, states
 from kousoku.bench.exactness import seen
 from kousoku.bench.rigid import MODELS, compiled_model
 from kousoku.core.errors import ConfigError
-from kousoku.physics.load import from_mujoco
+from kousoku.physics.mjcf.load import from_mujoco
 
 EDGES, WILD, WILD_RK4 = 5e-4, 1e-3, 2e-3
 """The share of states that may be at an edge in float32; and of wild models, whose boxes and capsules tumble."""

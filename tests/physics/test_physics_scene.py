@@ -10,11 +10,11 @@ from physics_states import silent
 
 from kousoku.core.scene3d import WORLD
 from kousoku.physics import Forward, forward, initial_state, load
+from kousoku.physics.algebra.scalar import ZERO, nums
 from kousoku.physics.constraint import constraints
-from kousoku.physics.scalar import ZERO, nums
+from kousoku.physics.constraint.solver import Solution
 from kousoku.physics.scene import body3d, contacts3d, joint_values, poses
-from kousoku.physics.smooth import smooth
-from kousoku.physics.solver import Solution
+from kousoku.physics.stages.smooth import smooth
 
 SEEN = """
 <mujoco>

@@ -23,17 +23,17 @@ import kousoku as ks
 from kousoku.core.errors import ConfigError
 from kousoku.physics import Forward, forward, initial_state, load, sensors, step
 from kousoku.physics import State as Ours
+from kousoku.physics.algebra.scalar import Num, nums
+from kousoku.physics.algebra.vector import vec
+from kousoku.physics.collision.ray import FAR, PLANE, SHAPES, distance, meets
 from kousoku.physics.constraint import constraints
 from kousoku.physics.constraint.contact import Contact
-from kousoku.physics.constraint.row import Constraint
-from kousoku.physics.load import from_mujoco
-from kousoku.physics.ray import FAR, PLANE, SHAPES, distance, meets
-from kousoku.physics.reaction import loads, reaction
-from kousoku.physics.scalar import Num, nums
+from kousoku.physics.constraint.jacobian import Constraint
+from kousoku.physics.constraint.solver import Solution
+from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.sensors import readings
-from kousoku.physics.smooth import smooth
-from kousoku.physics.solver import Solution
-from kousoku.physics.vector import vec
+from kousoku.physics.sensors.rne_postconstraint import loads, reaction
+from kousoku.physics.stages.smooth import smooth
 
 EXACT = 1e-10
 FRAMES = [("body", "hand"), ("xbody", "shin"), ("geom", "head"), ("site", "foot")]

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..compiler.function import kernel
 from ..physics import Forward, forward, load, step
+from ..physics.algebra.scalar import ZERO, stacked
 from ..physics.contacts import contacts_of
-from ..physics.scalar import ZERO, stacked
 from ..training.devices import use_all_cores
 from . import peers
 from .effort import Effort

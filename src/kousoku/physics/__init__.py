@@ -5,7 +5,7 @@ from .energy import energy
 from .forward import Forward, forward
 from .frames import Frames, kinematics
 from .inverse import inverse
-from .load import load
+from .mjcf.load import load
 from .model import Model, State, initial_state
 from .sensors import sensors
 from .step import simulate, step

@@ -12,15 +12,15 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from .algebra.scalar import ZERO, Num, stacked
+from .algebra.vector import NOWHERE, Vec
 from .collision.candidates import Candidate
 from .constraint.contact import Contact
 from .constraint.contact import contacts as constraints_of
-from .constraint.crowd import divided
 from .constraint.problem import Problem
+from .constraint.self_contacts import divided
 from .forward import Forward, forward
 from .model import Model, State
-from .scalar import ZERO, Num, stacked
-from .vector import NOWHERE, Vec
 
 
 class Contacts(eqx.Module):

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 
 from jaxtyping import Array, Float
 
-from .dynamics import Tree, per_mass, tree
-from .given import check_state
-from .kinematics import Kinematics, kinematics, row
+from .algebra.scalar import ZERO, Num, maximum, minimum, nums, stacked, total
+from .algebra.sparse import multiplied
+from .algebra.vector import NOWHERE, Six, Vec, vec
 from .model import Model, State
-from .passive import stretched
-from .scalar import ZERO, Num, maximum, minimum, nums, stacked, total
-from .smooth import Smooth
-from .sparse import multiplied
-from .tendon import Tendon, tendons
-from .vector import NOWHERE, Six, Vec, vec
+from .stages.dynamics import Tree, per_mass, tree
+from .stages.kinematics import Kinematics, kinematics, row
+from .stages.passive import stretched
+from .stages.smooth import Smooth
+from .stages.tendon import Tendon, tendons
+from .validate import check_state
 
 
 def energy(model: Model, state: State) -> tuple[Float[Array, ""], Float[Array, ""]]:

@@ -16,16 +16,16 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from .algebra.scalar import Num, nums
+from .algebra.vector import STILL, Six
 from .constraint import Constraint, constraints
-from .constraint.crowd import divided, listed
-from .constraint.listed import Listed
-from .given import check_state, check_vector
-from .implicit_solution import solution
+from .constraint.contact_list import Listed
+from .constraint.self_contacts import divided, listed
+from .constraint.solver import Solution
+from .derivatives.implicit_function import solution
 from .model import Model, State
-from .scalar import Num, nums
-from .smooth import Smooth, smooth
-from .solver import Solution
-from .vector import STILL, Six
+from .stages.smooth import Smooth, smooth
+from .validate import check_state, check_vector
 
 T = TypeVar("T")
 

@@ -12,12 +12,12 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from .dynamics import subtree_com
-from .given import check_vector
-from .kinematics import Frame, geom_frame, site_frame
-from .kinematics import kinematics as frames_of
+from .algebra.scalar import nums, stacked
 from .model import Model
-from .scalar import nums, stacked
+from .stages.dynamics import subtree_com
+from .stages.kinematics import Frame, geom_frame, site_frame
+from .stages.kinematics import kinematics as frames_of
+from .validate import check_vector
 
 
 class Frames(eqx.Module):

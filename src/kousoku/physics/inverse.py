@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from jaxtyping import Array, Float
 
+from .algebra.scalar import ZERO, nums, stacked
+from .algebra.sparse import multiplied
 from .constraint.problem import Problem
 from .forward import constrained
-from .given import check_state, check_vector
 from .model import Model, State
-from .scalar import ZERO, nums, stacked
-from .smooth import smooth
-from .sparse import multiplied
+from .stages.smooth import smooth
+from .validate import check_state, check_vector
 
 
 def inverse(model: Model, state: State, qacc: Float[Array, " nv"]) -> Float[Array, " nv"]:

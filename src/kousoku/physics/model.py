@@ -20,7 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
-from .limits import LEAST_MASS, SOLREF, largest, least, mixed, weights
+from .mjcf.bounds import LEAST_MASS, SOLREF, largest, least, mixed, weights
 
 OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
 CHOICES = ("integrator", "cone", "iterations", "ls_iterations")

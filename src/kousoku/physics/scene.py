@@ -9,13 +9,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core.scene3d import WORLD, Body3d, Geom
-from .constraint.row import moving
+from .algebra.scalar import nums, stacked
+from .constraint.jacobian import moving
 from .contacts import contacts_of
 from .forward import Forward
-from .joints import Kind, joints
-from .kinematics import kinematics
 from .model import Model
-from .scalar import nums, stacked
+from .stages.joints import Kind, joints
+from .stages.kinematics import kinematics
 
 Positions = Float[Array, " nq"] | Float[np.ndarray, " nq"]
 

@@ -16,9 +16,9 @@ from jaxtyping import Array, Float
 
 from ..core.errors import check_count
 from .forward import Forward, measured
-from .integrate.euler import euler
-from .integrate.implicit import implicit, implicitfast
-from .integrate.rk4 import rk4
+from .integration.euler import euler
+from .integration.implicit import implicit, implicitfast
+from .integration.rk4 import rk4
 from .model import Model, State
 
 T = TypeVar("T")

@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...physics import Model, State, forward
-from ...physics.actuation import Actuation, actuation
-from ...physics.dynamics import Motion, Tree, tree, velocities
-from ...physics.kinematics import Kinematics, kinematics, site_frame
-from ...physics.scalar import Num, nums, stacked, total
-from ...physics.tendon import Tendon, tendons
-from ...physics.vector import STILL, Six, Vec
+from ...physics.algebra.scalar import Num, nums, stacked, total
+from ...physics.algebra.vector import STILL, Six, Vec
+from ...physics.stages.actuation import Actuation, actuation
+from ...physics.stages.dynamics import Motion, Tree, tree, velocities
+from ...physics.stages.kinematics import Kinematics, kinematics, site_frame
+from ...physics.stages.tendon import Tendon, tendons
 
 
 class World:

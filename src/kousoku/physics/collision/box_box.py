@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..scalar import ONE, ZERO, Num, Truth, absolute, clipped, maximum, minimum, sqrt, total, where
-from ..vector import Mat, Vec
+from ..algebra.scalar import ONE, ZERO, Num, Truth, absolute, clipped, maximum, minimum, sqrt, total, where
+from ..algebra.vector import Mat, Vec
 from .geom import ABSENT, Geom, Touch, chosen, either
 
 NEVER = -1e10

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..algebra.scalar import SMALLEST, Num, both, maximum, minimum, nums, total, where
 from ..model import Model
-from ..scalar import SMALLEST, Num, both, maximum, minimum, nums, total, where
-from .shapes import PAIRS, Shape
+from .narrow_phase import PAIRS, Shape
 
 LEAST_FRICTION = 1e-5
 

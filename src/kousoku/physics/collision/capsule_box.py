@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ..scalar import (
+from ..algebra.scalar import (
     ONE,
     SMALLEST,
     ZERO,
@@ -26,7 +26,7 @@ from ..scalar import (
     total,
     where,
 )
-from ..vector import Vec
+from ..algebra.vector import Vec
 from .geom import ABSENT, Geom, Touch, either
 from .sphere_box import box_ball
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..scalar import ONE, Num, absolute, clipped, where
+from ..algebra.scalar import ONE, Num, absolute, clipped, where
 from .geom import ABSENT, Geom, Touch
 from .spheres import balls
 

@@ -17,8 +17,8 @@ import math
 from dataclasses import dataclass
 from functools import reduce
 
-from ..scalar import ONE, SMALLEST, ZERO, Num, Truth, absolute, both, clipped, maximum, minimum, sqrt, where
-from ..vector import Vec
+from ..algebra.scalar import ONE, SMALLEST, ZERO, Num, Truth, absolute, both, clipped, maximum, minimum, sqrt, where
+from ..algebra.vector import Vec
 from .geom import ABSENT, Geom, Touch, chosen, round_touch
 
 NEWTON_STEPS = 8

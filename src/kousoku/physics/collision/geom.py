@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from ..kinematics import Frame
-from ..scalar import ZERO, Num, Truth, both, negated, where
-from ..vector import NOWHERE, Vec
+from ..algebra.scalar import ZERO, Num, Truth, both, negated, where
+from ..algebra.vector import NOWHERE, Vec
+from ..stages.kinematics import Frame
 
 ABSENT = 1e3
 """The distance of a point that is not there: beyond all margins, and small enough to be raised to a power."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from ..scalar import ZERO, sqrt, where
-from ..vector import NOWHERE, Vec
+from ..algebra.scalar import ZERO, sqrt, where
+from ..algebra.vector import NOWHERE, Vec
 from .geom import Geom, Touch
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..scalar import Num, absolute, clipped, maximum, where
-from ..vector import Vec
+from ..algebra.scalar import Num, absolute, clipped, maximum, where
+from ..algebra.vector import Vec
 from .geom import Geom, Touch, chosen, round_touch
 
 

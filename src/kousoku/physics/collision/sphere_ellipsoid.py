@@ -11,8 +11,8 @@ References:
 
 from __future__ import annotations
 
-from ..scalar import SMALLEST, Num, absolute, both, maximum, minimum, negated, sqrt, total, where
-from ..vector import Vec
+from ..algebra.scalar import SMALLEST, Num, absolute, both, maximum, minimum, negated, sqrt, total, where
+from ..algebra.vector import Vec
 from .geom import Geom, Touch, round_touch
 
 NEWTON_STEPS = 8

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..algebra.scalar import Num
 from ..collision.candidates import Candidate, candidates
 from ..model import Model
-from ..scalar import Num
-from ..smooth import Smooth
+from ..stages.smooth import Smooth
 from .contact import contacts
 from .equality import equalities
-from .joint_rows import friction, limits
-from .row import Constraint
+from .friction_limit import friction, limits
+from .jacobian import Constraint
 
 
 def constraints(

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..branch import only
+from ..algebra.scalar import ONE, SMALLEST, ZERO, Num, absolute, maximum, nums, sqrt, where
+from ..algebra.vector import NOWHERE, Six, Vec
 from ..collision.candidates import Candidate
-from ..collision.shapes import PAIRS, Geom, Shape, Touch
-from ..dynamics import Tree
-from ..kinematics import geom_frame, row
+from ..collision.narrow_phase import PAIRS, Geom, Shape, Touch
+from ..control_flow.cond import only
 from ..model import Model
-from ..scalar import ONE, SMALLEST, ZERO, Num, absolute, maximum, nums, sqrt, where
-from ..smooth import Smooth
-from ..vector import NOWHERE, Six, Vec
-from .law import Cone, Law, Push, Pyramid
-from .row import Constraint, Dofs, Grip, Jacobian, by_dof, jacobian, moving, speeds, vanishes
-from .softness import Softness, softness
+from ..stages.dynamics import Tree
+from ..stages.kinematics import geom_frame, row
+from ..stages.smooth import Smooth
+from .cost import Cone, Law, Push, Pyramid
+from .impedance import Softness, softness
+from .jacobian import Constraint, Dofs, Grip, Jacobian, by_dof, jacobian, moving, speeds, vanishes
 
 ELLIPTIC = 1
 

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ..dynamics import UNITS
-from ..joints import ancestors, joint, last_dof
-from ..kinematics import Frame, attached, row, site_frame
+from ..algebra.scalar import ONE, SMALLEST, ZERO, Num, added, nums, sqrt, total, where
+from ..algebra.vector import NOWHERE, STILL, UNTURNED, Six, Vec, quat, vec
 from ..model import Model
-from ..scalar import ONE, SMALLEST, ZERO, Num, added, nums, sqrt, total, where
-from ..smooth import Smooth
-from ..vector import NOWHERE, STILL, UNTURNED, Six, Vec, quat, vec
-from .law import Hold
-from .row import Constraint, Dofs, Grip, Jacobian, jacobian, moving, speeds
-from .softness import softness
+from ..stages.dynamics import UNITS
+from ..stages.joints import ancestors, joint, last_dof
+from ..stages.kinematics import Frame, attached, row, site_frame
+from ..stages.smooth import Smooth
+from .cost import Hold
+from .impedance import softness
+from .jacobian import Constraint, Dofs, Grip, Jacobian, jacobian, moving, speeds
 
 BODY = 1
 

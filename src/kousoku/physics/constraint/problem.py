@@ -16,15 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..joints import ancestors
+from ..algebra.scalar import ZERO, Num
+from ..algebra.sparse import Matrix, Pattern, multiplied
+from ..algebra.vector import STILL, Six, Vec
 from ..model import Model
-from ..scalar import ZERO, Num
-from ..smooth import Smooth
-from ..sparse import Matrix, Pattern, multiplied
-from ..vector import STILL, Six, Vec
-from .listed import Listed
-from .row import Constraint, Grip, add_congruent, add_pull, moving, products
-from .seldom import Seldom
+from ..stages.joints import ancestors
+from ..stages.smooth import Smooth
+from .conditional import Seldom
+from .contact_list import Listed
+from .jacobian import Constraint, Grip, add_congruent, add_pull, moving, products
 
 Rows = list[list[Num]]
 

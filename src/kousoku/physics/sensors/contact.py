@@ -17,16 +17,16 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..algebra.scalar import ONE, SMALLEST, ZERO, Num, maximum, nums, stacked, total, where
+from ..algebra.vector import NOWHERE, Vec
 from ..collision.candidates import Candidate
+from ..collision.ray import inside
 from ..constraint.contact import Contact, tangent_sign
 from ..contacts import in_world, met
 from ..forward import Forward
-from ..kinematics import row
 from ..model import Model
-from ..ray import inside
-from ..scalar import ONE, SMALLEST, ZERO, Num, maximum, nums, stacked, total, where
-from ..vector import NOWHERE, Vec
-from .seen import BODY, GEOM, SITE, XBODY, Seen, Sensor
+from ..stages.kinematics import row
+from .inputs import BODY, GEOM, SITE, XBODY, Seen, Sensor
 
 NEAREST, STRONGEST, TOGETHER = 1, 2, 3
 FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3, "tangent": 3,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..kinematics import Frame
-from ..vector import Quat, Six, Vec
-from .seen import SITE, Seen, Sensor
+from ..algebra.vector import Quat, Six, Vec
+from ..stages.kinematics import Frame
+from .inputs import SITE, Seen, Sensor
 
 
 def position(s: Seen, i: Sensor) -> Vec:

@@ -6,10 +6,10 @@ References:
 
 from __future__ import annotations
 
-from ..kinematics import geom_frame, row
-from ..ray import FAR, distance
-from ..scalar import Num, minimum, where
-from .seen import SITE, Seen, Sensor
+from ..algebra.scalar import Num, minimum, where
+from ..collision.ray import FAR, distance
+from ..stages.kinematics import geom_frame, row
+from .inputs import SITE, Seen, Sensor
 
 FIELDS = ("dist", "dir", "origin", "point", "normal", "depth")
 DONE = ("dist", "dir", "origin", "point", "depth")

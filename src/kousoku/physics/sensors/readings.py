@@ -13,20 +13,20 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...core.errors import ConfigError
-from ..actuation import Transmission
-from ..constraint.joint_rows import Limit
+from ..algebra.scalar import SMALLEST, ZERO, Num, clipped, minimum, num, nums, stacked, total, where
+from ..algebra.vector import Vec, quat, vec
+from ..constraint.friction_limit import Limit
 from ..energy import kinetic, momentum_of_subtrees, potential
 from ..forward import Forward
-from ..joints import joint
-from ..kinematics import row
 from ..model import Model
-from ..reaction import reaction
-from ..scalar import SMALLEST, ZERO, Num, clipped, minimum, num, nums, stacked, total, where
-from ..vector import Vec, quat, vec
+from ..stages.actuation import Transmission
+from ..stages.joints import joint
+from ..stages.kinematics import row
 from . import frame
 from .contact import contact, in_site, listed
+from .inputs import BODY, SITE, Seen, Sensor
 from .rangefinder import rangefinder
-from .seen import BODY, SITE, Seen, Sensor
+from .rne_postconstraint import reaction
 from .touch import touch
 
 # MuJoCo's mjtDataType.

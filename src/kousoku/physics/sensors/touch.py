@@ -14,13 +14,13 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from ..algebra.scalar import ZERO, Num, absolute, both, maximum, nums, where
+from ..algebra.vector import Vec
+from ..collision.ray import meets
 from ..constraint.contact import Contact
-from ..constraint.listed import Row
+from ..constraint.contact_list import Row
 from ..forward import Forward
-from ..kinematics import Frame
-from ..ray import meets
-from ..scalar import ZERO, Num, absolute, both, maximum, nums, where
-from ..vector import Vec
+from ..stages.kinematics import Frame
 
 
 def touch(f: Forward, frame: Frame, shape: int, size: Sequence[Num], body: int) -> Num:

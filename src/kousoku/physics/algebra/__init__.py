@@ -1,0 +1,1 @@
+"""Numbers, vectors and matrices that leave out what is known to be zero or one."""

@@ -1,0 +1,1 @@
+"""Derivatives of the solver and of the Newton-Euler algorithm."""

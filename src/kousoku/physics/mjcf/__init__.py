@@ -1,0 +1,1 @@
+"""From MJCF to a model: reading, checking, MuJoCo's compiler."""

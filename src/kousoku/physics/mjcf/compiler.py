@@ -1,0 +1,175 @@
+"""MuJoCo's own compiler: from a document to its model, errors as one line, and where each element of a model stands."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from ...core.errors import ConfigError, nearest, shorten
+from .document import Document, Element, located
+
+# Kinds of elements: prefix of mjModel's fields, MuJoCo's kind, MjSpec's list, the tags, and a tag around them.
+KINDS = {
+    "body": ("mjOBJ_BODY", "bodies", "body", "worldbody"),
+    "jnt": ("mjOBJ_JOINT", "joints", "joint freejoint", "worldbody"),
+    "geom": ("mjOBJ_GEOM", "geoms", "geom", "worldbody"),
+    "site": ("mjOBJ_SITE", "sites", "site", "worldbody"),
+    "actuator": ("mjOBJ_ACTUATOR", "actuators", "", "actuator"),
+    "sensor": ("mjOBJ_SENSOR", "sensors", "", "sensor"),
+    "tendon": ("mjOBJ_TENDON", "tendons", "fixed spatial", "tendon"),
+    "eq": ("mjOBJ_EQUALITY", "equalities", "", "equality"),
+    "pair": ("mjOBJ_PAIR", "pairs", "pair", "contact"),
+}
+COUNTS = {"body": "nbody", "jnt": "njnt", "actuator": "nactuator", "eq": "neq"}
+ALIASES = {"jnt": "joint", "eq": "equality"}
+WORDS = ("name", "class", "childclass", "prefix")
+
+
+def mujoco() -> Any:
+    """MuJoCo, of whose names type checkers know nothing; it is imported when a model is loaded."""
+    return importlib.import_module("mujoco")
+
+
+def words(enum: str) -> dict[int, str]:
+    """MuJoCo's words for the numbers of one of its enumerations, small letters.
+
+    >>> words("mjtJoint")[3]
+    'hinge'
+    """
+    return {int(value): name.split("_", 1)[-1].lower() for name, value in getattr(mujoco(), enum).__members__.items()}
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """What MuJoCo warns of, which it would print, and write to a file in the current folder."""
+    m, heard = mujoco(), []
+    before = m.get_mju_user_warning()
+    m.set_mju_user_warning(heard.append)
+    try:
+        yield heard
+    finally:
+        m.set_mju_user_warning(before)
+
+
+def compiled(document: Document) -> Any:
+    """MuJoCo's model of a document.
+
+    Raises:
+        ConfigError: if MuJoCo cannot make one, or has read a NaN.
+    """
+    m = mujoco()
+    with listening() as warnings:
+        try:
+            if document.path is None:
+                model = m.MjModel.from_xml_string(document.text)
+            else:
+                model = m.MjModel.from_xml_path(str(document.path))
+        except (ValueError, RuntimeError, MemoryError, m.FatalError) as error:
+            _refuse(document, " ".join(str(error).split()))
+    if any("'NaN'" in warning for warning in warnings):
+        for element in document.everything():
+            for name, value in element.attributes.items():
+                if name not in WORDS and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
+                    raise ConfigError(element.place, f"{name}={value}", "use numbers, not NaN")
+    return model
+
+
+def _refuse(document: Document, message: str) -> NoReturn:
+    """MuJoCo's message, and where the element is that it speaks of."""
+    where = re.search(r",? ?(?:Element|Object) (?:name )?'([^']*)',(?: id \d+,)? line (\d+)", message)
+    said = re.sub(r"(XML )?Error: |Schema violation: ", "", message.replace(where[0] if where else "", "")).strip()
+    if where is None:
+        raise ConfigError("model", document.path.name if document.path else document.text, said)
+    name, line = where[1], int(where[2])
+    here = [e for e in document.everything() if e.line == line and name in (e.tag, e.attributes.get("name", ""))]
+    if not here:
+        raise ConfigError(located("", line), name, said)
+    # Where names are empty, the message has a word for the tag.
+    found = max(here, key=lambda e: (e.tag in re.findall(r"\w+", said.replace("bodies", "body")), e.tag != "mujoco"))
+    if "unrecognized element" in said:
+        said = _instead(found.tag, schema(found.parents[-1])[0])
+    elif "unrecognized attribute" in said:
+        known = schema(found.tag)[1]
+        said = _instead(next((a for a in found.attributes if a not in known), ""), known)
+    raise ConfigError(found.place, found.text, said)
+
+
+def _instead(word: str, known: list[str]) -> str:
+    close = nearest(word, known, 1)
+    return f"no {word}: " + (f"did you mean {close[0]}? " if close else "") + f"there may be {', '.join(known)}"
+
+
+def schema(tag: str) -> tuple[list[str], list[str]]:
+    """Elements and attributes that MuJoCo knows within an element.
+
+    >>> schema("compiler")[0], schema("freejoint")[1]
+    (['lengthrange'], ['align', 'group', 'name'])
+    """
+    # A body may have what the world may have, and so may what copies or moves bodies.
+    bodies = tag in ("worldbody", "body", "frame", "replicate")
+    wanted = "body" if bodies else tag
+    elements, attributes = {"body", "frame", "replicate"} if bodies else set(), set()
+    path: list[str] = []
+    for line in mujoco().mj_printSchema(False, False).splitlines():
+        match = re.match(r"( *)(?:\(world\))?(\w+) \(.\)(.*)", line)
+        if match:
+            path = [*path[: len(match[1]) // 3], match[2]]
+            if path[-2:-1] == [wanted]:
+                elements.add(match[2])
+        if path[-1:] == [wanted]:
+            attributes.update((match[3] if match else line).split())
+    return sorted(elements), sorted(attributes)
+
+
+class Places:
+    """Where the elements of a compiled model stand, for those who are to mend them."""
+
+    def __init__(self, model: Any, document: Document | None) -> None:
+        self.model, self.document = model, document
+
+    def of(self, kind: str, number: int) -> str:
+        """Of an element: file, line, tag and name if there is a text, else its kind and name or number."""
+        name = mujoco().mj_id2name(self.model, int(getattr(mujoco().mjtObj, KINDS[kind][0])), number)
+        element = self._element(kind, number, name) if self.document else None
+        label = ALIASES.get(kind, kind)
+        return element.place if element else f"{label} {shorten(name)}" if name else f"{label} {number}"
+
+    def find(self, tags: str, attribute: str | None = None) -> str:
+        """Of the last element of one of the tags with an attribute."""
+        element = self.document.find(tags, attribute) if self.document else None
+        return element.place if element else "model"
+
+    def _element(self, kind: str, number: int, name: str | None) -> Element | None:
+        _, plural, tags, parent = KINDS[kind]
+        assert self.document is not None
+        mine = [e for e in self.document.everything() if _is_of(e, tags, parent)]
+        named = [e for e in mine if name and e.attributes.get("name") == name]
+        if len(named) == 1:
+            return named[0]
+        # MuJoCo numbers what stands in bodies body by body. Where it has made copies, it knows lines of the main file.
+        ordered, first = sorted(mine, key=lambda e: e.body), int(kind == "body")
+        if len(ordered) == getattr(self.model, COUNTS.get(kind, f"n{kind}")) - first:
+            found = ordered[number - first]
+            return found if found.attributes.get("name", "") == (name or "") else None
+        line = self._line(plural, number)
+        here = [e for e in mine if e.line == line]
+        return here[0] if len({e.file for e in here}) == 1 else None
+
+    def _line(self, plural: str, number: int) -> int:
+        """The line that MuJoCo read it from; copies have that of what they copy; 0 in an included file."""
+        assert self.document is not None
+        with listening():
+            reader, path = mujoco().MjSpec, self.document.path
+            spec = reader.from_string(self.document.text) if path is None else reader.from_file(str(path))
+            spec.compile()
+        lines = [element.info for element in getattr(spec, plural) if element.id == number]
+        match = re.fullmatch(r"line (\d+)", "".join(lines))
+        return int(match[1]) if match else 0
+
+
+def _is_of(element: Element, tags: str, parent: str) -> bool:
+    """Whether it is an element of some tags within another, or of any just within it."""
+    return parent in element.parents and element.tag in tags.split() if tags else element.parents[-1:] == (parent,)

@@ -1,0 +1,301 @@
+"""An MJCF document, looked through before MuJoCo reads it: which file and line an element is in, and is it safe.
+
+MuJoCo's reader takes what it is given: it follows every path, makes as many bodies as a number says, and models that
+attach one another without end end the process. Here all of that is refused in one line. No entity is ever expanded,
+for a DOCTYPE is refused; nothing outside the model's folder is opened.
+
+References:
+    MuJoCo documentation, XML reference: include, asset/model, attach, replicate, compiler/meshdir.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from ...core.errors import ConfigError, shorten
+from .bounds import DEEPEST, LARGEST_FILE, MOST_ELEMENTS, MOST_FILES, counted, excess
+
+COPIED = ("replicate", "composite", "flexcomp")
+FOLDERS = {"texture": ("texturedir", "assetdir"), "model": (), "include": ()}
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element and where it stands.
+
+    Attributes:
+        tag, attributes: its own.
+        file: relative to the model's folder; empty in a text.
+        line: from 1.
+        parents: tags above it, the root first.
+        copies: how many of it there will be.
+        body: which body of the document it stands in, counted from 1; 0 in none.
+    """
+
+    tag: str
+    attributes: Mapping[str, str]
+    file: str
+    line: int
+    parents: tuple[str, ...]
+    copies: int = 1
+    body: int = 0
+
+    @property
+    def place(self) -> str:
+        """File, line, tag and name, on one line whatever they are.
+
+        >>> Element("geom", {"name": "foot"}, "ant.xml", 12, ("mujoco", "worldbody")).place
+        "ant.xml, line 12, <geom name='foot'>"
+        """
+        name = self.attributes.get("name")
+        tag = shorten(self.tag)[1:-1]
+        return located(self.file, self.line) + f", <{tag}{'' if name is None else f' name={shorten(name)}'}>"
+
+    @property
+    def text(self) -> str:
+        """As it is written, more or less."""
+        return f"<{self.tag}{''.join(f' {name}={value!r}' for name, value in self.attributes.items())}>"
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a model is read from.
+
+    Attributes:
+        path: of its main file; None for a text.
+        text: of its main file.
+        elements: in the order of the text, those of included files in their places.
+        models: those that it may attach, by name.
+        size: how many elements there will be when all is copied and attached.
+    """
+
+    path: Path | None
+    text: str
+    elements: tuple[Element, ...]
+    models: Mapping[str, Document]
+    size: int
+
+    def everything(self) -> list[Element]:
+        """Its elements, and those of the models that it attaches."""
+        documents = [self]
+        for document in documents:
+            documents += [m for m in document.models.values() if not any(m is other for other in documents)]
+        return [element for document in documents for element in document.elements]
+
+    def find(self, tags: str, attribute: str | None = None) -> Element | None:
+        """The last element of one of the tags, with the attribute if one is named: in MJCF the last word counts."""
+        return last(self.everything(), tags, attribute)
+
+
+def last(elements: Sequence[Element], tags: str, attribute: str | None = None) -> Element | None:
+    """The last element of one of the tags, with the attribute if one is named."""
+    found = [e for e in elements if e.tag in tags.split() and (not attribute or attribute in e.attributes)]
+    return found[-1] if found else None
+
+
+def located(file: str, line: int) -> str:
+    """A file and a line, on one line.
+
+    >>> located("", 3), located("arm.xml", 3)
+    ('line 3', 'arm.xml, line 3')
+    """
+    return f"{shorten(file)[1:-1]}, line {line}" if file else f"line {line}"
+
+
+def read(source: str | os.PathLike[str] | Any) -> Document:
+    """The document of a path or a text.
+
+    Raises:
+        ConfigError: if it is not MJCF, or asks for what the module's first lines refuse.
+    """
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+        return _Reader(Path(), "", (), {}).document(source)
+    try:
+        path = Path(source)
+        found = path.is_file()
+    except (TypeError, ValueError, OSError):
+        raise ConfigError("model", source, "give the path of an MJCF file, its text, or a compiled MjModel") from None
+    if not found or not os.fspath(source):
+        what = "not a file" if os.fspath(source) and path.exists() else "no such file"
+        raise ConfigError("model", os.fspath(source), f"{what}; give the path of an MJCF file, or its text")
+    return _Reader(path.absolute().parent, path.name, (), {}).document(_content(path, path.name), path)
+
+
+def _content(path: Path, shown: str) -> str:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ConfigError("model", shown, f"a file may have {LARGEST_FILE} bytes at most")
+        # MuJoCo takes every byte that it does not know for a letter.
+        return path.read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise ConfigError("model", shown, f"it cannot be read: {error.strerror}") from None
+
+
+class _Reader:
+    """Reads one document: its main file and those that it includes."""
+
+    def __init__(self, folder: Path, main: str, above: tuple[str, ...], known: dict[str, Document]) -> None:
+        self.folder, self.main, self.above, self.known = folder, main, above, known
+        self.elements: list[Element] = []
+        self.included = {main}
+        self.size = self.bodies = 0
+
+    def document(self, text: str, path: Path | None = None) -> Document:
+        """Everything read and checked."""
+        if len(text) > LARGEST_FILE:
+            raise ConfigError("model", text, f"a text may have {LARGEST_FILE} letters at most")
+        _Parser(self, self.main).parse(text)
+        self._check_files()
+        models = [e for e in self.elements if e.tag == "model" and "file" in e.attributes]
+        named = {e.attributes.get("name", f"model {i}"): self._model(e) for i, e in enumerate(models)}
+        sizes = {name: model.size for name, model in named.items()}
+        largest = max(sizes.values(), default=0)
+        attached = (
+            e.copies * sizes.get(e.attributes.get("model", ""), largest) for e in self.elements if e.tag == "attach"
+        )
+        size = self.size + sum(attached)
+        if size > MOST_ELEMENTS:
+            raise ConfigError(self.main or "model", f"{size} elements", f"at most {MOST_ELEMENTS} can be read")
+        return Document(path, text, tuple(self.elements), named, size)
+
+    def add(self, element: Element) -> None:
+        """One more element."""
+        if problem := excess(element.tag, element.attributes):
+            raise ConfigError(element.place, *problem)
+        self.size += element.copies
+        if self.size > MOST_ELEMENTS:
+            raise ConfigError(element.place, f"more than {MOST_ELEMENTS} elements", "make fewer, or fewer copies")
+        self.elements.append(element)
+
+    def include(self, element: Element, parser: _Parser) -> None:
+        """The elements of another file, in the place of this one."""
+        name = element.attributes.get("file", "")
+        file = self._resolved(element, name)
+        if file in self.included:
+            raise ConfigError(element.place, name, "it is included already, here or by itself; include a file once")
+        self.included.add(file)
+        _Parser(self, file, parser).parse(_content(self.folder / file, file))
+
+    def _resolved(self, element: Element, name: str) -> str:
+        """A file as MuJoCo looks for it: from the main file's folder, then from that of the file that names it."""
+        for near in (posixpath.dirname(self.main), posixpath.dirname(element.file)):
+            file = inside(element, near, name)
+            if (self.folder / file).is_file():
+                return file
+        raise ConfigError(element.place, name, "there is no such file in the model's folder")
+
+    def _model(self, element: Element) -> Document:
+        """A model that may be attached."""
+        file = self._resolved(element, element.attributes["file"])
+        above = (*self.above, self.main)
+        if file in above or len(above) > MOST_FILES:
+            raise ConfigError(element.place, file, "models may not attach one another in a circle, nor in a long chain")
+        if file not in self.known:
+            path = self.folder / file
+            self.known[file] = _Reader(self.folder, file, above, self.known).document(_content(path, file), path)
+        return self.known[file]
+
+    def _check_files(self) -> None:
+        """Files of meshes, textures and the like."""
+        home = posixpath.dirname(self.main)
+        compilers = [e for e in self.elements if e.tag == "compiler"]
+        folders = {key: value for e in compilers for key, value in e.attributes.items() if key.endswith("dir")}
+        for element in compilers:
+            for key in folders.keys() & element.attributes.keys():
+                inside(element, home, element.attributes[key])
+        for element in self.elements:
+            named = [folders[key] for key in FOLDERS.get(element.tag, ("meshdir", "assetdir")) if key in folders]
+            folder = posixpath.join(home, *(name.replace("\\", "/") for name in named[:1]))
+            for attribute, value in element.attributes.items():
+                if attribute.startswith("file"):
+                    inside(element, folder, value)
+
+
+class _Parser:
+    """Reads one file."""
+
+    def __init__(self, reader: _Reader, file: str, above: _Parser | None = None) -> None:
+        self.reader, self.file = reader, file
+        # Of the elements around this one: tags, copies that are made of each, and the body that they stand in.
+        self.parents = [*above.parents, "include"] if above else []
+        self.copies = [*above.copies, 1] if above else []
+        self.bodies = [*above.bodies, above.bodies[-1]] if above else [0]
+        self.above = len(self.parents)
+        self.expat: Any = expat.ParserCreate("utf-8")
+        self.expat.StartDoctypeDeclHandler = self._doctype
+        self.expat.StartElementHandler = self._start
+        self.expat.EndElementHandler = self._end
+
+    def parse(self, text: str) -> None:
+        """All elements, to the reader."""
+        # MuJoCo takes every text for UTF-8, and lets comments have "--" within, which XML does not.
+        declared = re.compile(r"\A\s*<\?xml.*?\?>", re.DOTALL)
+        text = declared.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text.lstrip("\ufeff"))
+        try:
+            self.expat.Parse(_strict(text).encode("utf-8", "replace"), True)
+        except expat.ExpatError as error:
+            what = expat.errors.messages[error.code]
+            fix = "the file ends too soon" if what in ("no element found", "unclosed token") else "this is not XML"
+            raise ConfigError(
+                located(self.file, error.lineno), what, f"{fix}; MJCF is <mujoco> ... </mujoco>"
+            ) from None
+
+    def _doctype(self, name: str, *_: Any) -> None:
+        line = self.expat.CurrentLineNumber
+        raise ConfigError(located(self.file, line), f"<!DOCTYPE {name}>", "remove it; MJCF has none, nor entities")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        copies = math.prod(self.copies)
+        parents = tuple(self.parents)
+        line, body = self.expat.CurrentLineNumber, self.bodies[-1]
+        element = Element(tag, attributes, self.file, line, parents, copies, body)
+        if not parents and tag != "mujoco":
+            raise ConfigError(element.place, f"<{tag}>", "an MJCF file is <mujoco> ... </mujoco>")
+        if len(parents) >= DEEPEST:
+            raise ConfigError(element.place, f"{DEEPEST} elements, one within the other", "nest fewer")
+        own = 1
+        if tag == "include":
+            self.reader.include(element, self)
+        elif len(parents) > self.above or not self.above:
+            self.reader.add(element)
+            own = max(1, int(counted(attributes, "count"))) if tag in COPIED else 1
+        if tag == "body":
+            self.reader.bodies += 1
+        self.parents.append(tag)
+        self.copies.append(own)
+        self.bodies.append(self.reader.bodies if tag == "body" else body)
+
+    def _end(self, tag: str) -> None:
+        for stack in (self.parents, self.copies, self.bodies):
+            stack.pop()
+
+
+def _strict(text: str) -> str:
+    """The text with comments that have no "--" within."""
+    parts, at = [], 0
+    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
+        parts += [text[at : begin + 4], text[begin + 4 : end].replace("-", " ")]
+        at = end
+    return "".join(parts) + text[at:]
+
+
+def inside(element: Element, folder: str, name: str) -> str:
+    """A file relative to the model's folder.
+
+    Raises:
+        ConfigError: if it is not in it. Links are followed: they are the owner's doing, not the file's.
+    """
+    name = name.replace("\\", "/")
+    file = posixpath.normpath(posixpath.join(folder, name))
+    if file.startswith(("/", "../")) or file == ".." or re.match(r"[A-Za-z][\w+.-]*:", name):
+        fix = "keep it in the model's folder, or let MuJoCo compile the file and give its MjModel"
+        raise ConfigError(element.place, name, fix)
+    return file
