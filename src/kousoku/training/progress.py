@@ -101,7 +101,7 @@ class Progress:
         self.trend = [*self.trend, *([float(known.mean())] if known.size else [])][-TREND:]
 
 
-class Line:
+class SingleLine:
     """One line that is written over and over, for terminals that know no more than a carriage return."""
 
     def __init__(self, progress: Progress) -> None:
@@ -192,7 +192,7 @@ def _view(progress: Progress) -> Any:
 
     console = Console(stderr=True)
     if console.is_dumb_terminal or not console.is_terminal or "utf" not in console.encoding:
-        return Line(progress)
+        return SingleLine(progress)
     return Live(get_renderable=_lines(progress, console), console=console, refresh_per_second=4)
 
 

@@ -6,7 +6,7 @@ metrics.jsonl  one line for each report, written as it is made
 tables.npz     curves, tables, evaluation and the agents' states, as plain arrays
 picture.json   how states lie in a picture, and the best lane's episode
 checkpoints/   the run's whole state at some steps, see `checkpoints`
-lock.json      the process at work in it, while there is one
+lock.json      the process at work in it, while there is one; beside it `lock`, which the system holds for it
 """
 
 from __future__ import annotations
