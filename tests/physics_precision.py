@@ -9,7 +9,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from kousoku.bench.exactness import Numbers, computed, computed_by
+from kousoku_bench.exactness import Numbers, computed, computed_by
 
 STAGES, SMOOTH = ("bodies", "inertia", "bias", "passive", "actuation"), "smooth"
 STAGE = 1e-11

@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 
-from kousoku.bench import balls
+from kousoku_bench import balls
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 

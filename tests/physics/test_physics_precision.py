@@ -9,10 +9,10 @@ from physics_precision import SmoothBeyondError, check_steps
 from physics_random import random_model
 from physics_states import silent, stack, states
 
-from kousoku.bench.exactness import seen
-from kousoku.bench.rigid import MODELS, compiled_model
 from kousoku.core.errors import ConfigError
 from kousoku.physics.mjcf.load import from_mujoco
+from kousoku_bench.exactness import seen
+from kousoku_bench.rigid import MODELS, compiled_model
 
 EDGES, WILD, WILD_RK4 = 5e-4, 1e-3, 2e-3
 """The share of states that may be at an edge in float32; and of wild models, whose boxes and capsules tumble."""

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.bench import balls
-from kousoku.bench.effort import Effort
 from kousoku.cli import main
 from kousoku.envs.balls.env import Balls, BallsState
+from kousoku_bench import balls
+from kousoku_bench.effort import Effort
 
 SMALL = Effort(repeats=1, least_seconds=0.0, balls=(16, 32), fall_steps=20, film_balls=9, film_frames=3)
 STEPS = 400

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.bench.by_hand import cartpole_numba, q_learning_c, q_learning_numba
 from kousoku.envs.classic.cartpole import CartPoleState
+from kousoku_bench.by_hand import cartpole_numba, q_learning_c, q_learning_numba
 
 STATES, HEIGHT, WIDTH = 96, 8, 12
 MOVES = q_learning_numba.move_table()

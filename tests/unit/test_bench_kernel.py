@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.bench import classic, compile_times, kernel, learners, tabular, wander
-from kousoku.bench.effort import Effort
 from kousoku.cli import main
+from kousoku_bench import classic, compile_times, kernel, learners, tabular, wander
+from kousoku_bench.effort import Effort
 
 SMALL = Effort(
     repeats=1,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.bench import learning
 from kousoku.cli import main
 from kousoku.training.presets import Preset
+from kousoku_bench import learning
 
 TINY = {("q_learning", "GridWorld-v0"): Preset({"discount": 0.9}, 300, 1.0)}
 

@@ -8,10 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from kousoku.bench import exactness, physics, ready, rigid, robots
-from kousoku.bench.effort import Effort
-from kousoku.bench.table import SPEED, Row, Section, attempt
 from kousoku.cli import main
+from kousoku_bench import exactness, physics, ready, rigid, robots
+from kousoku_bench.effort import Effort
+from kousoku_bench.table import SPEED, Row, Section, attempt
 
 SMALL = Effort(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_lanes=2, robots=16, steps=8)
 

@@ -9,12 +9,12 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents.options import describe
-from kousoku.bench import ppo, ppo_ours, ppo_peers, ppo_start
-from kousoku.bench.fresh import Failed
-from kousoku.bench.ppo_settings import PUREJAXRL, Settings, of_preset
 from kousoku.cli import main
 from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import ConfigError
+from kousoku_bench import ppo, ppo_ours, ppo_peers, ppo_start
+from kousoku_bench.fresh import Failed
+from kousoku_bench.ppo_settings import PUREJAXRL, Settings, of_preset
 
 TINY = Settings(2, 8, 2, 1, 1e-3, 256)
 RATES = {"measure": 200_000.0, "purejaxrl": 100_000.0, "stable_baselines": 2_000.0}

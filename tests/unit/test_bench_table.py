@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from kousoku.bench import table
-from kousoku.bench.fresh import Failed, first_cores, measured
-from kousoku.bench.table import AGENTS, COMPILE, LANES, SPEED, Row, Section, attempt, speed
 from kousoku.core.errors import ConfigError
+from kousoku_bench import table
+from kousoku_bench.fresh import Failed, first_cores, measured
+from kousoku_bench.table import AGENTS, COMPILE, LANES, SPEED, Row, Section, attempt, speed
 
 ROWS = [
     speed("slow", 1, 50.0),
@@ -123,9 +123,9 @@ def test_a_fresh_process_gives_plain_results_and_reasons():
 
 
 def test_a_fresh_process_has_as_many_cores_as_it_should():
-    assert measured("kousoku.bench.fresh", "first_cores", 1, cores=1) == first_cores(1)
+    assert measured("kousoku_bench.fresh", "first_cores", 1, cores=1) == first_cores(1)
     with pytest.raises(Failed, match="only 1 here"):
-        measured("kousoku.bench.fresh", "first_cores", 2, cores=1)
+        measured("kousoku_bench.fresh", "first_cores", 2, cores=1)
 
 
 def test_what_is_compared_is_measured_in_turns(monkeypatch):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kousoku.bench.exactness import FAR, KINDS, RUNNERS, STAGES
-from kousoku.bench.rigid import MODELS
+from kousoku_bench.exactness import FAR, KINDS, RUNNERS, STAGES
+from kousoku_bench.rigid import MODELS
 
 ROOT = Path(__file__).parents[2]
 PAGE, RECORD = ROOT / "docs" / "physics-parity.md", ROOT / "benchmarks" / "physics_exactness.json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
 BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo")
+ABSENT = (
+    "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
+)
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
@@ -21,7 +25,13 @@ OPTIONS = (
 
 
 def run(words: Sequence[str]) -> int:
-    """Measure, print and save."""
+    """Measures, prints and saves.
+
+    Raises:
+        ConfigError: for a word that no benchmark has; and in an installation without the benchmarks.
+    """
+    if importlib.util.find_spec("kousoku_bench") is None:
+        raise ConfigError("benchmarks", ..., ABSENT)
     given = parse("bench", "Measure the speed on this machine and save a table.", OPTIONS, words)
     if "name" not in given:
         raise ConfigError("benchmark", ..., f"name one of {', '.join(BENCHMARKS)}")
@@ -41,8 +51,8 @@ def run(words: Sequence[str]) -> int:
     use_all_cores()
     if given["name"] == "learning":
         return _learning(out, given)
-    from ..bench import balls, kernel, physics, tabular
-    from ..bench.effort import Effort
+    from kousoku_bench import balls, kernel, physics, tabular
+    from kousoku_bench.effort import Effort
 
     if only is not None:
         check_choice("--only", only, tuple(physics.PARTS))
@@ -59,7 +69,8 @@ def run(words: Sequence[str]) -> int:
 
 def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
     """Train the presets."""
-    from ..bench import learning
+    from kousoku_bench import learning
+
     from ..training.presets import presets
 
     only = given.get("only")
@@ -72,7 +83,7 @@ def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
 
 def _ppo(out: Path, given: Mapping[str, str | bool]) -> int:
     """Time PPO from end to end."""
-    from ..bench import ppo
+    from kousoku_bench import ppo
 
     only, folder = given.get("only"), given.get("purejaxrl")
     if only is not None:

@@ -11,12 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiler.assemble import assemble
-from ..compiler.function import kernel
-from ..compiler.machine.code import object_code
-from ..compiler.machine.target import host
-from ..compiler.reading import read
-from ..envs import make
+from kousoku.compiler.assemble import assemble
+from kousoku.compiler.function import kernel
+from kousoku.compiler.machine.code import object_code
+from kousoku.compiler.machine.target import host
+from kousoku.compiler.reading import read
+from kousoku.envs import make
+
 from .effort import Effort
 from .fresh import measured
 from .table import Column, Row, Section, attempt

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..training import facts
+from kousoku.training import facts
+
 from . import classic, compile_times, cores, learners, overhead, peers
 from .effort import Effort
 from .table import Section, machine, markdown, save

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.errors import ConfigError
+from kousoku.core.errors import ConfigError
 
 
 class JymError(RuntimeError):

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiler.function import kernel
-from ..envs import make
+from kousoku.compiler.function import kernel
+from kousoku.envs import make
+
 from . import peers
 from .by_hand import cartpole_numba
 from .effort import Effort

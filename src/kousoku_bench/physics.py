@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ..training import facts
+from kousoku.training import facts
+
 from . import exactness, peers, ready, rigid, robots
 from .effort import Effort
 from .table import Section, machine, markdown, save

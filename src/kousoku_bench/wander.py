@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from ..core.env import Env
-from ..core.spaces import Box, Discrete
-from ..ops.exploration import uniform_index, unit_interval
-from ..ops.trees import select
-from ..training.rollout import Lane, advance, begin
+from kousoku.core.env import Env
+from kousoku.core.spaces import Box, Discrete
+from kousoku.ops.exploration import uniform_index, unit_interval
+from kousoku.ops.trees import select
+from kousoku.training.rollout import Lane, advance, begin
 
 BLOCK = 8
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..core.cache_folder import SWITCH
+from kousoku.core.cache_folder import SWITCH
 
 
 @contextmanager

@@ -7,10 +7,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-from ..api import train
-from ..core.cache_folder import SWITCH
-from ..training import compile_cache
-from ..training.devices import use_all_cores
+from kousoku.api import train
+from kousoku.core.cache_folder import SWITCH
+from kousoku.training import compile_cache
+from kousoku.training.devices import use_all_cores
+
 from .fresh import measured
 from .ppo_settings import tuned
 from .table import Column, Row, Section, attempt

@@ -12,10 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..envs import make
-from ..viz import Animation
-from ..viz.canvas import INK, LABEL_SIZE, dress, new_figure
-from ..viz.style import SERIES
+from kousoku.envs import make
+from kousoku.viz import Animation
+from kousoku.viz.canvas import INK, LABEL_SIZE, dress, new_figure
+from kousoku.viz.style import SERIES
+
 from .table import Section
 
 FRAME_STEPS = 4

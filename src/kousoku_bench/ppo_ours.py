@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..agents.deep.ppo import PPO
-from ..api import train
-from ..training.devices import use_all_cores
+from kousoku.agents.deep.ppo import PPO
+from kousoku.api import train
+from kousoku.training.devices import use_all_cores
+
 from .ppo_settings import Settings
 
 WARM_ROLLOUTS = 8

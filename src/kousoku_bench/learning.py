@@ -10,12 +10,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..agents.options import make_agent
-from ..api import train
-from ..core.errors import ConfigError
-from ..ops.statistics import mean_interval
-from ..training import facts
-from ..training.presets import Preset, preset, presets
+from kousoku.agents.options import make_agent
+from kousoku.api import train
+from kousoku.core.errors import ConfigError
+from kousoku.ops.statistics import mean_interval
+from kousoku.training import facts
+from kousoku.training.presets import Preset, preset, presets
+
 from .table import Column, Row, Section, machine, markdown, save
 
 TITLE = "Learning: what the presets reach"

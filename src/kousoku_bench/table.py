@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import ConfigError
+from kousoku.core.errors import ConfigError
 
 REASON_LENGTH = 160
 

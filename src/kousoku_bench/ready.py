@@ -10,10 +10,11 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from ..compiler.function import kernel
-from ..core.cache_folder import SWITCH
-from ..envs import make
-from ..training import compile_cache
+from kousoku.compiler.function import kernel
+from kousoku.core.cache_folder import SWITCH
+from kousoku.envs import make
+from kousoku.training import compile_cache
+
 from .effort import Effort
 from .fresh import measured
 from .robots import IDS

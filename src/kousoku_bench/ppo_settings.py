@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..agents.deep.ppo import PPO
-from ..agents.options import make_agent
-from ..core.errors import ConfigError
-from ..ops.schedules import Linear
-from ..training.presets import preset
+from kousoku.agents.deep.ppo import PPO
+from kousoku.agents.options import make_agent
+from kousoku.core.errors import ConfigError
+from kousoku.ops.schedules import Linear
+from kousoku.training.presets import preset
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiler.function import kernel
-from ..training import facts
+from kousoku.compiler.function import kernel
+from kousoku.training import facts
+
 from .balls_pictures import draw_times, film
 from .effort import Effort
 from .table import COMPILE, SPEED, Column, Row, Section, machine, markdown, median_seconds, save

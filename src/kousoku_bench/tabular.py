@@ -8,13 +8,14 @@ from pathlib import Path
 
 import jax
 
-from ..agents.tabular.q_learning import QLearning
-from ..envs import make
-from ..training import facts
-from ..training.config import TrainConfig
-from ..training.lanes import make_lanes
-from ..training.loops import CompiledLoop, PythonLoop
-from ..training.tally import Record
+from kousoku.agents.tabular.q_learning import QLearning
+from kousoku.envs import make
+from kousoku.training import facts
+from kousoku.training.config import TrainConfig
+from kousoku.training.lanes import make_lanes
+from kousoku.training.loops import CompiledLoop, PythonLoop
+from kousoku.training.tally import Record
+
 from . import jym, plain
 from .table import AGENTS, COMPILE, MEMORY, SPEED, Row, Section, attempt, machine, markdown, median_seconds, save, speed
 from .uncached import uncached

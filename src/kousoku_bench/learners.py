@@ -8,7 +8,8 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from ..compiler.switch import use_kernels
+from kousoku.compiler.switch import use_kernels
+
 from .by_hand import q_learning_c, q_learning_numba
 from .effort import Effort
 from .table import AGENTS, COMPILE, SPEED, Row, Section, attempt, median_seconds, speed

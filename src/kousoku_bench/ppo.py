@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import ConfigError
-from ..training import facts
+from kousoku.core.errors import ConfigError
+from kousoku.training import facts
+
 from . import peers, ppo_start
 from .fresh import measured
 from .ppo_settings import PUREJAXRL, Settings, of_preset

@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiler.function import kernel
-from ..physics import Model, State, load, step
-from ..training.devices import use_all_cores
+from kousoku.compiler.function import kernel
+from kousoku.physics import Model, State, load, step
+from kousoku.training.devices import use_all_cores
+
 from .classic import compiled as timed_compile
 from .effort import Effort
 from .fresh import measured

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from ..training.devices import use_all_cores
+from kousoku.training.devices import use_all_cores
+
 from .classic import ours
 from .effort import Effort
 from .fresh import measured

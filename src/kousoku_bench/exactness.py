@@ -12,11 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiler.function import kernel
-from ..physics import Forward, forward, load, step
-from ..physics.algebra.scalar import ZERO, stacked
-from ..physics.contacts import contacts_of
-from ..training.devices import use_all_cores
+from kousoku.compiler.function import kernel
+from kousoku.physics import Forward, forward, load, step
+from kousoku.physics.algebra.scalar import ZERO, stacked
+from kousoku.physics.contacts import contacts_of
+from kousoku.training.devices import use_all_cores
+
 from . import peers
 from .effort import Effort
 from .fresh import measured

@@ -8,8 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..compiler.function import kernel
-from ..envs import make
+from kousoku.compiler.function import kernel
+from kousoku.envs import make
+
 from .effort import Effort
 from .table import LANES, Column, Row, Section, median_seconds
 

@@ -73,7 +73,7 @@ def compiler_version() -> str:
 
 def compile_to(path: Path) -> None:
     """Compile the program to a shared library."""
-    source = resources.files("kousoku.bench.by_hand").joinpath("q_learning.c").read_text(encoding="utf-8")
+    source = resources.files("kousoku_bench.by_hand").joinpath("q_learning.c").read_text(encoding="utf-8")
     command = [compiler(), *FLAGS, "-x", "c", "-", "-o", str(path)]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     if done.returncode:
