@@ -1,23 +1,26 @@
 """Where shapes touch, against C MuJoCo: distances, points, normals and their number, in float64.
 
-The functions are plain arithmetic: with known numbers they are evaluated in Python, and nothing is compiled.
+The functions are plain arithmetic: with known numbers they are evaluated in Python, and nothing is compiled, but for
+the longest one at many poses.
 """
 
 from collections.abc import Sequence
 from functools import cache
 from itertools import product
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
+from haste import HASTE
 from physics_models import compiled
 from physics_states import pushing, set_state
 
 import kousoku as ks
 from kousoku.physics import load
-from kousoku.physics.algebra.scalar import num, nums
+from kousoku.physics.algebra.scalar import Num, num, nums
 from kousoku.physics.algebra.vector import Mat, quat, vec
 from kousoku.physics.collision import candidates as collision_candidates
 from kousoku.physics.collision.candidates import candidates, missing, touching
@@ -107,22 +110,52 @@ def rows_of(contact) -> np.ndarray:
 def ours(
     pair: tuple[Shape, Shape], model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1)
 ) -> np.ndarray:
-    """All our contacts of two geoms; where the first tangent does not matter, it is as C has it."""
+    """All our contacts of two geoms, evaluated in Python."""
+    places, turns, sizes, margin = placed(model, data, of)
+    return completed(np.array([[x.value for x in row] for row in touches(pair, places, turns, sizes, float(margin))]))
+
+
+def ours_compiled(pair: tuple[Shape, Shape], given: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+    """As `ours`, of many that `placed` tells of, in one program: for pairs whose arithmetic is long."""
+    with jax.enable_x64(True):
+        found = np.array(_program(pair)(*map(np.stack, zip(*given, strict=True))))
+    return [completed(rows) for rows in found]
+
+
+@cache
+def _program(pair: tuple[Shape, Shape]):
+    def rows(*given):
+        return jnp.array([[x.value for x in row] for row in touches(pair, *given)])
+
+    return jax.jit(jax.vmap(rows), compiler_options=HASTE)
+
+
+def placed(model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1)) -> tuple[np.ndarray, ...]:
+    """Of some geoms: where they are, how they are turned, their sizes, and how far apart they may be to touch."""
+    of = list(of)
+    margin = model.geom_margin[of].sum()
+    return data.geom_xpos[of].copy(), data.geom_xmat[of].reshape(-1, 3, 3), model.geom_size[of], np.array(margin)
+
+
+def touches(pair: tuple[Shape, Shape], places: Any, turns: Any, sizes: Any, margin: Any) -> list[list[Num]]:
+    """All our contacts, one a row: distance, point, normal, first tangent."""
     geoms = []
-    for g in of:
-        mat = data.geom_xmat[g].reshape(3, 3).tolist()
-        frame = Frame(vec(data.geom_xpos[g].tolist()), quat([1.0, 0.0, 0.0, 0.0]), Mat(*map(vec, mat)))
-        geoms.append(Geom(frame, nums(model.geom_size[g]), num(model.geom_margin[list(of)].sum())))
-    rows = []
-    for touch in PAIRS[pair](*geoms):
-        normal, along = (np.array([x.value for x in v]) for v in (touch.normal, touch.along))
+    for place, turned, size in zip(places, turns, sizes, strict=True):
+        frame = Frame(vec(nums(place)), quat([1.0, 0.0, 0.0, 0.0]), Mat(*(vec(nums(row)) for row in turned)))
+        geoms.append(Geom(frame, nums(size), num(margin)))
+    return [[t.distance, *t.point, *t.normal, *t.along] for t in PAIRS[pair](*geoms)]
+
+
+def completed(rows: np.ndarray) -> np.ndarray:
+    """Contacts with a first tangent at a right angle to the normal, as C has it where it does not matter."""
+    for row in rows:
+        normal, along = row[4:7], row[7:]
         if not along.any():
             along = np.array([0, 1, 0] if abs(normal[1]) < 0.5 else [0, 0, 1])
         along = along - normal * normal.dot(along)
         length = np.linalg.norm(along)
-        along = along / length if length > 1e-6 else along * np.nan
-        rows.append([touch.distance.value, *(x.value for x in touch.point), *normal, *along])
-    return np.array(rows)
+        row[7:] = along / length if length > 1e-6 else along * np.nan
+    return rows
 
 
 def agree(mine: np.ndarray, wanted: np.ndarray, margin: float, tolerance: float, distance: float = 1e-4) -> bool:
@@ -255,14 +288,18 @@ def lying(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
 def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
     """On two points where C has two, also the same one twice, and on one elsewhere; at C's default tolerance nearly."""
-    rng, counts, wrong = np.random.default_rng(11), [0, 0, 0], []
+    rng, cases = np.random.default_rng(11), []
     for i in range(400):
         margin = (0.0, 0.05)[i % 2]
         model = scene(LYING, i % 5, margin, tolerance)
         pose = lying(model, rng)
         data, wanted = theirs(model, pose)
+        cases.append((pose, margin, wanted, placed(model, data)))
+    counts, found = [0, 0, 0], ours_compiled(LYING, [given for *_, given in cases])
+    wrong = []
+    for (pose, margin, wanted, _), mine in zip(cases, found, strict=True):
         counts[len(wanted)] += 1
-        if not agree(ours(LYING, model, data), wanted, margin, apart, deeper):
+        if not agree(mine, wanted, margin, apart, deeper):
             wrong.append((pose.tolist(), margin))
     assert len(wrong) <= (0 if tolerance < 1e-10 else 8), wrong
     assert min(counts[1:]) > 30
@@ -272,17 +309,19 @@ def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
 def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(tolerance, apart, deeper):
     model = compiled("pusher")
     model.opt.ccd_tolerance, model.opt.ccd_iterations = tolerance, 1000
-    data, wrong, several = mujoco.MjData(model), [], 0
+    data, cases = mujoco.MjData(model), []
     for state in pushing(model, 200):
         set_state(data, state)
         mujoco.mj_forward(model, data)
         geoms = {tuple(pair) for pair in data.contact.geom.tolist() if {*model.geom_type[pair]} == set(LYING)}
         for first, second in geoms:
             wanted = rows_of(data.contact)[(data.contact.geom == (first, second)).all(axis=1)]
-            several += len(wanted) == 2
-            mine = ours(LYING, model, data, (first, second))
-            if not agree(mine, wanted, model.geom_margin[[first, second]].sum(), apart, deeper):
-                wrong.append((state.qpos.tolist(), mine, wanted))
+            cases.append((state.qpos.tolist(), wanted, placed(model, data, (first, second))))
+    several, wrong, found = 0, [], ours_compiled(LYING, [given for *_, given in cases])
+    for (qpos, wanted, (*_, margin)), mine in zip(cases, found, strict=True):
+        several += len(wanted) == 2
+        if not agree(mine, wanted, float(margin), apart, deeper):
+            wrong.append((qpos, mine, wanted))
     assert len(wrong) <= (0 if tolerance < 1e-10 else 4), wrong
     assert several > 10
 
