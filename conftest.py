@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from haste import hasty_flags
-from typechecker import spare_functions_without_shapes
+from typechecker import begin_test, spare_functions_without_shapes
 
 os.environ["XLA_FLAGS"] = f"{hasty_flags()} {os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
 os.environ.setdefault("MPLBACKEND", "agg")
@@ -23,3 +23,4 @@ spare_functions_without_shapes()
 def _in_an_empty_folder(tmp_path, monkeypatch):
     """Runs are written below the current folder by default: each test has one of its own."""
     monkeypatch.chdir(tmp_path)
+    begin_test()

@@ -40,8 +40,13 @@ CARE = known({"xla_backend_optimization_level": 3, "xla_cpu_use_fusion_emitters"
 """Those for long runs, as users have them."""
 
 
+def is_hasty() -> bool:
+    """Whether tests are in haste: unless `KOUSOKU_TEST_HASTE` is "off"."""
+    return os.environ.get(SWITCH, "") != "off"
+
+
 def hasty_flags() -> str:
-    """`HASTE` for whatever a process compiles, as `XLA_FLAGS`; nothing where `KOUSOKU_TEST_HASTE` is "off"."""
-    if os.environ.get(SWITCH, "") == "off":
+    """`HASTE` for whatever a process compiles, as `XLA_FLAGS`; nothing where tests are not in haste."""
+    if not is_hasty():
         return ""
     return " ".join(f"--{name}={str(value).lower()}" for name, value in HASTE.items())

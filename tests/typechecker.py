@@ -3,16 +3,28 @@
 jaxtyping's hook decorates every function of ours. At every call it binds the arguments by name and opens a scope for
 the names of axes, which costs more than most of our compiler's functions do. `spare_functions_without_shapes` leaves
 that to the functions that name shapes; the others are checked by beartype alone, for the same types.
+
+In haste (see `haste`) a function is checked in its first calls of every test: a compiler's small functions are called
+thousands of times in one, and checking each of them takes longer than all else. `make test-full` checks every call.
 """
 
 import dataclasses
+import functools
 import inspect
+from collections import Counter
 from collections.abc import Callable
+from types import CodeType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
+from haste import is_hasty
 from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
+
+CALLS = 20
+"""How many calls of a function are checked in each test, in haste."""
+COPIES = 3
+"""How many of the inner functions made of the same code are checked, in haste: each check is code that is compiled."""
 
 typechecker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 plainly = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=TypeCheckError))
@@ -33,6 +45,17 @@ def checked(made: Any = None, **options: Any) -> Any:
         return made
     if not inspect.isfunction(made) or hasattr(made, "__wrapped__"):
         return jaxtyped(made, **options)
+    if not is_hasty():
+        return _always(made, options)
+    if "<locals>" in made.__qualname__:
+        _made[made.__code__] += 1
+        if _made[made.__code__] > COPIES:
+            return made
+    return _at_first(made, options)
+
+
+def _always(made: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """The function, checking every call."""
     try:
         hints = {name: _resolved(hint, made) for name, hint in made.__annotations__.items()}
     except NameError:  # of what comes later in its file, or is imported for type checkers alone
@@ -41,6 +64,35 @@ def checked(made: Any = None, **options: Any) -> Any:
         return jaxtyped(made, **options)
     made.__annotations__ = hints
     return plainly(made)
+
+
+_test = 0
+_made: Counter[CodeType] = Counter()
+
+
+def begin_test() -> None:
+    """From now on the first calls of every function are checked again."""
+    global _test
+    _test += 1
+
+
+def _at_first(made: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """The function, checking its first calls of every test; what checks them is made when it is first called."""
+    test, left, checking = -1, 0, None
+
+    @functools.wraps(made)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        nonlocal test, left, checking
+        if test != _test:
+            test, left = _test, CALLS
+        if not left:
+            return made(*args, **kwargs)
+        left -= 1
+        if checking is None:
+            checking = _always(made, options)
+        return checking(*args, **kwargs)
+
+    return function
 
 
 def _resolved(hint: Any, made: Callable[..., Any]) -> Any:
