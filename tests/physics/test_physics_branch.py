@@ -53,7 +53,7 @@ def moves(model, *, all_of_it=True):
     return of
 
 
-@pytest.mark.parametrize(("cone", "condim"), [("elliptic", 4), ("pyramidal", 3)])
+@pytest.mark.parametrize(("cone", "condim"), [("elliptic", 4), pytest.param("pyramidal", 3, marks=pytest.mark.full)])
 def test_contacts_in_branches_are_those_without(cone, condim, monkeypatch):
     model = load(DUMBBELL.format(cone, condim=condim))
     with jax.enable_x64(True):

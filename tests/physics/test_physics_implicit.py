@@ -24,7 +24,7 @@ DERIVED = [
     "actuators_site", "actuators_dynamics", "actuator_force_limits", "implicit", "humanoid", "swimmer",
 ]  # fmt: skip
 STEPPED = ["free_body", "fluid", "ball", "actuator_force_limits", "limits_implicit", "planar"]
-OFTEN = {("free_body", FAST), ("ball", IMPLICIT), ("actuator_force_limits", FAST)}
+OFTEN = {("ball", IMPLICIT), ("actuator_force_limits", FAST)}
 RARE = {"several_joints", "springs", "wind", "actuators_dynamics", "implicit", "humanoid", "swimmer"}
 
 

@@ -33,7 +33,7 @@ def commands(given) -> jax.Array:
 
 
 def often(names):
-    return [name if name in ("tree", "limits") else pytest.param(name, marks=pytest.mark.full) for name in names]
+    return [name if name == "limits" else pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
 @pytest.mark.parametrize("name", often(INVERTED))

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,8 +19,6 @@ from kousoku.training.tally import Record
 
 DRAWS = 100_000
 SURE = 1e-4  # a right program fails one test in 10 000 seeds; the seeds are fixed
-settings.register_profile("compiled", deadline=None)  # the first example compiles
-settings.load_profile("compiled")
 words = st.integers(0, 2**32 - 1)
 
 

@@ -23,11 +23,22 @@ def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
     compare(function, columns_of(inputs(spec), lanes, seed), sorted(different), ulp=2)
 
 
+OFTEN = ("none", "rest", "none", "first", "none", "all")
+
+
+@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate(PROGRAMS)])
+def test_one_way_to_share(name, way):
+    """Of each program, and every way for some of the programs."""
+    run(name, 11, way)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lanes_of_their_own_and_lanes_that_share(name):
     run(name, 11, "none", "rest")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [*PROGRAMS][::3])
 def test_shared_first_argument_and_one_lane(name):
     run(name, 5, "first", "all", seed=3)

@@ -65,7 +65,7 @@ def moves(shape, rng):
     return [made[i] for i in rng.permutation(len(made))[:5]]
 
 
-@examples(12)
+@examples(6)
 def test_moves(count):
     @for_all(count, st.sampled_from(DTYPES), st.sampled_from(SHAPES), LANES_AND_SEEDS)
     def run(dtype, shape, case):
@@ -81,7 +81,7 @@ def test_moves(count):
             )
 
 
-@examples(5)
+@examples(3)
 def test_moves_of_what_is_computed(count):
     """Moves of arrays that are sums, which may never be stored."""
 

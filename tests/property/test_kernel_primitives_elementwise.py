@@ -67,7 +67,7 @@ def against_xla(functions, arity, dtype, shape, lanes_and_seed, **exactness):
         check(all_of(functions), draw, lanes, shared, seed, **exactness)
 
 
-@examples(4)
+@examples(2)
 @pytest.mark.parametrize("dtypes", [SIGNED, UNSIGNED])
 def test_integers(count, dtypes):
     @for_all(count, st.sampled_from(dtypes), st.sampled_from(SHAPES), LANES_AND_SEEDS)
@@ -93,7 +93,7 @@ def check_pairs(functions, dtype):
         compare(all_of(functions), [xs, ys])
 
 
-@examples(2)
+@examples(1)
 def test_booleans(count):
     @for_all(count, st.sampled_from(SHAPES), LANES_AND_SEEDS)
     def run(shape, case):
@@ -101,7 +101,7 @@ def test_booleans(count):
         against_xla((lax.bitwise_not,), 1, "bool", shape, case)
 
 
-@examples(5)
+@examples(3)
 def test_floats(count):
     @for_all(count, st.sampled_from(FLOATS), st.sampled_from(SHAPES), LANES_AND_SEEDS)
     def run(dtype, shape, case):
@@ -129,7 +129,7 @@ def test_divisors_that_are_known(dtype):
         compare(lambda x: x / jnp.asarray(table), [np.repeat(numbers[:, None], 9, 1)])
 
 
-@examples(2)
+@examples(1)
 def test_total_order(count):
     lax_all = pytest.importorskip("jax._src.lax.lax")
     orders = [lambda x, y, p=p: p.bind(x, y) for p in (lax_all.eq_to_p, lax_all.lt_to_p, lax_all.le_to_p)]
@@ -139,7 +139,7 @@ def test_total_order(count):
         against_xla(orders, 2, dtype, shape, case)
 
 
-@examples(3)
+@examples(2)
 def test_choices(count):
     every = ("float32", "float64", "int8", "uint16", "int32", "uint64", "bool")
 
@@ -185,7 +185,7 @@ def test_conversions_of_edges(source):
         compare(all_of(conversions()), [edges(source)])
 
 
-@examples(3)
+@examples(2)
 def test_bits(count):
     sizes = ((("float32", "int32", "uint32"), ("int8", "uint16")), (("float64", "int64"), ("uint32", "uint8")))
 
@@ -202,7 +202,7 @@ def test_bits(count):
             check(casts, lambda rng: [values(rng, shape, same[seed % len(same)])], lanes, (), seed)
 
 
-@examples(2)
+@examples(1)
 def test_powers_with_integers(count):
     @for_all(count, st.sampled_from(("int32", "uint8")), st.sampled_from(SHAPES[:6]), LANES_AND_SEEDS)
     def run(dtype, shape, case):

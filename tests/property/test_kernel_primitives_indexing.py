@@ -24,7 +24,7 @@ def places(rng, shape, dtype, size, inside=False):
     return np.where(rng.random(shape) < 0.8, near, far).astype(dtype)
 
 
-@examples(6)
+@examples(3)
 def test_slices(count):
     @for_all(count, st.sampled_from(KEPT), st.sampled_from(ARRAYS), st.sampled_from(PLACES), LANES_AND_SEEDS)
     def run(dtype, shape, index, case):
@@ -43,7 +43,7 @@ def test_slices(count):
             check(function, draw, lanes, shared_of(seed, 2 + len(shape)) if lanes else (), seed)
 
 
-@examples(8)
+@examples(4)
 def test_reading_at_indices(count):
     cases = st.tuples(st.sampled_from(KEPT), st.sampled_from(ARRAYS), st.sampled_from(PLACES), st.sampled_from(MODES))
 
@@ -66,7 +66,7 @@ def test_reading_at_indices(count):
             check(function, draw, lanes, shared_of(seed, 2) if lanes else (), seed)
 
 
-@examples(4)
+@examples(2)
 def test_reading_with_batch_axes(count):
     """What vmap of an indexed read makes, within a lane."""
 
@@ -91,7 +91,7 @@ def test_reading_with_batch_axes(count):
 INT_WRITES = ("set", "add", "subtract", "multiply", "min", "max")
 
 
-@examples(10)
+@examples(5)
 def test_writing_at_indices(count):
     cases = st.tuples(
         st.sampled_from(("int32", "uint8", "int64", "bool")), st.sampled_from(ARRAYS), st.sampled_from(PLACES)
@@ -118,7 +118,7 @@ def test_writing_at_indices(count):
             check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
-@examples(4)
+@examples(2)
 def test_writing_floats(count):
     @for_all(count, st.sampled_from(ARRAYS), LANES_AND_SEEDS)
     def run(shape, case):
@@ -138,7 +138,7 @@ def test_writing_floats(count):
         check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed, ulp=2)
 
 
-@examples(4)
+@examples(2)
 def test_writing_windows(count):
     """Several windows of a scatter in a row, which overlap or do not fit."""
     numbers = lax.ScatterDimensionNumbers((1, 2), (), (0, 1))
@@ -160,7 +160,7 @@ def test_writing_windows(count):
         check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
-@examples(3)
+@examples(2)
 def test_writing_in_branches_and_loops(count):
     """Only lanes that take a branch write, also where what is written is the same in all of them."""
 

@@ -18,7 +18,7 @@ def divided(divisor, dtype, size, lanes, seed):
         check(lambda x: x / jnp.asarray(divisor), lambda rng: [values(rng, (size,), dtype)], lanes, seed=seed)
 
 
-@examples(6)
+@examples(3)
 def test_quotients_by_constants_are_products_with_reciprocals(count):
     def run(dtype, size, shared, case):
         lanes, seed = case
@@ -36,7 +36,7 @@ def test_quotients_by_constants_at_the_edges(dtype):
         divided(dtype(divisor), dtype, 40, 3, 0)
 
 
-@examples(6)
+@examples(3)
 def test_reshapes_that_permute_axes_first(count):
     def run(spec, order, case):
         def permuted(x):
@@ -54,7 +54,7 @@ def test_reshapes_that_permute_axes_of_constants():
     check(lambda i: lax.reshape(table, (8, 3), dimensions=(1, 0))[i % 8], inputs("u"), 3)
 
 
-@examples(6)
+@examples(3)
 def test_loops_whose_rows_end_one_by_one(count):
     def run(rows, case):
         def collatz(numbers, limits, key, step):

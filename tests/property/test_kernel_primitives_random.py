@@ -15,7 +15,7 @@ from kousoku.compiler import fallback
 SHAPES = ((), (1,), (3,), (40,), (5, 9), (0,))
 
 
-@examples(4)
+@examples(2)
 def test_bits_and_keys(count):
     @for_all(count, st.sampled_from(SHAPES), st.sampled_from([(), (2,), (2, 3)]), LANES_AND_SEEDS)
     def run(shape, batch, case):
@@ -57,7 +57,7 @@ EXACT = (
 )
 
 
-@examples(4)
+@examples(2)
 def test_exact_distributions(count):
     """What is made of bits by exact arithmetic."""
 
@@ -78,7 +78,7 @@ def test_exact_distributions(count):
         check(function, draw, lanes, shared_of(seed, 4) if lanes else (), seed)
 
 
-@examples(3)
+@examples(2)
 def test_distributions_through_elementary_functions(count):
     @for_all(count, st.sampled_from(SHAPES[:4]), LANES_AND_SEEDS)
     def run(shape, case):

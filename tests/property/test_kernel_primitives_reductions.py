@@ -34,7 +34,7 @@ def tame(rng, shape, dtype):
     return rng.uniform(0.5, 1.5, shape).astype(dtype)
 
 
-@examples(10)
+@examples(5)
 def test_exact_reductions(count):
     @for_all(
         count, st.sampled_from((*INTEGERS, "float32", "float64", "bool")), st.sampled_from(SHAPES), LANES_AND_SEEDS
@@ -55,7 +55,7 @@ def test_exact_reductions(count):
             check(function, lambda rng: [values(rng, shape, dtype, 0.3)], lanes, (), seed)
 
 
-@examples(4)
+@examples(2)
 def test_sums_and_products_of_floats(count):
     @for_all(count, st.sampled_from(("float32", "float64")), st.sampled_from(SHAPES), LANES_AND_SEEDS)
     def run(dtype, shape, case):
@@ -77,7 +77,7 @@ def test_sums_and_products_of_floats(count):
             check(function, lambda rng: [tame(rng, shape, dtype)], lanes, (), seed, ulp=4 * length)
 
 
-@examples(5)
+@examples(3)
 def test_running_totals(count):
     @for_all(count, st.sampled_from((*INTEGERS, "float32")), st.sampled_from(SHAPES[1:]), LANES_AND_SEEDS)
     def run(dtype, shape, case):
@@ -115,7 +115,7 @@ DOTS = (
 )
 
 
-@examples(8)
+@examples(4)
 def test_products_of_matrices(count):
     @for_all(
         count, st.sampled_from(DOTS), st.sampled_from(("float32", "int32", "uint8", "bool", "float64")), LANES_AND_SEEDS
@@ -143,7 +143,7 @@ def test_products_of_narrow_integers_in_wide_ones():
     check(function, lambda rng: [values(rng, (9,), "int8"), values(rng, (9,), "int8")], 5)
 
 
-@examples(4)
+@examples(2)
 def test_reductions_by_a_function_of_ones_own(count):
     @for_all(count, st.sampled_from(SHAPES[1:]), LANES_AND_SEEDS)
     def run(shape, case):
@@ -159,7 +159,7 @@ def test_reductions_by_a_function_of_ones_own(count):
         check(function, lambda rng: [values(rng, shape, "int32"), values(rng, shape, "uint32")], lanes, (), seed)
 
 
-@examples(4)
+@examples(2)
 def test_windows(count):
     @for_all(count, st.sampled_from([(9,), (40,), (5, 9)]), LANES_AND_SEEDS)
     def run(shape, case):

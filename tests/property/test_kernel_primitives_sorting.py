@@ -19,7 +19,7 @@ def crowded(rng, shape, dtype):
     return few[rng.integers(0, 4, shape)]
 
 
-@examples(8)
+@examples(4)
 def test_sort(count):
     @for_all(count, st.sampled_from(DTYPES), st.sampled_from(SHAPES), LANES_AND_SEEDS)
     def run(dtype, shape, case):
@@ -38,7 +38,7 @@ def test_sort(count):
             check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
-@examples(5)
+@examples(3)
 def test_sorting_by_numpys_functions(count):
     @for_all(count, st.sampled_from(("float32", "int32")), st.sampled_from([(9,), (40,), (5, 9)]), LANES_AND_SEEDS)
     def run(dtype, shape, case):
@@ -51,7 +51,7 @@ def test_sorting_by_numpys_functions(count):
         check(function, lambda rng: [crowded(rng, shape, dtype)], lanes, (), seed)
 
 
-@examples(6)
+@examples(3)
 def test_top_k(count):
     @for_all(
         count, st.sampled_from(DTYPES[:-1]), st.sampled_from([(3,), (9,), (40,), (5, 9), (3, 20)]), LANES_AND_SEEDS

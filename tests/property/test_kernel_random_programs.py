@@ -7,7 +7,7 @@ import pytest
 from kernel_oracle import compare, noted
 from kernel_programs import random_program
 
-FEW, MANY = 20, 3000
+FEW, MANY = 8, 3000
 
 
 def run(seed: int) -> None:

@@ -1,7 +1,7 @@
 """The planners against dense linear algebra in float64, on hundreds of random problems."""
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kousoku.agents.planning import Plan, policy_evaluation, policy_iteration, value_iteration
@@ -77,7 +77,6 @@ def random_model(rng: np.random.Generator, reward_scale: float, ending: float, l
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     SEEDS, st.sampled_from(DISCOUNTS), st.sampled_from([0.01, 1.0, 30.0]), st.sampled_from([0.0, 0.05, 0.3]),
     st.booleans(),
@@ -87,7 +86,6 @@ def test_discounted(seed, discount, reward_scale, ending, local):
     check_planners(random_model(rng, reward_scale, ending, local), discount, rng)
 
 
-@settings(max_examples=100, deadline=None)
 @given(SEEDS, st.sampled_from([0.01, 1.0, 30.0]), st.booleans())
 @example(276057, 1.0, False)
 @example(154, 1.0, False)
@@ -105,7 +103,6 @@ def test_undiscounted(seed, reward_scale, local):
     check_planners(model, 1.0, rng)
 
 
-@settings(max_examples=100, deadline=None)
 @given(SEEDS, st.sampled_from([0.9, 0.99]), st.floats(0.01, 0.6))
 def test_grids_with_slip_and_wind(seed, discount, slip):
     rng = np.random.default_rng(seed)
@@ -123,7 +120,6 @@ def test_grids_with_slip_and_wind(seed, discount, slip):
     assert not reachable(model)[goal].any()
 
 
-@settings(max_examples=50, deadline=None)
 @given(SEEDS, st.booleans())
 def test_no_more_is_lost_than_float32_cannot_hold(seed, local):
     """A discount that float32 holds exactly leaves 1e-6; sweeps that round each value off lose five times as much."""
@@ -135,7 +131,6 @@ def test_no_more_is_lost_than_float32_cannot_hold(seed, local):
     assert np.abs(found - v).max() <= 1e-6 * np.abs(v).max()
 
 
-@settings(max_examples=30, deadline=None)
 @given(SEEDS, st.sampled_from([0.5, 0.99]), st.floats(-50, 50))
 def test_a_constant_added_to_every_reward(seed, discount, constant):
     """It adds constant / (1 - gamma) to every value where nothing ends, and leaves the best actions the best."""

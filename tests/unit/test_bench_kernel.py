@@ -49,6 +49,7 @@ def test_the_kernel_wanders_as_xla(id, ahead):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.full
 def test_starts_drawn_ahead_are_as_good_as_others():
     ahead, plain = (walked("CartPole-v1", way, True, 2048, 512) for way in (True, False))
     a, b = (float(walk.episodes.sum()) for walk in (ahead, plain))
@@ -116,6 +117,7 @@ def test_a_straight_line_needs_all_of_its_operations():
     assert (small != large).any()
 
 
+@pytest.mark.full
 def test_every_row_gives_numbers_or_a_reason(tmp_path, monkeypatch):
     """Compile times are measured in this process: another one costs seconds, and the second core has its own."""
     here = lambda module, function, *arguments, limit: getattr(compile_times, function)(*arguments)  # noqa: E731

@@ -9,7 +9,9 @@ import kousoku as ks
 pytestmark = pytest.mark.exact
 
 
-@pytest.mark.parametrize(("lanes", "episodes"), [(1, 1), (1, 5), (2, 3), (3, 4)])
+@pytest.mark.parametrize(
+    ("lanes", "episodes"), [(1, 5), (3, 4), *(pytest.param(*case, marks=pytest.mark.full) for case in [(1, 1), (2, 3)])]
+)
 def test_devices_change_no_episode(lanes, episodes, monkeypatch):
     """Of one lane they share the episodes, of several the lanes; what is left over is filled up and cut off again."""
     devices = jax.devices()

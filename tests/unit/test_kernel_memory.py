@@ -255,6 +255,7 @@ print(json.dumps("right"))
     assert after.run(script) == "right"
 
 
+@pytest.mark.full
 def test_a_robot_is_ready_without_being_traced(tmp_path):
     """The case for which it was made: thousands of operations, and a model that is part of what the function is."""
     script = """
@@ -270,7 +271,11 @@ print(json.dumps([words(found), len(traces)]))
     assert count > none == 0
 
 
-def test_what_is_traced_again_is_traced_under_the_same_settings(tmp_path):
+ORDERS = ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)])
+
+
+@pytest.mark.parametrize("last", [2, pytest.param(len(ORDERS), marks=pytest.mark.full)])
+def test_what_is_traced_again_is_traced_under_the_same_settings(last, tmp_path):
     """Derivations and other lanes of a function that was recalled, asked for in another context than its own."""
     script = """
 def begun(step, lanes, other):
@@ -290,7 +295,7 @@ compare(ks.kernel(env.reset))
 print(json.dumps("right"))
 """
     processes = Processes(tmp_path)
-    for asked in ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)]):
+    for asked in ORDERS[:last]:
         assert processes.run(script % asked) == "right", asked
 
 

@@ -18,7 +18,7 @@ KERNEL = """
 import sys, numpy as np, jax, jax.numpy as jnp, kousoku as ks
 from kousoku.compiler.machine import build
 def function(x):
-    for i in range(200):
+    for i in range(60):
         x = jnp.sin(x) * jnp.float32(1.5) + jnp.where(x > i, x, -x)
     return x
 made = []
