@@ -1,7 +1,8 @@
 # Everything here runs from a fresh clone: each target makes the environment it needs.
 #   make demo                 train 30 agents, then a robot that learns to run; write their reports
 #   make test                 the tests (PYTHON=python3.13 for another Python)
-#   make test-full            the heavier checks too, and XLA compiles as for users
+#   make test-full            the heavier checks too, more examples, every call's types; XLA compiles as for users
+#   make test-durations       the tests, one at a time; those that take long for no reason told fail
 #   make test-peers           other libraries' environments in the kernel, and distrax's distributions
 #   make bench                measure the speed on this machine
 #   make bench-ppo            and that of training, beside other libraries (they bring PyTorch)
@@ -14,7 +15,7 @@ VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-full test-peers bench bench-ppo lint format viewer clean
+.PHONY: demo test test-full test-durations test-peers bench bench-ppo lint format viewer clean
 
 demo: $(VENV)/.installed
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
@@ -25,7 +26,10 @@ test: $(VENV)/.installed-test
 	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto -m "exact and not full" tests
 
 test-full: $(VENV)/.installed-test
-	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto
+	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto --dist worksteal
+
+test-durations: $(VENV)/.installed-test
+	KOUSOKU_TEST_SECONDS=3 $(BIN)/python -m pytest -p no:xdist -m "not full" --durations 30
 
 test-peers: $(VENV)/.installed-peers
 	$(BIN)/python -c 'import distrax, gymnax'

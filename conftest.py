@@ -1,22 +1,59 @@
-"""What every test and doctest runs under: two CPU devices, strict dtypes and ranks, nothing of the user's touched."""
+"""What every test and doctest runs under: two CPU devices, strict dtypes and ranks, nothing of the user's touched.
+
+What XLA and LLVM compile is kept in `.pytest_cache`, by the hash of all that it depends on, and is there when the tests
+run again.
+"""
 
 import os
 from pathlib import Path
 
-from haste import hasty_flags
+from haste import hasty_flags, is_hasty
 from typechecker import begin_test, spare_functions_without_shapes
 
 os.environ["XLA_FLAGS"] = f"{hasty_flags()} {os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("KOUSOKU_COMPILATION_CACHE", str(Path(__file__).parent / ".pytest_cache" / "xla"))
 
+import hypothesis
 import jax
 import pytest
 
 jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+if os.environ["KOUSOKU_COMPILATION_CACHE"] != "off":
+    jax.config.update("jax_compilation_cache_dir", os.environ["KOUSOKU_COMPILATION_CACHE"])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.02)
 spare_functions_without_shapes()
+# By default few examples, and always the same; in the full run many, and others every time.
+hypothesis.settings.register_profile("default", deadline=None, max_examples=30, derandomize=True, database=None)
+hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
+hypothesis.settings.load_profile("default" if is_hasty() else "full")
+
+LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
+"""How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
+
+
+def pytest_collection_modifyitems(items):
+    """A reason is a sentence."""
+    for item in items:
+        for mark in item.iter_markers("slow_because"):
+            if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0].strip():
+                raise pytest.UsageError(f"{item.nodeid}: slow_because takes the reason, as text")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where `KOUSOKU_TEST_SECONDS` is set, a test that takes longer without a reason fails."""
+    report = yield
+    took = call.duration if call.when == "call" and report.passed else 0.0
+    if took > LONGEST and not item.get_closest_marker("slow_because"):
+        report.outcome = "failed"
+        report.longrepr = (
+            f"{item.nodeid} took {took:.1f} s, more than {LONGEST:g}: make it faster, mark it `full`, or say why it "
+            'takes so long by @pytest.mark.slow_because("...")'
+        )
+    return report
 
 
 @pytest.fixture(autouse=True)
