@@ -13,7 +13,8 @@ PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Python compiles what is imported; all of what is installed would take as long again.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test test-full test-durations test-peers bench bench-ppo lint format viewer clean
 
@@ -66,9 +67,9 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable .
 	touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable ".[test]"
-	touch $@
+	touch $(VENV)/.installed $@
 
 $(VENV)/.installed-peers: $(VENV)/.installed
 	$(INSTALL) --editable ".[test,peers]"
