@@ -1,4 +1,4 @@
-/* sources f95a24825e368b7fe1bce1658e73039f22c6d61a6bc7b27de81aadd9eea5f4f8, script a1edc3ad58faa9788dd2cf4740070997ac547839be6225edd422b2ef26e6aa18 */
+/* sources d3efb08cb9c448e250fbc93a10bcabb5b70a66e62d25a483fcd005e53d1164af, script a1edc3ad58faa9788dd2cf4740070997ac547839be6225edd422b2ef26e6aa18 */
 /*
 This script contains three.js 0.187.0:
 

@@ -3,12 +3,12 @@
 // has the focus.
 import { Clock } from "./clock";
 import { Controls } from "./controls";
-import { button, el, svg } from "./dom";
+import { button, el, svg } from "../shared/dom";
 import { Graph } from "./graph";
 import { helpDialog } from "./help";
 import { listen, type Keys } from "./keys";
 import type { Film, Picture } from "./picture";
-import { onSystemTheme, toggleTheme } from "./theme";
+import { onSystemTheme, toggleTheme } from "../shared/theme";
 
 // Where a player lies: a page of its own, or embedded in another one.
 export interface Place {

@@ -1,8 +1,8 @@
 // Values over time under the scrub bar: a chip for each, lines for those that are pressed, and a cursor.
 import type { Clock } from "./clock";
-import { el, setPressed, svg } from "./dom";
+import { el, setPressed, svg } from "../shared/dom";
 import type { Film } from "./picture";
-import { short } from "./text";
+import { short } from "../shared/text";
 
 const HEIGHT = 92;
 const EDGE = 6;

@@ -1,8 +1,8 @@
 // The bar under the picture: play, steps, scrub, time, speed, environment, follow, contacts.
 import { Clock, SPEEDS } from "./clock";
-import { button, el, setPressed } from "./dom";
+import { button, el, setPressed } from "../shared/dom";
 import type { Film, Picture } from "./picture";
-import { seconds } from "./text";
+import { seconds } from "../shared/text";
 
 type Select = (index: number) => void;
 

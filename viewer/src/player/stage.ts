@@ -18,7 +18,7 @@ import type { SolidFilm } from "./film";
 import { Floor } from "./floor";
 import { isFloor } from "./geoms";
 import { Orbit } from "./orbit";
-import { isDark, variable } from "./theme";
+import { isDark, variable } from "../shared/theme";
 import { Touches } from "./touches";
 
 const LIGHT_FROM = new Vector3(-0.45, -0.5, 1).normalize();

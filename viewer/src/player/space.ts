@@ -1,9 +1,9 @@
 // The picture in space: the stage, names of solids under the pointer, labels, and what keys do to the camera.
-import { el } from "./dom";
+import { el } from "../shared/dom";
 import type { SolidFilm } from "./film";
 import type { Picture, Switch } from "./picture";
 import { Stage } from "./stage";
-import { short } from "./text";
+import { short } from "../shared/text";
 
 const NO_WEBGL = "This picture is drawn with WebGL 2, which this browser does not offer or has switched off.";
 const TURN = 0.09;

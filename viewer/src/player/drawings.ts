@@ -1,5 +1,5 @@
 // The picture in the plane: environments side by side, each an SVG; one of them alone if it was chosen.
-import { el, svg } from "./dom";
+import { el, svg } from "../shared/dom";
 import { shapeNode, trail, type Drawn } from "./drawn";
 import type { Picture, Switch } from "./picture";
 

@@ -1,5 +1,5 @@
 // What keys and fingers do, as a dialog.
-import { button, el } from "./dom";
+import { button, el } from "../shared/dom";
 import type { Picture } from "./picture";
 
 const KEYS: [string, string][] = [

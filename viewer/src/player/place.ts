@@ -1,5 +1,5 @@
 // Where a player goes: into a page of its own, or into a part of another page.
-import { el } from "./dom";
+import { el } from "../shared/dom";
 import type { Place } from "./player";
 
 // The whole page; its data are in the page.

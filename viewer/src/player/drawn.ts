@@ -1,5 +1,5 @@
 // One environment in the plane: its shapes as SVG, and the way of what moves most.
-import { svg } from "./dom";
+import { svg } from "../shared/dom";
 
 // kind, colour, numbers (and, last, a text); see film2d.py
 export type Shape = [string, string, ...(number | string)[]];
