@@ -7,7 +7,7 @@
 #   make bench                measure the speed on this machine
 #   make bench-ppo            and that of training, beside other libraries (they bring PyTorch)
 #   make lint                 style, types and layers
-#   make viewer               build the 3-D player's script (needs Node and npm)
+#   make viewer               build the scripts of the report and the players (needs Node and npm)
 
 PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')

@@ -45,3 +45,4 @@ async function bundle(entry, name, globalName, ...libraries) {
 
 await bundle("player/solid.ts", "solid.js", "kousokuPlayer", { name: "three.js", folder: "three" });
 await bundle("player/flat.ts", "flat.js", "kousokuPlayer");
+await bundle("report/page.ts", "report.js", "kousokuReport", { name: "uPlot", folder: "uplot" });

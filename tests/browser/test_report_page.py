@@ -1,5 +1,6 @@
 """The report in a real browser: it draws, obeys its own policy, and treats what a user typed as text."""
 
+import base64
 import os
 import shutil
 import time
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 import records
 from chromium import Chromium, Page
+from scipy import ndimage
 
-from kousoku.viz import report
+from kousoku.viz import report, style
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER = os.environ.get("KOUSOKU_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -42,10 +44,11 @@ def show(browser, tmp_path):
     """Open a page in a tab of its own."""
     opened: list[Page] = []
 
-    def run(page: str, size=(1280, 1200), mobile=False) -> Page:
+    def run(page: str, size=(1280, 1200), mobile=False, scheme="light") -> Page:
         file = tmp_path / f"page{len(opened)}.html"
         file.write_text(page, encoding="utf-8")
-        opened.append(browser.open(file, size=size, media={}, before="", mobile=mobile))
+        media = {"prefers-color-scheme": scheme}
+        opened.append(browser.open(file, size=size, media=media, before="", mobile=mobile))
         return opened[-1]
 
     yield run
@@ -58,8 +61,8 @@ def drawn(show):
     """Open a record's page; afterwards nothing was logged and the page alone was asked for."""
     opened: list[Page] = []
 
-    def run(record, size=(1280, 1200), mobile=False) -> Page:
-        page = show(report.report_html(record), size, mobile)
+    def run(record, size=(1280, 1200), mobile=False, scheme="light") -> Page:
+        page = show(report.report_html(record), size, mobile, scheme)
         assert page.run("return document.documentElement.dataset.ready") == "yes"
         opened.append(page)
         return page
@@ -165,14 +168,14 @@ def test_curve_is_read_with_keys(probed):
     found = probed(
         records.sweep(),
         """
-        await until(() => at("#curves svg.chart"));
-        const chart = at("#curves svg.chart");
+        await until(() => at("#curves .chart canvas"));
+        const chart = at("#curves .chart");
+        probe.role = [chart.getAttribute("role"), chart.getAttribute("aria-label")];
         chart.focus();
         key(chart, "Home"); key(chart, "PageDown"); key(chart, "ArrowRight");
         probe.at = text("#curves .at");
         probe.value = text("#curves .curvekey .value");
-        probe.lines = chart.querySelectorAll("path.mean").length;
-        probe.bands = chart.querySelectorAll("path.band").length;
+        probe.key = at("#curves .curvekey").querySelectorAll("li").length;
         probe.best = all("#sweep tr.best").length;
         """,
     )
@@ -182,7 +185,106 @@ def test_curve_is_read_with_keys(probed):
     lanes = record.curves["return"][told[11], record.lane_point == order[0]]
     assert found["at"] == f"at step {record.curves['step'][told[11]]:,}"
     assert found["value"].startswith(f"{lanes.mean(dtype=float):.3f}")
-    assert (found["lines"], found["bands"], found["best"]) == (6, 6, 1)
+    assert found["role"] == ["application", "Return over steps; arrow keys move along the curve"]
+    assert (found["key"], found["best"]) == (6, 1)
+
+
+def drawing(page: Page, selector: str = "#curves .chart") -> np.ndarray:
+    """[height, width, 3] of a chart as a reader sees it."""
+    left, top, width, height = page.run(f"""
+        {PROBE}
+        await until(() => at("{selector} canvas"));
+        at("{selector}").scrollIntoView({{ block: "center" }});
+        await frame(); await frame();
+        const box = at("{selector}").getBoundingClientRect();
+        return [box.left, box.top, box.width, box.height].map(Math.round);
+    """)
+    return page.screenshot()[top : top + height, left : left + width]
+
+
+def near(picture: np.ndarray, color: np.ndarray | list[float], tolerance: int = 10) -> np.ndarray:
+    """Where a picture has a colour."""
+    return (np.abs(picture - np.asarray(color)) <= tolerance).all(axis=-1)
+
+
+def rgb(name: str, scheme: str = "light", share: float = 1.0) -> np.ndarray:
+    """A colour of the palette, so much of it over the paper."""
+    palette = style.COLORS[scheme] | {f"series{i}": color for i, color in enumerate(style.SERIES[scheme])}
+    ink, paper = (255 * np.array(style.to_rgb(palette[color])) for color in (name, "paper"))
+    return share * ink + (1 - share) * paper
+
+
+def dots(picture: np.ndarray, color: np.ndarray) -> int:
+    """How many spots of a colour are wider than a line."""
+    return ndimage.label(ndimage.binary_opening(near(picture, color, 40), np.ones((4, 4))))[1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
+    picture = drawing(drawn(records.network(), scheme=scheme))
+    assert near(picture, rgb("series0", scheme)).sum() > 400, "the interquartile mean"
+    assert near(picture, rgb("series0", scheme, 0.2), 4).sum() > 1000, "its interval"
+    assert near(picture, rgb("series1", scheme, 0.2), 4).sum() > 200, "the evaluations' interval"
+    assert dots(picture, rgb("series1", scheme)) == 10, "the evaluations"
+    assert near(picture, rgb("line", scheme), 6).sum() > 1000, "the grid"
+    assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
+
+
+def test_every_setting_of_a_sweep_has_its_line(drawn):
+    picture = drawing(drawn(records.sweep()))
+    assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
+
+
+def test_the_time_axis_begins_after_compiling(drawn):
+    page = drawn(records.network())
+    first = {}
+    for name in ("step", "seconds"):
+        page.run(f'document.querySelector("#axis-{name}").click()')
+        columns = near(drawing(page), rgb("series0"), 30).any(axis=0)
+        first[name] = int(np.flatnonzero(columns)[0])
+    assert 60 < first["seconds"] < 120, "the axis begins after 40 seconds of compiling"
+    assert first["step"] != first["seconds"]
+
+
+def test_the_pointer_reads_the_nearest_report(drawn):
+    page = drawn(records.network())
+    drawing(page)
+    box = page.run("""
+        const box = document.querySelector("#curves .chart .u-over").getBoundingClientRect();
+        return [box.left, box.top, box.width, box.height];
+    """)
+    read = """
+        const at = (name) => document.querySelector(`#curves ${name}`);
+        const box = (name) => at(name).getBoundingClientRect();
+        return { at: at(".at").textContent, value: at(".value").textContent,
+                 rule: box(".rule").width && (box(".rule").left - box(".u-over").left) / box(".u-over").width };
+    """
+    page.mouse("mouseMoved", box[0] + 0.5 * box[2], box[1] + 0.5 * box[3])
+    middle = page.run(read)
+    page.mouse("mouseMoved", 5, 5)
+    away = page.run(read)
+    record = records.network()
+    i = int(np.abs(record.curves["step"] - 10_000).argmin())
+    assert middle["at"] == f"at step {record.curves['step'][i]:,}"
+    assert middle["rule"] == pytest.approx(record.curves["step"][i] / record.curves["step"][-1], abs=0.01)
+    assert (away["at"], away["rule"]) == (f"at step {record.curves['step'][-1]:,}", 0)
+    assert middle["value"] != away["value"]
+
+
+def test_print_is_light_and_as_wide_as_the_paper(drawn):
+    page = drawn(records.network(), scheme="dark")
+    drawing(page)
+    data = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
+    assert data.startswith(b"%PDF")
+    page.run('window.dispatchEvent(new Event("beforeprint"));')
+    page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    page.call("Emulation.setDeviceMetricsOverride", width=700, height=1000, deviceScaleFactor=1, mobile=False)
+    picture = drawing(page)
+    assert near(picture, rgb("series0")).sum() > 100
+    assert near(picture, [255, 255, 255], 1).mean() > 0.5
+    assert page.run("return document.documentElement.scrollWidth") <= 700
+    page.run('window.dispatchEvent(new Event("afterprint"));')
+    assert page.run('return document.documentElement.hasAttribute("data-print")') is False
 
 
 def test_time_instead_of_steps_in_every_chart(probed):
@@ -190,22 +292,17 @@ def test_time_instead_of_steps_in_every_chart(probed):
         records.network(),
         """
         const labels = () => all(".xlabel").map((label) => label.textContent);
-        await until(() => labels().length >= 2);
+        await until(() => labels().length >= 2 && at("#curves .chart canvas"));
         probe.before = labels();
         at("#axis-seconds").click();
         probe.after = labels();
-        const chart = at("#curves svg.chart");
         probe.at = text("#curves .at");
-        probe.first = chart.querySelector("path.mean").getAttribute("d").match(/M([0-9.]+)/)[1];
-        probe.dots = chart.querySelectorAll("circle.spot").length;
         probe.names = all("#curves .curvekey .name").slice(0, 2).map((name) => name.textContent);
         """,
     )
     assert set(found["before"]) == {"steps of each agent"}
     assert set(found["after"]) == {"training time in seconds, compiling included"}
     assert found["at"] == "after 55.0 s"
-    assert 60 < float(found["first"]) < 120, "the axis begins after 40 seconds of compiling"
-    assert found["dots"] == 10
     assert found["names"] == ["IQM of 5 agents", "greedy evaluations, IQM of 5 agents"]
 
 
@@ -214,11 +311,11 @@ def test_losses_are_read_together(probed):
         records.network(),
         """
         const charts = all("#losses .third");
-        await until(() => charts.every((chart) => chart.querySelector("svg")));
+        await until(() => charts.every((chart) => chart.querySelector("canvas")));
         const values = () => charts.map((chart) => chart.querySelector(".at").textContent);
         probe.names = charts.map((chart) => chart.querySelector("h3").firstChild.textContent);
         probe.last = values();
-        const chart = charts[2].querySelector("svg");
+        const chart = charts[2].querySelector(".chart");
         chart.focus();
         key(chart, "Home");
         probe.first = values();
@@ -237,7 +334,7 @@ def test_losses_are_read_together(probed):
 @pytest.mark.parametrize("name", ["hostile", "sweep", "taxi", "bandit", "network"])
 def test_fits_a_phone(name, drawn):
     page = drawn(records.ALL[name](), size=(390, 900), mobile=True)
-    page.run(f'{PROBE} await until(() => at("#curves svg.chart")); await frame(); await frame();')
+    page.run(f'{PROBE} await until(() => at("#curves .chart canvas, #curves svg")); await frame(); await frame();')
     assert page.run("return [document.documentElement.scrollWidth, innerWidth]") == [390, 390]
 
 

@@ -20,7 +20,7 @@ def digest_of_sources() -> str:
     return hashlib.sha256("".join(f"{name}\0{text}\0" for name, text in texts).encode()).hexdigest()
 
 
-@pytest.mark.parametrize("name", ["solid.js", "flat.js"])
+@pytest.mark.parametrize("name", ["report.js", "solid.js", "flat.js"])
 class TestBuiltScript:
     def test_it_was_built_from_the_sources_that_are_here(self, name):
         first, script = asset(name).split("\n", 1)
@@ -36,7 +36,11 @@ class TestBuiltScript:
 
 @pytest.mark.parametrize(
     ("name", "contained", "left_out"),
-    [("solid.js", ["three.js authors"], []), ("flat.js", [], ["three.js"])],
+    [
+        ("report.js", ["Leon Sorokin"], ["three.js"]),
+        ("solid.js", ["three.js authors"], ["uPlot"]),
+        ("flat.js", [], ["three.js", "uPlot"]),
+    ],
 )
 def test_a_script_names_the_licences_of_what_it_contains_and_contains_no_more(name, contained, left_out):
     notice = asset(name)[: 1500 * len(contained)]

@@ -19,7 +19,7 @@ from .style import player_palette
 from .svg import scene_svg
 
 SCRIPT = "flat.js"
-PAGE = "film.js"
+START = "kousokuPlayer.page();\n"
 STYLE = "viewer.css"
 SLOWEST, FASTEST, WHOLE = 0.4, 0.06, 8.0
 
@@ -31,7 +31,7 @@ def pace(trajectories: Sequence[Trajectory2d]) -> float:
 
 
 def check_pace(trajectories: Sequence[Trajectory2d | Trajectory3d]) -> None:
-    """Refuse films that cannot be shown together.
+    """Refuses films that cannot be shown together.
 
     Raises:
         ConfigError: if there is nothing to show, or the time steps differ.
@@ -44,7 +44,7 @@ def check_pace(trajectories: Sequence[Trajectory2d | Trajectory3d]) -> None:
 
 
 def page(trajectories: Sequence[Trajectory2d], title: str = "") -> str:
-    """A self-contained page that plays episodes side by side.
+    """Returns a self-contained page that plays episodes side by side.
 
     Where scripts are off it shows the last scene of the first.
 
@@ -54,11 +54,11 @@ def page(trajectories: Sequence[Trajectory2d], title: str = "") -> str:
     """
     data = payload(trajectories, title)
     last = f"<p>{escape(title)}</p>{scene_svg(trajectories[0].scenes[-1])}"
-    return page_html(title or "Episode", (SCRIPT, PAGE), data, last, css=player_palette() + asset(STYLE))
+    return page_html(title or "Episode", (SCRIPT,), START, data, last, css=player_palette() + asset(STYLE))
 
 
 def payload(trajectories: Sequence[Trajectory2d], title: str) -> dict[str, Any]:
-    """Everything that the player reads."""
+    """Returns everything that the player reads."""
     check_pace(trajectories)
     seconds = pace(trajectories)
     runs, left = [], 0

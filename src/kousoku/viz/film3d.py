@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from ..core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
 from .encode import numbers
-from .film2d import PAGE, STYLE, check_pace
+from .film2d import START, STYLE, check_pace
 from .offline import asset, page_html
 from .packing import as_text, packed, packed_values, smallest_three
 from .style import player_palette
@@ -28,7 +28,7 @@ MAX_CONTACTS = 1000
 
 
 def page(trajectories: Sequence[Trajectory3d], title: str = "") -> str:
-    """A self-contained page that plays trajectories side by side.
+    """Returns a self-contained page that plays trajectories side by side.
 
     Args:
         trajectories: at least one; all with the same `dt`, not necessarily equally long.
@@ -40,18 +40,19 @@ def page(trajectories: Sequence[Trajectory3d], title: str = "") -> str:
     check_pace(trajectories)
     shown = title or trajectories[0].body.name or "Trajectory"
     sentence = f"<p>{escape(shown)}: this page needs JavaScript to draw.</p>"
-    return page_html(shown, (SCRIPT, PAGE), payload(trajectories, title), sentence, css=player_palette() + asset(STYLE))
+    css = player_palette() + asset(STYLE)
+    return page_html(shown, (SCRIPT,), START, payload(trajectories, title), sentence, css=css)
 
 
 def write(path: str | Path, trajectories: Sequence[Trajectory3d], title: str = "") -> Path:
-    """Write `page` to a file; returns its path."""
+    """Writes `page` to a file; returns its path."""
     target = Path(path)
     target.write_text(page(trajectories, title), encoding="utf-8")
     return target
 
 
 def payload(trajectories: Sequence[Trajectory3d], title: str) -> dict[str, Any]:
-    """Everything that the player reads; equal bodies are written once."""
+    """Returns everything that the player reads; equal bodies are written once."""
     bodies: list[Body3d] = []
     for trajectory in trajectories:
         if trajectory.body not in bodies:
@@ -77,7 +78,7 @@ def _geom(geom: Geom) -> dict[str, Any]:
 
 
 def _run(trajectory: Trajectory3d, body: int) -> dict[str, Any]:
-    """One environment's data: frames that never move once, the others around their common centre."""
+    """Returns one environment's data: frames that never move once, the others around their common centre."""
     x, q = np.asarray(trajectory.positions, np.float64), np.asarray(trajectory.quaternions, np.float64)
     moving = moving_frames(trajectory)
     followed = followed_frames(trajectory, moving)
@@ -99,7 +100,7 @@ def _run(trajectory: Trajectory3d, body: int) -> dict[str, Any]:
 
 
 def _contacts(contacts: Contacts3d, centre: Float[np.ndarray, "T 3"]) -> dict[str, Any] | None:
-    """How many there are at each time, and all of them one after the other."""
+    """Returns how many contacts there are at each time, and all of them one after the other."""
     points, forces = np.asarray(contacts.points, np.float64), np.asarray(contacts.forces, np.float64)
     there = np.isfinite(points).all(axis=-1) & np.isfinite(forces).all(axis=-1)
     there &= there.cumsum(axis=1) <= MAX_CONTACTS

@@ -44,26 +44,26 @@ MANY_REPORTS = 250
 
 
 def curves(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """The curve that shows the learning first, then what else was recorded, and how they were made."""
+    """Returns the curve that shows the learning first, then what else was recorded, and how they were made."""
     names = _curve_names(record)
     return {**how_drawn(record), "charts": [_chart(record, name, order) for name in names]} if names else None
 
 
 def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """What the updates told about themselves: small charts with a line on what a healthy one looks like."""
+    """Returns what the updates told about themselves: small charts with a line on what a healthy one looks like."""
     names = loss_names(record)
     return {**how_drawn(record), "charts": [_loss(record, name, order) for name in names]} if names else None
 
 
 def loss_names(record: RunRecord) -> list[str]:
-    """The curves of the updates' metrics: those with a known meaning first."""
+    """Returns the curves of the updates' metrics: those with a known meaning first."""
     names = [n for n in record.curves if n not in OTHERS and not n.startswith(("info.", "eval_"))]
     there = [n for n in names if np.isfinite(np.asarray(record.curves[n], np.float64)).any()]
     return [n for n in LOSSES if n in there] + [n for n in there if n not in LOSSES]
 
 
 def _curve_names(record: RunRecord) -> list[str]:
-    """The reward only in the return's place; evaluations, which are dots among returns, have their own place then."""
+    """Lists the curves: the reward only in the return's place, evaluations by themselves only beside it."""
     first = primary_curve(record)
     leading = [name for name in (first, "eval_return" if first == "reward" else None) if name in record.curves]
     others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
@@ -81,7 +81,7 @@ def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
 
 
 def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
-    """Without intervals, which nobody reads on so small a chart."""
+    """Returns a loss without intervals, which nobody reads on so small a chart."""
     title, healthy = LOSSES.get(
         name, (name.replace("_", " ").capitalize(), "Mean over the updates since the last report.")
     )
@@ -92,12 +92,12 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
 
 
 def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
-    """The axes' numbers, one series for each setting, and single agents."""
+    """Returns the axes' numbers, one series for each setting, and single agents."""
     ranks = {point: rank for rank, point in enumerate(order)}
     faint = range(record.num_lanes) if 1 < record.num_lanes <= MAX_LANES else ()
     lanes = [{"color": _color(ranks[int(record.lane_point[n])]), "values": numbers(data.lanes[:, n])} for n in faint]
     seconds = None if data.seconds is None else numbers(data.seconds)
-    return {"step": numbers(data.step), "seconds": seconds, "series": _series(record, data, order), "lanes": lanes}
+    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "lanes": lanes}
 
 
 def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, 
 
 
 def _evaluations(record: RunRecord, name: str, order: list[int]) -> dict[str, Any] | None:
-    """What greedy episodes during training returned: of one setting in a colour of its own."""
+    """Returns what greedy episodes during training returned: of one setting in a colour of its own."""
     if name not in record.curves:
         return None
     data = curve(record, name)
@@ -123,7 +123,12 @@ def _evaluations(record: RunRecord, name: str, order: list[int]) -> dict[str, An
     if len(record.points) == 1:
         series[0] |= {"name": f"greedy evaluations, {series[0]['name']}", "color": 1}
     seconds = None if data.seconds is None else numbers(data.seconds)
-    return {"step": numbers(data.step), "seconds": seconds, "series": series}
+    return {"step": _steps(data), "seconds": seconds, "series": series}
+
+
+def _steps(data: Curve) -> list[int]:
+    """Returns the steps of the reports in full: rounded ones may coincide."""
+    return data.step.astype(np.int64).tolist()
 
 
 def _who(record: RunRecord) -> str:

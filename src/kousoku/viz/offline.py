@@ -13,18 +13,22 @@ from . import style
 from .encode import to_json
 
 
-def page_html(title: str, scripts: Sequence[str], data: Any, without_script: str, css: str | None = None) -> str:
-    """A self-contained page: no network, no frame, no inline handler; its policy forbids them.
+def page_html(
+    title: str, scripts: Sequence[str], start: str, data: Any, without_script: str, css: str | None = None
+) -> str:
+    """Returns a self-contained page: no network, no frame, no inline handler; its policy forbids them.
 
     Args:
         title: any text; it stays text.
-        scripts: names of files in the folder `page`, in the order in which they become one script.
+        scripts: names of files in the folder `page`, in the order in which they become one script; they are built from
+            the folder `viewer` of the repository.
+        start: the call that fills the page, the script's last line.
         data: what the script reads as JSON.
         without_script: HTML that is shown where scripts are off; it has to be safe already.
         css: the style sheet; None for the report's.
     """
     css = style.css() + asset("report.css") if css is None else css
-    script = "".join(asset(name) for name in scripts)
+    script = "".join(asset(name) for name in scripts) + start
     parts = {
         "policy": policy(css, script),
         "title": escape(title),
@@ -38,7 +42,7 @@ def page_html(title: str, scripts: Sequence[str], data: Any, without_script: str
 
 
 def policy(css: str, script: str) -> str:
-    """The content security policy that allows this one style sheet, this one script, and pictures in the file."""
+    """Returns the content security policy: this one style sheet, this one script, and pictures in the file."""
     return (
         f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -46,7 +50,7 @@ def policy(css: str, script: str) -> str:
 
 
 def asset(name: str) -> str:
-    """The text of a file in the folder `page`."""
+    """Returns the text of a file in the folder `page`."""
     return files("kousoku.viz").joinpath("page", name).read_text(encoding="utf-8")
 
 

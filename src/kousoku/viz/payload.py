@@ -22,7 +22,7 @@ LARGE_GROUP = 4
 
 
 def payload(record: RunRecord) -> dict[str, Any]:
-    """Everything that the page shows."""
+    """Returns everything that the page shows."""
     record, order = with_error_curve(record), point_order(record)
     return {
         "title": headline.title(record),
@@ -43,7 +43,7 @@ def payload(record: RunRecord) -> dict[str, Any]:
 
 
 def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """One row for each setting, best first."""
+    """Returns one row for each setting, best first."""
     if len(record.points) == 1:
         return None
     result, errors = score(record), largest_errors(record)
@@ -71,20 +71,25 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 
 def _player(record: RunRecord) -> dict[str, Any] | None:
-    """The best agent's episode, as the player of its kind reads it."""
+    """Returns the best agent's episode, as the player of its kind reads it."""
     if record.film is None:
         return None
-    known = "return" in record.evaluation or record.num_lanes == 1
-    who = ("best agent, " if known and record.num_lanes > 1 else "") + lane_name(record, record.best_lane)
     if isinstance(record.film, Trajectory3d):
         film = film3d.payload((record.film,), "")
     else:
         film = film2d.payload((record.film,), "")
-    return {"who": who, "best": known, "style": asset(film2d.STYLE), "film": film}
+    return {"who": _who(record), "style": asset(film2d.STYLE), "film": film}
+
+
+def _who(record: RunRecord) -> tuple[str, str]:
+    """Names the agent whose episode is shown: as a title, and in full."""
+    evaluated = "return" in record.evaluation
+    agent = "The agent" if record.num_lanes == 1 else "The best agent" if evaluated else "An agent"
+    return agent, f"{agent[0].lower()}{agent[1:]}, {lane_name(record, record.best_lane)}"
 
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:
-    """Configuration, versions and device as titled lists of names and values."""
+    """Lists configuration, versions and device as titled names and values."""
     config = {key: value for key, value in record.config.items() if key != "command"}
     groups = [
         *_groups("Agent", config.pop("agent", {})),
@@ -100,7 +105,7 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
 
 
 def _groups(title: str, settings: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Settings, and large groups of settings in them by themselves: an agent's network."""
+    """Lists settings, and large groups of settings in them by themselves: an agent's network."""
     large = {name: value for name, value in settings.items() if isinstance(value, dict) and len(value) >= LARGE_GROUP}
     others = {name: value for name, value in settings.items() if name not in large}
     return [(title, others), *((f"{title}: {name}", group) for name, group in large.items())]

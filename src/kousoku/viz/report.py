@@ -16,8 +16,8 @@ from .payload import payload
 from .summary import exact_values, is_bandit, primary_curve
 from .values import plot_error, plot_values, plot_visits
 
-SCRIPTS = ("dom.js", "map.js", "tables.js", "bandit.js", "chart.js", "curves.js")
-MAIN = "main.js"
+SCRIPT = "report.js"
+START = "kousokuReport.page();\n"
 WITHOUT_SCRIPT = (
     "<p>This report is drawn by the script in this file, which needs JavaScript. The pictures beside the file show the "
     "same.</p>"
@@ -26,7 +26,7 @@ PIXELS_PER_INCH = 160
 
 
 def write_report(record: RunRecord, path: str | Path) -> Path:
-    """Write report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data.
+    """Writes report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data.
 
     The player of the best agent's episode is in the report: some 600 kB where it is in three dimensions.
 
@@ -47,12 +47,12 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
 
 
 def report_html(record: RunRecord) -> str:
-    """The report as a self-contained page."""
-    return page_html(headline.title(record), (*SCRIPTS, *_player(record), MAIN), payload(record), WITHOUT_SCRIPT)
+    """Returns the report as a self-contained page."""
+    return page_html(headline.title(record), (*_player(record), SCRIPT), START, payload(record), WITHOUT_SCRIPT)
 
 
 def _player(record: RunRecord) -> tuple[str, ...]:
-    """The script of the player that the page needs: the one for space is large."""
+    """Returns the script of the player that the page needs: the one for space is large."""
     if record.film is None:
         return ()
     return (film3d.SCRIPT,) if isinstance(record.film, Trajectory3d) else (film2d.SCRIPT,)

@@ -59,13 +59,13 @@ DARK_INK, LIGHT_INK = "#000000", "#ffffff"
 
 
 def to_rgb(color: Hex) -> tuple[float, float, float]:
-    """Red, green and blue in [0, 1] of "#rrggbb"."""
+    """Returns red, green and blue in [0, 1] of "#rrggbb"."""
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return red, green, blue
 
 
 def luminance(color: Hex) -> float:
-    """Relative luminance, 0 for black and 1 for white.
+    """Returns relative luminance, 0 for black and 1 for white.
 
     References:
         Web Content Accessibility Guidelines 2.2, definition of relative luminance.
@@ -75,7 +75,7 @@ def luminance(color: Hex) -> float:
 
 
 def contrast(a: Hex, b: Hex) -> float:
-    """(L1 + 0.05) / (L2 + 0.05) of the brighter and the darker colour: 1 to 21; text needs 4.5.
+    """Returns (L1 + 0.05) / (L2 + 0.05) of the brighter and the darker colour: 1 to 21; text needs 4.5.
 
     Examples:
         >>> round(contrast("#000000", "#ffffff"), 1)
@@ -86,12 +86,12 @@ def contrast(a: Hex, b: Hex) -> float:
 
 
 def ink_on(color: Hex) -> Hex:
-    """Black or white, whichever is easier to read on a colour."""
+    """Returns black or white, whichever is easier to read on a colour."""
     return max((DARK_INK, LIGHT_INK), key=lambda ink: contrast(ink, color))
 
 
 def scale_colors(name: str, scheme: Scheme, count: int = BINS) -> tuple[Hex, ...]:
-    """`count` colours of a scale, from its low to its high end."""
+    """Returns `count` colours of a scale, from its low to its high end."""
     anchors = [to_rgb(color) for color in SCALES[name][scheme]]
     colors: list[Hex] = []
     for i in range(count):
@@ -103,13 +103,15 @@ def scale_colors(name: str, scheme: Scheme, count: int = BINS) -> tuple[Hex, ...
 
 
 def css() -> str:
-    """The palette as CSS: variables of both schemes (print is always light) and the classes that use them.
+    """Returns the palette as CSS: variables of both schemes and the classes that use them.
+
+    Print is always light; the page sets the attribute `data-print` while it draws canvases for it.
 
     `.value7` fills with the 8th colour of the scale "value", `.value7i` draws in a colour that is readable on it;
     `.series2` strokes with the third colour of the curves.
     """
     rules = [f":root{{color-scheme:light dark;{_variables('light')}}}"]
-    rules.append(f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables('dark')}}}}}")
+    rules.append(f"@media screen and (prefers-color-scheme:dark){{:root:not([data-print]){{{_variables('dark')}}}}}")
     for name in SCALES:
         for i in range(BINS):
             rules.append(f".{name}{i}{{fill:var(--{name}{i})}}.{name}{i}i{{--on:var(--{name}{i}i)}}")
@@ -118,7 +120,7 @@ def css() -> str:
 
 
 def player_palette() -> str:
-    """The colours of a player's page as CSS variables: the system's scheme, or the one that the reader chose."""
+    """Returns the colours of a player's page as CSS variables: the system's scheme, or the one the reader chose."""
     light, dark = (_player_variables(scheme) for scheme in SCHEMES)
     return (
         f":root{{color-scheme:light;{light}}}\n"

@@ -2,7 +2,7 @@
 import type { Clock } from "./clock";
 import { el, setPressed, svg } from "../shared/dom";
 import type { Film } from "./picture";
-import { short } from "../shared/text";
+import { brief } from "../shared/text";
 
 const HEIGHT = 92;
 const EDGE = 6;
@@ -60,8 +60,8 @@ export class Graph {
     this.plot.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
     this.node.classList.toggle("several", this.film.runs.length > 1 && this.selected() < 0);
     this.lines.replaceChildren(...shown.flatMap((row) => this.drawRow(row, low, high)));
-    this.top.replaceChildren(shown.length ? short(high) : "");
-    this.bottom.replaceChildren(shown.length ? short(low) : "");
+    this.top.replaceChildren(shown.length ? brief(high) : "");
+    this.bottom.replaceChildren(shown.length ? brief(low) : "");
     this.update();
   }
 
@@ -132,7 +132,7 @@ function varies(arrays: (Float32Array | null)[]): boolean {
 
 // One number, or the lowest and the highest of several.
 function span(values: number[]): string {
-  const [low, high] = [short(Math.min(...values)), short(Math.max(...values))];
+  const [low, high] = [brief(Math.min(...values)), brief(Math.max(...values))];
   return low === high ? low : `${low} \u2026 ${high}`;
 }
 

@@ -79,7 +79,8 @@ export class Player {
   private lay(): void {
     const { film, place } = this;
     const help = button("?", "pointer and keys (?)", () => this.help.showModal(), { class: "round" });
-    const cut = film.left > 0 ? el("p", { class: "cut" }, `The last ${film.left.toLocaleString("en")} frames are left out.`) : null;
+    const last = film.left === 1 ? "frame is" : `${film.left.toLocaleString("en")} frames are`;
+    const cut = film.left > 0 ? el("p", { class: "cut" }, `The last ${last} left out.`) : null;
     const foot = el("footer", {}, this.controls.node, this.graph.node, cut);
     if (place.embedded) {
       const whole = button("", "the whole screen", () => this.toggleScreen(), { class: "round" });

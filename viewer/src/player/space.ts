@@ -3,7 +3,7 @@ import { el } from "../shared/dom";
 import type { SolidFilm } from "./film";
 import type { Picture, Switch } from "./picture";
 import { Stage } from "./stage";
-import { short } from "../shared/text";
+import { brief } from "../shared/text";
 
 const NO_WEBGL = "This picture is drawn with WebGL 2, which this browser does not offer or has switched off.";
 const TURN = 0.09;
@@ -79,7 +79,7 @@ class Space implements Picture {
       label.classList.toggle("chosen", i === stage.selected);
     });
     if (!stage.touches.root.visible) return "";
-    return `${count} ${count === 1 ? "contact" : "contacts"}, forces of ${short(newtons)} N`;
+    return `${count} ${count === 1 ? "contact" : "contacts"}, forces of ${brief(newtons)} N`;
   }
 
   resize(width: number, height: number): void {

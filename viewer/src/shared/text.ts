@@ -1,9 +1,49 @@
 // Numbers as text.
-const MINUS = "\u2212";
+export const MINUS = "\u2212";
+export const DASH = "\u2013";
 
-// Three significant digits; a dash for what is not known.
-export function short(x: number): string {
-  if (!Number.isFinite(x)) return "\u2013";
+// A number that may be unknown: NaN and infinities are null in JSON.
+export type Maybe = number | null | undefined;
+
+export function known(x: Maybe): x is number {
+  return x !== null && x !== undefined;
+}
+
+// Three significant digits; whole numbers of four digits and more in full.
+export function significant(x: Maybe, digits = 3): string {
+  if (!known(x)) return DASH;
+  const size = Math.abs(x);
+  let text: string;
+  if (x === 0) text = "0";
+  else if (size >= 10 ** (digits - 1)) text = Math.round(size).toLocaleString("en");
+  else if (size < 1e-4) text = size.toExponential(digits - 1);
+  else text = size.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(Number(size.toPrecision(digits))))));
+  return x < 0 ? MINUS + text : text;
+}
+
+// A count in full.
+export function whole(x: Maybe): string {
+  return known(x) && Number.isInteger(x) ? x.toLocaleString("en").replace("-", MINUS) : significant(x);
+}
+
+// A number on an axis: 0.5, 20 k, 1.5 M.
+export function prefixed(x: number): string {
+  const size = Math.abs(x);
+  const [limit, unit] = ([[1e9, " G"], [1e6, " M"], [1e3, " k"]] as const).find(([least]) => size >= least) ?? [1, ""];
+  const text = String(Number((size / limit).toPrecision(unit ? 3 : 6)));
+  return (x < 0 ? MINUS : "") + text + unit;
+}
+
+// With as many decimals as numbers of this size need.
+export function fixed(x: number, size: number, digits = 3): string {
+  const decimals = Math.min(8, Math.max(0, digits - 1 - Math.floor(Math.log10(size || 1))));
+  const text = Math.abs(x).toFixed(decimals);
+  return (x < 0 && Number(text) !== 0 ? MINUS : "") + text;
+}
+
+// Three digits in little room, as many decimals for all numbers of a size: for values that change with a film.
+export function brief(x: number): string {
+  if (!Number.isFinite(x)) return DASH;
   const size = Math.abs(x);
   let text = size.toExponential(1);
   if (size === 0) text = "0";

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until the reader makes another.
+// Light or dark: the system's choice until the reader makes another; on paper light.
 const query = matchMedia("(prefers-color-scheme: dark)");
 
 export function isDark(): boolean {
@@ -12,6 +12,16 @@ export function toggleTheme(): void {
 
 export function onSystemTheme(listener: () => void): void {
   query.addEventListener("change", listener);
+}
+
+// What is drawn on a canvas has to be drawn again before it is printed: `listener` finds the colours of paper then.
+export function onPrint(listener: () => void): void {
+  const switched = (printing: boolean) => () => {
+    document.documentElement.toggleAttribute("data-print", printing);
+    listener();
+  };
+  addEventListener("beforeprint", switched(true));
+  addEventListener("afterprint", switched(false));
 }
 
 export function variable(name: string): string {

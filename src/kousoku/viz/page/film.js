@@ -1,2 +1,0 @@
-// A page that is nothing but a film.
-kousokuPlayer.page();

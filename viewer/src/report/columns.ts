@@ -1,0 +1,134 @@
+// A chart's numbers as uPlot reads them: columns over common rows, drawn in their order, and bands between two of them.
+import type uPlot from "uplot";
+import { extent, robustExtent, type Range } from "../shared/scales";
+import { known, type Maybe } from "../shared/text";
+import { variable } from "../shared/theme";
+import type { Axis } from "./axis";
+import type { Chart, Series, Value } from "./data";
+
+const FEW_AGENTS = 4;
+const MANY_DOTS = 60;
+const DOT = 6.8;
+// of a value that no line reaches, in widths of the line
+const ALONE = 2.5;
+// from this colour of the palette on lines are dashed
+const DASHED = 4;
+
+// A value, null where it is not known, undefined in rows that are not its own, over which lines go.
+type Column = Maybe[];
+
+export interface Columns {
+  // the row of each report
+  rows: number[];
+  xs(axis: Axis): number[];
+  ys: Column[];
+  series: uPlot.Series[];
+  bands: uPlot.Band[];
+}
+
+// Reports and evaluations in the order of their steps: one row for each step at which there is either.
+export function columnsOf(chart: Chart): Columns {
+  const evals = chart.evals;
+  const steps = [...new Set([...chart.step, ...(evals?.step ?? [])])].sort((a, b) => a - b);
+  const rowOf = new Map(steps.map((step, row) => [step, row]));
+  const rowsOf = (own: number[]) => own.map((step) => rowOf.get(step) ?? 0);
+  const spread = (rows: number[], values: Value[]) => {
+    const column = new Array<Maybe>(steps.length).fill(undefined);
+    rows.forEach((row, i) => (column[row] = values[i]));
+    return column;
+  };
+  const rows = rowsOf(chart.step);
+  const layers = new Layers(chart);
+  const report = (values: Value[]) => spread(rows, values);
+  const evaluation = (values: Value[]) => spread(evalRows, values);
+  const evalRows = evals ? rowsOf(evals.step) : [];
+  for (const series of [...chart.series].reverse()) layers.band(series, report);
+  if (evals && chart.series.length === 1) evals.series.forEach((series) => layers.band(series, evaluation));
+  for (const lane of chart.lanes) layers.lane(lane.color, report(lane.values));
+  for (const series of [...chart.series].reverse()) layers.mean(series, report(series.mean));
+  for (const series of [...(evals?.series ?? [])].reverse()) layers.evaluated(series, evaluation(series.mean));
+  const seconds = new Array<number>(steps.length).fill(0);
+  if (evals?.seconds) evalRows.forEach((row, i) => (seconds[row] = evals.seconds?.[i] ?? 0));
+  rows.forEach((row, i) => (seconds[row] = chart.seconds?.[i] ?? 0));
+  const xs = (axis: Axis) => (axis.name === "seconds" && chart.seconds ? seconds : steps);
+  return { rows, xs, ys: layers.ys, series: layers.series, bands: layers.bands };
+}
+
+// The values that the vertical axis covers, and whether some lie beyond it.
+export function domainOf(chart: Chart): { range: Range; cut: boolean } {
+  const drawn = [...chart.series, ...(chart.evals?.series ?? [])];
+  const lanes = chart.lanes.flatMap((lane) => lane.values);
+  const means = drawn.flatMap((series) => series.mean);
+  if (chart.log) {
+    const [low, high] = extent([...lanes, ...means]) ?? [1, 10];
+    return { range: [low, extent(means)?.[1] ?? high], cut: false };
+  }
+  const intervals = drawn.filter((s) => s.color >= 0).flatMap((s) => [...s.mean, ...(s.low ?? []), ...(s.high ?? [])]);
+  return robustExtent([...chart.series.flatMap((series) => series.mean), ...intervals, ...lanes]);
+}
+
+class Layers {
+  readonly ys: Column[] = [];
+  readonly series: uPlot.Series[] = [];
+  readonly bands: uPlot.Band[] = [];
+  private readonly crowded: boolean;
+  private readonly few: boolean;
+  // where a band that reaches below a logarithmic axis ends
+  private readonly foot: number;
+
+  constructor(chart: Chart) {
+    this.crowded = chart.series.length > 1;
+    this.few = chart.lanes.length < FEW_AGENTS;
+    this.foot = chart.log ? domainOf(chart).range[0] / 2 : -Infinity;
+  }
+
+  band({ color, low, high }: Series, column: (values: Value[]) => Column): void {
+    if (!low || !high) return;
+    const edge = { width: 0, alpha: this.crowded ? 0.12 : 0.2, points: { show: false } };
+    const above = this.add(column(high).map(this.floored), edge);
+    const below = this.add(column(low).map(this.floored), edge);
+    this.bands.push({ series: [above, below], fill: () => colorOf(color) });
+  }
+
+  lane(color: number, values: Column): void {
+    const alpha = this.crowded ? 0.13 : this.few ? 0.6 : 0.2;
+    this.add(values, lineOf(color, values, { width: 1, alpha }));
+  }
+
+  mean({ color }: Series, values: Column): void {
+    const line = color < 0 ? { width: 1.2, alpha: 0.45 } : { width: 2.4 };
+    this.add(values, lineOf(color, values, color >= DASHED ? { ...line, dash: [7, 5] } : line));
+  }
+
+  evaluated({ color }: Series, values: Column): void {
+    const line = lineOf(color, values, { width: 1.4, dash: [2, 4] });
+    const dots = values.filter((value) => value !== undefined).length <= MANY_DOTS;
+    const points = { ...line.points, show: dots, size: DOT, width: 0 };
+    this.add(values, { ...line, points: dots ? { ...points, filter: () => null } : points });
+  }
+
+  private readonly floored = (value: Maybe): Maybe => (known(value) ? Math.max(value, this.foot) : value);
+
+  private add(values: Column, series: uPlot.Series): number {
+    this.ys.push(values);
+    this.series.push({ ...series, pxAlign: 0 });
+    return this.ys.length;
+  }
+}
+
+function lineOf(color: number, values: Column, line: { width: number; alpha?: number; dash?: number[] }): uPlot.Series {
+  const [stroke, alone] = [() => colorOf(color), aloneIn(values)];
+  const points = { show: false, filter: () => alone, size: ALONE * line.width, width: 0, fill: stroke };
+  return { ...line, cap: "round", stroke, points };
+}
+
+// The rows of values between two unknown ones, which no line reaches.
+function aloneIn(values: Column): number[] | null {
+  const own = [...values.keys()].filter((row) => values[row] !== undefined);
+  const found = own.filter((row, i) => [own[i - 1], own[i + 1]].every((next) => next === undefined || !known(values[next])) && known(values[row]));
+  return found.length ? found : null;
+}
+
+function colorOf(color: number): string {
+  return variable(color < 0 ? "muted" : `series${color}`);
+}

@@ -1,0 +1,64 @@
+// The sections of the run's curves: learning curves, and the updates' losses.
+import { el } from "../shared/dom";
+import { known, significant, whole } from "../shared/text";
+import type { Axis } from "./axis";
+import { CurveChart } from "./chart";
+import type { Curves } from "./data";
+import { swatch } from "./legend";
+import { sectionOf, segments } from "./parts";
+
+const HEIGHT = { first: 362, other: 222, loss: 166 };
+
+export function curveSection(curves: Curves | null, axis: Axis): HTMLElement | null {
+  if (!curves) return null;
+  const [first, ...others] = curves.charts;
+  const small = others.map((chart) =>
+    el("div", { class: "half" }, el("h3", {}, chart.title), new CurveChart(chart, axis, { height: HEIGHT.other }).node),
+  );
+  const units = [["step", "Steps"], ["seconds", "Time"]] as const;
+  const choice = segments("axis", "horizontal axis", units, axis.name, (name) => axis.choose(name));
+  return sectionOf("curves", "Learning curves", leadOf(curves),
+    first.seconds ? el("div", { class: "controls" }, choice) : null,
+    el("h3", {}, first.title),
+    new CurveChart(first, axis, { height: HEIGHT.first }).node,
+    small.length ? el("div", { class: "halves" }, small) : null,
+  );
+}
+
+// Small charts that are read together: a pointer on one shows all values of the same report.
+export function lossSection(losses: Curves | null, axis: Axis): HTMLElement | null {
+  if (!losses) return null;
+  const { series: settings, lanes } = losses.charts[0];
+  const several = settings.length > 1;
+  const items = settings.filter((s) => s.color >= 0).map((s) => el("li", {}, swatch(s.color), el("span", { class: "name" }, s.name)));
+  const thin = lanes.length > 1 ? ", thin lines single agents" : "";
+  const whose = losses.agents === 1 ? "" : ` Lines are ${losses.statistic === "IQM" ? "interquartile means" : "means"}${thin}.`;
+  const numbers = several ? " Numbers are the best setting\u2019s." : "";
+  const group: CurveChart[] = [];
+  const charts = losses.charts.map((chart) => new CurveChart(chart, axis, { height: HEIGHT.loss, small: true, group }));
+  return sectionOf("losses", "Losses",
+    `What the updates told about themselves, over the same axis as above, and what is usual in a run that learns.${whose}${numbers}`,
+    several ? el("ul", { class: "curvekey several" }, items) : null,
+    el("div", { class: "thirds" }, charts.map((chart) => el("div", { class: "third" }, chart.node))),
+  );
+}
+
+function leadOf(curves: Curves): string {
+  const [first, ...others] = curves.charts;
+  const dots = first.evals ? "Dots are greedy evaluations during training. " : "";
+  const flat = others.find((chart) => chart.title === "Return" && first.title === "Episode length");
+  const value = flat && significant(flat.series[0].mean.find(known));
+  const why = flat ? `Every episode returned ${value}, so what shows the learning is how short the episodes get. ` : "";
+  return `${howDrawn(curves)}${dots}${why}Point at a curve to read it.`;
+}
+
+function howDrawn({ agents, statistic, interval, charts: [{ series, lanes }] }: Curves): string {
+  if (agents === 1) return "";
+  const several = series.length > 1;
+  const whose = several ? "the agents of each setting" : `${whole(agents)} agents`;
+  const thin = lanes.length > 1 ? ", thin lines single agents" : "";
+  if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. `;
+  const iqm = statistic === "IQM";
+  const line = iqm ? `interquartile means (IQM: the mean of the middle half) over ${whose}` : `means over ${whose}`;
+  return `Lines are ${line}, bands their 95% intervals (${iqm ? "stratified bootstrap" : "Student\u2019s t"})${thin}. `;
+}

@@ -1,0 +1,120 @@
+// What the page reads: the JSON that payload.py, learning.py and tables.py write. NaN and infinities are null.
+export type Value = number | null;
+
+export interface Report {
+  title: string;
+  status: string;
+  sentence: string;
+  figures: { label: string; value: string; note: string }[];
+  // how many colours a heat map's scale has
+  bins: number;
+  // how many curves have a colour of their own
+  colored: number;
+  tables: Tables | { tooLarge: string } | null;
+  curves: Curves | null;
+  losses: Curves | null;
+  sweep: Sweep | null;
+  player: Film | null;
+  config: { title: string; rows: [name: string, value: string][] }[];
+  command: string | null;
+  started: string | null;
+}
+
+export interface Tables {
+  bandit: boolean;
+  states: number;
+  actions: string[];
+  // which way an action goes on a map, if any
+  arrows: (Direction | null)[];
+  panels: Panel[];
+  // 1 where an action is taken
+  reachable: (0 | 1)[] | null;
+  exact: ActionValues | null;
+  agents: Agent[];
+  visited: boolean;
+}
+
+export type Direction = [dx: number, dy: number];
+
+export interface ActionValues {
+  // [states, actions]
+  q: Value[];
+  // of each state the greedy actions as bits
+  greedy: number[];
+}
+
+export interface Agent extends ActionValues {
+  name: string;
+  // of each state, of a bandit of each action
+  visits: Value[] | null;
+}
+
+export interface Panel {
+  title: string;
+  // rows of states; below zero a wall
+  states: number[][];
+  labels: [row: number, column: number, text: string][];
+  rowLabel: string;
+  columnLabel: string;
+  rowTicks: string[];
+  columnTicks: string[];
+}
+
+export interface Curves {
+  statistic: "mean" | "IQM";
+  interval: boolean;
+  agents: number;
+  charts: Chart[];
+}
+
+export interface Chart {
+  title: string;
+  // of a learning curve
+  unit?: string;
+  // of a loss: what a healthy one looks like
+  healthy?: string;
+  log: boolean;
+  step: number[];
+  seconds: number[] | null;
+  series: Series[];
+  lanes: { color: number; values: Value[] }[];
+  evals: Evaluations | null;
+}
+
+export interface Evaluations {
+  step: number[];
+  seconds: number[] | null;
+  series: Series[];
+}
+
+export interface Series {
+  name: string;
+  // of the palette; below zero grey
+  color: number;
+  mean: Value[];
+  low: Value[] | null;
+  high: Value[] | null;
+}
+
+export interface Sweep {
+  names: string[];
+  statistic: string;
+  score: string;
+  rows: SweepRow[];
+  // settings left out
+  left: number;
+}
+
+export interface SweepRow {
+  values: Value[];
+  lanes: number;
+  score: [mean: Value, low: Value, high: Value];
+  error: Value;
+}
+
+export interface Film {
+  // the agent, as a title and in full
+  who: [title: string, name: string];
+  style: string;
+  film: unknown;
+}

@@ -1,0 +1,59 @@
+// Every setting of a sweep as a table, with mean and interval on one scale.
+import { el, svg, type Child } from "../shared/dom";
+import { robustExtent, type Range } from "../shared/scales";
+import { DASH, known, significant, whole } from "../shared/text";
+import type { Sweep, SweepRow } from "./data";
+import { seriesClass } from "./legend";
+import { sectionOf } from "./parts";
+
+const WIDTH = 200;
+const EDGE = 8;
+
+export function sweepSection(sweep: Sweep | null, colored: number): HTMLElement | null {
+  if (!sweep) return null;
+  const domain = robustExtent(sweep.rows.flatMap((row) => row.score)).range;
+  const errors = sweep.rows.some((row) => known(row.error));
+  const score = `${sweep.statistic} ${sweep.score}`;
+  const number = (text: string) => el("th", { scope: "col", class: "number" }, text);
+  const head = el("tr", {},
+    [...sweep.names, "agents", score, "95% interval"].map(number),
+    el("th", { scope: "col", class: "wide" }, "on one scale"),
+    errors ? number("value error") : null,
+    el("th", { scope: "col" }, el("span", { class: "hidden" }, "rank")),
+  );
+  const rows = sweep.rows.map((row, rank) => settingRow(row, rank, intervalMark(row, domain, rank < colored ? rank : -1), errors));
+  const table = el("table", { class: "sweep" }, el("thead", {}, head), el("tbody", {}, rows));
+  const what = errors ? " Value error is the largest error of a state's value, averaged over the agents." : "";
+  return sectionOf("sweep", "Settings compared", `Every setting of the sweep, sorted by its ${score}.${what}`,
+    el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, table),
+    sweep.left > 0 ? el("p", { class: "note" }, `${whole(sweep.left)} settings with lower scores are left out.`) : null,
+  );
+}
+
+function settingRow(row: SweepRow, rank: number, mark: SVGSVGElement, errors: boolean): HTMLElement {
+  const [mean, low, high] = row.score;
+  const number = (text: string) => el("td", { class: "number" }, text);
+  const interval = known(low) ? `${significant(low)} to ${significant(high)}` : DASH;
+  const cells: Child[] = [
+    row.values.map((value) => number(known(value) ? String(value) : DASH)),
+    number(whole(row.lanes)),
+    number(significant(mean)),
+    number(interval),
+    el("td", { class: "wide" }, mark),
+    errors ? number(significant(row.error)) : null,
+    el("td", {}, rank === 0 ? el("span", { class: "badge" }, "best") : null),
+  ];
+  return el("tr", { class: rank === 0 ? "best" : null }, cells);
+}
+
+function intervalMark({ score: [mean, low, high] }: SweepRow, [first, last]: Range, color: number): SVGSVGElement {
+  const share = (value: number) => (Math.min(last, Math.max(first, value)) - first) / (last - first || 1);
+  const place = (value: number) => EDGE + share(value) * (WIDTH - 2 * EDGE);
+  const name = seriesClass(color);
+  const range = known(low) && known(high) ? svg("line", { class: `${name} range`, x1: place(low), x2: place(high), y1: 8, y2: 8 }) : null;
+  return svg("svg", { class: "interval", viewBox: `0 0 ${WIDTH} 16`, width: WIDTH, height: 16, "aria-hidden": "true" },
+    svg("line", { class: "grid", x1: EDGE, x2: WIDTH - EDGE, y1: 8, y2: 8 }),
+    range,
+    known(mean) ? svg("circle", { class: `${name} spot`, cx: place(mean), cy: 8, r: 5 }) : null,
+  );
+}

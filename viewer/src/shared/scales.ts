@@ -1,0 +1,46 @@
+// Ranges of values, and round numbers in them.
+import { known, type Maybe } from "./text";
+
+export type Range = [low: number, high: number];
+
+export function extent(values: Iterable<Maybe>): Range | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (!known(value)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low <= high ? [low, high] : null;
+}
+
+// The values' range without the few that would flatten all others, and whether any lies outside.
+export function robustExtent(values: readonly Maybe[]): { range: Range; cut: boolean } {
+  const sorted = values.filter(known).sort((a, b) => a - b);
+  if (!sorted.length) return { range: [0, 1], cut: false };
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))];
+  const [lowest, highest] = [at(0), at(1)];
+  const spread = at(0.96) - at(0.04);
+  let [low, high] = [lowest, highest];
+  if (spread > 0 && at(0.04) - low > 1.5 * spread) low = at(0.04) - 0.1 * spread;
+  if (spread > 0 && high - at(0.96) > 1.5 * spread) high = at(0.96) + 0.1 * spread;
+  if (low === high) [low, high] = [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
+  return { range: [low, high], cut: lowest < low || highest > high };
+}
+
+// Round numbers that cover [low, high] in about `count` steps.
+export function ticks(low: number, high: number, count: number): number[] {
+  const raw = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999) ?? 10 * power;
+  const found: number[] = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) found.push(Number((i * step).toPrecision(12)));
+  return found;
+}
+
+// Zero and powers of ten in [low, high], with their doubles and fivefolds where there are few.
+export function logTicks(low: number, high: number): number[] {
+  const decades = Array.from({ length: 16 }, (_, k) => 10 ** k);
+  const within = (found: number[]) => found.filter((x) => x >= low && x <= high);
+  const coarse = within([0, ...decades]);
+  return coarse.length > 2 ? coarse : within([0, ...decades.flatMap((x) => [x, 2 * x, 5 * x])]);
+}
