@@ -55,7 +55,7 @@ class Animation:
 
     @classmethod
     def of_scenes(cls, scenes: Sequence[Scene], seconds: float | None = None, title: str = "") -> Animation:
-        """Scenes, one after the other, each for so many seconds; None chooses by their number."""
+        """Makes a film of scenes, one after the other, each for so many seconds; None chooses by their number."""
         return cls((Trajectory2d(tuple(scenes), seconds),), title)
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Animation:
         return f"<Animation: {count} film{'s' if count > 1 else ''} of {longest} frames>"
 
     def save(self, path: str | Path, size: int = 480, at: int | None = None) -> Path:
-        """Write a page with a player (.html), a film (.gif, .mp4), a still (.png), or a moving drawing (.svg).
+        """Writes a page with a player (.html), a film (.gif, .mp4), a still (.png), or a moving drawing (.svg).
 
         Args:
             path: where; its ending decides. An .svg is for scenes in the plane only.
@@ -95,22 +95,22 @@ class Animation:
         return target
 
     def html(self) -> str:
-        """An offline page with a player: by mouse, touch or keys."""
+        """Returns an offline page with a player: by mouse, touch or keys."""
         return film3d.page(self._solid, self.title) if self._solid else film2d.page(self._flat, self.title)
 
     def svg(self, size: float = 480.0) -> str:
-        """Scenes in the plane as an SVG that plays by itself, over and over; it contains no script."""
+        """Returns scenes in the plane as an SVG that plays by itself, over and over; it contains no script."""
         if self._solid:
             raise ConfigError("svg", "a film in three dimensions", f"use a name that ends in {FORMATS_3D}")
         return moving_svg(joined(self._flat), self.seconds, size)
 
     @property
     def seconds(self) -> float:
-        """How long each frame is shown."""
+        """Returns how long each frame is shown."""
         return float(self._solid[0].dt) if self._solid else film2d.pace(self._flat)
 
     def pictures(self, size: int = 480, frames: Sequence[int] | None = None) -> Iterator[UInt8[np.ndarray, "H W 3"]]:
-        """Frames in red, green and blue, all or those that are named; the longer side has `size` pixels.
+        """Draws frames in red, green and blue, all or those that are named; the longer side has `size` pixels.
 
         Raises:
             ConfigError: for a frame that there is not.
@@ -154,7 +154,7 @@ class Animation:
         target.write_bytes(png_bytes(next(self.pictures(size, [time]))))
 
     def _repr_html_(self) -> str:
-        """For notebooks: a drawing without a script, or the player in a frame of its own."""
+        """Shows a drawing without a script, or the player in a frame of its own, in a notebook."""
         if not self._solid:
             return self.svg()
         style = "width:100%;height:560px;border:0;border-radius:8px"
@@ -162,7 +162,7 @@ class Animation:
 
 
 def animate(record: RunRecord, seconds_per_step: float | None = None) -> Animation:
-    """The best agent's greedy episode.
+    """Plays the best agent's greedy episode.
 
     Args:
         record: a run whose environment can be drawn.

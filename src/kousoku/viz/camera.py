@@ -42,7 +42,7 @@ class Camera:
         return (self.forward + u[:, None] * self.right + v[:, None] * self.up).astype(np.float32)
 
     def steps(self, width: int, height: int) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
-        """How rays differ from pixel to pixel."""
+        """Returns how rays differ from pixel to pixel."""
         return (2 * self.right / width).astype(np.float32), (2 * self.up / height).astype(np.float32)
 
 
@@ -66,12 +66,12 @@ class Stage:
 
     @property
     def cell(self) -> float:
-        """The floor's grid: 1, 2 or 5 times a power of ten, at most half the size."""
+        """Returns the floor's grid: 1, 2 or 5 times a power of ten, at most half the size."""
         power = 10.0 ** math.floor(math.log10(self.size / 2))
         return power * max(k for k in (1.0, 2.0, 5.0) if k * power <= self.size / 2 or k == 1.0)
 
     def camera(self, time: int, aspect: float) -> Camera:
-        """The camera at a time, for a picture that is so many times wider than high."""
+        """Returns the camera at a time, for a picture that is so many times wider than high."""
         one, follows = len(self.views) == 1, any(view.travels for view in self.views)
         if follows:
             places = [path[min(time, len(path) - 1)] for path in self.paths]
@@ -106,7 +106,7 @@ def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
 
 
 def _fitting(places: Float[np.ndarray, "n 3"], radius: float, azimuth: float, elevation: float, aspect: float) -> float:
-    """From how far away balls around places, relative to the target, are all within the four sides of the picture."""
+    """Returns from how far away balls around places, relative to the target, are all within the picture."""
     back, right = _axes(azimuth, elevation)
     half = math.tan(FIELD / 2)
     distance = 0.0
@@ -130,7 +130,7 @@ def _camera(target: Float[np.ndarray, "3"], azimuth: float, elevation: float, di
 
 
 def _calmed(way: Float[np.ndarray, "T 3"], dt: float) -> Float[np.ndarray, "T 3"]:
-    """Means over a window around each time: a fifth of a second along the ground, a second in height."""
+    """Averages over a window around each time: a fifth of a second along the ground, a second in height."""
     count = len(way)
     sums = np.concatenate([np.zeros((1, 3)), np.cumsum(way, axis=0)])
     time = np.arange(count)

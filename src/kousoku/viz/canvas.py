@@ -27,7 +27,7 @@ class Picture(Figure):
 
 
 def new_figure(width: float, height: float) -> Picture:
-    """A figure of this size in inches that nothing else knows of."""
+    """Returns a figure of this size in inches that nothing else knows of."""
     layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.14)
     figure = Picture(figsize=(width, height), layout=layout, facecolor=PAPER)
     FigureCanvasAgg(figure)
@@ -35,19 +35,19 @@ def new_figure(width: float, height: float) -> Picture:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that axes belong to."""
+    """Returns the figure that axes belong to."""
     figure = ax.get_figure(root=True)
     assert isinstance(figure, Figure)
     return figure
 
 
 def colormap(name: str) -> LinearSegmentedColormap:
-    """One of the palette's scales."""
+    """Returns one of the palette's scales."""
     return LinearSegmentedColormap.from_list(name, list(SCALES[name]["light"]))
 
 
 def dress(ax: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> None:
-    """Quiet axes: no box, a light grid behind, labels that can be read from the back of a room."""
+    """Makes axes quiet: no box, a light grid behind, labels that can be read from the back of a room."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -61,6 +61,6 @@ def dress(ax: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> N
 
 
 def heading(ax: Axes, text: str, **options: Any) -> None:
-    """A title at the left edge; a dollar sign is a dollar sign."""
+    """Writes a title at the left edge; a dollar sign is a dollar sign."""
     style = {"loc": "left", "fontsize": TITLE_SIZE, "color": INK, "pad": 10.0} | options
     ax.set_title(text, parse_math=False, **style)

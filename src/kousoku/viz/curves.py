@@ -22,7 +22,7 @@ COLORS = SERIES["light"]
 
 
 def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
-    """The return of the episodes that ended over the steps.
+    """Plots the return of the episodes that ended over the steps.
 
     Where every return is the same, the length of the episodes instead; where no episode ended, the reward per step.
 
@@ -89,7 +89,7 @@ def robust_limits(values: np.ndarray) -> tuple[float, float]:
 
 
 def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> None:
-    """One sweep point; those after the eighth are grey."""
+    """Draws one sweep point; those after the eighth are grey."""
     known = rank < len(COLORS)
     color, dashes = (COLORS[rank], "-" if rank < 4 else "--") if known else (MUTED, "-")
     if 1 < record.num_lanes <= MAX_LANES:
@@ -105,7 +105,7 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
 
 
 def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]) -> None:
-    """Dots; of one setting in a colour of its own."""
+    """Draws evaluations as dots; of one setting in a colour of its own."""
     single = len(record.points) == 1
     for rank, point in enumerate(order[: len(COLORS)]):
         color = COLORS[1 if single else rank]
@@ -116,7 +116,7 @@ def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]
 
 
 def _note(record: RunRecord) -> str:
-    """What the lines are."""
+    """Says what the lines are."""
     if record.num_lanes == len(record.points):
         return ""
     name = "interquartile mean" if statistic(record) == "IQM" else "mean"

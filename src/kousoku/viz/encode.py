@@ -11,7 +11,7 @@ DIGITS = 5
 
 
 def to_json(data: Any) -> str:
-    """JSON that can stand inside a <script> element: no character of it can end the element or begin another.
+    """Returns JSON that can stand inside a <script> element: no character of it can end it or begin another.
 
     Examples:
         >>> to_json({"x": "</script>&", "y": float("nan")})
@@ -24,7 +24,7 @@ def to_json(data: Any) -> str:
 
 
 def numbers(array: Any) -> list[Any]:
-    """An array, flattened and rounded to 5 significant digits; None for NaN and infinities.
+    """Flattens an array and rounds it to 5 significant digits; None for NaN and infinities.
 
     Examples:
         >>> numbers(np.array([[0.1234567, 2.0], [np.nan, -np.inf]]))
@@ -41,7 +41,7 @@ def _rounded(value: float) -> float | int:
 
 
 def _plain(value: Any) -> Any:
-    """Only what JSON knows: NumPy's numbers become Python's, NaN and infinities None, anything unknown its text."""
+    """Keeps what JSON knows: NumPy's numbers become Python's, NaN and infinities None, anything else its text."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

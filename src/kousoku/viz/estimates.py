@@ -20,17 +20,17 @@ IQM_WORDS = "interquartile mean"
 
 
 def statistic(record: RunRecord) -> Statistic:
-    """The mean, or the interquartile mean where it differs from it and agents have no table of action values."""
+    """Returns "IQM" for agents without a table of action values, of which there are at least four; else "mean"."""
     return "IQM" if "q" not in record.tables and fewest_agents(record) >= FEWEST else "mean"
 
 
 def fewest_agents(record: RunRecord) -> int:
-    """The number of agents of the setting that has the fewest."""
+    """Returns the number of agents of the setting that has the fewest."""
     return int(np.bincount(record.lane_point, minlength=len(record.points)).min())
 
 
 def estimate(record: RunRecord, values: Shaped[np.ndarray, "... n"]) -> MeanInterval:
-    """The statistic of n agents' values over the last axis, with its 95% interval; no interval of fewer than four."""
+    """Returns the statistic of n agents' values over the last axis, with its 95% interval where n is four or more."""
     if statistic(record) == "IQM":
         return iqm_interval(values)
     found = mean_interval(values)
@@ -39,6 +39,6 @@ def estimate(record: RunRecord, values: Shaped[np.ndarray, "... n"]) -> MeanInte
 
 
 def how_drawn(record: RunRecord) -> dict[str, Any]:
-    """How a report's curves are made, for the words under them."""
+    """Says how a report's curves are made, for the words under them."""
     known = fewest_agents(record) >= FEWEST
     return {"statistic": statistic(record), "interval": known, "agents": record.num_lanes}

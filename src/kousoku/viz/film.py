@@ -38,7 +38,7 @@ def film(scenes: Sequence[Scene], max_shapes: int = MAX_SHAPES) -> dict[str, Any
 
 
 def shape_json(shape: Shape) -> list[Any]:
-    """A shape as its kind, its colour and its numbers; points are x, y, x, y, ..."""
+    """Returns a shape as its kind, its colour and its numbers; points are x, y, x, y, ..."""
     color = safe_color(shape.color)
     match shape:
         case Rect():

@@ -23,28 +23,28 @@ class Figure(NamedTuple):
 
 
 def title(record: RunRecord) -> str:
-    """Agent on environment."""
+    """Names the agent and its environment."""
     agent, env = (record.config.get(part, {}).get("id", part) for part in ("agent", "env"))
     return well_formed(f"{agent} on {env}")
 
 
 def finished(record: RunRecord) -> bool:
-    """Whether the run came to its end."""
+    """Tells whether the run came to its end."""
     return status(record) == "finished"
 
 
 def status(record: RunRecord) -> str:
-    """How the run ended, in a word."""
+    """Says how the run ended, in a word."""
     return str(record.facts.get("status", "finished"))
 
 
 def sentence(record: RunRecord) -> str:
-    """What was done, how well it went, and how near the exact values it came."""
+    """Says what was done, how well it went, and how near the exact values it came."""
     return ". ".join(part for part in (_trained(record), _scored(record), _near(record)) if part) + "."
 
 
 def figures(record: RunRecord) -> list[Figure]:
-    """The headline numbers, as far as the record has them."""
+    """Returns the headline numbers, as far as the record has them."""
     facts = record.facts
     found = [Figure("Agents", f"{record.num_lanes:,}", _who(record))]
     if "steps" in facts:
@@ -103,7 +103,7 @@ def _near(record: RunRecord) -> str:
 
 
 def _errors(record: RunRecord) -> tuple[float, float]:
-    """Typical and largest value error of the best lane; NaN where the exact values are not known."""
+    """Returns typical and largest value error of the best lane; NaN where the exact values are not known."""
     typical, largest = typical_errors(record), largest_errors(record)
     if typical is None or largest is None:
         return math.nan, math.nan
@@ -124,7 +124,7 @@ def _error_figure(record: RunRecord) -> list[Figure]:
 
 
 def _of_lanes(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
-    """Estimate and interval over the lanes of a sweep point; over the episodes if there is just one lane."""
+    """Returns estimate and interval over the lanes of a sweep point; over the episodes if there is just one lane."""
     lanes = np.flatnonzero(record.lane_point == point)
     if len(lanes) == 1 and "return" in record.evaluation:
         found = mean_interval(record.evaluation["return"][lanes[0]])

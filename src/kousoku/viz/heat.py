@@ -42,7 +42,7 @@ class Heat:
 
 
 def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone: bool) -> None:
-    """Draw a panel; a cell is about `cell_points` points wide, which decides what is written into it."""
+    """Draws a panel; a cell is about `cell_points` points wide, which decides what is written into it."""
     states = np.array(panel.states)
     rows, columns = states.shape
     values = np.where(states < 0, np.nan, heat.values[states])
@@ -68,7 +68,7 @@ def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone:
 def arrow_lines(
     x: float, y: float, direction: tuple[float, float], alone: bool, reach: float
 ) -> list[list[tuple[float, float]]]:
-    """An arrow in a cell as two strokes, shaft and head; centred if it is the only one, else pointing outwards."""
+    """Returns an arrow in a cell as shaft and head; centred if it is the only one, else pointing outwards."""
     unit = np.array(direction) / max(float(np.hypot(*direction)), 1e-9)
     across = np.array([-unit[1], unit[0]])
     here = np.array([x, y])
@@ -82,7 +82,7 @@ def arrow_lines(
 
 
 def _grid_lines(ax: Axes, rows: int, columns: int) -> None:
-    """White lines between the cells."""
+    """Draws white lines between the cells."""
     across = [[(-0.5, r - 0.5), (columns - 0.5, r - 0.5)] for r in range(1, rows)]
     down = [[(c - 0.5, -0.5), (c - 0.5, rows - 0.5)] for c in range(1, columns)]
     lines = LineCollection([*across, *down], colors="white", linewidths=1.2, zorder=2.5)
@@ -97,7 +97,7 @@ def _rgba(name: str) -> tuple[float, float, float, float]:
 def _write_cells(
     ax: Axes, panel: Panel, heat: Heat, values: np.ndarray, shade: np.ndarray, cell_points: float, numbers: bool
 ) -> None:
-    """Labels, greedy arrows or action names, and values where there is room."""
+    """Writes labels, greedy arrows or action names, and values where there is room."""
     labels = {(r, c): text for r, c, text in panel.labels}
     large = max(values.shape) > LARGE
     size = max(abs(heat.norm.vmin or 0.0), abs(heat.norm.vmax or 0.0))
@@ -125,7 +125,7 @@ def _write_cells(
 def _greedy(
     ax: Axes, panel: Panel, mask: np.ndarray, r: int, c: int, ink: str, cell_points: float, numbers: bool
 ) -> list[list[tuple[float, float]]]:
-    """The strokes of a cell's arrows; actions without an arrow are written by name."""
+    """Returns the strokes of a cell's arrows; actions without an arrow are written by name."""
     arrows = panel.action_arrows or (None,) * len(mask)
     chosen = np.flatnonzero(mask)
     moves = [arrow for a in chosen if (arrow := arrows[a]) is not None]
@@ -160,7 +160,7 @@ def _text(
 
 
 def _ticks(ax: Axes, panel: Panel, rows: int, columns: int, cell_points: float) -> None:
-    """The panel's own names of rows and columns, and nothing where it has none."""
+    """Writes the panel's own names of rows and columns, and nothing where it has none."""
     if not (panel.column_ticks or panel.row_ticks or panel.column_label or panel.row_label):
         ax.set_axis_off()
         return

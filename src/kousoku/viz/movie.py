@@ -28,7 +28,7 @@ LONGEST = 600.0
 
 
 def chosen(count: int, seconds: float, rate: float = RATE) -> tuple[list[int], float]:
-    """Which of so many frames to show, and for how long each: all, or every so many if there are more in a second.
+    """Chooses which of `count` frames to show, and for how long each: all, or as many as `rate` a second allows.
 
     The last is among them in either case: it shows how things ended.
 
@@ -43,14 +43,14 @@ def chosen(count: int, seconds: float, rate: float = RATE) -> tuple[list[int], f
 
 
 def png_bytes(picture: Picture) -> bytes:
-    """One picture as the contents of a PNG file."""
+    """Returns one picture as the contents of a PNG file."""
     buffer = io.BytesIO()
     Image.fromarray(picture).save(buffer, format="png", optimize=True)
     return buffer.getvalue()
 
 
 def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None:
-    """All pictures with one palette, so that colours do not flicker; the last is shown a second longer.
+    """Writes all pictures with one palette, so that colours do not flicker; the last is shown a second longer.
 
     Raises:
         ConfigError: if a picture is to be shown longer than the format can say.
@@ -72,13 +72,13 @@ def write_gif(target: Path, pictures: Iterable[Picture], seconds: float) -> None
 
 
 def _durations(count: int, seconds: float) -> list[int]:
-    """Milliseconds, in tens as the format has them, with the right sum; at least two tens, or browsers slow down."""
+    """Returns milliseconds, in tens as the format has them, at least two (or browsers slow down), of the right sum."""
     ends = np.rint(100.0 * max(0.02, seconds) * np.arange(count + 1))
     return (10 * np.diff(ends)).astype(int).tolist()
 
 
 def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None:
-    """H.264, which every browser and player shows.
+    """Writes H.264, which every browser and player shows.
 
     Raises:
         ConfigError: if there is no ffmpeg, or it refuses.
@@ -106,7 +106,7 @@ def write_mp4(target: Path, pictures: Iterable[Picture], seconds: float) -> None
 
 
 def _ffmpeg(target: Path) -> str:
-    """The program: on the path, or that of the package imageio-ffmpeg."""
+    """Finds the program: on the path, or that of the package imageio-ffmpeg."""
     found = shutil.which("ffmpeg")
     if found is not None:
         return found
@@ -118,13 +118,13 @@ def _ffmpeg(target: Path) -> str:
 
 
 def _even(picture: Picture) -> UInt8[np.ndarray, "h w 3"]:
-    """Cut to even sides, which video needs."""
+    """Cuts to even sides, which video needs."""
     height, width = picture.shape[:2]
     return picture[: height - height % 2, : width - width % 2]
 
 
 def _palette(pictures: Sequence[Picture]) -> UInt8[np.ndarray, "colors 3"]:
-    """The colours that cover most where areas are flat, which keep theirs exactly; else ones that are fair to all."""
+    """Chooses the colours that cover most where areas are flat, which keep theirs exactly; else fair ones."""
     some = pictures[:: max(1, len(pictures) // SAMPLES)]
     counts: Counter[int] = Counter()
     for picture in some:
@@ -141,7 +141,7 @@ def _palette(pictures: Sequence[Picture]) -> UInt8[np.ndarray, "colors 3"]:
 
 
 def _nearest(picture: Picture, tree: KDTree) -> UInt8[np.ndarray, "H W"]:
-    """The index of the nearest colour, worked out once for each colour of the picture."""
+    """Returns the index of the nearest colour, worked out once for each colour of the picture."""
     colors, where = np.unique(_in_one_number(picture), return_inverse=True)
     nearest = np.asarray(tree.query(_channels(colors))[1], np.uint8)
     return nearest[where].reshape(picture.shape[:2])

@@ -60,5 +60,5 @@ def smallest_three(quaternions: Float[np.ndarray, "... 4"]) -> UInt16[np.ndarray
 
 
 def as_text(array: np.ndarray, dtype: str) -> str:
-    """An array's bytes in a given dtype, as base 64."""
+    """Writes an array's bytes in a given dtype as base 64."""
     return base64.b64encode(np.ascontiguousarray(array).astype(dtype).tobytes()).decode()

@@ -30,7 +30,7 @@ class Painter:
         self.saved: Any = None
 
     def draw(self, scene: Scene) -> UInt8[np.ndarray, "H W 3"]:
-        """The scene in red, green and blue."""
+        """Draws the scene in red, green and blue."""
         if scene.background != self.background:
             artists = [self.ax.add_artist(self._artist(shape)) for shape in scene.background]
             self.canvas.draw()

@@ -43,7 +43,7 @@ class _Solid:
     half: float
 
     def seen_along(self, direction: Rays) -> Int[np.ndarray, " n"]:
-        """Which rays from the camera, of length one, may meet it."""
+        """Tells which rays from the camera, of length one, may meet it."""
         reach = self.radius + self.half
         if not np.isfinite(reach):
             return np.arange(len(direction))
@@ -51,7 +51,7 @@ class _Solid:
         return np.flatnonzero((self.place @ self.place - along * along < reach * reach) & (along > -reach))
 
     def sunward_of(self, flat: Float[np.ndarray, "N 2"]) -> Int[np.ndarray, " n"]:
-        """Which places, as the sun sees them, it may hide or be hidden by."""
+        """Tells which places, as the sun sees them, it may hide or be hidden by."""
         away = flat - self.place @ ACROSS
         axis = self.half * (self.turn[:, 2] @ ACROSS)
         along = np.clip((away[:, 0] * axis[0] + away[:, 1] * axis[1]) / max(float(axis @ axis), 1e-12), -1.0, 1.0)
@@ -59,7 +59,7 @@ class _Solid:
         return np.flatnonzero(x * x + y * y < self.radius * self.radius)
 
     def meet(self, origin: Float[np.ndarray, "#N 3"], direction: Float[np.ndarray, "#N 3"]) -> tuple[Times, Rays]:
-        """When rays meet it, and its normals there."""
+        """Returns when rays meet it, and its normals there."""
         o, d = np.broadcast_arrays((origin - self.place) @ self.turn, direction @ self.turn)
         t, normal = MEET[self.geom.kind](o, d, self.geom.size)
         normal = normal @ self.turn.T
@@ -88,7 +88,7 @@ class Renderer:
         self.width, self.height = size - size % 2, round(size * share / 2) * 2
 
     def draw(self, time: int) -> UInt8[np.ndarray, "H W 3"]:
-        """One frame; who has ended stays as it is."""
+        """Draws one frame; who has ended stays as it is."""
         camera = self.stage.camera(time, self.width / self.height)
         solids = self._solids(time, camera)
         y, x = (part.reshape(-1).astype(np.float32) for part in np.mgrid[: self.height, : self.width])
@@ -113,7 +113,7 @@ class Renderer:
         return found
 
     def _is_the_floor(self, geom: Geom) -> bool:
-        """The lowest one; others, such as a platform's top, are solids."""
+        """Tells whether it is the lowest plane; others, such as a platform's top, are solids."""
         return is_floor(geom) and geom.position[2] == self.stage.floor
 
     def _edges(self, key: Int[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
@@ -151,7 +151,7 @@ class Renderer:
     def _ground(
         self, camera: Camera, solids: list[_Solid], ray: Rays, direction: Rays, v: Times
     ) -> tuple[Rays, Int[np.ndarray, " N"], Times]:
-        """The sky, the floor with its lines, and shadows on it."""
+        """Draws the sky, the floor with its lines, and shadows on it."""
         share = np.clip((0.5 - 0.5 * v) / HORIZON, 0.0, 1.0)[:, None]
         color = TOP + (LOW - TOP) * share
         key = np.zeros(len(v), np.int64)
@@ -178,7 +178,7 @@ class Renderer:
         return 1.0 - _smooth(0.1, 1.0, away / (22.0 * self.stage.size))
 
     def _lines(self, camera: Camera, place: Rays, ray: Rays, t: Times) -> Times:
-        """How strong the grid is: lines as wide as a pixel and a half, fainter where they run together."""
+        """Returns how strong the grid is: lines as wide as a pixel and a half, fainter where they run together."""
         steps = camera.steps(self.width, self.height)
         slope: Any = sum(np.abs(t[:, None] * (step[:2] - ray[:, :2] * (step[2] / ray[:, 2:]))) for step in steps)
         cell = self.stage.cell
@@ -195,7 +195,7 @@ class Renderer:
     def _lit(
         self, solids: list[_Solid], solid: _Solid, place: Rays, normal: Rays, direction: Rays
     ) -> tuple[Rays, Int[np.ndarray, " N"]]:
-        """A surface's colours, and the number of the face and whether it lies in shadow."""
+        """Returns a surface's colours, and the number of the face and whether it lies in shadow."""
         facing = normal @ SUN
         dark = facing <= 0.0
         light = np.flatnonzero(~dark)
@@ -211,7 +211,7 @@ class Renderer:
         return np.clip(lit, 0.0, 1.0).astype(np.float32) ** np.float32(1 / 2.2), 2 * face + dark
 
     def _in_shadow(self, solids: list[_Solid], own: _Solid | None, place: Rays) -> Bool[np.ndarray, " N"]:
-        """Whether something opaque stands between places and the sun."""
+        """Tells whether something opaque stands between places and the sun."""
         shadow, flat = np.zeros(len(place), bool), place @ ACROSS
         for solid in solids:
             if solid is own or solid.geom.kind == "plane" or solid.geom.color[3] <= 0.5:
@@ -223,6 +223,6 @@ class Renderer:
 
 
 def _smooth(low: float, high: float, x: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
-    """0 below one edge, 1 above the other, smooth between them."""
+    """Returns 0 below one edge, 1 above the other, smooth between them."""
     t = np.clip((x - low) / (high - low), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)

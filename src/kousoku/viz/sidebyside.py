@@ -13,7 +13,7 @@ PAPER = "#ffffff"
 
 
 def joined(trajectories: Sequence[Trajectory2d]) -> tuple[Scene, ...]:
-    """One scene for each time; who has ended stays as it is."""
+    """Returns one scene for each time; who has ended stays as it is."""
     if len(trajectories) == 1:
         return trajectories[0].scenes
     last = max(len(one) for one in trajectories) - 1

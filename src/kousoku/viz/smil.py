@@ -13,7 +13,7 @@ LAST = 1.0
 
 
 def moving_svg(scenes: Sequence[Scene], seconds: float, size: float) -> str:
-    """Every scene for so many seconds, the last one a second longer.
+    """Shows every scene for so many seconds, the last one a second longer.
 
     Every background is drawn once, and hidden and shown like the frames.
     """
@@ -29,7 +29,7 @@ def moving_svg(scenes: Sequence[Scene], seconds: float, size: float) -> str:
 
 
 def _timed(shapes: tuple[Shape, ...], shown_in: list[int], begin: np.ndarray) -> str:
-    """A group that is visible in some of the frames, of which each has a time when it begins; the last is the end."""
+    """Returns a group that is visible in some of the frames; each has a time when it begins, the last is the end."""
     count = len(begin) - 1
     if len(shown_in) == count:
         return group(shapes)

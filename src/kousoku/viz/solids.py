@@ -20,7 +20,7 @@ NEAR = 1e-6
 
 
 def _smaller_root(a: Times, b: Times, c: Times) -> Times:
-    """The smaller root of a t^2 + 2 b t + c, if there is a positive one."""
+    """Returns the smaller root of a t^2 + 2 b t + c, if there is a positive one."""
     inside = b * b - a * c
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (-b - np.sqrt(np.maximum(inside, 0.0))) / a
@@ -47,7 +47,7 @@ def _sphere(origin: Rays, direction: Rays, size: Size) -> Meeting:
 
 
 def _tube(origin: Rays, direction: Rays, radius: float, half: float) -> Times:
-    """A cylinder without its ends."""
+    """Returns a cylinder without its ends."""
     o, d = origin[:, :2], direction[:, :2]
     t = _smaller_root(_dot(d, d), _dot(o, d), _dot(o, o) - radius * radius)
     return np.where(np.abs(_at(origin, direction, t)[:, 2]) <= half, t, np.inf)
@@ -107,7 +107,7 @@ MEET: dict[str, Callable[[Rays, Rays, Size], Meeting]] = {
 
 
 def bound(kind: str, size: Size) -> tuple[float, float]:
-    """A capsule that holds the solid: its radius, and its half length along z, which may be 0."""
+    """Returns a capsule that holds the solid: its radius, and its half length along z, which may be 0."""
     a, b, c = size
     match kind:
         case "sphere":

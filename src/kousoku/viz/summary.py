@@ -49,7 +49,7 @@ class Curve:
 
 
 def greedy(q: Float[np.ndarray, "... A"]) -> Bool[np.ndarray, "... A"]:
-    """Every action of maximal value; a difference below 1e-5 of the row's size counts as a tie, NaN as the lowest.
+    """Marks every action of maximal value; a difference below 1e-5 of the row's size counts as a tie, NaN as lowest.
 
     Examples:
         >>> greedy(np.array([0.5, 1.0, 1.0, np.nan])).tolist()
@@ -64,13 +64,13 @@ def greedy(q: Float[np.ndarray, "... A"]) -> Bool[np.ndarray, "... A"]:
 
 
 def state_values(q: Float[np.ndarray, "... A"]) -> Float[np.ndarray, "..."]:
-    """max_a q(s, a), ignoring NaN; NaN where there is nothing else."""
+    """Returns max_a q(s, a), ignoring NaN; NaN where there is nothing else."""
     best = np.where(np.isnan(q), -np.inf, q).max(axis=-1)
     return np.where(np.isnan(q).all(axis=-1), np.nan, best)
 
 
 def mean_over_lanes(table: Float[np.ndarray, "N ..."] | np.ndarray) -> Float[np.ndarray, "..."]:
-    """The mean of the lanes' tables in float64, ignoring NaN."""
+    """Averages the lanes' tables in float64, ignoring NaN."""
     mean = table.mean(axis=0, dtype=np.float64)
     holes = np.isnan(mean)
     if holes.any():
@@ -79,7 +79,7 @@ def mean_over_lanes(table: Float[np.ndarray, "N ..."] | np.ndarray) -> Float[np.
 
 
 def exact_values(record: RunRecord) -> Float[np.ndarray, " S"] | None:
-    """v*(s), NaN where no policy goes; None if the environment does not tell its model."""
+    """Returns v*(s), NaN where no policy goes; None if the environment does not tell its model."""
     tables = record.tables
     if "exact_v" in tables:
         values = np.asarray(tables["exact_v"], np.float64)
@@ -91,7 +91,7 @@ def exact_values(record: RunRecord) -> Float[np.ndarray, " S"] | None:
 
 
 def value_errors(record: RunRecord) -> Float[np.ndarray, "N S"] | None:
-    """|max_a q(s, a) - v*(s)| of each lane over the states that some policy visits."""
+    """Returns |max_a q(s, a) - v*(s)| of each lane over the states that some policy visits."""
     exact = exact_values(record)
     if exact is None or "q" not in record.tables:
         return None
@@ -99,7 +99,7 @@ def value_errors(record: RunRecord) -> Float[np.ndarray, "N S"] | None:
 
 
 def largest_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
-    """The largest value error of each lane."""
+    """Returns the largest value error of each lane."""
     errors = value_errors(record)
     if errors is None:
         return None
@@ -108,7 +108,7 @@ def largest_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
 
 
 def typical_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
-    """The mean value error of each lane: weighted by its visits where they were recorded, else over the states."""
+    """Returns the mean value error of each lane: weighted by its visits where there are some, else over the states."""
     errors = value_errors(record)
     if errors is None:
         return None
@@ -121,7 +121,7 @@ def typical_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
 
 
 def score(record: RunRecord) -> Score:
-    """The greedy return if it was evaluated, else the return (or else the reward) of the last tenth of training."""
+    """Returns the greedy return if it was evaluated, else the return (or reward) of the last tenth of training."""
     if "return" in record.evaluation:
         return Score("greedy return", "", mean_interval(record.evaluation["return"], axis=1).mean)
     episodes = record.curves.get("episodes")
@@ -136,7 +136,7 @@ def score(record: RunRecord) -> Score:
 
 
 def best_lane(record: RunRecord) -> int:
-    """The lane with the highest score; the record's own choice where every lane was evaluated."""
+    """Returns the lane with the highest score; the record's own choice where every lane was evaluated."""
     if "return" in record.evaluation and not np.isnan(record.evaluation["return"]).any():
         return record.best_lane
     lanes = score(record).lanes
@@ -144,7 +144,7 @@ def best_lane(record: RunRecord) -> int:
 
 
 def primary_curve(record: RunRecord) -> str | None:
-    """The name of the curve that shows the learning; None if there is none.
+    """Returns the name of the curve that shows the learning; None if there is none.
 
     The return; the episodes' length where every return is the same (a goal and no cost of steps); the reward where no
     episode ended.
@@ -156,13 +156,13 @@ def primary_curve(record: RunRecord) -> str | None:
 
 
 def wants_log_axis(name: str, lanes: np.ndarray) -> bool:
-    """Whether a curve is drawn on a logarithmic axis: lengths of episodes that shrink by more than a factor of 20."""
+    """Tells whether a curve has a logarithmic axis: lengths of episodes that differ by more than a factor of 20."""
     known = lanes[np.isfinite(lanes)]
     return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
 
 
 def with_error_curve(record: RunRecord) -> RunRecord:
-    """The record with the curve "value_error" [R, N], the mean of |max_a q - v*|, if the tables' history is there."""
+    """Adds the curve "value_error" [R, N], the mean of |max_a q - v*|, if the tables' history is there."""
     exact, history = exact_values(record), record.tables.get("q_history")
     if exact is None or history is None or not np.isfinite(exact).any():
         return record
@@ -172,7 +172,7 @@ def with_error_curve(record: RunRecord) -> RunRecord:
 
 
 def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
-    """A recorded quantity, over stretches of several reports each if there are more than `limit` of them.
+    """Returns a recorded quantity, over stretches of several reports each if there are more than `limit` of them.
 
     Stretches in which no lane has a value are left out, but for the last, where the axis ends: environments that begin
     together end their episodes together, with many reports between.
@@ -191,7 +191,7 @@ def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
 
 
 def panels_of(record: RunRecord) -> tuple[Panel, ...]:
-    """The environment's panels; without any, one with the states in reading order."""
+    """Returns the environment's panels; without any, one with the states in reading order."""
     if record.panels or "q" not in record.tables:
         return record.panels
     _, states, actions = record.tables["q"].shape
@@ -203,19 +203,19 @@ def panels_of(record: RunRecord) -> tuple[Panel, ...]:
 
 
 def is_bandit(record: RunRecord) -> bool:
-    """Whether there is just one state: then bars say more than a map."""
+    """Tells whether there is just one state: then bars say more than a map."""
     return "q" in record.tables and record.tables["q"].shape[1] == 1
 
 
 def point_order(record: RunRecord) -> list[int]:
-    """The sweep points, best mean score first; unknown scores last."""
+    """Returns the sweep points, best mean score first; unknown scores last."""
     lanes = score(record).lanes
     means = [float(estimate(record, lanes[record.lane_point == p]).mean) for p in range(len(record.points))]
     return sorted(range(len(means)), key=lambda p: (np.isnan(means[p]), -means[p] if means[p] == means[p] else 0.0, p))
 
 
 def _seconds(record: RunRecord, step: Float[np.ndarray, " R"]) -> Float[np.ndarray, " R"] | None:
-    """How long training had taken at some steps."""
+    """Returns how long training had taken at some steps."""
     if "seconds" not in record.curves:
         return None
     steps, seconds = (np.insert(np.asarray(record.curves[name], np.float64), 0, 0.0) for name in ("step", "seconds"))
@@ -234,7 +234,7 @@ def _is_flat(values: np.ndarray) -> bool:
 def _mean_of_reports(
     values: np.ndarray, weights: np.ndarray | None, starts: np.ndarray
 ) -> Float[np.ndarray, "stretches N"]:
-    """Weighted means over stretches of reports that begin at `starts`, ignoring NaN."""
+    """Averages over stretches of reports that begin at `starts`, with weights, ignoring NaN."""
     x = np.asarray(values, np.float64)
     w = np.where(np.isnan(x), 0.0, 1.0 if weights is None else np.asarray(weights, np.float64))
     total = np.add.reduceat(np.where(w > 0, x, 0.0) * w, starts, axis=0)

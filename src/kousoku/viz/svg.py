@@ -16,7 +16,7 @@ _COLOR = re.compile(r"#[0-9a-fA-F]{3,4}|#[0-9a-fA-F]{6}|#[0-9a-fA-F]{8}|[a-zA-Z]
 
 
 def safe_color(color: str) -> str:
-    """The colour if it is a hex number or a plain word, otherwise grey: nothing else may reach a fill attribute.
+    """Returns the colour if it is a hex number or a plain word, else grey: nothing else may reach an attribute.
 
     Examples:
         >>> safe_color("#e4572e"), safe_color("url(//example.org)")
@@ -26,7 +26,7 @@ def safe_color(color: str) -> str:
 
 
 def shape_svg(shape: Shape) -> str:
-    """One shape as an SVG element.
+    """Returns one shape as an SVG element.
 
     Examples:
         >>> shape_svg(Circle(1.5, 0.5, 0.25, "red"))
@@ -59,17 +59,17 @@ def _points(points: Iterable[tuple[float, float]]) -> str:
 
 
 def group(shapes: Iterable[Shape], attributes: str = "", inside: str = "") -> str:
-    """Shapes in a <g>."""
+    """Groups shapes in a <g>."""
     return f"<g{attributes}>{inside}{''.join(shape_svg(shape) for shape in shapes)}</g>"
 
 
 def document(scene: Scene, content: str, size: float = 480.0) -> str:
-    """An SVG file around elements in the scene's coordinates; its longer side is `size` pixels."""
+    """Returns an SVG file around elements in the scene's coordinates; its longer side is `size` pixels."""
     scale = size / max(scene.width, scene.height)
     pixels = f'width="{scale * scene.width:g}" height="{scale * scene.height:g}"'
     return f'<svg xmlns="{NAMESPACE}" viewBox="0 0 {scene.width:g} {scene.height:g}" {pixels}>{content}</svg>'
 
 
 def scene_svg(scene: Scene, size: float = 480.0) -> str:
-    """A scene as a complete SVG file."""
+    """Returns a scene as a complete SVG file."""
     return document(scene, group(scene.background) + group(scene.foreground), size)

@@ -18,7 +18,7 @@ MAX_BANDIT_ACTIONS = 200
 
 
 def tables(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """Means over agents, the best and the weakest agent, and others evenly spread, as far as they fit."""
+    """Returns means over agents, the best and the weakest agent, and others evenly spread, as far as they fit."""
     if "q" not in record.tables:
         return None
     q = record.tables["q"]
@@ -47,7 +47,7 @@ def tables(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
 
 
 def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, np.ndarray]]:
-    """(name, lanes whose mean it is): the first one is shown first."""
+    """Returns (name, lanes whose mean it is): the first one is shown first."""
     count, best = record.num_lanes, best_lane(record)
     everybody = np.arange(count)
     if count == 1:
@@ -71,7 +71,7 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
 
 
 def lane_name(record: RunRecord, lane: int) -> str:
-    """A lane by its seed, and its setting in a sweep."""
+    """Names a lane by its seed, and by its setting in a sweep."""
     point = record.points[record.lane_point[lane]]
     return f"seed {record.lane_seed[lane]}" + (f", {setting(point)}" if len(record.points) > 1 else "")
 
@@ -85,7 +85,7 @@ def _agent(record: RunRecord, name: str, lanes: np.ndarray) -> dict[str, Any]:
 
 
 def _masks(q: np.ndarray) -> list[int]:
-    """For each state the greedy actions as bits; action 0 is bit 0. Actions beyond the 52nd have no bit."""
+    """Returns for each state the greedy actions as bits; action 0 is bit 0. Actions beyond the 52nd have no bit."""
     mask = greedy(q)[:, :52]
     return (mask @ (2.0 ** np.arange(mask.shape[1]))).astype(np.int64).tolist()
 

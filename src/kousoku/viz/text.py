@@ -11,7 +11,7 @@ MINUS = "−"
 
 
 def short(x: Any, digits: int = 3) -> str:
-    """A whole number in full, any other number with `digits` significant digits; a dash for what is no number.
+    """Writes a whole number in full, any other with `digits` significant digits; a dash for what is no number.
 
     Examples:
         >>> [short(x) for x in (0.98765, 1.0, 20_000, 1234567.0, 0.00001234, None)]
@@ -31,7 +31,7 @@ def short(x: Any, digits: int = 3) -> str:
 
 
 def fixed(x: float, size: float, digits: int = 3) -> str:
-    """A number with as many decimals as numbers of this size need.
+    """Writes a number with as many decimals as numbers of this size need.
 
     Examples:
         >>> fixed(0.000143, 0.9), fixed(-9.87, 13.0)
@@ -45,7 +45,7 @@ def fixed(x: float, size: float, digits: int = 3) -> str:
 
 
 def compact(x: float) -> str:
-    """A count in thousands, millions or billions.
+    """Writes a count in thousands, millions or billions.
 
     Examples:
         >>> [compact(x) for x in (950, 1500, 2_000_000, 3.21e9)]
@@ -58,7 +58,7 @@ def compact(x: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span.
+    """Writes a time span.
 
     Examples:
         >>> [duration(x) for x in (0.0123, 0.41, 75.0, 7260.0)]
@@ -75,12 +75,12 @@ def duration(seconds: float) -> str:
 
 
 def interval_text(low: float, high: float) -> str:
-    """[low, high], or nothing where it is not known."""
+    """Writes [low, high], or nothing where it is not known."""
     return "" if math.isnan(low) or math.isnan(high) else f"[{short(low)}, {short(high)}]"
 
 
 def setting(point: Mapping[str, Any]) -> str:
-    """A sweep point in words.
+    """Writes a sweep point in words.
 
     Examples:
         >>> setting({"learning_rate": 0.5, "epsilon": 0.1})
@@ -90,12 +90,12 @@ def setting(point: Mapping[str, Any]) -> str:
 
 
 def well_formed(text: str) -> str:
-    """The text with a question mark for every half of a surrogate pair, which no file and no font can take."""
+    """Returns the text with a question mark for every half of a surrogate pair, which no file and no font can take."""
     return text.encode("utf-8", "replace").decode()
 
 
 def plain(value: Any) -> str:
-    """A value of a configuration as it would be read aloud: text without quotes, lists with commas.
+    """Writes a value of a configuration as it would be read aloud: text without quotes, lists with commas.
 
     Examples:
         >>> [plain(x) for x in (None, True, 20_000, 0.1, {}, ["returns", "visits"])]
@@ -117,7 +117,7 @@ def plain(value: Any) -> str:
 
 
 def rows(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
-    """(name, value) of every entry of a nested mapping, the names joined by dots."""
+    """Lists (name, value) of every entry of a nested mapping, the names joined by dots."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from rows(f"{prefix}.{key}" if prefix else str(key), inner)
@@ -126,7 +126,7 @@ def rows(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
 
 
 def plural(count: int, word: str) -> str:
-    """A count and its noun.
+    """Writes a count and its noun.
 
     Examples:
         >>> plural(1, "agent"), plural(4096, "agent")

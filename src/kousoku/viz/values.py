@@ -26,7 +26,7 @@ POINTS_PER_INCH = 72
 
 
 def plot_values(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
-    """Heat map of max_a Q(s, a) with every greedy action; bars of the action values where there is just one state.
+    """Plots max_a Q(s, a) as a heat map with every greedy action; bars where there is just one state.
 
     Args:
         record: a run of an agent with a table.
@@ -46,7 +46,7 @@ def plot_values(record: RunRecord, lane: int | None = None, ax: Axes | None = No
 
 
 def plot_visits(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
-    """Heat map of how often each state was visited, in logarithmic colours; arguments as for `plot_values`.
+    """Plots how often each state was visited, in logarithmic colours; arguments as for `plot_values`.
 
     Raises:
         ConfigError: if visits were not recorded.
@@ -63,7 +63,7 @@ def plot_visits(record: RunRecord, lane: int | None = None, ax: Axes | None = No
 
 
 def plot_error(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
-    """Heat map of |max_a Q(s, a) - v*(s)|; arguments as for `plot_values`.
+    """Plots |max_a Q(s, a) - v*(s)| as a heat map; arguments as for `plot_values`.
 
     Raises:
         ConfigError: if the environment's exact values are not known.
@@ -78,7 +78,7 @@ def plot_error(record: RunRecord, lane: int | None = None, ax: Axes | None = Non
 
 
 def _lanes(record: RunRecord, lane: int | None) -> tuple[np.ndarray, str]:
-    """Which lanes to average, and how to say it."""
+    """Chooses which lanes to average, and says how."""
     if lane is not None:
         index = check_count("lane", lane, low=0, high=record.num_lanes - 1)
         return np.array([index]), f"agent {index} (seed {record.lane_seed[index]})"
@@ -105,7 +105,7 @@ def _live(record: RunRecord) -> np.ndarray:
 
 
 def _shown(values: np.ndarray, record: RunRecord) -> np.ndarray:
-    """The finite values that some cell shows."""
+    """Returns the finite values that some cell shows."""
     states = np.unique([s for panel in panels_of(record) for row in panel.states for s in row if s >= 0])
     return values[states][np.isfinite(values[states])]
 
@@ -122,7 +122,7 @@ def _norm(values: np.ndarray, record: RunRecord) -> Normalize:
 
 
 def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
-    """All panels and one colour bar."""
+    """Draws all panels and one colour bar."""
     panels = panels_of(record)
     across = _across(panels)
     width, height, cell = _sizes(panels, across)
@@ -171,7 +171,7 @@ def _grid(figure: Figure, ax: Axes | None, count: int, across: int) -> list[Axes
 
 
 def _across(panels: Sequence[Panel]) -> int:
-    """How many panels stand side by side: a shape wider than high with few empty places."""
+    """Returns how many panels stand side by side: a shape wider than high with few empty places."""
     count, root = len(panels), math.sqrt(len(panels))
     if count <= 2:
         return count
@@ -179,7 +179,7 @@ def _across(panels: Sequence[Panel]) -> int:
 
 
 def _sizes(panels: Sequence[Panel], across: int) -> tuple[float, float, float]:
-    """Width and height of the figure in inches, and the points that one cell gets."""
+    """Returns width and height of the figure in inches, and the points that one cell gets."""
     rows = max(len(panel.states) for panel in panels)
     columns = max(len(panel.states[0]) for panel in panels)
     inches = 7.2 if len(panels) == 1 else 4.2 if len(panels) == 2 else 1.55
@@ -192,7 +192,7 @@ def _sizes(panels: Sequence[Panel], across: int) -> tuple[float, float, float]:
 def _bars(
     values: np.ndarray, record: RunRecord, what: str, unit: str, ax: Axes | None, exact: np.ndarray | None = None
 ) -> Figure:
-    """One bar for each action, the greedy ones darker, the exact values as marks."""
+    """Draws one bar for each action, the greedy ones darker, the exact values as marks."""
     place = ax if ax is not None else new_figure(8.0, 4.2).add_subplot()
     best = greedy(np.asarray(values, np.float64))
     positions, color = np.arange(len(values)), SERIES["light"][0]

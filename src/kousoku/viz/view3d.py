@@ -40,7 +40,7 @@ class View(NamedTuple):
 
 
 def view_of(trajectory: Trajectory3d) -> View:
-    """The view of a trajectory."""
+    """Returns the view of a trajectory."""
     times = np.unique(np.linspace(0, len(trajectory) - 1, SAMPLES).astype(int)).tolist()
     moving = moving_frames(trajectory)
     followed = followed_frames(trajectory, moving)
@@ -64,18 +64,18 @@ def view_of(trajectory: Trajectory3d) -> View:
 
 
 def _is_inside(inner: Float[np.ndarray, "2 3"], outer: Float[np.ndarray, "2 3"], slack: float) -> bool:
-    """Whether one box lies in another, seen from above and but for some slack."""
+    """Tells whether one box lies in another, seen from above and but for some slack."""
     return bool((inner[0, :2] >= outer[0, :2] - slack).all() and (inner[1, :2] <= outer[1, :2] + slack).all())
 
 
 def moving_frames(trajectory: Trajectory3d) -> list[int]:
-    """Frames that are not always at the same place in the same direction."""
+    """Returns frames that are not always at the same place in the same direction."""
     x, q = np.asarray(trajectory.positions), np.asarray(trajectory.quaternions)
     return ((x != x[:1]).any(axis=(0, 2)) | (q != q[:1]).any(axis=(0, 2))).nonzero()[0].tolist()
 
 
 def followed_frames(trajectory: Trajectory3d, moving: list[int]) -> list[int]:
-    """Those that move and stay together; a ball that rolls away from a robot, or falls off its table, is let go."""
+    """Returns the frames that move and stay together; a ball that rolls away from a robot is let go."""
     geoms = [geom for geom in trajectory.body.geoms if geom.frame in moving and geom.kind != "plane"]
     if not geoms:
         return moving
@@ -86,19 +86,19 @@ def followed_frames(trajectory: Trajectory3d, moving: list[int]) -> list[int]:
 
 
 def centre_of(trajectory: Trajectory3d, frames: list[int]) -> Float[np.ndarray, "T 3"]:
-    """The middle of some frames, over time; the origin where there are none."""
+    """Returns the middle of some frames, over time; the origin where there are none."""
     x = np.asarray(trajectory.positions, np.float64)
     return x[:, frames].mean(axis=1) if frames else np.zeros((len(x), 3))
 
 
 def is_floor(geom: Geom) -> bool:
-    """Whether it is drawn as a floor that fades into the distance: a large plane that lies flat in the world."""
+    """Tells whether it is drawn as a floor that fades into the distance: a large plane that lies flat in the world."""
     wide = geom.kind == "plane" and geom.frame == WORLD and all(h == 0 or h >= ENDLESS for h in geom.size[:2])
     return wide and float(matrices(np.array(geom.quaternion))[2, 2]) > 0.999
 
 
 def matrices(quaternions: Float[np.ndarray, "*n 4"]) -> Float[np.ndarray, "*n 3 3"]:
-    """Rotation matrices of quaternions (w, x, y, z) of any length but zero."""
+    """Returns rotation matrices of quaternions (w, x, y, z) of any length but zero."""
     w, x, y, z = np.moveaxis(quaternions / np.linalg.norm(quaternions, axis=-1, keepdims=True), -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -111,7 +111,7 @@ def matrices(quaternions: Float[np.ndarray, "*n 4"]) -> Float[np.ndarray, "*n 3 
 def placed(
     geoms: list[Geom], trajectory: Trajectory3d, time: int
 ) -> tuple[Float[np.ndarray, "g 3"], Float[np.ndarray, "g 3 3"]]:
-    """Where the geoms' own frames are in the world: places and rotations."""
+    """Returns where the geoms' own frames are in the world: places and rotations."""
     x = np.concatenate([np.asarray(trajectory.positions[time], float), np.zeros((1, 3))])
     q = np.concatenate([np.asarray(trajectory.quaternions[time], float), [[1.0, 0.0, 0.0, 0.0]]])
     carrier = np.array([geom.frame for geom in geoms])  # the world is the last, -1
@@ -121,14 +121,14 @@ def placed(
 
 
 def _box(geoms: list[Geom], trajectory: Trajectory3d, time: int) -> Float[np.ndarray, "2 3"]:
-    """The lowest and the highest coordinates that geoms fill."""
+    """Returns the lowest and the highest coordinates that geoms fill."""
     places, turns = placed(geoms, trajectory, time)
     reach = np.array([_reach(geom, turn) for geom, turn in zip(geoms, turns, strict=True)])
     return np.array([(places - reach).min(axis=0), (places + reach).max(axis=0)])
 
 
 def _reach(geom: Geom, turn: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, " 3"]:
-    """How far a geom reaches along each axis of the world."""
+    """Returns how far a geom reaches along each axis of the world."""
     a, b, c = geom.size
     along = np.abs(turn[:, 2])
     match geom.kind:
@@ -149,7 +149,7 @@ def _diagonal(box: Float[np.ndarray, "2 3"]) -> float:
 
 
 def _side(trajectory: Trajectory3d, moving: list[int], spans: Float[np.ndarray, "s 2 3"]) -> tuple[float, float]:
-    """From above what is always flat, from the side what moves in a plane y = const, else from the front right."""
+    """Looks from above at what is flat, from the side at what moves in a plane y = const, else from the front right."""
     wide, deep, high = np.moveaxis(spans[:, 1] - spans[:, 0], -1, 0)
     if (high < FLAT * np.maximum(wide, deep)).all():
         return OBLIQUE, FROM_ABOVE
