@@ -76,7 +76,8 @@ export class Cells {
     const ink = `${color}i`;
     add(this.cells, color, cellPath(x, y, gap, radius));
     if (label !== undefined) this.label(x, y, label, ink, !layer.greedy && !layer.numbers);
-    if (layer.greedy && (small || label === undefined)) this.greedy(x, y + (label === undefined ? 0 : 2), layer.greedy[state], ink);
+    const aside = label === undefined ? 0 : 3;
+    if (layer.greedy && (small || !aside)) this.greedy(x + aside, y + aside, layer.greedy[state], ink);
     if (layer.numbers) this.text(`${ink} on number`, x + CELL / 2, y + CELL - 8.5, 8.6, fixed(value, this.largest));
   }
 
