@@ -43,7 +43,10 @@ def test_agent_i_of_thirty_is_agent_i_alone():
         np.testing.assert_array_equal(q(seeds=[seed])[0], many[seed])
 
 
-@pytest.mark.parametrize("agent", ["sarsa", "watkins_q_lambda", "monte_carlo", "dyna_q"])
+@pytest.mark.parametrize(
+    "agent",
+    ["watkins_q_lambda", "dyna_q", *(pytest.param(id, marks=pytest.mark.full) for id in ("sarsa", "monte_carlo"))],
+)
 def test_other_agents_too_are_the_same_alone_and_among_others(agent):
     np.testing.assert_array_equal(q(agent, seeds=[5], steps=1000)[0], q(agent, seeds=6, steps=1000)[5])
 
@@ -222,7 +225,9 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.full), (signal.SIGTERM, 143)]
+)
 def test_a_signal_stops_cleanly_with_everything_saved(tmp_path, number, status):
     script = textwrap.dedent(INTERRUPTED)
     done = subprocess.run(
@@ -291,7 +296,10 @@ TWICE = """
 """
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=pytest.mark.full)],
+)
 def test_a_second_signal_stops_at_once(tmp_path, number, status):
     """Before the agents are evaluated and the report is written; what was saved is whole, and can be resumed."""
     done = subprocess.run(
