@@ -34,9 +34,17 @@ LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 """How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
 
 
+PAGES = Path(__file__).parent / "docs" / "agents"
+OFTEN = ("q_learning.md", "ppo.md", "value_iteration.md", "networks.md")
+"""Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """A reason is a sentence."""
+    """Most pages of agents are run in the full tests; a reason is a sentence."""
     for item in items:
+        if item.path.parent == PAGES and item.path.name not in OFTEN:
+            item.add_marker(pytest.mark.full)
         for mark in item.iter_markers("slow_because"):
             if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0].strip():
                 raise pytest.UsageError(f"{item.nodeid}: slow_because takes the reason, as text")

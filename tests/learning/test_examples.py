@@ -4,6 +4,7 @@ import importlib.util
 import pathlib
 
 import numpy as np
+import pytest
 
 from kousoku_bench import balls
 
@@ -27,6 +28,7 @@ def test_article():
     assert pathlib.Path("article-thirty/report.html").is_file()
 
 
+@pytest.mark.full
 def test_dyna_q_plus_finds_the_shortcut_and_dyna_q_does_not():
     module = load("dyna_shortcut")
     rewards = module.main(steps=6000, seeds=20, out=".")
@@ -35,6 +37,7 @@ def test_dyna_q_plus_finds_the_shortcut_and_dyna_q_does_not():
     assert pathlib.Path("dyna_shortcut.png").is_file()
 
 
+@pytest.mark.full
 def test_testbed_orders_as_figure_2_2():
     results = load("testbed").main(steps=500, bandits=300, out=".")
     optimal = {name: share[-100:].mean() for name, (_, share) in results.items()}
@@ -43,6 +46,7 @@ def test_testbed_orders_as_figure_2_2():
     assert optimal["UCB, c = 2"] > optimal["greedy"] + 0.2
 
 
+@pytest.mark.full
 def test_sarsa_is_safe_and_q_learning_optimal():
     found = load("cliff_walking").main(steps=20_000, seeds=30, out=".")
     assert found["Q-learning"]["greedy"] == -13

@@ -72,6 +72,7 @@ def test_exact_values_on_random_grids_with_wind(agent_id):
     assert worst_errors(make(agent_id, 1.0), grids, steps=3000).max() < 1e-3
 
 
+@pytest.mark.full
 def test_values_on_random_grids_with_slip_and_wind():
     """With an outcome for each place that slip leads to, planning agrees with chance; with the last one, it cannot.
 

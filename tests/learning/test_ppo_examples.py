@@ -121,6 +121,7 @@ def test_a_lane_begins_anew_where_its_time_is_up(load):
     assert np.abs(lane.obs - second.next_obs).max() > 0, "the true successor, not the next episode's start"
 
 
+@pytest.mark.full
 def test_ppo_by_hand_learns(load, relaxed, capsys):
     module = load("ppo_by_hand")
     settings = {"num_envs": 64, "num_steps": 32, "minibatches": 8, "learning_rate": 1e-3}
@@ -183,7 +184,9 @@ def test_a_fresh_network_is_orthogonal_and_prefers_nothing(load, way):
     assert gains == [0.01, 1.0, 1.4142]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", ["haiku", *(pytest.param(way, marks=pytest.mark.full) for way in WAYS if way != "haiku")]
+)
 def test_an_agent_trains_each(load, way):
     module = load("networks_three_ways")
     agent = ks.make_agent("ppo", network=builder(module, way), num_envs=4, num_steps=8, minibatches=2, epochs=1)

@@ -57,7 +57,11 @@ ON_POLICY = {
 }
 
 
-@pytest.mark.parametrize("agent_id", OFF_POLICY)
+def often(ids, chosen):
+    return [id if id in chosen else pytest.param(id, marks=pytest.mark.full) for id in ids]
+
+
+@pytest.mark.parametrize("agent_id", often(OFF_POLICY, ["double_q_learning", "watkins_q_lambda"]))
 def test_off_policy_agents_reach_the_optimal_values(agent_id):
     """Every pair's mean over 16 agents within the tolerance of the exact value, every single agent within 4 times it.
 
@@ -73,7 +77,7 @@ def test_off_policy_agents_reach_the_optimal_values(agent_id):
         assert np.abs(error).max() < 4 * tolerance
 
 
-@pytest.mark.parametrize("agent_id", ON_POLICY)
+@pytest.mark.parametrize("agent_id", often(ON_POLICY, ["n_step_sarsa", "sarsa_lambda"]))
 def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id):
     """As above, with the fixed point of on-policy control at a constant epsilon."""
     options, tolerance = ON_POLICY[agent_id]
@@ -84,6 +88,7 @@ def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id
         assert np.abs(error).max() < 4 * tolerance
 
 
+@pytest.mark.full
 def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
     """State values, since actions that are not greedy are updated ever more rarely: their values stay behind.
 
