@@ -1,6 +1,6 @@
 """Our stages of a state, in known floats, so that nothing is compiled; and constraints' rows summed up.
 
-C's rows and ours need not have the same order or form: the sums J^T D J and J^T D reference of all that act agree.
+C's rows and ours need not have the same order or form: the sums J^T D J and J^T D aref of all that act agree.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from kousoku.physics.algebra.scalar import num, nums
 from kousoku.physics.constraint import constraints
-from kousoku.physics.constraint.cost import Rub
+from kousoku.physics.constraint.cost import Huber
 from kousoku.physics.stages.joints import ancestors, last_dof
 from kousoku.physics.stages.smooth import smooth
 
@@ -29,7 +29,7 @@ def evaluated(model: Any, state: Any) -> tuple[Any, list[Any]]:
 
 
 def summed(model: Any, s: Any, found: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """J^T D J and J^T D reference of all our constraints, pushed so hard that all their rows act."""
+    """J^T D J and J^T D aref of all our constraints, pushed so hard that all their rows act."""
     stiffness, pull = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
     for c in found:
         one, other = _weighed(model, s, c)
@@ -44,16 +44,16 @@ def summed_of_c(wanted: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _weighed(model: Any, s: Any, c: Any) -> tuple[np.ndarray, np.ndarray]:
-    rows = len(c.reference)
+    rows = len(c.aref)
     jacobian, weight = np.zeros((rows, model.nv)), np.zeros((rows, rows))
     for i in range(rows):
-        if grip := c.jacobian.held:
-            for d in ancestors(model, last_dof(model, grip.body)):
-                jacobian[i, d] = s.tree.motion[d].dot(grip.wrenches[i]).value
+        if jac := c.jacobian.on_body:
+            for d in ancestors(model, last_dof(model, jac.body)):
+                jacobian[i, d] = s.com_pos.cdof[d].dot(jac.wrenches[i]).value
         else:
-            jacobian[i, list(c.jacobian.dofs[i])] = values(c.jacobian.dofs[i].values())
-    hard = 0.0 if isinstance(c.law, Rub) else -1.0
-    for (i, j), entry in c.law.curvature([num(hard), *[num(0.0)] * (rows - 1)]).items():
+            jacobian[i, list(c.jacobian.rows[i])] = values(c.jacobian.rows[i].values())
+    hard = 0.0 if isinstance(c.cost, Huber) else -1.0
+    for (i, j), entry in c.cost.hessian([num(hard), *[num(0.0)] * (rows - 1)]).items():
         weight[i, j] = weight[j, i] = entry.value
     pulled = jacobian.T @ weight
-    return pulled @ jacobian, pulled @ values(c.reference)
+    return pulled @ jacobian, pulled @ values(c.aref)

@@ -14,7 +14,7 @@ import numpy as np
 
 from kousoku.compiler.function import kernel
 from kousoku.physics import Forward, forward, load, step
-from kousoku.physics.algebra.scalar import ZERO, stacked
+from kousoku.physics.algebra.scalar import ZERO, to_array
 from kousoku.physics.contacts import contacts_of
 from kousoku.training.devices import use_all_cores
 
@@ -206,20 +206,20 @@ def _of_ours(
 
 def _stages(f: Forward) -> dict[str, Any]:
     s, dtype = f.smooth, f.state.qpos.dtype
-    matrix = s.tree.mass_matrix
+    matrix = s.qM
     pairs = ((max(i, j), min(i, j)) for i in range(f.model.nv) for j in range(f.model.nv))
     numbers = {
         "bodies": [x for frame in s.kinematics.bodies for x in frame.pos],
         "inertia": [matrix.get(pair, ZERO) for pair in pairs],
-        "bias": s.bias,
-        "passive": s.passive,
-        "actuation": s.actuation.qfrc,
-        "smooth": s.acceleration,
-        "constraint": f.solution.force,
-        "acceleration": f.solution.acceleration,
+        "bias": s.qfrc_bias,
+        "passive": s.qfrc_passive,
+        "actuation": s.actuation.qfrc_actuator,
+        "smooth": s.qacc_smooth,
+        "constraint": f.solution.qfrc_constraint,
+        "acceleration": f.solution.qacc,
     }
     depth = jnp.maximum(-contacts_of(f).distance, 0.0).sum().reshape(1)
-    return {what: stacked(values, dtype) for what, values in numbers.items()} | {"depth": depth}
+    return {what: to_array(values, dtype) for what, values in numbers.items()} | {"depth": depth}
 
 
 def _of_mjx(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dtype) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ def test_an_attribute_does_what_it_does_in_c_at_an_instant(row):
             wanted = oracle.forward(state)
             s, found = evaluated(model, state)
             rows, theirs_ = summed(model, s, found), summed_of_c(wanted)
-            smooth = [values(s.acceleration), values(s.actuation.act_dot), values(s.actuation.force)]
+            smooth = [values(s.qacc_smooth), values(s.actuation.act_dot), values(s.actuation.force)]
             if model.no_actuation:
                 smooth[2] = np.zeros(model.nu)
             assert apart(smooth, [wanted[key] for key in ("qacc_smooth", "act_dot", "actuator_force")]) < 1e-11

@@ -7,11 +7,11 @@ import pytest
 
 import kousoku as ks
 from kousoku.physics import State, forward, inverse, load
-from kousoku.physics.algebra.scalar import ONE, Num, maximum, sqrt, stacked
+from kousoku.physics.algebra.scalar import ONE, Num, maximum, sqrt, to_array
 from kousoku.physics.constraint import contact as contact_rows
 from kousoku.physics.constraint.jacobian import Constraint, jacobian
 from kousoku.physics.contacts import contacts_of
-from kousoku.physics.control_flow.cond import changed, only
+from kousoku.physics.control_flow.cond import cond_or_zeros, cond_update
 
 # Binary fractions, so that a distance can be the margin to the last bit.
 DUMBBELL = """<mujoco><option cone="{}" tolerance="1e-14"/><worldbody>
@@ -29,11 +29,11 @@ def heights():
     return jnp.stack([np.zeros(16), np.concatenate([high, low]), tilt], axis=1)
 
 
-def everywhere(model, s, contact, moved, grips):
+def everywhere(model, s, contact, sides, jacs):
     """A contact of one moving body without a branch."""
-    stiffness, wanted = contact_rows._held(model, s, contact, grips)
-    law = contact_rows._law(model, contact, stiffness)
-    return Constraint(law, wanted, jacobian(model, s.tree, grips), grips, contact)
+    weights, aref = contact_rows._weights_and_aref(model, s, contact, jacs)
+    cost = contact_rows._cost(model, contact, weights)
+    return Constraint(cost, aref, jacobian(model, s.com_pos, jacs), jacs, contact)
 
 
 def moves(model, *, all_of_it=True):
@@ -43,10 +43,10 @@ def moves(model, *, all_of_it=True):
         speed, none = jnp.asarray([0.3, -0.5, 0.7], qpos.dtype), jnp.zeros(0, qpos.dtype)
         state = State(qpos, speed, none, jnp.zeros_like(speed))
         f = forward(model, state, none)
-        found = stacked(f.solution.acceleration, qpos.dtype)
+        found = to_array(f.solution.qacc, qpos.dtype)
         if not all_of_it:
             return found
-        load, there = stacked([*f.external[1].rot, *f.external[1].lin], qpos.dtype), contacts_of(f)
+        load, there = to_array([*f.cfrc_ext_moving[1].rot, *f.cfrc_ext_moving[1].lin], qpos.dtype), contacts_of(f)
         asked = [inverse(model, state, 10.0 * speed), load, there.world_force.ravel()]
         return jnp.concatenate([found, *asked, there.active.astype(qpos.dtype)])
 
@@ -59,7 +59,7 @@ def test_contacts_in_branches_are_those_without(cone, condim, monkeypatch):
     with jax.enable_x64(True):
         given = heights()
         found = np.asarray(jax.vmap(ks.kernel(moves(model)))(given))
-        monkeypatch.setattr(contact_rows, "_seldom", everywhere)
+        monkeypatch.setattr(contact_rows, "_conditional", everywhere)
         wanted = np.asarray(jax.vmap(ks.kernel(moves(model)))(given))
     assert wanted[:, -2:].any(1).tolist() == [False] * 10 + [True] * 6
     assert wanted[-1, -2:].tolist() in ([0.0, 1.0], [1.0, 0.0])
@@ -92,10 +92,10 @@ def test_only_what_is_wanted():
     """
 
     def of(x):
-        made = only(x > 1.0, lambda: {"root": sqrt(Num(x - 1.0)), "one": [ONE, Num(x)]})
+        made = cond_or_zeros(x > 1.0, lambda: {"root": sqrt(Num(x - 1.0)), "one": [ONE, Num(x)]})
         assert made["one"][0] is ONE
         more = maximum(Num(x - 1.0), 0.0)
-        moved = changed(x > 1.0, lambda: [Num(x) + more, 3.0 + more], [Num(x), Num(3.0)], x.dtype)
+        moved = cond_update(x > 1.0, lambda: [Num(x) + more, 3.0 + more], [Num(x), Num(3.0)], x.dtype)
         return made["root"].value, made["one"][1].value, *(n.value for n in moved)
 
     xs = jnp.array([-1.0, 1.0, 5.0])
@@ -104,5 +104,5 @@ def test_only_what_is_wanted():
     np.testing.assert_allclose(jax.vmap(ks.kernel(of))(xs), wanted)
     with jax.disable_jit():
         np.testing.assert_allclose(np.transpose([of(x) for x in xs]), wanted)
-    assert only(True, lambda: ONE) is ONE
+    assert cond_or_zeros(True, lambda: ONE) is ONE
     assert np.isfinite(jax.vmap(jax.grad(lambda x: of(x)[0]))(xs)).all()

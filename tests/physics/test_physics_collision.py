@@ -23,35 +23,43 @@ from kousoku.physics import load
 from kousoku.physics.algebra.scalar import Num, num, nums
 from kousoku.physics.algebra.vector import Mat, quat, vec
 from kousoku.physics.collision import candidates as collision_candidates
-from kousoku.physics.collision.candidates import candidates, missing, touching
-from kousoku.physics.collision.narrow_phase import PAIRS, Geom, Shape
+from kousoku.physics.collision.candidates import candidates, missing_type_pairs, type_pairs
+from kousoku.physics.collision.geom import GeomInfo, GeomType
+from kousoku.physics.collision.narrow_phase import COLLISION_FUNCTIONS
 from kousoku.physics.stages.kinematics import Frame
 
 EXACT = 1e-9
-LYING = (Shape.CAPSULE, Shape.CYLINDER)
+LYING = (GeomType.CAPSULE, GeomType.CYLINDER)
 # C finds these by iteration: how far its points and normals, and distances, are from the true ones, at its smallest
 # tolerance. Where a capsule lies on a cylinder's end, distances follow the normal.
-ITERATED = {(Shape.SPHERE, Shape.ELLIPSOID): (5e-5, EXACT), LYING: (1e-4, 5e-7)}
-COUNT = {Shape.PLANE: 3, Shape.SPHERE: 1, Shape.CAPSULE: 2, Shape.ELLIPSOID: 3, Shape.CYLINDER: 2, Shape.BOX: 3}
-NAMES = [f"{a.name}_{b.name}".lower() for a, b in PAIRS]
+ITERATED = {(GeomType.SPHERE, GeomType.ELLIPSOID): (5e-5, EXACT), LYING: (1e-4, 5e-7)}
+COUNT = {
+    GeomType.PLANE: 3,
+    GeomType.SPHERE: 1,
+    GeomType.CAPSULE: 2,
+    GeomType.ELLIPSOID: 3,
+    GeomType.CYLINDER: 2,
+    GeomType.BOX: 3,
+}
+NAMES = [f"{a.name}_{b.name}".lower() for a, b in COLLISION_FUNCTIONS]
 QUARTERS = [np.array(q) / np.linalg.norm(q) for q in product((-1, 0, 1), repeat=4) if np.count_nonzero(q) in (1, 2, 4)]
 
 
-def size(shape: Shape, rng: np.random.Generator) -> list[float]:
-    if shape == Shape.PLANE:
+def size(shape: GeomType, rng: np.random.Generator) -> list[float]:
+    if shape == GeomType.PLANE:
         return [5.0, 5.0, 0.1]
     return [float(round(x, 3)) for x in rng.uniform(0.04, 0.15, size=COUNT[shape])]
 
 
 @cache
-def scene(pair: tuple[Shape, Shape], seed: int, margin: float, tolerance: float = 1e-15) -> mujoco.MjModel:
+def scene(pair: tuple[GeomType, GeomType], seed: int, margin: float, tolerance: float = 1e-15) -> mujoco.MjModel:
     """Two free bodies; a plane lies in the world."""
     rng = np.random.default_rng(seed)
     bodies = []
     for shape in pair:
         sizes = " ".join(map(str, size(shape, rng)))
         geom = f'<geom type="{shape.name.lower()}" size="{sizes}" margin="{margin / 2}"/>'
-        bodies.append(geom if shape == Shape.PLANE else f"<body><freejoint/>{geom}</body>")
+        bodies.append(geom if shape == GeomType.PLANE else f"<body><freejoint/>{geom}</body>")
     option = f'<option ccd_tolerance="{tolerance}" ccd_iterations="1000"/>'
     return mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{''.join(bodies)}</worldbody></mujoco>")
 
@@ -108,14 +116,14 @@ def rows_of(contact) -> np.ndarray:
 
 
 def ours(
-    pair: tuple[Shape, Shape], model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1)
+    pair: tuple[GeomType, GeomType], model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1)
 ) -> np.ndarray:
     """All our contacts of two geoms, evaluated in Python."""
     places, turns, sizes, margin = placed(model, data, of)
     return completed(np.array([[x.value for x in row] for row in touches(pair, places, turns, sizes, float(margin))]))
 
 
-def ours_compiled(pair: tuple[Shape, Shape], given: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+def ours_compiled(pair: tuple[GeomType, GeomType], given: list[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
     """As `ours`, of many that `placed` tells of, in one program: for pairs whose arithmetic is long."""
     with jax.enable_x64(True):
         found = np.array(_program(pair)(*map(np.stack, zip(*given, strict=True))))
@@ -123,7 +131,7 @@ def ours_compiled(pair: tuple[Shape, Shape], given: list[tuple[np.ndarray, ...]]
 
 
 @cache
-def _program(pair: tuple[Shape, Shape]):
+def _program(pair: tuple[GeomType, GeomType]):
     def rows(*given):
         return jnp.array([[x.value for x in row] for row in touches(pair, *given)])
 
@@ -137,13 +145,13 @@ def placed(model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1
     return data.geom_xpos[of].copy(), data.geom_xmat[of].reshape(-1, 3, 3), model.geom_size[of], np.array(margin)
 
 
-def touches(pair: tuple[Shape, Shape], places: Any, turns: Any, sizes: Any, margin: Any) -> list[list[Num]]:
+def touches(pair: tuple[GeomType, GeomType], places: Any, turns: Any, sizes: Any, margin: Any) -> list[list[Num]]:
     """All our contacts, one a row: distance, point, normal, first tangent."""
     geoms = []
     for place, turned, size in zip(places, turns, sizes, strict=True):
         frame = Frame(vec(nums(place)), quat([1.0, 0.0, 0.0, 0.0]), Mat(*(vec(nums(row)) for row in turned)))
-        geoms.append(Geom(frame, nums(size), num(margin)))
-    return [[t.distance, *t.point, *t.normal, *t.along] for t in PAIRS[pair](*geoms)]
+        geoms.append(GeomInfo(frame, nums(size), num(margin)))
+    return [[t.dist, *t.pos, *t.normal, *t.tangent] for t in COLLISION_FUNCTIONS[pair](*geoms)]
 
 
 def completed(rows: np.ndarray) -> np.ndarray:
@@ -173,7 +181,7 @@ def agree(mine: np.ndarray, wanted: np.ndarray, margin: float, tolerance: float,
     return True
 
 
-def anywhere(pair: tuple[Shape, Shape], data: mujoco.MjData, rows: np.ndarray) -> np.ndarray:
+def anywhere(pair: tuple[GeomType, GeomType], data: mujoco.MjData, rows: np.ndarray) -> np.ndarray:
     """Where any place along a line is as good as another, points are moved to the one nearest to the second shape."""
     axes = data.geom_xmat[:, 2::3]
     if pair != LYING or np.linalg.norm(np.cross(*axes)) > 1e-12:
@@ -191,7 +199,7 @@ def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return moved
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
+@pytest.mark.parametrize("pair", COLLISION_FUNCTIONS, ids=NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_contacts_are_those_of_mujoco(pair, kind):
     """At each pose, or, where C changes its mind from rounding alone, at one that rounding cannot tell from it."""
@@ -220,7 +228,7 @@ def test_contacts_are_those_of_mujoco(pair, kind):
 
 def test_boxes_change_from_faces_to_edges_where_mujoco_does():
     """Along a turn of one box, the number of contacts becomes one, or is so no more, at the same angle."""
-    pair, rng, flips = (Shape.BOX, Shape.BOX), np.random.default_rng(5), 0
+    pair, rng, flips = (GeomType.BOX, GeomType.BOX), np.random.default_rng(5), 0
     model = scene(pair, 0, 0.0)
     for _ in range(12):
         axis, depth = rng.normal(size=3), rng.uniform(0.005, 0.02)
@@ -260,15 +268,15 @@ def test_a_sphere_is_pushed_out_of_an_ellipsoid_the_shortest_way():
         centre[rng.random(3) < 0.3] = 0.0
         world = quat([1.0, 0.0, 0.0, 0.0]).matrix()
         sphere, ellipsoid = (
-            Geom(Frame(vec(place), quat([1.0, 0.0, 0.0, 0.0]), world), nums(sizes))
+            GeomInfo(Frame(vec(place), quat([1.0, 0.0, 0.0, 0.0]), world), nums(sizes))
             for place, sizes in ((centre.tolist(), np.array([0.02, 0.0, 0.0])), ([0.0, 0.0, 0.0], half))
         )
-        (touch,) = PAIRS[Shape.SPHERE, Shape.ELLIPSOID](sphere, ellipsoid)
+        (touch,) = COLLISION_FUNCTIONS[GeomType.SPHERE, GeomType.ELLIPSOID](sphere, ellipsoid)
         shortest = np.linalg.norm(ball * half - centre, axis=1).min()
-        depth = -touch.distance.value - 0.02
+        depth = -touch.dist.value - 0.02
         assert depth <= shortest + 1e-9 <= depth + 1e-3
-        normal, point = (np.array([x.value for x in v]) for v in (touch.normal, touch.point))
-        surface = point + 0.5 * touch.distance.value * normal
+        normal, point = (np.array([x.value for x in v]) for v in (touch.normal, touch.pos))
+        surface = point + 0.5 * touch.dist.value * normal
         assert np.linalg.norm(surface / half) == pytest.approx(1.0, abs=1e-6)
         assert np.cross(surface / half**2, normal) == pytest.approx(np.zeros(3), abs=1e-4)
 
@@ -342,17 +350,17 @@ def test_a_capsule_along_a_cylinder_touches_it_between_the_ends_of_both():
         assert abs(touch[3] - pose[2]) <= half + EXACT
 
 
-def traced(pair: tuple[Shape, Shape], sizes: np.ndarray, pose: jax.Array) -> list[jax.Array]:
+def traced(pair: tuple[GeomType, GeomType], sizes: np.ndarray, pose: jax.Array) -> list[jax.Array]:
     """All our contacts of two bodies at a pose: distance, point, normal, seven numbers for each."""
     geoms = []
     for row, place in zip(sizes, (pose[:7], pose[7:]), strict=True):
-        turned = quat(nums(place[3:])).normalised()
-        geoms.append(Geom(Frame(vec(nums(place[:3])), turned, turned.matrix()), nums(row)))
-    touches = PAIRS[pair](*geoms)
-    return [n.value for t in touches for n in (t.distance, *t.point, *t.normal)]
+        turned = quat(nums(place[3:])).normalized()
+        geoms.append(GeomInfo(Frame(vec(nums(place[:3])), turned, turned.matrix()), nums(row)))
+    touches = COLLISION_FUNCTIONS[pair](*geoms)
+    return [n.value for t in touches for n in (t.dist, *t.pos, *t.normal)]
 
 
-def many_poses(pair: tuple[Shape, Shape], kinds: list[str], count: int) -> np.ndarray:
+def many_poses(pair: tuple[GeomType, GeomType], kinds: list[str], count: int) -> np.ndarray:
     rng = np.random.default_rng([int(pair[0]), int(pair[1]), 7])
     found = [poses(kind, rng) for kind in kinds for _ in range(count)]
     for pose in found:
@@ -361,11 +369,11 @@ def many_poses(pair: tuple[Shape, Shape], kinds: list[str], count: int) -> np.nd
     return np.array(found)
 
 
-LONG = ((Shape.BOX, Shape.BOX), (Shape.CAPSULE, Shape.BOX))
+LONG = ((GeomType.BOX, GeomType.BOX), (GeomType.CAPSULE, GeomType.BOX))
 
 
 @pytest.mark.parametrize(
-    "pair", [pytest.param(pair, marks=[pytest.mark.full] * (pair in LONG)) for pair in PAIRS], ids=NAMES
+    "pair", [pytest.param(pair, marks=[pytest.mark.full] * (pair in LONG)) for pair in COLLISION_FUNCTIONS], ids=NAMES
 )
 def test_gradients_are_finite_and_those_of_the_function(pair):
     """Finite at all poses, the special ones too; at random ones as finite differences say, one or two edges apart."""
@@ -395,9 +403,9 @@ def test_gradients_are_finite_and_those_of_the_function(pair):
 @pytest.mark.parametrize(
     "pair",
     [
-        (Shape.PLANE, Shape.BOX),
-        (Shape.CAPSULE, Shape.CAPSULE),
-        *(pytest.param(pair, marks=pytest.mark.full) for pair in (LYING, (Shape.BOX, Shape.BOX))),
+        (GeomType.PLANE, GeomType.BOX),
+        (GeomType.CAPSULE, GeomType.CAPSULE),
+        *(pytest.param(pair, marks=pytest.mark.full) for pair in (LYING, (GeomType.BOX, GeomType.BOX))),
     ],
 )
 def test_compiled_contacts_are_the_same(pair):
@@ -468,7 +476,7 @@ def test_a_named_pair_takes_nothing_from_the_other_geoms_of_its_bodies(rule):
     )
     data = mujoco.MjData(source)
     mujoco.mj_forward(source, data)
-    found = {(*sorted((c.first, c.second)), c.condim) for c in candidates(load(source))}
+    found = {(*sorted((c.geom1, c.geom2)), c.condim) for c in candidates(load(source))}
     assert found == {(*sorted(map(int, c.geom)), c.dim) for c in data.contact}
     assert len(found) == 5 - bool(rule)
 
@@ -478,10 +486,10 @@ def test_which_geoms_may_touch_is_known_without_going_through_all_pairs_one_by_o
     monkeypatch.setattr(collision_candidates, "_mixed", lambda *_: pytest.fail("a pair was made"))
     balls = "<replicate count='900' offset='.3 0 0'><body><freejoint/><geom size='.1'/></body></replicate>"
     model = load(f"<mujoco><worldbody><geom type='plane' size='9 9 1'/>{balls}</worldbody></mujoco>")
-    assert touching(model) == [(Shape.PLANE, Shape.SPHERE), (Shape.SPHERE, Shape.SPHERE)]
+    assert type_pairs(model) == [(GeomType.PLANE, GeomType.SPHERE), (GeomType.SPHERE, GeomType.SPHERE)]
 
 
 def test_pairs_that_there_is_no_function_for_are_found():
     model = load("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
-    assert missing(model) == []
-    assert all(first <= second for first, second in PAIRS)
+    assert missing_type_pairs(model) == []
+    assert all(first <= second for first, second in COLLISION_FUNCTIONS)

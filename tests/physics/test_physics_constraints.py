@@ -1,4 +1,4 @@
-"""Laws of constraints are convex functions and their derivatives; equalities and elliptic cones step as C's do."""
+"""Costs of constraints are convex functions and their derivatives; equalities and elliptic cones step as C's do."""
 
 import jax
 import jax.numpy as jnp
@@ -10,20 +10,20 @@ from physics_states import Oracle, silent, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, forward
-from kousoku.physics.algebra.scalar import num, nums, stacked
-from kousoku.physics.constraint.cost import Cone, Hold, Push, Pyramid, Rub
+from kousoku.physics.algebra.scalar import num, nums, to_array
+from kousoku.physics.constraint.cost import EllipticCone, Huber, OneSided, PyramidalCone, Quadratic
 from kousoku.physics.mjcf.load import from_mujoco
-from kousoku.physics.stages.dynamics import along_dofs
+from kousoku.physics.stages.apply_ft import apply_wrenches
 from kousoku.physics.step import INTEGRATORS
 
-LAWS = {
-    "hold": (Hold([num(2.0), num(3.0)]), 2),
-    "push": (Push(num(2.0)), 1),
-    "rub": (Rub(num(2.0), num(0.5)), 1),
-    "pyramid": (Pyramid(num(2.0), [num(0.4), num(0.7)], 1), 3),
-    "cone": (Cone([num(2.0), num(5.0), num(4.0)], [num(0.8), num(1.0)], num(0.6)), 3),
-    "cone of six": (Cone([num(2.0), *[num(3.0)] * 5], [num(0.5 + 0.1 * i) for i in range(5)], num(0.5)), 6),
-    "cone of two": (Cone([num(2.0), num(5.0)], [num(0.8)], num(0.8)), 2),
+COSTS = {
+    "quadratic": (Quadratic([num(2.0), num(3.0)]), 2),
+    "one-sided": (OneSided(num(2.0)), 1),
+    "huber": (Huber(num(2.0), num(0.5)), 1),
+    "pyramid": (PyramidalCone(num(2.0), [num(0.4), num(0.7)], 1), 3),
+    "cone": (EllipticCone([num(2.0), num(5.0), num(4.0)], [num(0.8), num(1.0)], num(0.6)), 3),
+    "cone of six": (EllipticCone([num(2.0), *[num(3.0)] * 5], [num(0.5 + 0.1 * i) for i in range(5)], num(0.5)), 6),
+    "cone of two": (EllipticCone([num(2.0), num(5.0)], [num(0.8)], num(0.8)), 2),
 }
 
 
@@ -31,17 +31,17 @@ def value(numbers):
     return np.array([n.value for n in numbers])
 
 
-@pytest.mark.parametrize("name", LAWS)
-def test_laws_are_what_their_costs_say(name):
-    """Force, curvature and the derivatives along a line by finite differences of the cost."""
-    law, rows = LAWS[name]
+@pytest.mark.parametrize("name", COSTS)
+def test_forces_and_hessians_are_derivatives_of_costs(name):
+    """Force, Hessian and the derivatives along a line by finite differences of the cost."""
+    constraint, rows = COSTS[name]
     rng, small = np.random.default_rng(1), 1e-5
 
     def cost(v):
-        return law.cost(nums(v)).value
+        return constraint.cost(nums(v)).value
 
     def force(v):
-        return value(law.force(nums(v)))
+        return value(constraint.force(nums(v)))
 
     kinks = 0
     for _ in range(20):
@@ -49,36 +49,36 @@ def test_laws_are_what_their_costs_say(name):
         units = np.eye(rows) * small
         pushed = [(cost(v - unit) - cost(v + unit)) / (2 * small) for unit in units]
         np.testing.assert_allclose(force(v), pushed, atol=1e-4)
-        curvature = np.zeros((rows, rows))
-        for (i, j), entry in law.curvature(nums(v)).items():
-            curvature[i, j] = curvature[j, i] = entry.value
+        hessian = np.zeros((rows, rows))
+        for (i, j), entry in constraint.hessian(nums(v)).items():
+            hessian[i, j] = hessian[j, i] = entry.value
         bent = np.array([(force(v - unit) - force(v + unit)) / (2 * small) for unit in units])
-        if np.abs(bent - curvature).max() > 1e-3:  # a kink lies between
+        if np.abs(bent - hessian).max() > 1e-3:  # a kink lies between
             kinks += 1
             continue
-        first, second = law.along(nums(v), nums(w), num(0.7))
+        first, second = constraint.line_derivatives(nums(v), nums(w), num(0.7))
         at = v + 0.7 * w
         np.testing.assert_allclose(first.value, -force(at) @ w, atol=1e-9)
         curved = np.zeros((rows, rows))
-        for (i, j), entry in law.curvature(nums(at)).items():
+        for (i, j), entry in constraint.hessian(nums(at)).items():
             curved[i, j] = curved[j, i] = entry.value
         np.testing.assert_allclose(second.value, w @ curved @ w, atol=1e-9)
-        assert np.linalg.eigvalsh(curvature)[0] > -1e-9
+        assert np.linalg.eigvalsh(hessian)[0] > -1e-9
     assert kinks <= 1
 
 
 def test_the_cones_meet_without_a_jump():
     """Where sticking turns into slipping, and slipping into nothing, force and cost are one."""
-    stiffness, friction, mu = 2.0, 0.8, 0.5
-    # The stiffness that MuJoCo gives a tangent: R_1 mu_1^2 = R_0 mu^2.
-    law = Cone([num(stiffness), num(stiffness * friction**2 / mu**2)], [num(friction)], num(mu))
+    weight, friction, mu = 2.0, 0.8, 0.5
+    # The weight that MuJoCo gives a tangent: R_1 mu_1^2 = R_0 mu^2.
+    cone = EllipticCone([num(weight), num(weight * friction**2 / mu**2)], [num(friction)], num(mu))
     for edge in (-1.0 / mu, mu):  # N / T at the two borders
         inside, outside = ([edge * 1.3 / mu + side, 1.3 / friction] for side in (-1e-9, 1e-9))
         np.testing.assert_allclose(
-            value(law.force(nums(np.array(inside)))), value(law.force(nums(np.array(outside)))), atol=1e-7
+            value(cone.force(nums(np.array(inside)))), value(cone.force(nums(np.array(outside)))), atol=1e-7
         )
         np.testing.assert_allclose(
-            law.cost(nums(np.array(inside))).value, law.cost(nums(np.array(outside))).value, atol=1e-7
+            cone.cost(nums(np.array(inside))).value, cone.cost(nums(np.array(outside))).value, atol=1e-7
         )
 
 
@@ -162,8 +162,8 @@ def test_loads_on_bodies_are_what_pulls_at_the_joints():
     @ks.kernel
     def both(ours, ctrl):
         f = forward(model, ours, ctrl)
-        loads = along_dofs(model, f.smooth.tree, dict(enumerate(f.external)))
-        return stacked(loads, ctrl.dtype), stacked(f.solution.force, ctrl.dtype)
+        loads = apply_wrenches(model, f.smooth.com_pos, dict(enumerate(f.cfrc_ext_moving)))
+        return to_array(loads, ctrl.dtype), to_array(f.solution.qfrc_constraint, ctrl.dtype)
 
     with jax.enable_x64(True):
         ours = State(*(jnp.asarray(x) for x in (state.qpos, state.qvel, state.act, state.qacc_warmstart)))

@@ -23,7 +23,7 @@ from kousoku.physics import (
     simulate,
     step,
 )
-from kousoku.physics.validate import check_vector
+from kousoku.physics.model import check_vector
 
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 SLIDER = """<mujoco><option timestep="0.02" integrator="{integrator}"/><worldbody><body>

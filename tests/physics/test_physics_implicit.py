@@ -13,8 +13,8 @@ from physics_states import Oracle, silent, stack, states
 import kousoku as ks
 from kousoku.physics import State, energy, initial_state, load, simulate, step
 from kousoku.physics.algebra.scalar import num, nums
-from kousoku.physics.algebra.sparse import Pattern, solved
-from kousoku.physics.integration.implicit import _damping, _slopes, free_bodies
+from kousoku.physics.algebra.sparse import Pattern, solve_lu
+from kousoku.physics.integration.implicit import _damping, _with_rne, free_bodies
 from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.stages.smooth import smooth
 
@@ -59,7 +59,7 @@ def _check_slopes(theirs):
         given = (nums(np.asarray(x)) for x in (state.qpos, state.qvel, state.act, state.ctrl))
         s = smooth(model, *given)
         found = np.zeros((theirs.nv, theirs.nv))
-        for (i, j), entry in _slopes(model, s, _damping(model, s), nums(state.qvel)).items():
+        for (i, j), entry in _with_rne(model, s, _damping(model, s), nums(state.qvel)).items():
             found[i, j] = entry.value
         scale = 1.0 + np.abs(wanted).max(initial=0.0)
         assert np.abs(-found / h - wanted).max(initial=0.0) < 1e-10 * scale
@@ -145,5 +145,5 @@ def test_elimination_in_the_pattern_of_a_tree():
             dense[i, j], dense[j, i] = rng.normal(size=2)
     entries = {(i, j): num(dense[i, j]) for i in range(5) for j in range(5) if dense[i, j] != 0.0}
     right = rng.normal(size=5)
-    found = [x.value for x in solved(Pattern(below), entries, nums(right))]
+    found = [x.value for x in solve_lu(Pattern(below), entries, nums(right))]
     np.testing.assert_allclose(dense @ found, right, atol=1e-12)

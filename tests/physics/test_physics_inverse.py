@@ -10,7 +10,7 @@ from physics_states import Oracle, silent, states
 
 import kousoku as ks
 from kousoku.physics import State, contacts, inverse, load
-from kousoku.physics.algebra.scalar import stacked
+from kousoku.physics.algebra.scalar import to_array
 from kousoku.physics.forward import forward
 from kousoku.physics.mjcf.load import from_mujoco
 
@@ -60,8 +60,8 @@ def test_inverse_gives_back_what_the_actuators_did():
 
         def there_and_back(state, ctrl):
             f = forward(model, state, ctrl)
-            back = inverse(model, state, stacked(f.solution.acceleration, ctrl.dtype))
-            return back, stacked(f.smooth.actuation.qfrc, ctrl.dtype)
+            back = inverse(model, state, to_array(f.solution.qacc, ctrl.dtype))
+            return back, to_array(f.smooth.actuation.qfrc_actuator, ctrl.dtype)
 
         back, pushed = map(np.asarray, jax.jit(jax.vmap(ks.kernel(there_and_back)))(together(given), commands(given)))
     assert np.abs(pushed).max() > 1.0

@@ -13,8 +13,8 @@ from physics_states import Oracle, stack, states
 
 import kousoku as ks
 from kousoku.physics import State, forward, step
-from kousoku.physics.algebra.scalar import stacked
-from kousoku.physics.constraint import self_contacts as crowding
+from kousoku.physics.algebra.scalar import to_array
+from kousoku.physics.constraint import self_contacts
 from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.scene import contacts3d
 
@@ -82,7 +82,7 @@ def test_steps_are_c_mujocos(condim):
     oracle, many = Oracle(theirs), stack(given)
     with jax.enable_x64(True):
         model = from_mujoco(theirs)
-        assert len(crowding.divided(model)[1]) == 10
+        assert len(self_contacts.split_candidates(model)[1]) == 10
 
         def moves(qpos, qvel, warmstart):
             after = step(model, State(qpos, qvel, jnp.zeros(0), warmstart), jnp.zeros(0))
@@ -107,8 +107,8 @@ def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
         def moves(x):
             qpos, qvel = jnp.split(x, [theirs.nq])
             f = forward(model, State(qpos, qvel, jnp.zeros(0), jnp.zeros(theirs.nv)), jnp.zeros(0))
-            felt = functools.reduce(operator.add, (x for e in f.external[1:] for x in (*e.rot, *e.lin)))
-            return stacked([*f.solution.acceleration, felt], qpos.dtype)
+            felt = functools.reduce(operator.add, (x for e in f.cfrc_ext_moving[1:] for x in (*e.rot, *e.lin)))
+            return to_array([*f.solution.qacc, felt], qpos.dtype)
 
         at = jnp.concatenate([jnp.asarray(given.qpos), jnp.asarray(given.qvel)], axis=1)
         assert_slopes_agree(moves, at, apart=1e-12)
@@ -122,14 +122,15 @@ def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypat
 
         def felt(qpos, qvel):
             f = forward(model, State(qpos, qvel, jnp.zeros(0), jnp.zeros_like(qvel)), jnp.zeros(0))
-            external = jnp.stack([jnp.stack([jnp.asarray(x.value) for x in (*e.rot, *e.lin)]) for e in f.external[1:]])
+            wrenches = f.cfrc_ext_moving[1:]
+            external = jnp.stack([jnp.stack([jnp.asarray(x.value) for x in (*e.rot, *e.lin)]) for e in wrenches])
             points, forces = contacts3d(f)
             there = jnp.isfinite(points[:, 0])
             return external, jnp.where(there[:, None], forces, 0.0).sum(0), there.sum()
 
         lanes = jnp.asarray(given.qpos), jnp.asarray(given.qvel)
         listed = [np.asarray(x) for x in jax.vmap(ks.kernel(felt))(*lanes)]
-        monkeypatch.setattr(crowding, "MANY", 100)
+        monkeypatch.setattr(self_contacts, "MOST_WRITTEN_OUT", 100)
         written_out = [np.asarray(x) for x in jax.vmap(ks.kernel(lambda *state: felt(*state)))(*lanes)]
     assert int(listed[2].sum()) == int(written_out[2].sum()) > 8
     for ours, theirs_ in zip(listed[:2], written_out[:2], strict=True):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.physics.algebra.scalar import Num, nums, stacked
+from kousoku.physics.algebra.scalar import Num, nums, to_array
 from kousoku.physics.algebra.sparse import Pattern, factor
-from kousoku.physics.constraint.contact_list import Listed, Row
+from kousoku.physics.constraint.contact_list import ContactList, ContactRow
 
 PARENTS = (-1, 0, 1, 1, 3, 0, 5, 6)
 LENGTHS = (0, 1, 2, 7, 48)
@@ -42,10 +42,10 @@ def problem(stiffness, seed=0):
     return hessian, jacobian, stiffness / given, residuals, x, right
 
 
-def rows(jacobian, stiffness, reference, length):
+def rows(jacobian, weight, aref, length):
     """A list whose numbers are NaN beyond its end."""
     there = np.arange(MOST) < length
-    parts = (np.where(there.reshape(-1, *[1] * (a.ndim - 1)), a, np.nan) for a in (jacobian, stiffness, reference))
+    parts = (np.where(there.reshape(-1, *[1] * (a.ndim - 1)), a, np.nan) for a in (jacobian, weight, aref))
     return [jnp.asarray(a) for a in parts]
 
 
@@ -59,9 +59,9 @@ def lanes(dtype, stiffness):
     at = tuple(nums(jnp.asarray(a.astype(dtype))) for a in (x, right))
 
     def lane(work):
-        def function(jacobian, stiffness, reference, length):
-            listed = Listed(Row(jacobian, stiffness, reference, jnp.zeros((MOST, 10), dtype)), length, ())
-            return stacked(work(listed, factor(pattern, entries), *at), dtype)
+        def function(jacobian, weight, aref, length):
+            listed = ContactList(ContactRow(jacobian, weight, aref, jnp.zeros((MOST, 10), dtype)), length, ())
+            return to_array(work(listed, factor(pattern, entries), *at), dtype)
 
         return np.asarray(jax.vmap(ks.kernel(function))(*stacked_rows, jnp.asarray(LENGTHS, jnp.int32)), np.float64)
 
@@ -71,7 +71,7 @@ def lanes(dtype, stiffness):
 @pytest.mark.parametrize(("dtype", "stiffness", "error"), [(np.float64, 1e4, 1e-8), (np.float32, 100.0, 1e-4)])
 def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
     with jax.enable_x64(dtype == np.float64):
-        found = lanes(dtype, stiffness)(lambda listed, factored, x, right: listed.solved(factored, right, x))
+        found = lanes(dtype, stiffness)(lambda listed, factored, x, right: listed.solve(factored, right, x))
     hessian, jacobian, curvature, residuals, _, right = problem(stiffness)
     curvature = np.where(residuals < 0.0, curvature, 0.0)
     assert (curvature[:7] == 0.0).any()
@@ -84,7 +84,7 @@ def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
 
 def test_rows_so_stiff_that_rounding_hides_the_rest_leave_a_direction_that_leads_down():
     with jax.enable_x64(False):
-        found = lanes(np.float32, 1e8)(lambda listed, factored, x, right: listed.solved(factored, right, x))
+        found = lanes(np.float32, 1e8)(lambda listed, factored, x, right: listed.solve(factored, right, x))
     assert np.isfinite(found).all()
     assert (found @ problem(1e8)[-1] > 0.0).all()
 
@@ -93,9 +93,9 @@ def test_derivatives_along_a_line_and_whether_a_row_left_its_parabola():
     length = 0.9
 
     def work(listed, _, x, search):
-        line = listed.begun(x, search)
-        short, far = (listed.kept(line, Num(jnp.asarray(size))) for size in (1e-6, length))
-        return [*listed.along(line, Num(jnp.asarray(length))), short, far]
+        line = listed.on_line(x, search)
+        short, far = (listed.same_piece(line, Num(jnp.asarray(size))) for size in (1e-6, length))
+        return [*listed.line_derivatives(line, Num(jnp.asarray(length))), short, far]
 
     with jax.enable_x64(True):
         found = lanes(np.float64, 10.0)(work)

@@ -13,10 +13,18 @@ from physics_states import silent
 
 from kousoku.core.errors import ConfigError
 from kousoku.physics import initial_state, load
-from kousoku.physics.mjcf.bounds import DEEPEST, LARGEST_FILE, MOST_ELEMENTS
+from kousoku.physics.mjcf.bounds import MAX_DEPTH, MAX_ELEMENTS, MAX_FILE_BYTES
 from kousoku.physics.mjcf.compiler import schema
-from kousoku.physics.mjcf.document import read
-from kousoku.physics.mjcf.supported import CHOICES, COUNTS, FLAGS, ONE, OPTIONS, ZERO, ZERO_OPTIONS
+from kousoku.physics.mjcf.document import read_document
+from kousoku.physics.mjcf.supported import (
+    FIELD_ENUMS,
+    ONE_FIELDS,
+    OPTION_ENUMS,
+    UNSUPPORTED_COUNTS,
+    UNSUPPORTED_FLAGS,
+    ZERO_FIELDS,
+    ZERO_OPTIONS,
+)
 
 BALL = '<body name="ball"><freejoint/>\n<geom name="round" size=".1" {}/></body>'
 HINGE = '<body name="arm"><joint name="hinge" axis="0 1 0" {}/>\n<geom size=".1"/><site name="tip"/></body>'
@@ -127,12 +135,12 @@ def test_the_same_of_a_compiled_model(text, message):
 
 def test_every_row_of_the_table_is_a_field_of_the_model():
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
-    assert all(hasattr(model.opt, row.field) for row in OPTIONS + ZERO_OPTIONS)
-    assert all(hasattr(model, row.field) for row in CHOICES + COUNTS + ZERO + ONE)
-    assert all(hasattr(mujoco.mjtEnableBit, row.field) for row in FLAGS)
-    for row in OPTIONS + CHOICES:
+    assert all(hasattr(model.opt, row.field) for row in OPTION_ENUMS + ZERO_OPTIONS)
+    assert all(hasattr(model, row.field) for row in FIELD_ENUMS + UNSUPPORTED_COUNTS + ZERO_FIELDS + ONE_FIELDS)
+    assert all(hasattr(mujoco.mjtEnableBit, row.field) for row in UNSUPPORTED_FLAGS)
+    for row in OPTION_ENUMS + FIELD_ENUMS:
         words = {name.split("_", 1)[-1].lower() for name in getattr(mujoco, row.enum).__members__}
-        assert words >= set(row.done.split())
+        assert words >= set(row.supported.split())
 
 
 def test_meshes_are_seen_but_do_not_touch():
@@ -162,7 +170,7 @@ BROKEN = [
     (mjcf(head='<option timestep="-1"/>'), "line 2, <option>: got 'timestep -1'"),
     (mjcf(head='<option timestep="NaN"/>'), "line 2, <option>: got 'timestep=NaN'; use numbers, not NaN"),
     (mjcf(head='<option timestep="1e99"/>'), "line 2, <option>: got 'timestep 1e+99'"),
-    (mjcf("<body>" * DEEPEST + "</body>" * DEEPEST), "line 4, <body>: got '100 elements, one within the other'"),
+    (mjcf("<body>" * MAX_DEPTH + "</body>" * MAX_DEPTH), "line 4, <body>: got '100 elements, one within the other'"),
     (mjcf("<body>" * 100_000), "line 4, <body>: got '100 elements, one within the other'"),
     ('\n<!DOCTYPE m [<!ENTITY a "aaaa">]>\n<mujoco/>', "line 2: got '<!DOCTYPE m>'; remove it"),
     (mjcf("&amp;&lol;"), "line 4: got 'undefined entity'"),
@@ -197,15 +205,15 @@ HUGE = [
     mjcf(HINGE.format(""), tail='<actuator><general joint="hinge" dyntype="user" actdim="2000000000"/></actuator>'),
     mjcf(HINGE.format(""), tail='<actuator><motor joint="hinge" delay="1" nsample="2000000000"/></actuator>'),
     mjcf(head='<compiler><lengthrange inttotal="1e12"/></compiler>'),
-    mjcf("<body/>" * (MOST_ELEMENTS + 1)),
-    "<mujoco/>" + " " * LARGEST_FILE,
+    mjcf("<body/>" * (MAX_ELEMENTS + 1)),
+    "<mujoco/>" + " " * MAX_FILE_BYTES,
 ]
 
 
 @pytest.mark.parametrize("text", HUGE, ids=range(len(HUGE)))
 def test_absurd_sizes_are_refused_before_mujoco_sees_them(text):
     with pytest.raises(ConfigError, match=r"at most|more than"):
-        read(text)
+        read_document(text)
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -228,8 +236,8 @@ def test_files_that_are_not_there_or_not_files(tmp_path):
     (tmp_path / "bytes.xml").write_bytes(bytes(range(256)))
     assert "bytes.xml, line" in refusal(tmp_path / "bytes.xml")
     with (tmp_path / "large.xml").open("wb") as large:
-        large.truncate(LARGEST_FILE + 1)
-    assert f"a file may have {LARGEST_FILE} bytes at most" in refusal(tmp_path / "large.xml")
+        large.truncate(MAX_FILE_BYTES + 1)
+    assert f"a file may have {MAX_FILE_BYTES} bytes at most" in refusal(tmp_path / "large.xml")
 
 
 def test_places_are_those_of_included_files(tmp_path):
@@ -313,7 +321,7 @@ def test_comments_are_as_loose_as_mujocos():
 
 
 def test_lines_are_mujocos_own():
-    document = read(gymnasium_path("humanoid"))
+    document = read_document(gymnasium_path("humanoid"))
     spec = mujoco.MjSpec.from_file(str(gymnasium_path("humanoid")))
     lines = {e.attributes["name"]: e.line for e in document.elements if e.tag == "geom" and "name" in e.attributes}
     assert {g.name: g.info for g in spec.geoms} == {name: f"line {line}" for name, line in lines.items()}

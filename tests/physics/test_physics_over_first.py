@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.physics.control_flow.scan_prefix import over_first
+from kousoku.physics.control_flow.scan_prefix import scan_prefix
 
 MOST = 6
 LENGTHS = jnp.arange(MOST + 1, dtype=jnp.int32)
@@ -34,7 +34,7 @@ def looped(length, rows, start, known):
     def body(carry, row):
         return step(known, carry, row)
 
-    carry, blocks = over_first(length, rows, start, body)
+    carry, blocks = scan_prefix(length, rows, start, body)
     there = jnp.arange(2 * MOST, dtype=jnp.int32) < jnp.int32(2) * length
     return jnp.concatenate([carry, jnp.where(there[:, None], blocks, 0.0).reshape(-1)])
 

@@ -122,19 +122,19 @@ def test_contact_points_and_forces_are_mujoco_s():
 
     model = load(theirs)
     s = smooth(model, *(nums(np.asarray(x)) for x in (data.qpos, data.qvel, data.act, data.ctrl)))
-    held = constraints(model, s, nums(data.qpos), nums(data.qvel))
-    places = np.array([[float(x.value) for x in c.of.touch.point] for c in held])
-    forces = [[ZERO] * 3 for _ in held]
+    found = constraints(model, s, nums(data.qpos), nums(data.qvel))
+    points = np.array([[float(x.value) for x in c.source.point.pos] for c in found])
+    forces = [[ZERO] * 3 for _ in found]
     for contact, push in zip(data.contact, pushes, strict=True):
-        forces[np.linalg.norm(places - contact.pos, axis=1).argmin()] = nums(push[:3])
+        forces[np.linalg.norm(points - contact.pos, axis=1).argmin()] = nums(push[:3])
     solution = Solution([], [], forces, jnp.int32(0))
     still = initial_state(model, jnp.float32)
-    f = Forward(model=model, state=still, smooth=s, constraints=held, listed=None, solution=solution)
-    found = np.concatenate(contacts3d(f), axis=1)
-    there = np.isfinite(found)
+    f = Forward(model=model, state=still, smooth=s, constraints=found, contact_list=None, solution=solution)
+    shown = np.concatenate(contacts3d(f), axis=1)
+    there = np.isfinite(shown)
     assert there.all(axis=1).sum() == len(expected)
     assert (there.all(axis=1) == there.any(axis=1)).all()
-    np.testing.assert_allclose(sorted(found[there[:, 0]].tolist()), sorted(expected), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(sorted(shown[there[:, 0]].tolist()), sorted(expected), rtol=1e-4, atol=1e-4)
 
 
 def test_nothing_can_touch():

@@ -25,14 +25,15 @@ from kousoku.physics import Forward, forward, initial_state, load, sensors, step
 from kousoku.physics import State as Ours
 from kousoku.physics.algebra.scalar import Num, nums
 from kousoku.physics.algebra.vector import vec
-from kousoku.physics.collision.ray import FAR, PLANE, SHAPES, distance, meets
+from kousoku.physics.collision.geom import GeomType
+from kousoku.physics.collision.ray import FAR, RAY_INTERVALS, ray_distance, ray_hits
 from kousoku.physics.constraint import constraints
 from kousoku.physics.constraint.contact import Contact
 from kousoku.physics.constraint.jacobian import Constraint
 from kousoku.physics.constraint.solver import Solution
 from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.sensors import readings
-from kousoku.physics.sensors.rne_postconstraint import loads, reaction
+from kousoku.physics.sensors.rne_postconstraint import cfrc_ext, rne_postconstraint
 from kousoku.physics.stages.smooth import smooth
 
 EXACT = 1e-10
@@ -113,8 +114,8 @@ def test_forces_of_ties_on_all_bodies(tie):
         mujoco.mj_rnePostConstraint(oracle.model, oracle.data)
         f = seen_by(model, oracle, state)
         for ours, wanted in (
-            (loads(f), oracle.data.cfrc_ext),
-            (reaction(f, nums(state.qvel)).force, oracle.data.cfrc_int),
+            (cfrc_ext(f), oracle.data.cfrc_ext),
+            (rne_postconstraint(f, nums(state.qvel)).cfrc_int, oracle.data.cfrc_int),
         ):
             found = np.array([[x.value for x in (*six.rot, *six.lin)] for six in ours])
             np.testing.assert_allclose(found[1:], wanted[1:], atol=EXACT * (1.0 + np.abs(wanted).max()))
@@ -127,9 +128,11 @@ def seen_by(model, oracle: Oracle, state: State) -> Forward:
     s = smooth(model, qpos, qvel, act, ctrl)
     found = constraints(model, s, qpos, qvel)
     sizes = iter(nums(oracle.data.efc_force.copy()))
-    forces = [[next(sizes) for _ in c.reference] for c in found]
+    forces = [[next(sizes) for _ in c.aref] for c in found]
     solution = Solution(nums(oracle.data.qacc), [], forces, jnp.zeros((), jnp.int32))
-    return Forward(model=model, state=initial_state(model), smooth=s, constraints=found, listed=None, solution=solution)
+    return Forward(
+        model=model, state=initial_state(model), smooth=s, constraints=found, contact_list=None, solution=solution
+    )
 
 
 @pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit"])
@@ -165,16 +168,18 @@ def told(model, oracle: Oracle, state: State) -> np.ndarray:
     s = smooth(model, qpos, qvel, act, ctrl)
     found = constraints(model, s, qpos, qvel)
     solution = Solution(nums(wanted["qacc"]), [], [_forces(oracle, c) for c in found], jnp.zeros((), jnp.int32))
-    f = Forward(model=model, state=initial_state(model), smooth=s, constraints=found, listed=None, solution=solution)
+    f = Forward(
+        model=model, state=initial_state(model), smooth=s, constraints=found, contact_list=None, solution=solution
+    )
     return np.array([x.value for x in readings(f, qpos, qvel)])
 
 
 def _forces(oracle: Oracle, c: Constraint) -> list[Num]:
     """C's forces of the contact that is nearest to one of ours; none if it has no such contact."""
     force, forces = np.zeros(6), []
-    if isinstance(c.of, Contact):
-        point = np.array([x.value for x in c.of.touch.point])
-        geoms = [c.of.candidate.first, c.of.candidate.second]
+    if isinstance(c.source, Contact):
+        point = np.array([x.value for x in c.source.point.pos])
+        geoms = [c.source.candidate.geom1, c.source.candidate.geom2]
         near = [
             (np.linalg.norm(contact.pos - point), i)
             for i, contact in enumerate(oracle.data.contact)
@@ -182,7 +187,7 @@ def _forces(oracle: Oracle, c: Constraint) -> list[Num]:
         ]
         if near and min(near)[0] < 1e-6:
             mujoco.mj_contactForce(oracle.model, oracle.data, min(near)[1], force)
-        forces = [force[i] for i in c.of.used]
+        forces = [force[i] for i in c.source.used]
     return nums(np.array(forces))
 
 
@@ -467,22 +472,22 @@ def test_contacts_come_in_the_order_of_pairs_of_geoms(floor, flag):
     np.testing.assert_allclose(found, data.sensordata, atol=1e-7)
 
 
-@pytest.mark.parametrize("shape", [PLANE, *SHAPES])
+@pytest.mark.parametrize("shape", [GeomType.PLANE, *RAY_INTERVALS])
 def test_rays_go_as_far_as_c_says(shape):
     rng = np.random.default_rng(shape)
     hits = 0
     for i in range(300):
         size, start, along = rng.uniform(0.2, 1.5, 3), rng.normal(size=3), rng.normal(size=3)
-        size[:2] *= i % 5 > 0 or shape != PLANE
+        size[:2] *= i % 5 > 0 or shape != GeomType.PLANE
         along = np.eye(3)[i % 3] if i % 4 == 0 else along / np.linalg.norm(along)
         wanted = mujoco.mju_rayGeom(np.zeros(3), np.eye(3).ravel(), size, start, along, shape, None)
-        found = distance(shape, nums(size), vec(nums(start)), vec(nums(along))).value
+        found = ray_distance(shape, nums(size), vec(nums(start)), vec(nums(along))).value
         assert found == (FAR if wanted < 0 else pytest.approx(wanted, abs=1e-9))
         hits += wanted >= 0
     assert 10 < hits < 260
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", RAY_INTERVALS)
 def test_rays_meet_a_shape_where_c_says_so(shape):
     rng = np.random.default_rng(shape)
     hits = 0
@@ -490,6 +495,6 @@ def test_rays_meet_a_shape_where_c_says_so(shape):
         size, start, along = rng.uniform(0.2, 1.5, 3), rng.normal(size=3), rng.normal(size=3)
         along = np.eye(3)[i % 3] if i % 4 == 0 else along / np.linalg.norm(along)
         hit = mujoco.mju_rayGeom(np.zeros(3), np.eye(3).ravel(), size, start, along, shape, None) >= 0
-        assert meets(shape, nums(size), vec(nums(start)), vec(nums(along))) == hit
+        assert ray_hits(shape, nums(size), vec(nums(start)), vec(nums(along))) == hit
         hits += hit
     assert 40 < hits < 260

@@ -1,4 +1,4 @@
-"""Where geoms touch, and what they do to each other, as arrays.
+"""Contacts, and what geoms do to each other there, as arrays.
 
 References:
     MuJoCo documentation, Computation, "Contact"; API reference, mjContact and mj_contactForce.
@@ -12,13 +12,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from .algebra.scalar import ZERO, Num, stacked
-from .algebra.vector import NOWHERE, Vec
+from .algebra.scalar import ZERO, Num, to_array
+from .algebra.vector import ZERO3, Vec
 from .collision.candidates import Candidate
 from .constraint.contact import Contact
-from .constraint.contact import contacts as constraints_of
-from .constraint.problem import Problem
-from .constraint.self_contacts import divided
+from .constraint.contact import contacts as contact_constraints
+from .constraint.problem import PrimalProblem
+from .constraint.self_contacts import split_candidates
 from .forward import Forward, forward
 from .model import Model, State
 
@@ -27,11 +27,11 @@ class Contacts(eqx.Module):
     """All points at which geoms may touch, those that do not touch included: how many there are never changes.
 
     Attributes:
-        position: in the world.
-        distance: between the surfaces, negative where they overlap.
+        position: the point in the world, metres.
+        distance: between the surfaces, metres, negative where they overlap.
         frame: the normal, from the first geom to the second, and two tangents, by rows.
         active: whether the constraint acts: the distance is below the margin.
-        force: of the first geom on the second along the axes of the frame, then torque about them.
+        force: force of the first geom on the second along the frame's axes [N], then torque about them [N m].
         world_force, world_torque: the same in the world's axes.
         geoms: the two geoms of each.
     """
@@ -47,55 +47,59 @@ class Contacts(eqx.Module):
 
 
 def contacts(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Contacts:
-    """All contacts for the commands `ctrl` [nu]."""
+    """Returns all contacts for the commands `ctrl` [nu].
+
+    Raises:
+        ConfigError: for a state or commands of other shapes than the model's.
+    """
     return contacts_of(forward(model, state, ctrl))
 
 
 def contacts_of(f: Forward) -> Contacts:
-    """All contacts of what was computed."""
-    found, dtype = met(f), f.state.qpos.dtype
+    """Returns all contacts of what `forward` has computed."""
+    found, dtype = contact_forces(f), f.state.qpos.dtype
 
     def array(parts: Sequence[Sequence[Num]], *shape: int) -> Array:
-        return stacked([x for part in parts for x in part], dtype).reshape(len(found), *shape)
+        return to_array([x for part in parts for x in part], dtype).reshape(len(found), *shape)
 
-    distance = array([[c.touch.distance] for c, _ in found])
+    distance = array([[c.point.dist] for c, _ in found])
     return Contacts(
-        position=array([c.touch.point for c, _ in found], 3),
+        position=array([c.point.pos for c, _ in found], 3),
         distance=distance,
-        frame=array([[x for axis in c.axes for x in axis] for c, _ in found], 3, 3),
+        frame=array([[x for axis in c.frame for x in axis] for c, _ in found], 3, 3),
         active=jnp.less(distance, array([[c.candidate.margin] for c, _ in found])),
         force=array([force for _, force in found], 6),
-        world_force=array([in_world(c.axes, force[:3]) for c, force in found], 3),
-        world_torque=array([in_world(c.axes, force[3:]) for c, force in found], 3),
-        geoms=tuple((c.candidate.first, c.candidate.second) for c, _ in found),
+        world_force=array([along_axes(c.frame, force[:3]) for c, force in found], 3),
+        world_torque=array([along_axes(c.frame, force[3:]) for c, force in found], 3),
+        geoms=tuple((c.candidate.geom1, c.candidate.geom2) for c, _ in found),
     )
 
 
-def met(f: Forward, wanted: Callable[[Candidate], bool] = lambda c: True) -> list[tuple[Contact, list[Num]]]:
-    """Contacts of the pairs of geoms that are wanted, each with force and torque along its axes.
+def contact_forces(f: Forward, wanted: Callable[[Candidate], bool] = lambda c: True) -> list[tuple[Contact, list[Num]]]:
+    """Returns contacts of the wanted pairs, each with force and torque in its frame [6]; MuJoCo's mj_contactForce.
 
     Those that the solver keeps in a list are written out.
     """
-    crowd = [c for c in divided(f.model)[1] if wanted(c)]
-    held = constraints_of(f.model, f.smooth, crowd) if crowd else []
-    problem, x = Problem(f.model, f.smooth, held), f.solution.acceleration
-    rows = [*zip(f.constraints, f.solution.forces, strict=True)]
-    rows += zip(held, problem.every_force(problem.residuals(x), x), strict=True)
-    touching = [(c.of, sizes) for c, sizes in rows if isinstance(c.of, Contact)]
-    return [(contact, _six(contact, sizes)) for contact, sizes in touching if wanted(contact.candidate)]
+    many = [c for c in split_candidates(f.model)[1] if wanted(c)]
+    listed = contact_constraints(f.model, f.smooth, many) if many else []
+    problem, qacc = PrimalProblem(f.model, f.smooth, listed), f.solution.qacc
+    rows = [*zip(f.constraints, f.solution.efc_force, strict=True)]
+    rows += zip(listed, problem.all_forces(problem.jaref(qacc), qacc), strict=True)
+    found = [(c.source, forces) for c, forces in rows if isinstance(c.source, Contact)]
+    return [(contact, _all_rows(contact, forces)) for contact, forces in found if wanted(contact.candidate)]
 
 
-def _six(contact: Contact, sizes: Sequence[Num]) -> list[Num]:
-    """Force and torque along the axes; nothing along those that were left out."""
+def _all_rows(contact: Contact, forces: Sequence[Num]) -> list[Num]:
+    """Returns force and torque along the frame's axes [6]; zero along those that were left out."""
     found = [ZERO] * 6
-    for i, size in zip(contact.used, sizes, strict=True):
+    for i, size in zip(contact.used, forces, strict=True):
         found[i] = size
     return found
 
 
-def in_world(axes: Sequence[Vec], sizes: Sequence[Num]) -> Vec:
-    """A vector of the world that has these sizes along these axes."""
-    result = NOWHERE
+def along_axes(axes: Sequence[Vec], sizes: Sequence[Num]) -> Vec:
+    """Returns the sum of axes times sizes: a vector of the axes' frame, in the world."""
+    result = ZERO3
     for axis, size in zip(axes, sizes, strict=True):
         result = result + axis * size
     return result

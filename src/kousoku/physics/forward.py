@@ -1,4 +1,4 @@
-"""From a state and commands to accelerations: all stages but the integration.
+"""Forward dynamics (mj_forward): from a state and commands to accelerations, all stages but the integration.
 
 References:
     MuJoCo documentation, Computation, "Simulation pipeline", forward dynamics.
@@ -17,15 +17,14 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from .algebra.scalar import Num, nums
-from .algebra.vector import STILL, Six
+from .algebra.spatial import ZERO6, SpatialVec
 from .constraint import Constraint, constraints
-from .constraint.contact_list import Listed
-from .constraint.self_contacts import divided, listed
+from .constraint.contact_list import ContactList
+from .constraint.self_contacts import contact_list, split_candidates
 from .constraint.solver import Solution
-from .derivatives.implicit_function import solution
-from .model import Model, State
+from .derivatives.implicit_function import differentiable_solve
+from .model import Model, State, check_state, check_vector
 from .stages.smooth import Smooth, smooth
-from .validate import check_state, check_vector
 
 T = TypeVar("T")
 
@@ -35,38 +34,62 @@ class Forward:
     """What a state and commands bring about.
 
     Attributes:
-        model, state: of what, and when.
+        model, state: the mechanism and its state.
         smooth: everything but constraints.
-        constraints: all that there can be, each with its force in `solution.forces`, but for
-        listed: contacts between moving bodies where these are many.
-        solution: accelerations and forces.
+        constraints: all that there can be, each with its force in `solution.efc_force`, but for
+        contact_list: contacts between moving bodies where these are many.
+        solution: accelerations and forces of constraints.
     """
 
     model: Model
     state: State
     smooth: Smooth
     constraints: list[Constraint]
-    listed: Listed | None
+    contact_list: ContactList | None
     solution: Solution
 
     @cached_property
-    def external(self) -> list[Six]:
-        """Torque and force of contacts and of equalities between bodies on each body, about its tree's centre of mass.
+    def cfrc_ext_moving(self) -> list[SpatialVec]:
+        """Returns torque and force of contacts, and equalities between bodies, on each body that can move [nbody].
 
-        MuJoCo's cfrc_ext, but for bodies that cannot move, where it is zero here.
+        About its tree's centre of mass: MuJoCo's cfrc_ext, but zero for bodies that cannot move.
         """
-        loads = [STILL] * self.model.nbody
-        if self.listed:
-            loads = self.listed.loads(self.model, self.smooth, self.solution.acceleration)
-        for c, forces in zip(self.constraints, self.solution.forces, strict=True):
-            for grip in c.grips:
-                for wrench, force in zip(grip.wrenches, forces, strict=True):
-                    loads[grip.body] = loads[grip.body] + wrench * force
-        return loads
+        cfrc_ext = [ZERO6] * self.model.nbody
+        if self.contact_list:
+            cfrc_ext = self.contact_list.cfrc_ext(self.model, self.smooth, self.solution.qacc)
+        for c, forces in zip(self.constraints, self.solution.efc_force, strict=True):
+            for jac in c.body_jacobians:
+                for wrench, force in zip(jac.wrenches, forces, strict=True):
+                    cfrc_ext[jac.body] = cfrc_ext[jac.body] + wrench * force
+        return cfrc_ext
 
 
-def measured(f: Forward, measure: Callable[[Forward], T], wanted: Any) -> T:
-    """What is measured, where it is wanted; zeros elsewhere, at no cost."""
+def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:
+    """Computes everything up to the acceleration, for the commands `ctrl` [nu].
+
+    Raises:
+        ConfigError: for a state or commands of other shapes than the model's.
+    """
+    check_state(model, state)
+    check_vector("ctrl", ctrl, model.nu)
+    qpos, qvel, act, commands = map(nums, (state.qpos, state.qvel, state.act, ctrl))
+    s, dtype = smooth(model, qpos, qvel, act, commands), state.qpos.dtype
+    written, listed = make_constraints(model, s, qpos, qvel, dtype)
+    solution = differentiable_solve(model, s, written, listed, nums(state.warmstart), dtype)
+    return Forward(model, state, s, written, listed, solution)
+
+
+def make_constraints(
+    model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num], dtype: Any
+) -> tuple[list[Constraint], ContactList | None]:
+    """Returns constraints that are written out, and contacts of moving bodies in a list where these are many."""
+    pairs, many = split_candidates(model)
+    listed = contact_list(model, s, many, qvel, dtype) if many else None
+    return constraints(model, s, qpos, qvel, pairs), listed
+
+
+def measure_where(f: Forward, measure: Callable[[Forward], T], condition: Any) -> T:
+    """Returns measure(f) where the condition holds; zeros elsewhere, at no cost."""
 
     def taken() -> T:
         return measure(replace(f))  # one of its own, so that what it caches stays in the branch
@@ -75,27 +98,4 @@ def measured(f: Forward, measure: Callable[[Forward], T], wanted: Any) -> T:
     if not jax.tree.leaves(shapes):
         return shapes
     nothing: T = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-    return lax.cond(wanted, taken, lambda: nothing)
-
-
-def forward(model: Model, state: State, ctrl: Float[Array, " nu"]) -> Forward:
-    """Everything up to the acceleration, for the commands `ctrl` [nu].
-
-    Raises:
-        ConfigError: for a state or commands of other shapes than the model's.
-    """
-    check_state(model, state)
-    check_vector("ctrl", ctrl, model.nu)
-    qpos, qvel, act, given = map(nums, (state.qpos, state.qvel, state.act, ctrl))
-    s, dtype = smooth(model, qpos, qvel, act, given), state.qpos.dtype
-    held, touching = constrained(model, s, qpos, qvel, dtype)
-    return Forward(model, state, s, held, touching, solution(model, s, held, touching, nums(state.warmstart), dtype))
-
-
-def constrained(
-    model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num], dtype: Any
-) -> tuple[list[Constraint], Listed | None]:
-    """What holds the mechanism: constraints that are written out, and contacts that are listed where these are many."""
-    pairs, crowd = divided(model)
-    touching = listed(model, s, crowd, qvel, dtype) if crowd else None
-    return constraints(model, s, qpos, qvel, pairs), touching
+    return lax.cond(condition, taken, lambda: nothing)

@@ -1,4 +1,4 @@
-"""Where everything is, as arrays.
+"""Frames of bodies, geoms and sites, as arrays.
 
 References:
     MuJoCo documentation, Computation, "Simulation pipeline"; API reference, mjData. Metres.
@@ -12,23 +12,22 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float
 
-from .algebra.scalar import nums, stacked
-from .model import Model
-from .stages.dynamics import subtree_com
+from .algebra.scalar import nums, to_array
+from .model import Model, check_vector
+from .stages.com_pos import subtree_com
 from .stages.kinematics import Frame, geom_frame, site_frame
-from .stages.kinematics import kinematics as frames_of
-from .validate import check_vector
+from .stages.kinematics import kinematics as body_frames
 
 
 class Frames(eqx.Module):
-    """Places and directions in the world; names are those of MuJoCo's mjData.
+    """Positions and orientations in the world, by the names of MuJoCo's mjData.
 
     Attributes:
-        xpos, xquat: of bodies, the world first.
-        xipos, xiquat: of bodies' centres of mass, along their principal axes.
+        xpos, xquat: bodies' frames, the world first.
+        xipos, xiquat: frames of bodies' centres of mass, along their principal axes.
         subtree_com: centre of mass of each body and all that hangs on it.
-        geom_xpos, geom_xquat: of geoms.
-        site_xpos, site_xquat: of sites.
+        geom_xpos, geom_xquat: geoms' frames.
+        site_xpos, site_xquat: sites' frames.
     """
 
     xpos: Float[Array, "nbody 3"]
@@ -43,7 +42,7 @@ class Frames(eqx.Module):
 
 
 def kinematics(model: Model, qpos: Float[Array, " nq"]) -> Frames:
-    """Frames of bodies, geoms and sites at the joint positions `qpos` [nq].
+    """Returns the frames of bodies, geoms and sites at the joint positions `qpos` [nq].
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,18 +52,22 @@ def kinematics(model: Model, qpos: Float[Array, " nq"]) -> Frames:
         >>> x, y, z = kinematics(model, jnp.array([jnp.pi / 2])).geom_xpos[0]
         >>> round(float(z), 3)
         0.5
+
+    Raises:
+        ConfigError: for positions of another shape than the model's.
     """
     check_vector("qpos", qpos, model.nq)
-    k = frames_of(model, nums(qpos))
+    k = body_frames(model, nums(qpos))
     coms = subtree_com(model, k)
     geoms = [geom_frame(model, k, i) for i in range(model.ngeom)]
     sites = [site_frame(model, k, i) for i in range(model.nsite)]
-    com = stacked([x for c in coms for x in c], qpos.dtype).reshape(-1, 3)
+    com = to_array([x for c in coms for x in c], qpos.dtype).reshape(-1, 3)
     pairs = [_arrays(frames, qpos.dtype) for frames in (k.bodies, k.inertial, geoms, sites)]
     return Frames(*pairs[0], *pairs[1], com, *pairs[2], *pairs[3])
 
 
 def _arrays(frames: Sequence[Frame], dtype: Any) -> tuple[Array, Array]:
-    positions = stacked([x for frame in frames for x in frame.pos], dtype)
-    turns = stacked([x for frame in frames for x in frame.quat], dtype)
-    return positions.reshape(len(frames), 3), turns.reshape(len(frames), 4)
+    """Returns positions [n, 3] and quaternions [n, 4]."""
+    positions = to_array([x for frame in frames for x in frame.pos], dtype)
+    quats = to_array([x for frame in frames for x in frame.quat], dtype)
+    return positions.reshape(len(frames), 3), quats.reshape(len(frames), 4)

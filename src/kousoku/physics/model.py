@@ -1,4 +1,4 @@
-"""A mechanism: what is joined to what, which never changes in a program, and the numbers, of which any may.
+"""A mechanism and its state: its structure, which never changes in a program, and its numbers, of which any may.
 
 Names are those of MuJoCo's `mjModel` (https://mujoco.readthedocs.io/en/stable/APIreference/APItypes.html#mjmodel).
 Numbers are constants, which a program is simplified by; `with_numbers` makes some of them leaves, which may differ from
@@ -20,10 +20,20 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
-from .mjcf.bounds import LEAST_MASS, SOLREF, largest, least, mixed, weights
+from .mjcf.bounds import MIN_MASS, SOLREF, is_mixed_solref, largest, smallest, welded_sums
 
-OPTIONS = ("timestep", "gravity", "wind", "magnetic", "density", "viscosity", "impratio", "tolerance", "ls_tolerance")
-CHOICES = ("integrator", "cone", "iterations", "ls_iterations")
+FLOAT_OPTIONS = (
+    "timestep",
+    "gravity",
+    "wind",
+    "magnetic",
+    "density",
+    "viscosity",
+    "impratio",
+    "tolerance",
+    "ls_tolerance",
+)
+INT_OPTIONS = ("integrator", "cone", "iterations", "ls_iterations")
 
 
 class Constants(Mapping[str, np.ndarray]):
@@ -66,7 +76,7 @@ class Model(eqx.Module):
         structure: counts, types and indices; options that choose a method.
         constants: numbers that are known when a program is compiled.
         varied: numbers that are not; see `with_numbers`.
-        names: of bodies, joints, geoms, sites, actuators, tendons and sensors.
+        names: the names of bodies, joints, geoms, sites, actuators, tendons and sensors.
     """
 
     structure: Constants = eqx.field(static=True)
@@ -84,7 +94,7 @@ class Model(eqx.Module):
         raise AttributeError(f"a model has no {name}")
 
     def with_numbers(self, **numbers: Any) -> Model:
-        """The model with other numbers, each an array of the shape that it has now, as leaves.
+        """Returns the model with other numbers, each an array of the shape that it has now, as leaves.
 
         What MuJoCo's compiler derives from them, as `dof_invweight0` from masses, stays that of the file.
 
@@ -106,16 +116,20 @@ class Model(eqx.Module):
         return Model(self.structure, self.constants, self.names, {**self.varied, **new})
 
     def _check_weights(self, name: str, numbers: Array) -> None:
-        """Refuse a body that moves without mass or inertia, its own or of what is fixed to it; as MuJoCo's compiler."""
+        """Refuses a body that moves without mass or inertia, its own or of what is fixed to it; as MuJoCo's compiler.
+
+        Raises:
+            ConfigError: naming the body.
+        """
         if isinstance(numbers, Tracer):
             return
-        found = weights(self, numbers)
-        for body in np.flatnonzero((found < LEAST_MASS) & (np.asarray(self.body_dofnum) > 0)):
+        found = welded_sums(self, numbers)
+        for body in np.flatnonzero((found < MIN_MASS) & (np.asarray(self.body_dofnum) > 0)):
             which = dict(self.names)["body"][body] or f"number {body}"
             raise ConfigError(name, float(found[body]), f"body {which} moves: give it more than 0")
 
     def id(self, kind: str, name: str) -> int:
-        """The number of a body, joint, geom, site, actuator, tendon or sensor.
+        """Returns the number of a body, joint, geom, site, actuator, tendon or sensor.
 
         Raises:
             ConfigError: if there is none of that name.
@@ -127,7 +141,11 @@ class Model(eqx.Module):
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
-    """An array that can stand for numbers of a model; values that are not known yet pass."""
+    """Returns an array that can stand for numbers of a model; values that are traced pass.
+
+    Raises:
+        ConfigError: for another shape, integers, and numbers that no mechanism has.
+    """
     try:
         array = jnp.asarray(value, None if hasattr(value, "dtype") else jax.dtypes.canonicalize_dtype(np.float64))
     except (TypeError, ValueError):
@@ -139,7 +157,7 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if not isinstance(array, Tracer):
         for number in np.ravel(np.asarray(array)).tolist():
             _check_number(name, number)
-        if "solref" in name and (wrong := mixed(array)).any():
+        if "solref" in name and (wrong := is_mixed_solref(array)).any():
             raise ConfigError(name, np.asarray(array)[wrong][0].tolist(), f"give {SOLREF}")
     return array
 
@@ -147,8 +165,8 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 def _check_number(name: str, number: float) -> None:
     if np.isnan(number):
         raise ConfigError(name, number, "give numbers, not NaN")
-    if number < least(name):
-        raise ConfigError(name, number, f"give numbers of at least {least(name):g}")
+    if number < smallest(name):
+        raise ConfigError(name, number, f"give numbers of at least {smallest(name):g}")
     if number <= 0 and name == "timestep":
         raise ConfigError(name, number, "give seconds, more than 0")
     if abs(number) > largest(name):
@@ -163,7 +181,7 @@ class State(eqx.Module):
             slide metres, of a hinge radians.
         qvel: velocities.
         act: activations of actuators.
-        warmstart: accelerations of the last step, where the solver begins.
+        warmstart: accelerations of the last step, where the solver begins: mjData's qacc_warmstart.
         time: seconds, if anybody asks: a model with a clock among its sensors does. None where nobody does.
     """
 
@@ -175,8 +193,36 @@ class State(eqx.Module):
 
 
 def initial_state(model: Model, dtype: Any = None) -> State:
-    """The model's own reference position, at rest."""
+    """Returns the model's own reference position qpos0, at rest.
+
+    Args:
+        model: the mechanism.
+        dtype: the dtype of all arrays; JAX's default float if None.
+    """
     dtype = dtype or jax.dtypes.canonicalize_dtype(np.float64)
-    still = jnp.zeros((model.nv,), dtype)
+    at_rest = jnp.zeros((model.nv,), dtype)
     time = jnp.zeros((), dtype) if "clock" in model.sensor_kind else None
-    return State(jnp.asarray(model.qpos0, dtype), still, jnp.zeros((model.na,), dtype), still, time)
+    return State(jnp.asarray(model.qpos0, dtype), at_rest, jnp.zeros((model.na,), dtype), at_rest, time)
+
+
+def check_state(model: Model, state: State) -> None:
+    """Refuses a state of another model, whose numbers would go unseen or end somewhere within.
+
+    Raises:
+        ConfigError: naming the part, its shape and the right one.
+    """
+    for name, size in (("qpos", model.nq), ("qvel", model.nv), ("act", model.na), ("warmstart", model.nv)):
+        check_vector(f"state.{name}", getattr(state, name), size)
+
+
+def check_vector(name: str, value: Any, size: int) -> None:
+    """Refuses what is no vector of so many floating point numbers.
+
+    Raises:
+        ConfigError: naming it, its shape and the right one.
+    """
+    shape, dtype = jnp.shape(value), jnp.result_type(value)
+    if shape != (size,):
+        raise ConfigError(name, f"shape {list(shape)}", f"this model takes {size} numbers, an array of shape [{size}]")
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise ConfigError(name, str(dtype), "give floating point numbers")

@@ -9,23 +9,22 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..core.scene3d import WORLD, Body3d, Geom
-from .algebra.scalar import nums, stacked
-from .constraint.jacobian import moving
+from .algebra.scalar import nums, to_array
 from .contacts import contacts_of
 from .forward import Forward
 from .model import Model
-from .stages.joints import Kind, joints
+from .stages.joints import JointType, joints, moving_ancestor
 from .stages.kinematics import kinematics
 
 Positions = Float[Array, " nq"] | Float[np.ndarray, " nq"]
 
-# MuJoCo's mjtGeom, as far as there is a picture of it.
-KINDS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+SHAPES = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
+"""Of MuJoCo's mjtGeom those that there is a picture of."""
 SHOWN_GROUPS = 3
 
 
 def body3d(model: Model, name: str = "") -> Body3d:
-    """The geoms that MuJoCo shows: groups 0 to 2, unless they are transparent.
+    """Returns the geoms that MuJoCo shows: groups 0 to 2, unless they are transparent.
 
     Frame i is body i + 1: the world, body 0, needs none.
 
@@ -37,28 +36,30 @@ def body3d(model: Model, name: str = "") -> Body3d:
 
 
 def poses(model: Model, qpos: Positions) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
-    """Where the bodies are, but for the world: positions and quaternions (w, x, y, z)."""
+    """Returns positions [nbody - 1, 3] and quaternions (w, x, y, z) [nbody - 1, 4] of the bodies but for the world."""
     frames = kinematics(model, nums(qpos)).bodies[1:]
-    positions = stacked([number for frame in frames for number in frame.pos], qpos.dtype)
-    quaternions = stacked([number for frame in frames for number in frame.quat], qpos.dtype)
+    positions = to_array([number for frame in frames for number in frame.pos], qpos.dtype)
+    quaternions = to_array([number for frame in frames for number in frame.quat], qpos.dtype)
     return positions.reshape(len(frames), 3), quaternions.reshape(len(frames), 4)
 
 
 def joint_values(model: Model, qpos: Positions) -> dict[str, Any]:
-    """Metres of slides and radians of hinges by the joint's name; of a free joint x, y and z."""
+    """Returns metres of slides and radians of hinges by the joint's name; of a free joint x, y and z."""
     names = dict(model.names)["joint"]
     found: dict[str, Any] = {}
     for j in joints(model):
         name = names[j.id] or f"joint {j.id}"
-        if j.kind in (Kind.SLIDE, Kind.HINGE):
-            found[name] = qpos[j.qpos]
-        elif j.kind == Kind.FREE:
-            found |= {f"{name} {axis}": qpos[j.qpos + i] for i, axis in enumerate("xyz")}
+        if j.type in (JointType.SLIDE, JointType.HINGE):
+            found[name] = qpos[j.qposadr]
+        elif j.type == JointType.FREE:
+            found |= {f"{name} {axis}": qpos[j.qposadr + i] for i, axis in enumerate("xyz")}
     return found
 
 
 def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
-    """Where geoms touch and with which force: on the second one's body, or on the first one's if the second is fixed.
+    """Returns where geoms touch and with which force.
+
+    The force is on the second one's body, or on the first one's if the second is fixed.
 
     Points are in the world, NaN where nothing touches; forces in newtons, in the world's axes.
 
@@ -66,21 +67,21 @@ def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
         MuJoCo documentation, API reference, mj_contactForce.
     """
     found = contacts_of(f)
-    sides = [1.0 if moving(f.model, int(f.model.geom_bodyid[second])) else -1.0 for _, second in found.geoms]
+    sides = [1.0 if moving_ancestor(f.model, int(f.model.geom_bodyid[second])) else -1.0 for _, second in found.geoms]
     forces = found.world_force * jnp.asarray(sides, found.world_force.dtype).reshape(-1, 1)
-    there = found.active[:, None]
-    return jnp.where(there, found.position, jnp.nan), jnp.where(there, forces, jnp.nan)
+    active = found.active[:, None]
+    return jnp.where(active, found.position, jnp.nan), jnp.where(active, forces, jnp.nan)
 
 
 def _is_shown(model: Model, geom: int) -> bool:
-    known = int(model.geom_type[geom]) in KINDS
-    return known and int(model.geom_group[geom]) < SHOWN_GROUPS and float(model.geom_rgba[geom][3]) > 0.0
+    drawable = int(model.geom_type[geom]) in SHAPES
+    return drawable and int(model.geom_group[geom]) < SHOWN_GROUPS and float(model.geom_rgba[geom][3]) > 0.0
 
 
 def _geom(model: Model, geom: int) -> Geom:
     body = int(model.geom_bodyid[geom])
     return Geom(
-        kind=KINDS[int(model.geom_type[geom])],
+        kind=SHAPES[int(model.geom_type[geom])],
         size=_triple(model.geom_size[geom]),
         frame=body - 1 if body else WORLD,
         color=tuple(np.clip(np.asarray(model.geom_rgba[geom], np.float64), 0.0, 1.0).tolist()),

@@ -1,4 +1,4 @@
-"""One time step, or several.
+"""One time step (mj_step), or several.
 
 References:
     MuJoCo documentation, Computation, "Simulation pipeline" and "Numerical integration".
@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..core.errors import check_count
-from .forward import Forward, measured
+from .forward import Forward, measure_where
 from .integration.euler import euler
 from .integration.implicit import implicit, implicitfast
 from .integration.rk4 import rk4
@@ -23,21 +23,26 @@ from .model import Model, State
 
 T = TypeVar("T")
 INTEGRATORS: dict[int, Callable[..., Any]] = {0: euler, 1: rk4, 2: implicit, 3: implicitfast}
+"""By MuJoCo's mjtIntegrator. Each runs `forward` and advances the state by what it finds."""
 
 
 def step(model: Model, state: State, ctrl: Float[Array, " nu"]) -> State:
-    """The state a time step later, for the commands `ctrl` [nu]."""
+    """Returns the state a time step later, for the commands `ctrl` [nu].
+
+    Raises:
+        ConfigError: for a state or commands of other shapes than the model's.
+    """
     return INTEGRATORS[model.integrator](model, state, ctrl, lambda f: None)[0]
 
 
 def simulate(
     model: Model, state: State, ctrl: Float[Array, " nu"], steps: int, measure: Callable[[Forward], T]
 ) -> tuple[State, T]:
-    """The state some time steps later, under the same commands, and a measurement.
+    """Returns the state some time steps later, under the same commands, and a measurement.
 
     Args:
         model: the mechanism.
-        state: where it begins.
+        state: the state where it begins.
         ctrl: commands [nu].
         steps: how many, at least one.
         measure: arrays of what it needs to know of the last time that the dynamics were evaluated: where the last step
@@ -53,7 +58,7 @@ def simulate(
         return integrate(model, state, ctrl, measure)
 
     def once(state: State, last: jax.Array) -> tuple[State, T]:
-        return integrate(model, state, ctrl, lambda f: measured(f, measure, last))
+        return integrate(model, state, ctrl, lambda f: measure_where(f, measure, last))
 
     state, found = lax.scan(once, state, np.arange(steps) == steps - 1)
     return state, jax.tree.map(lambda x: x[-1], found)

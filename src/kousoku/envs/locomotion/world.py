@@ -11,10 +11,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...physics import Model, State, forward
-from ...physics.algebra.scalar import Num, nums, stacked, total
-from ...physics.algebra.vector import STILL, Six, Vec
+from ...physics.algebra.scalar import Num, nums, to_array, total
+from ...physics.algebra.spatial import ZERO6, SpatialVec
+from ...physics.algebra.vector import Vec
 from ...physics.stages.actuation import Actuation, actuation
-from ...physics.stages.dynamics import Motion, Tree, tree, velocities
+from ...physics.stages.com_pos import ComPos, com_pos
+from ...physics.stages.com_vel import ComVel, com_vel
 from ...physics.stages.kinematics import Kinematics, kinematics, site_frame
 from ...physics.stages.tendon import Tendon, tendons
 
@@ -52,27 +54,27 @@ class World:
     @property
     def cinert(self) -> Float[Array, "nbody 10"]:
         """Inertia of bodies about the centre of mass of its tree: xx, yy, zz, xy, xz, yz, mass times offset, mass."""
-        return self._rows([*i[:6], *i.h, i.mass] for i in self.forward.smooth.tree.inertia)
+        return self._rows([*i[:6], *i.h, i.mass] for i in self.forward.smooth.com_pos.cinert)
 
     @property
     def cvel(self) -> Float[Array, "nbody 6"]:
         """Velocity of each body about the centre of mass of its tree: angular, linear."""
-        return self._sixes(self.forward.smooth.motion.body)
+        return self._sixes(self.forward.smooth.com_vel.cvel)
 
     @property
     def cfrc_ext(self) -> Float[Array, "nbody 6"]:
         """What contacts do to each body, about the centre of mass of its tree: torque, force."""
-        return self._sixes(self.forward.external)
+        return self._sixes(self.forward.cfrc_ext_moving)
 
     @property
     def qfrc_actuator(self) -> Float[Array, " nv"]:
         """Generalised forces of the actuators."""
-        return self._array(self.forward.smooth.actuation.qfrc)
+        return self._array(self.forward.smooth.actuation.qfrc_actuator)
 
     @property
     def qfrc_constraint(self) -> Float[Array, " nv"]:
         """Generalised forces of limits, dry friction and contacts."""
-        return self._array(self.forward.solution.force)
+        return self._array(self.forward.solution.qfrc_constraint)
 
     @property
     def ten_length(self) -> Float[Array, " ntendon"]:
@@ -89,13 +91,13 @@ class World:
         return self.model.id(kind, which) if isinstance(which, str) else which
 
     def _array(self, values: Iterable[Num] | Vec) -> Array:
-        return stacked(list(values), self.dtype)
+        return to_array(list(values), self.dtype)
 
     def _rows(self, rows: Iterable[Iterable[Num]]) -> Array:
         listed = [list(row) for row in rows]
         return self._array(value for row in listed for value in row).reshape(len(listed), len(listed[0]))
 
-    def _sixes(self, sixes: Iterable[Six]) -> Array:
+    def _sixes(self, sixes: Iterable[SpatialVec]) -> Array:
         return self._rows([*six.rot, *six.lin] for six in sixes)
 
 
@@ -120,25 +122,26 @@ class Still:
         return kinematics(self.model, self._qpos)
 
     @cached_property
-    def tree(self) -> Tree:
-        return tree(self.model, self.kinematics)
+    def com_pos(self) -> ComPos:
+        return com_pos(self.model, self.kinematics)
 
     @cached_property
     def tendons(self) -> list[Tendon]:
         return tendons(self.model, self._qpos)
 
     @cached_property
-    def motion(self) -> Motion:
-        return velocities(self.model, self.tree, self._qvel)
+    def com_vel(self) -> ComVel:
+        return com_vel(self.model, self.com_pos, self._qvel)
 
     @cached_property
     def actuation(self) -> Actuation:
         given = nums(np.zeros(self.model.nu))
-        return actuation(self.model, self.kinematics, self.tree, self.tendons, self._qpos, self._qvel, self._act, given)
+        k, com, fixed_tendons = self.kinematics, self.com_pos, self.tendons
+        return actuation(self.model, k, com, fixed_tendons, self._qpos, self._qvel, self._act, given)
 
     @property
-    def external(self) -> list[Six]:
-        return [STILL] * self.model.nbody
+    def cfrc_ext_moving(self) -> list[SpatialVec]:
+        return [ZERO6] * self.model.nbody
 
     @cached_property
     def solution(self) -> Any:

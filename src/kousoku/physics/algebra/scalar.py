@@ -1,8 +1,10 @@
-"""Numbers of which some are known: arithmetic that leaves out what zeros and ones make needless.
+"""Numbers of which some are known as a program is traced: arithmetic that leaves out what zeros and ones make needless.
 
 A rigid body's equations are full of zeros: an axis along y, a body in its parent's plane, an offset that is not there.
 Written in arrays, each is multiplied and added; written in these numbers, they are gone before JAX sees them, and a
 planar robot costs a fifth of a spatial one. A known zero times anything is zero here, infinities and NaN too.
+
+Functions have the names of NumPy's that they stand for.
 """
 
 from __future__ import annotations
@@ -17,12 +19,17 @@ import numpy as np
 from jax import lax
 
 Scalar: TypeAlias = "float | jax.Array"
-SMALLEST = 1e-15
-SIDES = 4
+MINVAL = 1e-15
+"""MuJoCo's mjMINVAL."""
+PARTIAL_SUMS = 4
 
 
 class Num:
-    """A number: a float that is known, or a scalar of JAX's. Arithmetic with floats and with one another."""
+    """A number: a float that is known, or a scalar of JAX's. It takes part in arithmetic with floats and other `Num`s.
+
+    Attributes:
+        value: a Python float, or a JAX scalar.
+    """
 
     __slots__ = ("value",)
 
@@ -31,11 +38,11 @@ class Num:
 
     @property
     def known(self) -> bool:
-        """Whether it is a float."""
+        """Tells whether it is a float."""
         return isinstance(self.value, float)
 
     def is_known(self, value: float) -> bool:
-        """Whether it is known to be `value`."""
+        """Tells whether it is known to be `value`."""
         return self.known and self.value == value
 
     def __add__(self, other: Num | float) -> Num:
@@ -86,27 +93,27 @@ class Num:
     def __rtruediv__(self, other: float) -> Num:
         return num(other) / self
 
-    def __lt__(self, other: Num | float) -> Truth:
+    def __lt__(self, other: Num | float) -> Bool:
         return _compare(lax.lt_p, self, num(other), lambda a, b: a < b)
 
-    def __gt__(self, other: Num | float) -> Truth:
+    def __gt__(self, other: Num | float) -> Bool:
         return _compare(lax.gt_p, self, num(other), lambda a, b: a > b)
 
-    def __le__(self, other: Num | float) -> Truth:
+    def __le__(self, other: Num | float) -> Bool:
         return _compare(lax.le_p, self, num(other), lambda a, b: a <= b)
 
-    def __ge__(self, other: Num | float) -> Truth:
+    def __ge__(self, other: Num | float) -> Bool:
         return _compare(lax.ge_p, self, num(other), lambda a, b: a >= b)
 
     def __repr__(self) -> str:
         return f"Num({self.value})"
 
 
-Truth: TypeAlias = "bool | jax.Array"
+Bool: TypeAlias = "bool | jax.Array"
 
 
 def num(value: Any) -> Num:
-    """A float, a NumPy number, a scalar of JAX's or a `Num`, as a `Num`."""
+    """Returns a float, a NumPy number, a scalar of JAX's or a `Num` as a `Num`."""
     if isinstance(value, Num):
         return value
     if isinstance(value, int | float | np.floating | np.integer):
@@ -118,21 +125,26 @@ ZERO, ONE = Num(0.0), Num(1.0)
 
 
 def nums(array: Any) -> list[Num]:
-    """The elements of a vector: floats of NumPy's, scalars of JAX's."""
+    """Returns the elements of a vector [n]: known ones if it is NumPy's, scalars of JAX's otherwise."""
     if isinstance(array, np.ndarray):
         return [Num(float(x)) for x in array]
     return [Num(array[i]) for i in range(array.shape[0])]
 
 
-def stacked(values: Sequence[Num], dtype: Any) -> jax.Array:
-    """The numbers as one vector; a constant if all are known."""
+def row(array: Any, i: int) -> list[Num]:
+    """Returns row i of an array [n, m] of a model's numbers, known or traced."""
+    return nums(array[i])
+
+
+def to_array(values: Sequence[Num], dtype: Any) -> jax.Array:
+    """Returns the numbers as one vector [n]; a constant if all are known."""
     if all(v.known for v in values):
         return jnp.asarray(np.array([v.value for v in values], dtype))
     return jnp.stack([jnp.asarray(v.value, dtype) for v in values])
 
 
 def total(values: Iterable[Num]) -> Num:
-    """Their sum."""
+    """Returns the sum; 0 of none."""
     result = ZERO
     for value in values:
         result = result + value
@@ -140,23 +152,34 @@ def total(values: Iterable[Num]) -> Num:
 
 
 def dot(a: Sequence[Num], b: Sequence[Num]) -> Num:
-    """The sum of their products; of long ones four sums side by side, so that an addition seldom waits for another."""
+    """Returns the inner product.
+
+    Of more than eight numbers, as four sums side by side, so that an addition seldom waits for another.
+    """
     products = [x * y for x, y in zip(a, b, strict=True)]
-    return total(total(products[i::SIDES]) for i in range(SIDES)) if len(products) > 2 * SIDES else total(products)
+    return (
+        total(total(products[i::PARTIAL_SUMS]) for i in range(PARTIAL_SUMS))
+        if len(products) > 2 * PARTIAL_SUMS
+        else total(products)
+    )
 
 
-def added(first: Sequence[Num], second: Sequence[Num]) -> list[Num]:
-    """Sums, one by one."""
-    return [a + b for a, b in zip(first, second, strict=True)]
+def elementwise_add(a: Sequence[Num], b: Sequence[Num]) -> list[Num]:
+    """Returns a + b [n]."""
+    return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def subtracted(first: Sequence[Num], second: Sequence[Num]) -> list[Num]:
-    """Differences, one by one."""
-    return [a - b for a, b in zip(first, second, strict=True)]
+def elementwise_subtract(a: Sequence[Num], b: Sequence[Num]) -> list[Num]:
+    """Returns a - b [n]."""
+    return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def where(condition: Truth, if_true: Num | float, if_false: Num | float, like: Num | None = None) -> Num:
-    """One of two numbers; of two known ones, in the dtype of `like`."""
+def where(condition: Bool, if_true: Num | float, if_false: Num | float, like: Num | None = None) -> Num:
+    """Returns `if_true` where the condition holds, else `if_false`.
+
+    Raises:
+        TypeError: if both are known and differ, and no `like` says of which dtype the result is.
+    """
     a, b = num(if_true), num(if_false)
     if isinstance(condition, bool | np.bool_):
         return a if condition else b
@@ -167,11 +190,11 @@ def where(condition: Truth, if_true: Num | float, if_false: Num | float, like: N
             raise TypeError(f"where of {a} and {b}, whose dtype would be a guess: say `like` what")
         cases = (np.asarray(x.value, like.value.dtype) for x in (b, a))
         return Num(lax.select_n_p.bind(condition, *cases))
-    return Num(lax.select_n_p.bind(condition, _as(b, a), _as(a, b)))
+    return Num(lax.select_n_p.bind(condition, _cast_like(b, a), _cast_like(a, b)))
 
 
-def both(a: Truth, b: Truth) -> Truth:
-    """a and b."""
+def logical_and(a: Bool, b: Bool) -> Bool:
+    """Returns whether both a and b hold."""
     if isinstance(a, bool):
         return b if a else False
     if isinstance(b, bool):
@@ -179,33 +202,33 @@ def both(a: Truth, b: Truth) -> Truth:
     return lax.and_p.bind(a, b)
 
 
-def negated(a: Truth) -> Truth:
-    """Not a."""
+def logical_not(a: Bool) -> Bool:
+    """Returns whether a does not hold."""
     return (not a) if isinstance(a, bool) else lax.not_p.bind(a)
 
 
-def any_of(truths: Iterable[Truth]) -> Truth:
-    """Whether one of them is true."""
-    none: Truth = True
+def logical_any(truths: Iterable[Bool]) -> Bool:
+    """Returns whether any of the truths holds."""
+    none: Bool = True
     for truth in truths:
-        none = both(none, negated(truth))
-    return negated(none)
+        none = logical_and(none, logical_not(truth))
+    return logical_not(none)
 
 
 def maximum(a: Num | float, b: Num | float) -> Num:
-    """The larger one."""
+    """Returns the larger number."""
     a, b = num(a), num(b)
     return Num(max(a.value, b.value)) if a.known and b.known else Num(_bind(lax.max_p, a, b))
 
 
 def minimum(a: Num | float, b: Num | float) -> Num:
-    """The smaller one."""
+    """Returns the smaller number."""
     a, b = num(a), num(b)
     return Num(min(a.value, b.value)) if a.known and b.known else Num(_bind(lax.min_p, a, b))
 
 
-def clipped(x: Num, low: Num | float, high: Num | float) -> Num:
-    """x, at least `low` and at most `high`."""
+def clip(x: Num, low: Num | float, high: Num | float) -> Num:
+    """Returns x, but at least `low` and at most `high`."""
     return minimum(maximum(x, low), high)
 
 
@@ -225,7 +248,7 @@ floor = _function(math.floor, lax.floor)
 
 
 def power(x: Num, exponent: Num) -> Num:
-    """x to a known exponent, x >= 0."""
+    """Returns x ** exponent for x >= 0; whole exponents up to 8 as products, if they are known."""
     if not exponent.known:
         return Num(_bind(lax.pow_p, x, exponent))
     if x.known:
@@ -240,19 +263,19 @@ def power(x: Num, exponent: Num) -> Num:
 
 
 def atan2(y: Num, x: Num) -> Num:
-    """The angle of the point (x, y)."""
+    """Returns the angle of the point (x, y), radians in [-pi, pi]."""
     return Num(math.atan2(y.value, x.value)) if x.known and y.known else Num(_bind(lax.atan2_p, y, x))
 
 
-def _as(x: Num, like: Num) -> Any:
-    """The value, as the other's dtype if it is known."""
+def _cast_like(x: Num, like: Num) -> Any:
+    """Returns the value of x, in the dtype of `like` if x is known."""
     return np.asarray(x.value, like.value.dtype)[()] if x.known else x.value
 
 
 def _bind(primitive: Any, a: Num, b: Num, **params: Any) -> Any:
-    """The primitive itself: JAX's functions would spend most of the tracing time on checking."""
-    return primitive.bind(_as(a, b), _as(b, a), **params)
+    """Binds the primitive itself: JAX's functions would spend most of the tracing time on checking."""
+    return primitive.bind(_cast_like(a, b), _cast_like(b, a), **params)
 
 
-def _compare(primitive: Any, a: Num, b: Num, known: Callable[[float, float], bool]) -> Truth:
+def _compare(primitive: Any, a: Num, b: Num, known: Callable[[float, float], bool]) -> Bool:
     return known(a.value, b.value) if a.known and b.known else _bind(primitive, a, b)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import sub
 
-from ..model import Model
-from ..stages.joints import ancestors
 from .scalar import ZERO, Num, total
 
-Matrix = dict[tuple[int, int], Num]
+SparseMatrix = dict[tuple[int, int], Num]
+"""Entries by row and column; those that are not there are zero."""
 
 
 @dataclass(frozen=True)
@@ -29,55 +28,56 @@ class Pattern:
     below: tuple[tuple[int, ...], ...]
 
     @staticmethod
-    def of(model: Model, coupled: Iterable[Sequence[int]] = ()) -> Pattern:
-        """Of the mass matrix, and of what couples degrees of freedom beyond the tree."""
-        entries = [set(ancestors(model, i)) - {i} for i in range(model.nv)]
-        for dofs in coupled:
-            for i in dofs:
-                entries[i].update(j for j in dofs if j < i)
-        for k in range(model.nv - 1, -1, -1):
+    def filled(rows: Iterable[set[int]]) -> Pattern:
+        """Returns the pattern of a matrix with what its L^T D L factorisation fills in.
+
+        Args:
+            rows: for each row, the columns left of its diagonal.
+        """
+        entries = [set(row) for row in rows]
+        for k in range(len(entries) - 1, -1, -1):
             for i in entries[k]:
                 entries[i].update(j for j in entries[k] if j < i)
         return Pattern(tuple(tuple(sorted(e, reverse=True)) for e in entries))
 
     @property
     def size(self) -> int:
-        """Rows and columns."""
+        """Returns the number of rows."""
         return len(self.below)
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A = L^T D L with ones on L's diagonal.
+    """A symmetric matrix as A = L^T D L with ones on L's diagonal: of the mass matrix, mjData's qLD and qLDiagInv.
 
     Attributes:
-        pattern: of A and L.
+        pattern: which entries of A and L may differ from zero.
         lower: L's entries below the diagonal.
-        inverse: 1 / D.
+        inv_diag: 1 / D.
     """
 
     pattern: Pattern
-    lower: Matrix
-    inverse: list[Num]
+    lower: SparseMatrix
+    inv_diag: list[Num]
 
     def solve(self, right: Sequence[Num]) -> list[Num]:
-        """x with A x = right."""
-        return self.spread(self.scaled(self.gathered(right)))
+        """Returns x with A x = right; MuJoCo's mj_solveM."""
+        return self.solve_l(self.solve_d(self.solve_lt(right)))
 
-    def gathered(self, right: Sequence[Num]) -> list[Num]:
-        """x with L^T x = right, from the leaves to the root."""
+    def solve_lt(self, right: Sequence[Num]) -> list[Num]:
+        """Returns x with L^T x = right, from the leaves to the root."""
         x, below = list(right), self.pattern.below
         for i in range(len(x) - 1, -1, -1):
             for j in below[i]:
                 x[j] = x[j] - self.lower[i, j] * x[i]
         return x
 
-    def scaled(self, right: Sequence[Num]) -> list[Num]:
-        """x with D x = right."""
-        return [a * d for a, d in zip(right, self.inverse, strict=True)]
+    def solve_d(self, right: Sequence[Num]) -> list[Num]:
+        """Returns x with D x = right."""
+        return [a * d for a, d in zip(right, self.inv_diag, strict=True)]
 
-    def spread(self, right: Sequence[Num]) -> list[Num]:
-        """x with L x = right, from the root to the leaves; what is known first is taken away first."""
+    def solve_l(self, right: Sequence[Num]) -> list[Num]:
+        """Returns x with L x = right, from the root to the leaves; what is known first is taken away first."""
         x, below = list(right), self.pattern.below
         for i in range(len(x)):
             for j in reversed(below[i]):
@@ -85,27 +85,27 @@ class Factor:
         return x
 
 
-def factor(pattern: Pattern, entries: Matrix) -> Factor:
-    """Factorise a matrix whose lower entries are given; those that are not are zero.
+def factor(pattern: Pattern, entries: SparseMatrix) -> Factor:
+    """Factorises a symmetric positive definite matrix, of which entries on and below the diagonal are given.
 
     Entry by entry: what is taken from one is summed up while it is in a register.
     """
-    work: Matrix = {}
-    lower: Matrix = {}
-    inverse = [ZERO] * pattern.size
+    work: SparseMatrix = {}
+    lower: SparseMatrix = {}
+    inv_diag = [ZERO] * pattern.size
     for k in range(pattern.size - 1, -1, -1):
         later = [m for m in range(pattern.size - 1, k, -1) if k in pattern.below[m]]
         for j in (k, *pattern.below[k]):
             taken = (lower[m, k] * work[m, j] for m in later if (m, j) in work)
             work[k, j] = reduce(sub, taken, entries.get((k, j), ZERO))
-        inverse[k] = 1.0 / work[k, k]
+        inv_diag[k] = 1.0 / work[k, k]
         for j in pattern.below[k]:
-            lower[k, j] = work[k, j] * inverse[k]
-    return Factor(pattern, lower, inverse)
+            lower[k, j] = work[k, j] * inv_diag[k]
+    return Factor(pattern, lower, inv_diag)
 
 
-def multiplied(entries: Matrix, x: Sequence[Num]) -> list[Num]:
-    """A x."""
+def mul_sym_vec(entries: SparseMatrix, x: Sequence[Num]) -> list[Num]:
+    """Returns A x for a symmetric A, of which entries on and below the diagonal are given."""
     result = [ZERO] * len(x)
     for (i, j), value in entries.items():
         result[i] = result[i] + value * x[j]
@@ -114,16 +114,16 @@ def multiplied(entries: Matrix, x: Sequence[Num]) -> list[Num]:
     return result
 
 
-def product(entries: Matrix, x: Sequence[Num]) -> list[Num]:
-    """A x, for any matrix of which both halves are given."""
+def mul_mat_vec(entries: SparseMatrix, x: Sequence[Num]) -> list[Num]:
+    """Returns A x for any A, of which all entries are given."""
     result = [ZERO] * len(x)
     for (i, j), value in entries.items():
         result[i] = result[i] + value * x[j]
     return result
 
 
-def solved(pattern: Pattern, entries: Matrix, right: Sequence[Num]) -> list[Num]:
-    """x with A x = right, for any matrix in the pattern of which both halves are given; entries that are not are zero.
+def solve_lu(pattern: Pattern, entries: SparseMatrix, right: Sequence[Num]) -> list[Num]:
+    """Returns x with A x = right, for any A in the pattern and its mirror image, of which all entries are given.
 
     Elimination from the last row up, which leaves a lower triangle; without pivots, which matrices near a mass matrix
     do not need.

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..algebra.scalar import ONE, ZERO, Num, Truth, absolute, clipped, maximum, minimum, sqrt, total, where
+from ..algebra.scalar import ONE, ZERO, Bool, Num, absolute, clip, maximum, minimum, sqrt, total, where
 from ..algebra.vector import Mat, Vec
-from .geom import ABSENT, Geom, Touch, chosen, either
+from .geom import ABSENT, ContactPoint, GeomInfo, where_bool, where_vec
 
 NEVER = -1e10
 LEAST_WAY = 1e-18
@@ -32,27 +32,29 @@ ANY_WORTH, ALIKE_WORTH = 1e-6, 0.05
 class _Axis:
     """One of three axes: the first, or the second, or else the third; `like` has the dtype of all numbers."""
 
-    first: Truth
-    second: Truth
+    first: Bool
+    second: Bool
     like: Num
 
-    def or_else(self, condition: Truth, other: _Axis) -> _Axis:
-        """The other one, where the condition holds."""
-        first, second = (either(condition, *two) for two in ((other.first, self.first), (other.second, self.second)))
+    def or_else(self, condition: Bool, other: _Axis) -> _Axis:
+        """Returns the other one where the condition holds."""
+        first, second = (
+            where_bool(condition, *two) for two in ((other.first, self.first), (other.second, self.second))
+        )
         return _Axis(first, second, other.like)
 
     def pick(self, three: Sequence[Num], after: int = 0) -> Num:
-        """Of a number for each axis, this one's, or that of the axis so many places after it, in turns."""
+        """Returns, of a number for each axis, this one's, or that of the axis so many places after it, in turns."""
         x, y, z = (three[(i + after) % 3] for i in range(3))
         return where(self.first, x, where(self.second, y, z, self.like), self.like)
 
     def last(self, three: Sequence[Num]) -> Vec:
-        """The numbers in turns, so that this axis' comes last."""
+        """Returns the numbers in turns, so that this axis' comes last."""
         return Vec(self.pick(three, 1), self.pick(three, 2), self.pick(three))
 
     def last_row(self, matrix: Mat) -> Mat:
-        """The rows in turns, so that this axis' comes last."""
-        return Mat(*map(self.last, matrix.transposed())).transposed()
+        """Returns the rows in turns, so that this axis' comes last."""
+        return Mat(*map(self.last, matrix.transpose())).transpose()
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class _View:
     Attributes:
         origin, axes: its centre and its axes, in the world.
         size: its half sizes.
-        centre: of the other one.
+        centre: the other one's centre.
         turn: the other one's axes, as columns.
         other: half sizes of the other one.
     """
@@ -74,80 +76,80 @@ class _View:
     turn: Mat
     other: Vec
 
-    def or_else(self, condition: Truth, view: _View) -> _View:
-        """The other view, where the condition holds."""
+    def or_else(self, condition: Bool, view: _View) -> _View:
+        """Returns the other view where the condition holds."""
 
         def pick(a: Vec, b: Vec) -> Vec:
-            return chosen(condition, b, a, self.centre.x)
+            return where_vec(condition, b, a, self.centre.x)
 
         axes, turn = (Mat(*map(pick, a, b)) for a, b in ((self.axes, view.axes), (self.turn, view.turn)))
         origin, size = pick(self.origin, view.origin), pick(self.size, view.size)
         return _View(origin, axes, size, pick(self.centre, view.centre), turn, pick(self.other, view.other))
 
     def facing(self, row: _Axis) -> _View:
-        """With the axes in turns, so that `row` is the last, and turned round if it does not point to the other box."""
+        """Returns the view with the axes in turns, so that `row` is the last and points to the other box."""
         axes, turn, centre = row.last_row(self.axes), row.last_row(self.turn), row.last(self.centre)
         side = where(centre.z > 0.0, 1.0, -1.0, centre.z)
         axes, turn = (Mat(m.a, m.b, m.c * side) for m in (axes, turn))
         return _View(self.origin, axes, row.last(self.size), centre._replace(z=centre.z * side), turn, self.other)
 
     def showing(self, column: _Axis) -> _View:
-        """With the other box's axes in turns, so that `column` is the last."""
+        """Returns the view with the other box's axes in turns, so that `column` is the last."""
         return replace(self, turn=Mat(*map(column.last, self.turn)), other=column.last(self.other))
 
-    def along(self, direction: Vec) -> Vec:
-        """A direction, in the world."""
+    def to_world(self, direction: Vec) -> Vec:
+        """Returns a direction in the world."""
         return self.axes.a * direction.x + self.axes.b * direction.y + self.axes.c * direction.z
 
 
-def box_box(first: Geom, second: Geom) -> list[Touch]:
-    """Eight points."""
+def box_box(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]:
+    """Returns eight points."""
     apart = second.frame.pos - first.frame.pos
-    ours, theirs = first.frame.mat.transposed(), second.frame.mat.transposed()
+    ours, theirs = first.frame.mat.transpose(), second.frame.mat.transpose()
     turn = Mat(*(theirs @ axis for axis in ours))
     one = _View(first.frame.pos, ours, Vec(*first.size), ours @ apart, turn, Vec(*second.size))
-    two = _View(second.frame.pos, theirs, one.other, -(theirs @ apart), turn.transposed(), one.size)
+    two = _View(second.frame.pos, theirs, one.other, -(theirs @ apart), turn.transpose(), one.size)
     near, far = _face_gaps(one), _face_gaps(two)
     face_gap = maximum(_largest(near), _largest(far))
     swapped = _largest(far) > _largest(near)
-    view = one.or_else(swapped, two).facing(_which(chosen(swapped, far, near, face_gap)))
+    view = one.or_else(swapped, two).facing(_which(where_vec(swapped, far, near, face_gap)))
     view = view.showing(_which(Vec(*map(absolute, view.turn.c))))
     least, row, column = _edge_gap(one)
     across, crossing, length = _crossing(one.facing(row).showing(column))
-    edge_gap = least + _doubt(one) / length
+    edge_gap = least + _rounding_of_gap(one) / length
     alike = absolute(across.dot(view.axes.c)) > ALIKE
     edges = least > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH, face_gap) * absolute(face_gap)
-    normal = chosen(edges, across, view.axes.c * where(swapped, -1.0, 1.0, face_gap), face_gap)
+    normal = where_vec(edges, across, view.axes.c * where(swapped, -1.0, 1.0, face_gap), face_gap)
     touches = []
-    for there, point, distance in _clipped(view):
-        point, distance = view.origin + view.along(point), where(there, distance, ABSENT)
+    for exists, point, distance in _clipped_corners(view):
+        point, distance = view.origin + view.to_world(point), where(exists, distance, ABSENT)
         if touches:
             distance = where(edges, ABSENT, distance, face_gap)
         else:
-            point, distance = chosen(edges, crossing, point, face_gap), where(edges, edge_gap, distance, face_gap)
-        touches.append(Touch(distance, point, normal))
+            point, distance = where_vec(edges, crossing, point, face_gap), where(edges, edge_gap, distance, face_gap)
+        touches.append(ContactPoint(distance, point, normal))
     return touches
 
 
 def _face_gaps(view: _View) -> Vec:
-    """How far the other box is from each face on its side; negative where it overlaps the box."""
+    """Returns how far the other box is from each face on its side; negative where it overlaps the box."""
     rows = zip(view.centre, view.size, view.turn, strict=True)
     return Vec(*(absolute(c) - s - Vec(*map(absolute, row)).dot(view.other) for c, s, row in rows))
 
 
 def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
-    """The largest gap along a direction at right angles to an edge of each box, and those edges' axes.
+    """Returns the largest gap along a direction at right angles to an edge of each box, and those edges' axes.
 
     The gap without what may be rounding: the more parallel two edges are, the less is known of the direction.
     """
     best, row, column = Num(NEVER), _Axis(True, False, ZERO), _Axis(True, False, ZERO)
-    size, doubt = [Vec(*map(absolute, r)) for r in view.turn], _doubt(view)
+    size, doubt = [Vec(*map(absolute, r)) for r in view.turn], _rounding_of_gap(view)
     for i in range(3):
         u, v = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
             a, b = (j + 1) % 3, (j + 2) % 3
             square = view.turn[u][j] * view.turn[u][j] + view.turn[v][j] * view.turn[v][j]
-            parallel = square < _noise(square)
+            parallel = square < _many_roundings(square)
             length = sqrt(where(parallel, 1.0, square))
             reach = size[v][j] * view.size[u] + size[u][j] * view.size[v]
             reach = reach + size[i][b] * view.other[a] + size[i][a] * view.other[b]
@@ -161,13 +163,14 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
 
 
 def _crossing(view: _View) -> tuple[Vec, Vec, Num]:
-    """Of the edges along the third axis of each box: the normal, and the point halfway between them, in the world.
+    """Returns the contact of the edges along the third axis of each box: normal and point in the world, and their sine.
 
-    It is where the edges come nearest to each other, which may be at their ends. Third, the sine between them.
+    The point is halfway between the edges where they come nearest to each other, which may be at their ends. The sine
+    is that of the angle between them.
     """
     (au, bu, cu), (av, bv, cv), (aw, bw, cw) = view.turn
     square = cu * cu + cv * cv
-    square = where(square < _noise(square), 1.0, square)
+    square = where(square < _many_roundings(square), 1.0, square)
     length = sqrt(square)
     side = where(cu * view.centre.y > cv * view.centre.x, 1.0, -1.0, length) / length
     nu, nv = -(cv * side), cu * side
@@ -175,18 +178,21 @@ def _crossing(view: _View) -> tuple[Vec, Vec, Num]:
     a, b = (where(n > 0.0, -s, s, n) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
     x, y, z = (c + p * a + q * b for c, p, q in zip(view.centre, (au, av, aw), (bu, bv, bw), strict=True))
     across = (edge[0] - x) * cu + (edge[1] - y) * cv
-    place = z + clipped(across / square, -view.other.z, view.other.z) * cw
-    end = clipped(place, -view.size.z, view.size.z)
+    place = z + clip(across / square, -view.other.z, view.other.z) * cw
+    end = clip(place, -view.size.z, view.size.z)
     # The same again, unless the one's edge ends before.
-    along = clipped(across + (end - z) * cw, -view.other.z, view.other.z)
+    along = clip(across + (end - z) * cw, -view.other.z, view.other.z)
     halfway = Vec(
         *(0.5 * (a + b) for a, b in zip((*edge, end), (x + along * cu, y + along * cv, z + along * cw), strict=True))
     )
-    return view.along(Vec(nu, nv, ZERO)), view.origin + view.along(halfway), length
+    return view.to_world(Vec(nu, nv, ZERO)), view.origin + view.to_world(halfway), length
 
 
-def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
-    """Corners of the face on the third axis of the other box, clipped by that of the one: if there, where, distance."""
+def _clipped_corners(view: _View) -> Iterator[tuple[Bool, Vec, Num]]:
+    """Yields corners of the face on the third axis of the other box, clipped by that of the one.
+
+    Each as whether it is there, where, and its distance.
+    """
     (au, bu, cu), (av, bv, cv), (_, _, cw) = view.turn
     depth = where(cw > 0.0, -view.other.z, view.other.z, cw)
     x, y, z = (c + depth * d for c, d in zip(view.centre, (cu, cv, cw), strict=True))
@@ -199,28 +205,28 @@ def _clipped(view: _View) -> Iterator[tuple[Truth, Vec, Num]]:
     # Sides that coincide but for rounding count once: as those of the other box.
     more, less = 1.0 + 4.0 * _rounding(x), Num(1.0 - 4.0 * _rounding(x))
 
-    def corner(there: Truth, u: Num, v: Num) -> tuple[Truth, Vec, Num]:
+    def corner(exists: Bool, u: Num, v: Num) -> tuple[Bool, Vec, Num]:
         gap = z - view.size.z - ((u - x) * tilt_u + (v - y) * tilt_v)
-        return there, Vec(u, v, view.size.z + 0.5 * gap), gap
+        return exists, Vec(u, v, view.size.z + 0.5 * gap), gap
 
     for (du, dv), (ou, ov) in (((au, av), (bu, bv)), ((bu, bv), (-au, -av))):
         for side in (-1.0, 1.0):
             u, v = x + ou * side, y + ov * side
             way = -(du * side), -(dv * side)
-            start, there = _start((u, v), way, (width * more, height * more))
-            yield corner(there, u + start * way[0], v + start * way[1])
+            start, exists = _clip_line((u, v), way, (width * more, height * more))
+            yield corner(exists, u + start * way[0], v + start * way[1])
     for (du, dv), (ou, ov) in (((width, ZERO), (ZERO, height)), ((ZERO, height), (-width, ZERO))):
         for side in (-1.0, 1.0):
             u, v = ou * side, ov * side
             along = -(du * side), -(dv * side)
             place = ((u - x) * bv - (v - y) * bu) * density, ((v - y) * au - (u - x) * av) * density
             way = (along[0] * bv - along[1] * bu) * density, (along[1] * au - along[0] * av) * density
-            start, there = _start(place, way, (less, less))
-            yield corner(there, u + start * along[0], v + start * along[1])
+            start, exists = _clip_line(place, way, (less, less))
+            yield corner(exists, u + start * along[0], v + start * along[1])
 
 
-def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) -> tuple[Num, Truth]:
-    """Where on a line, from -1 to 1, a rectangle about the origin begins, and whether the line meets it."""
+def _clip_line(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) -> tuple[Num, Bool]:
+    """Returns where on a line, from -1 to 1, a rectangle about the origin begins, and whether the line meets it."""
     low, high = Num(-1.0), ONE
     for p, d, s in zip(place, way, size, strict=True):
         steep = where(absolute(d) < LEAST_WAY, LEAST_WAY, d)
@@ -229,18 +235,18 @@ def _start(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Num]) 
     return low, low < high
 
 
-def _doubt(view: _View) -> Num:
-    """What rounding may add to the gap of a face; to that of edges as much more as the sine between them is small."""
+def _rounding_of_gap(view: _View) -> Num:
+    """Returns what rounding may add to the gap of a face; to that of edges as much more as their sine is small."""
     return total([*view.size, *view.other]) * _rounding(view.turn.a.x)
 
 
-def _noise(x: Num) -> float:
-    """What may be due to many roundings, of numbers near one."""
+def _many_roundings(x: Num) -> float:
+    """Returns what may be due to many roundings of numbers near one."""
     return 64.0 * _rounding(x)
 
 
 def _rounding(x: Num) -> float:
-    """Of one number near one."""
+    """Returns the rounding of one number near one."""
     return float(np.finfo(np.float64 if x.known else x.value.dtype).eps)
 
 
@@ -249,6 +255,6 @@ def _largest(three: Vec) -> Num:
 
 
 def _which(three: Vec) -> _Axis:
-    """The axis of the largest number."""
+    """Returns the axis of the largest number."""
     largest = _largest(three)
     return _Axis(three.x >= largest, three.y >= largest, largest)

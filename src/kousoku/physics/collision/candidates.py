@@ -1,4 +1,4 @@
-"""Which geoms can touch, and with what friction and softness: known before anything moves.
+"""Pairs of geoms that may touch, and their contact parameters: known before anything moves.
 
 References:
     MuJoCo documentation, Computation, "Collision detection": selection and parameters of contact pairs.
@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..algebra.scalar import SMALLEST, Num, both, maximum, minimum, nums, total, where
+from ..algebra.scalar import MINVAL, Num, logical_and, maximum, minimum, nums, total, where
 from ..model import Model
-from .narrow_phase import PAIRS, Shape
+from .narrow_phase import COLLISION_FUNCTIONS, GeomType
 
 LEAST_FRICTION = 1e-5
+"""MuJoCo's mjMINMU."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +23,16 @@ class Candidate:
     """Two geoms that may touch.
 
     Attributes:
-        first, second: geoms, the kind of the first not above that of the second.
+        geom1, geom2: geoms, the type of the first not above that of the second.
         condim: 1 without friction, 3 sliding, 4 torsional too, 6 rolling too.
-        friction: two of sliding, one torsional, two rolling.
-        solref, solimp: of the constraint.
-        margin: distance from which it acts, and from which it is counted as zero.
-        solreffriction: of the friction in an elliptic cone, if it is not `solref`; known zeros otherwise.
+        friction: coefficients, two of sliding, one torsional, two rolling.
+        solref, solimp: solver parameters of the constraint.
+        margin: distance below which the contact is active, from which its position is counted, metres.
+        solreffriction: solref of the friction in an elliptic cone, if it is not `solref`; known zeros otherwise.
     """
 
-    first: int
-    second: int
+    geom1: int
+    geom2: int
     condim: int
     friction: list[Num]
     solref: list[Num]
@@ -41,44 +42,44 @@ class Candidate:
 
 
 def candidates(model: Model) -> list[Candidate]:
-    """All pairs that the model's filters let through, and those that it names."""
+    """Returns all pairs that the model's filters let through, and those that it names."""
     if model.no_contact or model.no_constraint:
         return []
     named = [_named(model, p, int(a), int(b)) for p, (a, b) in enumerate(_named_pairs(model))]
     return named + [_mixed(model, int(a), int(b)) for a, b in _free_pairs(model)]
 
 
-def shapes(model: Model, candidate: Candidate) -> tuple[Shape, Shape]:
-    """The kinds of its two geoms."""
-    return Shape(int(model.geom_type[candidate.first])), Shape(int(model.geom_type[candidate.second]))
+def geom_types(model: Model, candidate: Candidate) -> tuple[GeomType, GeomType]:
+    """Returns the types of its two geoms."""
+    return GeomType(int(model.geom_type[candidate.geom1])), GeomType(int(model.geom_type[candidate.geom2]))
 
 
-def touching(model: Model) -> list[tuple[Shape, Shape]]:
-    """Kinds of pairs that may touch."""
+def type_pairs(model: Model) -> list[tuple[GeomType, GeomType]]:
+    """Returns the types of geoms of all pairs that may touch, without repetition."""
     if model.no_contact or model.no_constraint:
         return []
     kinds = model.geom_type[np.concatenate([_named_pairs(model), _free_pairs(model)])]
-    return [(Shape(int(a)), Shape(int(b))) for a, b in np.unique(kinds, axis=0)]
+    return [(GeomType(int(a)), GeomType(int(b))) for a, b in np.unique(kinds, axis=0)]
 
 
-def missing(model: Model) -> list[tuple[Shape, Shape]]:
-    """Kinds of pairs that may touch and that there is no function for."""
-    return [kinds for kinds in touching(model) if kinds not in PAIRS]
+def missing_type_pairs(model: Model) -> list[tuple[GeomType, GeomType]]:
+    """Returns the types of geoms of pairs that may touch and that there is no collision function for."""
+    return [kinds for kinds in type_pairs(model) if kinds not in COLLISION_FUNCTIONS]
 
 
-def _by_kind(model: Model, pairs: np.ndarray) -> np.ndarray:
-    """Pairs of geoms [n, 2], in each the one whose kind comes first."""
+def _by_type(model: Model, pairs: np.ndarray) -> np.ndarray:
+    """Returns pairs of geoms [n, 2], in each the one whose type comes first."""
     turned = model.geom_type[pairs[:, 0]] > model.geom_type[pairs[:, 1]]
     return np.where(turned[:, None], pairs[:, ::-1], pairs)
 
 
 def _named_pairs(model: Model) -> np.ndarray:
-    """Those of the file, [npair, 2]."""
-    return _by_kind(model, np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64))
+    """Returns the pairs of the file [npair, 2]."""
+    return _by_type(model, np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64))
 
 
 def _free_pairs(model: Model) -> np.ndarray:
-    """Those that the file does not name, and that no filter keeps apart, [n, 2]."""
+    """Returns the pairs that the file does not name, and that no filter keeps apart [n, 2]."""
     a, b = np.triu_indices(model.ngeom, 1)
     one, other = np.sort(model.geom_bodyid[np.stack([a, b])].astype(np.int64), axis=0)
     excluded = np.isin((one << 16) + other, model.exclude_signature)
@@ -86,17 +87,17 @@ def _free_pairs(model: Model) -> np.ndarray:
     settled = excluded | np.isin(a * model.ngeom + b, named[0] * model.ngeom + named[1])
     kinds, wants = model.geom_contype, model.geom_conaffinity
     meet = ((kinds[a] & wants[b]) | (kinds[b] & wants[a])) != 0
-    planes = (model.geom_type[a] == Shape.PLANE) & (model.geom_type[b] == Shape.PLANE)
+    planes = (model.geom_type[a] == GeomType.PLANE) & (model.geom_type[b] == GeomType.PLANE)
     weld = model.body_weldid
     w1, w2 = weld[one], weld[other]
     above1, above2 = weld[model.body_parentid[w1]], weld[model.body_parentid[w2]]
     family = ((w1 == above2) & (w1 != 0)) | ((w2 == above1) & (w2 != 0))
     apart = settled | planes | (w1 == w2) | (family & (not model.no_filterparent))
-    return _by_kind(model, np.stack([a, b], axis=1)[meet & ~apart])
+    return _by_type(model, np.stack([a, b], axis=1)[meet & ~apart])
 
 
 def _mixed(model: Model, a: int, b: int) -> Candidate:
-    """The parameters of two geoms: those of the one of higher priority, else mixed."""
+    """Returns two geoms with their parameters: those of the one of higher priority, else mixed."""
     friction, solref, solimp = (
         [nums(array[g]) for g in (a, b)] for array in (model.geom_friction, model.geom_solref, model.geom_solimp)
     )
@@ -116,8 +117,8 @@ def _mixed(model: Model, a: int, b: int) -> Candidate:
 
 
 def _share(x: Num, y: Num) -> Num:
-    """How much the first counts: x / (x + y), nothing where it is not above zero, and one half where neither is."""
-    no_x, no_y, whole = x < SMALLEST, y < SMALLEST, x + y
+    """Returns x / (x + y), the first one's share: zero where x is not above zero, and one half where neither is."""
+    no_x, no_y, whole = x < MINVAL, y < MINVAL, x + y
     share = x / where(no_x, 1.0, where(no_y, 1.0, whole))
     return where(no_x, where(no_y, 0.5, 0.0, whole), where(no_y, 1.0, share), whole)
 
@@ -127,8 +128,8 @@ def _weighted(pair: list[list[Num]], share: Num) -> list[Num]:
 
 
 def _mixed_solref(pair: list[list[Num]], share: Num) -> list[Num]:
-    """Weighted if both are a time constant and a damping ratio; if one is a stiffness and a damping, the least ones."""
-    standard = both(pair[0][0] > 0.0, pair[1][0] > 0.0)
+    """Returns the weighted mean if both are time constant and damping ratio, else the least of both numbers."""
+    standard = logical_and(pair[0][0] > 0.0, pair[1][0] > 0.0)
     least = [minimum(x, y) for x, y in zip(*pair, strict=True)]
     return [where(standard, x, y, share) for x, y in zip(_weighted(pair, share), least, strict=True)]
 
@@ -138,7 +139,7 @@ def _positive(friction: list[Num]) -> list[Num]:
 
 
 def _named(model: Model, p: int, a: int, b: int) -> Candidate:
-    """A pair of the file, with parameters of its own."""
+    """Returns a pair of the file, with parameters of its own."""
     friction, solref, solimp = (nums(array[p]) for array in (model.pair_friction, model.pair_solref, model.pair_solimp))
     margin, slip = nums(model.pair_margin)[p], nums(model.pair_solreffriction[p])
     return Candidate(a, b, int(model.pair_dim[p]), _positive(friction), solref, solimp, margin, slip)

@@ -1,6 +1,6 @@
-"""What collides, and what comes of it: shapes in the world, and points where they touch.
+"""Geoms in the world, and the contact points of two of them.
 
-A function of two shapes always gives the same number of points. One that is not there is far away.
+A collision function of two types of geoms always gives the same number of points. One that is not there is far away.
 
 References:
     MuJoCo documentation, Computation, "Collision detection".
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from ..algebra.scalar import ZERO, Num, Truth, both, negated, where
-from ..algebra.vector import NOWHERE, Vec
+from ..algebra.scalar import ZERO, Bool, Num, logical_and, logical_not, where
+from ..algebra.vector import ZERO3, Vec
 from ..stages.kinematics import Frame
 
 ABSENT = 1e3
 """The distance of a point that is not there: beyond all margins, and small enough to be raised to a power."""
 
 
-class Shape(IntEnum):
+class GeomType(IntEnum):
     """MuJoCo's mjtGeom."""
 
     PLANE = 0
@@ -36,13 +36,13 @@ class Shape(IntEnum):
 
 
 @dataclass(frozen=True)
-class Geom:
-    """A shape in the world.
+class GeomInfo:
+    """A geom in the world.
 
     Attributes:
-        frame: of its centre, along its axes.
-        size: radius; radius and half length; half sizes.
-        margin: of the contacts that are looked for.
+        frame: its centre and axes.
+        size: geom_size, metres: radius; radius and half length; half sizes.
+        margin: the margin of the contacts that are looked for, metres.
     """
 
     frame: Frame
@@ -51,45 +51,47 @@ class Geom:
 
     @property
     def axis(self) -> Vec:
-        """Its z axis: a plane's normal, a capsule's direction."""
+        """Returns its z axis: a plane's normal, a capsule's direction."""
         return self.frame.mat.columns()[2]
 
     def local(self, point: Vec) -> Vec:
-        """A point of the world, seen from the shape."""
-        return self.frame.mat.transposed() @ (point - self.frame.pos)
+        """Returns a point of the world in the geom's frame."""
+        return self.frame.mat.transpose() @ (point - self.frame.pos)
 
 
 @dataclass(frozen=True)
-class Touch:
-    """A point of contact.
+class ContactPoint:
+    """A point of contact: what collision functions write to MuJoCo's mjContact.
 
     Attributes:
-        distance: negative where the shapes overlap.
-        point: halfway between the surfaces.
-        normal: from the first shape to the second.
-        along: roughly the first tangent; nowhere if any will do.
+        dist: distance between the surfaces, metres, negative where the geoms overlap.
+        pos: the point halfway between the surfaces.
+        normal: the unit vector from the first geom to the second.
+        tangent: roughly the first tangent; zero if any will do.
     """
 
-    distance: Num
-    point: Vec
+    dist: Num
+    pos: Vec
     normal: Vec
-    along: Vec = NOWHERE
+    tangent: Vec = ZERO3
 
 
-Pair: TypeAlias = Callable[[Geom, Geom], list[Touch]]
+CollisionFunction: TypeAlias = Callable[[GeomInfo, GeomInfo], list[ContactPoint]]
 
 
-def chosen(condition: Truth, one: Vec, other: Vec, like: Num) -> Vec:
-    """One of two vectors; numbers that are known in both, in the dtype of `like`."""
+def where_vec(condition: Bool, one: Vec, other: Vec, like: Num) -> Vec:
+    """Returns `one` where the condition holds, else `other`; numbers that are known in both, in the dtype of `like`."""
     return Vec(*(where(condition, a, b, like) for a, b in zip(one, other, strict=True)))
 
 
-def either(condition: Truth, one: Truth, other: Truth) -> Truth:
-    """One of two answers."""
-    return negated(both(negated(both(condition, one)), negated(both(negated(condition), other))))
+def where_bool(condition: Bool, one: Bool, other: Bool) -> Bool:
+    """Returns `one` where the condition holds, else `other`."""
+    return logical_not(
+        logical_and(logical_not(logical_and(condition, one)), logical_not(logical_and(logical_not(condition), other)))
+    )
 
 
-def round_touch(centre: Vec, radius: Num, away: Num, normal: Vec, along: Vec = NOWHERE) -> Touch:
-    """Of a ball, and a surface `away` from its centre in the direction of `normal`."""
-    distance = away - radius
-    return Touch(distance, centre + normal * (0.5 * (radius + away)), normal, along)
+def sphere_contact(centre: Vec, radius: Num, distance: Num, normal: Vec) -> ContactPoint:
+    """Returns the contact of a sphere and a surface at `distance` from its centre in the direction of `normal`."""
+    dist = distance - radius
+    return ContactPoint(dist, centre + normal * (0.5 * (radius + distance)), normal)

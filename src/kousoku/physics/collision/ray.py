@@ -12,56 +12,57 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from ..algebra.scalar import (
+    MINVAL,
     ONE,
-    SMALLEST,
     ZERO,
+    Bool,
     Num,
-    Truth,
     absolute,
-    any_of,
-    both,
+    logical_and,
+    logical_any,
+    logical_not,
     maximum,
     minimum,
-    negated,
     sqrt,
     total,
     where,
 )
 from ..algebra.vector import Vec
+from .geom import GeomType
 
-PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = 0, 2, 3, 4, 5, 6
 FAR = 1e10
+"""Metres: beyond all that a ray may meet."""
 
 Interval = tuple[Num, Num]
 
 
-def meets(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Truth:
-    """Whether a ray, in the shape's axes, meets it."""
-    return any_of([_ahead(*interval) for interval in SHAPES[shape](size, start, along)])
+def ray_hits(shape: int, size: Sequence[Num], start: Vec, direction: Vec) -> Bool:
+    """Returns whether a ray from `start` along `direction`, in the shape's frame, meets it."""
+    return logical_any([_ahead(*interval) for interval in RAY_INTERVALS[shape](size, start, direction)])
 
 
-def inside(shape: int, size: Sequence[Num], point: Vec) -> Truth:
-    """Whether a point, in the shape's axes, is in it and not on its surface."""
-    if shape == BOX:
-        return reduce(both, (absolute(x) < s for x, s in zip(point, size, strict=True)))
-    if shape == ELLIPSOID:
+def contains(shape: int, size: Sequence[Num], point: Vec) -> Bool:
+    """Returns whether a point, in the shape's frame, is in it and not on its surface."""
+    if shape == GeomType.BOX:
+        return reduce(logical_and, (absolute(x) < s for x, s in zip(point, size, strict=True)))
+    if shape == GeomType.ELLIPSOID:
         point, size = Vec(*(x / s for x, s in zip(point, size, strict=True))), [ONE]
-    if shape == CAPSULE:
+    if shape == GeomType.CAPSULE:
         point = point._replace(z=maximum(absolute(point.z) - size[1], 0.0))
-    if shape == CYLINDER:
-        return both(absolute(point.z) < size[1], point.x * point.x + point.y * point.y < size[0] * size[0])
+    if shape == GeomType.CYLINDER:
+        return logical_and(absolute(point.z) < size[1], point.x * point.x + point.y * point.y < size[0] * size[0])
     return point.dot(point) < size[0] * size[0]
 
 
-def distance(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Num:
-    """How far along a ray, in the shape's axes, its surface is; `FAR` if it never meets it.
+def ray_distance(shape: int, size: Sequence[Num], start: Vec, direction: Vec) -> Num:
+    """Returns how far along a ray, in the shape's frame, its surface is; `FAR` if the ray misses it (mju_rayGeom).
 
     A plane is met from above, and only within the rectangle that is drawn, if its size says that there is one.
     """
-    if shape == PLANE:
-        return _to_plane(size, start, along)
+    if shape == GeomType.PLANE:
+        return _to_plane(size, start, direction)
     enter, leave = Num(FAR), Num(-FAR)
-    for low, high in SHAPES[shape](size, start, along):
+    for low, high in RAY_INTERVALS[shape](size, start, direction):
         none, like = high < low, low + high
         enter = minimum(enter, where(none, FAR, low, like))
         leave = maximum(leave, where(none, -FAR, high, like))
@@ -69,42 +70,42 @@ def distance(shape: int, size: Sequence[Num], start: Vec, along: Vec) -> Num:
     return where(leave >= 0.0, where(enter >= 0.0, enter, leave, like), FAR, like)
 
 
-def _to_plane(size: Sequence[Num], start: Vec, along: Vec) -> Num:
-    level, like = along.z > -SMALLEST, total([*size, *start, *along])
-    found = start.z / where(level, 1.0, -along.z, along.z)
+def _to_plane(size: Sequence[Num], start: Vec, direction: Vec) -> Num:
+    level, like = direction.z > -MINVAL, total([*size, *start, *direction])
+    found = start.z / where(level, 1.0, -direction.z, direction.z)
     missed = [level, found < 0.0]
-    for half, at, step in zip(size[:2], start, along, strict=False):
-        missed.append(both(half > 0.0, absolute(at + found * step) > half))
-    return where(any_of(missed), FAR, found, like)
+    for half, at, step in zip(size[:2], start, direction, strict=False):
+        missed.append(logical_and(half > 0.0, absolute(at + found * step) > half))
+    return where(logical_any(missed), FAR, found, like)
 
 
-def _ahead(enter: Num, leave: Num) -> Truth:
-    """Whether there is anything of an interval from zero on."""
+def _ahead(enter: Num, leave: Num) -> Bool:
+    """Returns whether there is anything of an interval from zero on."""
     return maximum(enter, 0.0) <= leave
 
 
-def _ball(size: Sequence[Num], start: Vec, along: Vec) -> list[Interval]:
-    """An ellipsoid of the half axes `size`: where |start + t along| = 1, seen with the axes as units."""
-    start, along = (Vec(*(x / s for x, s in zip(v, size, strict=True))) for v in (start, along))
-    return [_roots(along.dot(along), along.dot(start), start.dot(start) - 1.0)]
+def _ball(size: Sequence[Num], start: Vec, direction: Vec) -> list[Interval]:
+    """Returns where a line is in an ellipsoid of half axes `size`: |start + t direction| < 1 with the axes as units."""
+    start, direction = (Vec(*(x / s for x, s in zip(v, size, strict=True))) for v in (start, direction))
+    return [_roots(direction.dot(direction), direction.dot(start), start.dot(start) - 1.0)]
 
 
 def _roots(a: Num, b: Num, c: Num) -> Interval:
-    """Where a t^2 + 2 b t + c <= 0; with a = 0, everywhere or nowhere."""
-    flat, like = a < SMALLEST, a + b + c
+    """Returns where a t^2 + 2 b t + c <= 0; with a = 0, everywhere or nowhere."""
+    flat, like = a < MINVAL, a + b + c
     square = b * b - a * c
     apart, slope = square > 0.0, where(flat, 1.0, a, a)
     root = where(apart, sqrt(where(apart, square, 1.0, square)), 0.0, square)  # whose derivative is a number
-    out = any_of([both(negated(flat), square < 0.0), both(flat, c > 0.0)])
+    out = logical_any([logical_and(logical_not(flat), square < 0.0), logical_and(flat, c > 0.0)])
     enter = where(flat, -FAR, (-b - root) / slope, like)
     leave = where(flat, FAR, (root - b) / slope, like)
     return where(out, FAR, enter, like), where(out, -FAR, leave, like)
 
 
-def _slab(half: Num, start: Num, along: Num) -> Interval:
-    """Where |start + t along| <= half."""
-    flat = absolute(along) < SMALLEST
-    slope = where(flat, 1.0, along, start)
+def _slab(half: Num, start: Num, direction: Num) -> Interval:
+    """Returns where |start + t direction| <= half."""
+    flat = absolute(direction) < MINVAL
+    slope = where(flat, 1.0, direction, start)
     ends = (-half - start) / slope, (half - start) / slope
     outside, like = absolute(start) > half, start + half
     enter = where(flat, where(outside, FAR, -FAR, like), minimum(*ends), start)
@@ -119,31 +120,31 @@ def _common(*intervals: Interval) -> Interval:
     return enter, leave
 
 
-def _box(size: Sequence[Num], start: Vec, along: Vec) -> list[Interval]:
-    return [_common(*(_slab(*three) for three in zip(size, start, along, strict=True)))]
+def _box(size: Sequence[Num], start: Vec, direction: Vec) -> list[Interval]:
+    return [_common(*(_slab(*three) for three in zip(size, start, direction, strict=True)))]
 
 
-def _cylinder(size: Sequence[Num], start: Vec, along: Vec) -> list[Interval]:
-    flat_start, flat_along = Vec(start.x, start.y, ZERO), Vec(along.x, along.y, ZERO)
+def _cylinder(size: Sequence[Num], start: Vec, direction: Vec) -> list[Interval]:
+    flat_start, flat_direction = Vec(start.x, start.y, ZERO), Vec(direction.x, direction.y, ZERO)
     square = flat_start.dot(flat_start) - size[0] * size[0]
-    side = _roots(flat_along.dot(flat_along), flat_along.dot(flat_start), square)
-    return [_common(side, _slab(size[1], start.z, along.z))]
+    side = _roots(flat_direction.dot(flat_direction), flat_direction.dot(flat_start), square)
+    return [_common(side, _slab(size[1], start.z, direction.z))]
 
 
-def _capsule(size: Sequence[Num], start: Vec, along: Vec) -> list[Interval]:
+def _capsule(size: Sequence[Num], start: Vec, direction: Vec) -> list[Interval]:
     ends = (Vec(start.x, start.y, start.z + size[1] * side) for side in (1.0, -1.0))
-    round_ends = [interval for end in ends for interval in _ball([size[0]] * 3, end, along)]
-    return [*_cylinder(size, start, along), *round_ends]
+    round_ends = [interval for end in ends for interval in _ball([size[0]] * 3, end, direction)]
+    return [*_cylinder(size, start, direction), *round_ends]
 
 
-def _sphere(size: Sequence[Num], start: Vec, along: Vec) -> list[Interval]:
-    return _ball([size[0]] * 3, start, along)
+def _sphere(size: Sequence[Num], start: Vec, direction: Vec) -> list[Interval]:
+    return _ball([size[0]] * 3, start, direction)
 
 
-SHAPES: dict[int, Callable[[Sequence[Num], Vec, Vec], list[Interval]]] = {
-    SPHERE: _sphere,
-    CAPSULE: _capsule,
-    ELLIPSOID: _ball,
-    CYLINDER: _cylinder,
-    BOX: _box,
+RAY_INTERVALS: dict[int, Callable[[Sequence[Num], Vec, Vec], list[Interval]]] = {
+    GeomType.SPHERE: _sphere,
+    GeomType.CAPSULE: _capsule,
+    GeomType.ELLIPSOID: _ball,
+    GeomType.CYLINDER: _cylinder,
+    GeomType.BOX: _box,
 }

@@ -1,4 +1,4 @@
-"""Contacts: where shapes touch, and the rows that keep them apart and rub.
+"""Constraints of contacts: where geoms touch, and the rows that keep them apart and rub (mj_instantiateContact).
 
 References:
     MuJoCo documentation, Computation, "Contact" and "Friction cones".
@@ -9,187 +9,213 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..algebra.scalar import ONE, SMALLEST, ZERO, Num, absolute, maximum, nums, sqrt, where
-from ..algebra.vector import NOWHERE, Six, Vec
+from ..algebra.scalar import MINVAL, ONE, ZERO, Num, absolute, maximum, nums, row, sqrt, where
+from ..algebra.spatial import SpatialVec
+from ..algebra.vector import ZERO3, Vec
 from ..collision.candidates import Candidate
-from ..collision.narrow_phase import PAIRS, Geom, Shape, Touch
-from ..control_flow.cond import only
+from ..collision.geom import ContactPoint, GeomInfo, GeomType
+from ..collision.narrow_phase import COLLISION_FUNCTIONS
+from ..control_flow.cond import cond_or_zeros
 from ..model import Model
-from ..stages.dynamics import Tree
-from ..stages.kinematics import geom_frame, row
+from ..stages.com_pos import ComPos
+from ..stages.joints import moving_ancestor
+from ..stages.kinematics import geom_frame
 from ..stages.smooth import Smooth
-from .cost import Cone, Law, Push, Pyramid
-from .impedance import Softness, softness
-from .jacobian import Constraint, Dofs, Grip, Jacobian, by_dof, jacobian, moving, speeds, vanishes
+from .cost import ConstraintCost, EllipticCone, OneSided, PyramidalCone
+from .impedance import Impedance, impedance
+from .jacobian import (
+    BodyJacobian,
+    Constraint,
+    Jacobian,
+    SparseRow,
+    cannot_move_along,
+    efc_vel,
+    jacobian,
+    sparse_rows,
+)
 
 ELLIPTIC = 1
+"""MuJoCo's mjCONE_ELLIPTIC."""
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A point where two geoms touch, or may.
+    """A point where two geoms touch, or may: MuJoCo's mjContact.
 
     Attributes:
         candidate: the geoms and their parameters.
-        touch: the point, the direction and the distance.
-        axes: normal, from the first geom to the second, and two tangents.
-        used: which of the rows there are: pushes along the axes, then turns about them; those along which nothing can
-            move are left out.
+        point: position, normal and distance.
+        frame: the normal, from the first geom to the second, and two tangents.
+        used: which of the rows there are: pushes along the frame's axes, then turns about them; those along which
+            nothing can move are left out.
     """
 
     candidate: Candidate
-    touch: Touch
-    axes: tuple[Vec, Vec, Vec]
+    point: ContactPoint
+    frame: tuple[Vec, Vec, Vec]
     used: tuple[int, ...]
 
     @property
-    def away(self) -> Num:
-        """How far apart the geoms are, beyond the margin: below zero the contact is there."""
-        return self.touch.distance - self.candidate.margin
+    def efc_pos(self) -> Num:
+        """Returns the distance of the geoms, less the margin: below zero the contact is active."""
+        return self.point.dist - self.candidate.margin
 
 
-def contacts(model: Model, s: Smooth, pairs: Sequence[Candidate]) -> list[Constraint]:
-    """Of all points where these pairs of geoms may touch."""
-    geoms: dict[int, Geom] = {}
+def contacts(model: Model, s: Smooth, candidates: Sequence[Candidate]) -> list[Constraint]:
+    """Returns a constraint for each point where candidate pairs of geoms may touch."""
+    geoms: dict[int, GeomInfo] = {}
     found = []
-    for c in pairs:
-        for g in (c.first, c.second):
+    for c in candidates:
+        for g in (c.geom1, c.geom2):
             if g not in geoms:
-                geoms[g] = Geom(geom_frame(model, s.kinematics, g), row(model.geom_size, g))
-        kinds = Shape(int(model.geom_type[c.first])), Shape(int(model.geom_type[c.second]))
-        one, other = (replace(geoms[g], margin=c.margin) for g in (c.first, c.second))
-        found += [_contact(model, s, c, touch) for touch in PAIRS[kinds](one, other)]
+                geoms[g] = GeomInfo(geom_frame(model, s.kinematics, g), row(model.geom_size, g))
+        types = GeomType(int(model.geom_type[c.geom1])), GeomType(int(model.geom_type[c.geom2]))
+        one, other = (replace(geoms[g], margin=c.margin) for g in (c.geom1, c.geom2))
+        found += [_contact(model, s, c, point) for point in COLLISION_FUNCTIONS[types](one, other)]
     return found
 
 
-def _contact(model: Model, s: Smooth, c: Candidate, touch: Touch) -> Constraint:
-    axes, bodies = frame(touch), (int(model.geom_bodyid[c.first]), int(model.geom_bodyid[c.second]))
-    moved = [(body, side) for body, side in zip(bodies, (-1.0, 1.0), strict=True) if moving(model, body)]
-    grips = _grips(model, s.tree, moved, touch.point, axes, range(c.condim))
-    still = [all(vanishes(model, s.tree, g.wrenches[i], g.body) for g in grips) for i in range(c.condim)]
-    used = tuple(i for i in range(c.condim) if i == 0 or not still[i])
-    grips = _grips(model, s.tree, moved, touch.point, axes, used)
-    contact = Contact(c, touch, axes, used)
-    if len(moved) == 1 and not contact.away.known:
-        return _seldom(model, s, contact, moved, grips)
-    stiffness, wanted = _held(model, s, contact, grips)
-    law, one_tree = _law(model, contact, stiffness), model.body_rootid[bodies[0]] == model.body_rootid[bodies[1]]
-    return Constraint(law, wanted, jacobian(model, s.tree, grips, bool(one_tree)), grips, contact)
-
-
-def _seldom(
-    model: Model, s: Smooth, contact: Contact, moved: Sequence[tuple[int, float]], grips: list[Grip]
-) -> Constraint:
-    """A contact of one moving body, most of which is computed only where it is; its grips are left for who asks."""
-
-    def make() -> tuple[list[Num], list[Num], list[Dofs]]:
-        axes = frame(contact.touch)  # anew, so that what is computed for them stays in the branch
-        own = _grips(model, s.tree, moved, contact.touch.point, axes, contact.used)
-        return *_held(model, s, contact, own), by_dof(model, s.tree, own)
-
-    stiffness, wanted, rows = only(contact.away < 0.0, make)
-    return Constraint(_law(model, contact, stiffness), wanted, Jacobian(rows), grips, contact, stiffness[0])
-
-
-def _held(model: Model, s: Smooth, contact: Contact, grips: Sequence[Grip]) -> tuple[list[Num], list[Num]]:
-    """The stiffness of the law, and the accelerations that the rows want."""
-    c, away = contact.candidate, contact.away
-    soft = slip = softness(model, c.solref, c.solimp, away)
-    if model.cone == ELLIPTIC and not all(x.is_known(0.0) for x in c.solreffriction):
-        slip = softness(model, c.solreffriction, c.solimp, away)
-    wanted = [
-        slip.reference(speed, ZERO) if i else soft.reference(speed, away)
-        for i, speed in zip(contact.used, speeds(s.motion, grips), strict=True)
+def _contact(model: Model, s: Smooth, c: Candidate, point: ContactPoint) -> Constraint:
+    frame, bodies = contact_frame(point), (int(model.geom_bodyid[c.geom1]), int(model.geom_bodyid[c.geom2]))
+    sides = [(body, side) for body, side in zip(bodies, (-1.0, 1.0), strict=True) if moving_ancestor(model, body)]
+    jacs = _body_jacobians(model, s.com_pos, sides, point.pos, frame, range(c.condim))
+    fixed = [
+        all(cannot_move_along(model, s.com_pos, jac.wrenches[i], jac.body) for jac in jacs) for i in range(c.condim)
     ]
-    return _stiffness(model, contact, soft), wanted
+    used = tuple(i for i in range(c.condim) if i == 0 or not fixed[i])
+    jacs = _body_jacobians(model, s.com_pos, sides, point.pos, frame, used)
+    contact = Contact(c, point, frame, used)
+    if len(sides) == 1 and not contact.efc_pos.known:
+        return _conditional(model, s, contact, sides, jacs)
+    D, aref = _weights_and_aref(model, s, contact, jacs)
+    cost, one_tree = _cost(model, contact, D), model.body_rootid[bodies[0]] == model.body_rootid[bodies[1]]
+    return Constraint(cost, aref, jacobian(model, s.com_pos, jacs, bool(one_tree)), jacs, contact)
 
 
-def _grips(
-    model: Model, t: Tree, moved: Sequence[tuple[int, float]], point: Vec, axes: Sequence[Vec], rows: Sequence[int]
-) -> list[Grip]:
-    return [_grip(model, t, body, side, point, axes, rows) for body, side in moved]
+def _conditional(
+    model: Model, s: Smooth, contact: Contact, sides: Sequence[tuple[int, float]], jacs: list[BodyJacobian]
+) -> Constraint:
+    """Returns a contact of one moving body, most of which is computed only where it is active.
+
+    Its rows on the body, `jacs`, are outside the branch, for those who ask.
+    """
+
+    def make() -> tuple[list[Num], list[Num], list[SparseRow]]:
+        frame = contact_frame(contact.point)  # anew, so that what is computed for it stays in the branch
+        own = _body_jacobians(model, s.com_pos, sides, contact.point.pos, frame, contact.used)
+        return *_weights_and_aref(model, s, contact, own), sparse_rows(model, s.com_pos, own)
+
+    D, aref, rows = cond_or_zeros(contact.efc_pos < 0.0, make)
+    return Constraint(_cost(model, contact, D), aref, Jacobian(rows), jacs, contact, D[0])
 
 
-def _grip(model: Model, t: Tree, body: int, side: float, point: Vec, axes: Sequence[Vec], rows: Sequence[int]) -> Grip:
+def _weights_and_aref(
+    model: Model, s: Smooth, contact: Contact, jacs: Sequence[BodyJacobian]
+) -> tuple[list[Num], list[Num]]:
+    """Returns D of the cost, and the reference accelerations of the rows."""
+    c, pos = contact.candidate, contact.efc_pos
+    normal = tangent = impedance(model, c.solref, c.solimp, pos)
+    if model.cone == ELLIPTIC and not all(x.is_known(0.0) for x in c.solreffriction):
+        tangent = impedance(model, c.solreffriction, c.solimp, pos)
+    aref = [
+        tangent.aref(vel, ZERO) if i else normal.aref(vel, pos)
+        for i, vel in zip(contact.used, efc_vel(s.com_vel, jacs), strict=True)
+    ]
+    return _weights(model, contact, normal), aref
+
+
+def _body_jacobians(
+    model: Model, com: ComPos, sides: Sequence[tuple[int, float]], point: Vec, frame: Sequence[Vec], used: Sequence[int]
+) -> list[BodyJacobian]:
+    return [_body_jacobian(model, com, body, side, point, frame, used) for body, side in sides]
+
+
+def _body_jacobian(
+    model: Model, com: ComPos, body: int, side: float, point: Vec, frame: Sequence[Vec], used: Sequence[int]
+) -> BodyJacobian:
+    """Returns the used rows of a contact on one of its bodies: side 1 is the second geom's, -1 the first one's."""
     root = int(model.body_rootid[body])
-    found = wrenches(t, root, point, [axis * side for axis in axes])
-    if max(rows) >= len(axes):
-        return Grip(body, [found[i] for i in rows])
-    return Grip(body, [found[i] for i in rows], point - t.subtree_com[root], [axes[i] * side for i in rows])
+    found = axis_wrenches(com, root, point, [axis * side for axis in frame])
+    if max(used) >= len(frame):
+        return BodyJacobian(body, [found[i] for i in used])
+    return BodyJacobian(body, [found[i] for i in used], point - com.subtree_com[root], [frame[i] * side for i in used])
 
 
-def inverse_inertia(model: Model, c: Candidate) -> Num:
-    """How easily two geoms are pushed apart, when the mechanism is as its file has it."""
-    one, other = (nums(model.body_invweight0[int(model.geom_bodyid[g])])[0] for g in (c.first, c.second))
+def contact_invweight(model: Model, c: Candidate) -> Num:
+    """Returns the approximate inverse inertia of two geoms along the normal, in the position of the file [1/kg]."""
+    one, other = (nums(model.body_invweight0[int(model.geom_bodyid[g])])[0] for g in (c.geom1, c.geom2))
     return one + other
 
 
-def pyramid(model: Model, soft: Softness, inverse: Num, mu: Num) -> Num:
-    """The stiffness of a pyramid's edges."""
-    edge = soft.regularisation(inverse + mu * mu * inverse)
-    return ONE / maximum(2.0 * mu * mu * edge / Num(model.impratio), SMALLEST)
+def edge_weight(model: Model, imp: Impedance, invweight: Num, mu: Num) -> Num:
+    """Returns D of the edges of a friction pyramid, where `mu` is the coefficient of the first tangent."""
+    edge = imp.regularization(invweight + mu * mu * invweight)
+    return ONE / maximum(2.0 * mu * mu * edge / Num(model.impratio), MINVAL)
 
 
-def _stiffness(model: Model, contact: Contact, soft: Softness) -> list[Num]:
-    """Of a cone's rows, or of a pyramid's edges; zero where the geoms are apart."""
-    c, inverse = contact.candidate, inverse_inertia(model, contact.candidate)
-    first = soft.regularisation(inverse)
+def _weights(model: Model, contact: Contact, imp: Impedance) -> list[Num]:
+    """Returns D of a cone's rows, or of a pyramid's edges; zero where the geoms are apart."""
+    c, invweight = contact.candidate, contact_invweight(model, contact.candidate)
+    R = imp.regularization(invweight)
     if c.condim == 1:
-        found = [ONE / first]
+        found = [ONE / R]
     elif model.cone == ELLIPTIC:
-        slip = first / maximum(Num(model.impratio), SMALLEST)
+        R_tangent = R / maximum(Num(model.impratio), MINVAL)
         scale = [c.friction[0] / c.friction[i - 1] for i in contact.used[1:]]
-        found = [ONE / r for r in (first, *(slip * x * x for x in scale))]
+        found = [ONE / r for r in (R, *(R_tangent * x * x for x in scale))]
     else:
-        found = [pyramid(model, soft, inverse, c.friction[0])]
-    return [where(contact.away < 0.0, x, 0.0, contact.away) for x in found]
+        found = [edge_weight(model, imp, invweight, c.friction[0])]
+    return [where(contact.efc_pos < 0.0, x, 0.0, contact.efc_pos) for x in found]
 
 
-def _law(model: Model, contact: Contact, stiffness: list[Num]) -> Law:
+def _cost(model: Model, contact: Contact, D: list[Num]) -> ConstraintCost:
     c, used = contact.candidate, contact.used
     friction = [c.friction[i - 1] for i in used[1:]]
     if c.condim == 1:
-        return Push(stiffness[0])
+        return OneSided(D[0])
     if model.cone == ELLIPTIC:
-        return Cone(stiffness, friction, c.friction[0] / sqrt(maximum(Num(model.impratio), SMALLEST)))
-    return Pyramid(stiffness[0], friction, c.condim - len(used))
+        return EllipticCone(D, friction, c.friction[0] / sqrt(maximum(Num(model.impratio), MINVAL)))
+    return PyramidalCone(D[0], friction, c.condim - len(used))
 
 
-def frame(touch: Touch) -> tuple[Vec, Vec, Vec]:
-    """The normal and two tangents, as MuJoCo chooses them, but for the sign of both tangents: see `tangent_sign`."""
-    across = _across(touch)
-    first = _only(across) or across.direction()[1]
-    return touch.normal, first, touch.normal.cross(first)
+def contact_frame(point: ContactPoint) -> tuple[Vec, Vec, Vec]:
+    """Returns the normal and two tangents, as MuJoCo chooses them (mju_makeFrame), but for the tangents' sign.
+
+    See `tangent_sign`.
+    """
+    tangent = _tangent(point)
+    first = _known_axis(tangent) or tangent.norm_and_unit()[1]
+    return point.normal, first, point.normal.cross(first)
 
 
-def tangent_sign(touch: Touch) -> Num:
-    """-1 where MuJoCo's tangents point the other way than those of `frame`, else 1."""
-    across = _across(touch)
-    axis = _only(across)
+def tangent_sign(point: ContactPoint) -> Num:
+    """Returns -1 where MuJoCo's tangents point the other way than those of `contact_frame`, else 1."""
+    tangent = _tangent(point)
+    axis = _known_axis(tangent)
     if axis is None:
         return ONE
-    size = across.dot(axis)
+    size = tangent.dot(axis)
     return where(size < 0.0, -1.0, 1.0, size)
 
 
-def _across(touch: Touch) -> Vec:
-    """A vector along the first tangent."""
-    normal, along = touch.normal, touch.along
-    if all(part.is_known(0.0) for part in along):
+def _tangent(point: ContactPoint) -> Vec:
+    """Returns a vector along the first tangent."""
+    normal, tangent = point.normal, point.tangent
+    if all(part.is_known(0.0) for part in tangent):
         steep = absolute(normal.y) >= 0.5
-        along = Vec(ZERO, where(steep, 0.0, 1.0, normal.y), where(steep, 1.0, 0.0, normal.y))
-    return along - normal * normal.dot(along)
+        tangent = Vec(ZERO, where(steep, 0.0, 1.0, normal.y), where(steep, 1.0, 0.0, normal.y))
+    return tangent - normal * normal.dot(tangent)
 
 
-def _only(v: Vec) -> Vec | None:
-    """The axis that a vector lies along whatever its numbers are, if there is one; its sign is left out."""
+def _known_axis(v: Vec) -> Vec | None:
+    """Returns the axis that a vector lies along whatever its traced numbers are, without its sign; None if none."""
     parts = [not part.is_known(0.0) for part in v]
-    if sum(parts) != 1 or any(part.known for part, there in zip(v, parts, strict=True) if there):
+    if sum(parts) != 1 or any(part.known for part, nonzero in zip(v, parts, strict=True) if nonzero):
         return None
-    return Vec(*(ONE if there else ZERO for there in parts))
+    return Vec(*(ONE if nonzero else ZERO for nonzero in parts))
 
 
-def wrenches(t: Tree, root: int, point: Vec, axes: Sequence[Vec]) -> list[Six]:
-    """What pushes at a point along the axes, and turns about them, do to the bodies of a tree."""
-    arm = point - t.subtree_com[root]
-    return [*(Six(arm.cross(axis), axis) for axis in axes), *(Six(axis, NOWHERE) for axis in axes)]
+def axis_wrenches(com: ComPos, root: int, point: Vec, axes: Sequence[Vec]) -> list[SpatialVec]:
+    """Returns wrenches about a tree's centre of mass: unit forces at a point along the axes, then unit torques."""
+    arm = point - com.subtree_com[root]
+    return [*(SpatialVec(arm.cross(axis), axis) for axis in axes), *(SpatialVec(axis, ZERO3) for axis in axes)]

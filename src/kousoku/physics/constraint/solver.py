@@ -1,4 +1,4 @@
-"""The acceleration that constraints allow: Newton's method on a convex function, to convergence.
+"""The acceleration that constraints allow: Newton's method on a convex function, to convergence (mj_solNewton).
 
 Constraints without elliptic cones make the function piecewise quadratic: a step that stays on one piece is exact, and
 the last.
@@ -20,18 +20,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..algebra.scalar import ZERO, Num, both, dot, nums, sqrt, stacked, total
-from ..algebra.sparse import factor, multiplied
+from ..algebra.scalar import ZERO, Num, dot, logical_and, nums, sqrt, to_array, total
+from ..algebra.sparse import factor, mul_sym_vec
 from ..model import Model
 from ..stages.smooth import Smooth
-from . import Constraint
-from .conditional import Place
-from .contact_list import Listed, Places
-from .cost import least, lower
-from .problem import Problem, Rows
+from .conditional import LineResiduals
+from .contact_list import ContactList, ListResiduals
+from .cost import lower, min_or_zero
+from .jacobian import Constraint
+from .problem import PrimalProblem, Rows
 
-FLAT, FLATTER = 0.5, 0.01
-EXACT = 1e-3
+SLOPE_ON_ONE_PIECE, SMALL_SLOPE = 0.5, 0.01
+"""Shares of its first slope below which a line search ends, if its steps lay on one piece and if not."""
+SMALL_GRADIENT = 1e-3
+"""Share of its gradient that a Newton step on one piece leaves at most, of rounding."""
 
 
 @dataclass(frozen=True)
@@ -39,180 +41,206 @@ class Solution:
     """What constraints bring about.
 
     Attributes:
-        acceleration: of the degrees of freedom [nv].
-        force: of all constraints on them [nv].
-        forces: of each constraint's rows.
-        iterations: how many it took.
+        qacc: acceleration of the degrees of freedom [nv].
+        qfrc_constraint: generalised forces of all constraints [nv].
+        efc_force: forces of each constraint's rows.
+        iterations: how many steps of Newton's method it took, int32.
     """
 
-    acceleration: list[Num]
-    force: list[Num]
-    forces: Rows
+    qacc: list[Num]
+    qfrc_constraint: list[Num]
+    efc_force: Rows
     iterations: jax.Array
 
 
-class Point(NamedTuple):
+class Iterate(NamedTuple):
     """Where the search is.
 
     Attributes:
-        x: the acceleration [nv].
-        pull: M x [nv].
-        residuals: of all rows.
-        gradient: of the function [nv].
+        qacc: the acceleration [nv].
+        Ma: M qacc [nv].
+        jaref: residuals of all rows.
+        grad: gradient of the function [nv].
     """
 
-    x: jax.Array
-    pull: jax.Array
-    residuals: jax.Array
-    gradient: jax.Array
+    qacc: jax.Array
+    Ma: jax.Array
+    jaref: jax.Array
+    grad: jax.Array
 
 
 def solve(
-    model: Model, s: Smooth, constraints: list[Constraint], listed: Listed | None, warmstart: Sequence[Num], dtype: Any
+    model: Model,
+    s: Smooth,
+    constraints: list[Constraint],
+    contact_list: ContactList | None,
+    warmstart: Sequence[Num],
+    dtype: Any,
 ) -> Solution:
-    """The acceleration of the mechanism under its constraints."""
-    problem = Problem(model, s, constraints, listed)
-    if not constraints and listed is None:
-        return Solution(s.acceleration, [ZERO] * model.nv, [], jnp.int32(0))
-    diagonal = (s.tree.mass_matrix[i, i] for i in range(model.nv))
+    """Returns the acceleration of the mechanism under its constraints, and their forces.
+
+    Args:
+        model, s: the mechanism and its smooth dynamics.
+        constraints: constraints that are written out.
+        contact_list: contacts between moving bodies, where these are many.
+        warmstart: the acceleration where the search begins [nv].
+        dtype: the dtype of the results.
+    """
+    problem = PrimalProblem(model, s, constraints, contact_list)
+    if not constraints and contact_list is None:
+        return Solution(s.qacc_smooth, [ZERO] * model.nv, [], jnp.int32(0))
+    diagonal = (s.qM[i, i] for i in range(model.nv))
     scale = 1.0 / total(diagonal)
 
-    def going(carry: Any) -> jax.Array:
+    def unfinished(carry: Any) -> jax.Array:
         _, iteration, done = carry
         return ~done & (iteration < model.iterations)
 
     def iterate(carry: Any) -> Any:
         before, iteration, _ = carry
-        point, gain, kept = _newton(problem, before, scale, dtype)
-        steep, steeper = (sqrt(dot(g, g)) for g in (nums(p.gradient) for p in (point, before)))
-        ends = [gain < Num(model.tolerance), scale * steep < Num(model.tolerance)]
-        exact = both(kept >= 0.0, steep < EXACT * steeper)
-        done = functools.reduce(jnp.logical_or, map(_value, [*ends, exact]))
-        return point, iteration + jnp.int32(1), done
+        after, improvement, same_piece = _newton_step(problem, before, scale, dtype)
+        gradient, gradient_before = (sqrt(dot(g, g)) for g in (nums(p.grad) for p in (after, before)))
+        converged = [improvement < Num(model.tolerance), scale * gradient < Num(model.tolerance)]
+        exact = logical_and(same_piece >= 0.0, gradient < SMALL_GRADIENT * gradient_before)
+        done = functools.reduce(jnp.logical_or, map(_value, [*converged, exact]))
+        return after, iteration + jnp.int32(1), done
 
     start = _start(problem, warmstart, dtype)
-    point, iterations, _ = lax.while_loop(going, iterate, (start, jnp.int32(0), jnp.array(False)))
-    residuals, x = _split(problem, point.residuals), nums(point.x)
-    forces = problem.every_force(residuals, x)
-    return Solution(x, problem.pulled(problem.forces(residuals), x), forces, iterations)
+    end, iterations, _ = lax.while_loop(unfinished, iterate, (start, jnp.int32(0), jnp.array(False)))
+    jaref, qacc = _split(problem, end.jaref), nums(end.qacc)
+    forces = problem.all_forces(jaref, qacc)
+    return Solution(qacc, problem.qfrc_constraint(problem.forces(jaref), qacc), forces, iterations)
 
 
-def _kept(problem: Problem, line: Line, length: Num, ended: Rows) -> Num:
-    """Negative if the function, but for what is seldom there, is not one parabola between the ends of a step."""
-    kept = least(c.law.kept(v, w) for c, v, w in zip(problem.standing, line.at, ended, strict=True))
-    return lower(kept, problem.listed.kept(line.listed, length)) if problem.listed and line.listed else kept
+def _start(problem: PrimalProblem, warmstart: Sequence[Num], dtype: Any) -> Iterate:
+    """Returns the last acceleration, or, without a warm start, the one without constraints."""
+    qacc = to_array(problem.smooth.qacc_smooth if problem.model.no_warmstart else warmstart, dtype)
+    jaref = problem.jaref(nums(qacc))
+    Ma = mul_sym_vec(problem.smooth.qM, nums(qacc))
+    return _iterate(problem, qacc, Ma, jaref, problem.qfrc_constraint(problem.forces(jaref), nums(qacc)), dtype)
 
 
-def _start(problem: Problem, warmstart: Sequence[Num], dtype: Any) -> Point:
-    """At the last acceleration, or, without a warm start, at the one without constraints."""
-    x = stacked(problem.smooth.acceleration if problem.model.no_warmstart else warmstart, dtype)
-    residuals = problem.residuals(nums(x))
-    pull = multiplied(problem.smooth.tree.mass_matrix, nums(x))
-    return _point(problem, x, pull, residuals, problem.pulled(problem.forces(residuals), nums(x)), dtype)
+def _iterate(
+    problem: PrimalProblem, qacc: jax.Array, Ma: Sequence[Num], jaref: Rows, qfrc: Sequence[Num], dtype: Any
+) -> Iterate:
+    flat = to_array([v for rows in jaref for v in rows], dtype)
+    grad = [a - b - c for a, b, c in zip(Ma, problem.smooth.qfrc_smooth, qfrc, strict=True)]
+    return Iterate(qacc, to_array(Ma, dtype), flat, to_array(grad, dtype))
 
 
-def _point(
-    problem: Problem, x: jax.Array, pull: Sequence[Num], residuals: Rows, push: Sequence[Num], dtype: Any
-) -> Point:
-    flat = stacked([v for rows in residuals for v in rows], dtype)
-    gradient = [a - b - c for a, b, c in zip(pull, problem.smooth.force, push, strict=True)]
-    return Point(x, stacked(pull, dtype), flat, stacked(gradient, dtype))
+def _newton_step(problem: PrimalProblem, before: Iterate, scale: Num, dtype: Any) -> tuple[Iterate, Num, Num]:
+    """Returns where a step leads, its improvement, and a number that is negative if it did not stay on one piece.
 
-
-def _newton(problem: Problem, point: Point, scale: Num, dtype: Any) -> tuple[Point, Num, Num]:
-    """One step, and by how much it lowers the function if it is quadratic between, in units of `1 / scale`.
-
-    Last, a number that is negative if the function is not one parabola between.
+    The improvement is by how much the step lowers the function if that is quadratic between, in units of `1 / scale`.
     """
-    gradient, residuals = nums(point.gradient), _split(problem, point.residuals)
-    hessian = problem.hessian(problem.curvatures(residuals), nums(point.x))
-    factored = factor(problem.pattern, hessian)
-    found = problem.listed.solved(factored, gradient, nums(point.x)) if problem.listed else factored.solve(gradient)
-    search = [-d for d in found]
-    slope = dot(gradient, search)
-    pull, along = multiplied(problem.smooth.tree.mass_matrix, search), problem.products(search)
-    line = Line(
+    grad, jaref = nums(before.grad), _split(problem, before.jaref)
+    hessian = problem.hessian(problem.cost_hessians(jaref), nums(before.qacc))
+    factored, listed = factor(problem.pattern, hessian), problem.contact_list
+    newton = listed.solve(factored, grad, nums(before.qacc)) if listed else factored.solve(grad)
+    search = [-d for d in newton]
+    slope = dot(grad, search)
+    Mv, jv = mul_sym_vec(problem.smooth.qM, search), problem.jac_mul(search)
+    line = LineSearch(
         problem,
-        residuals,
-        along,
-        problem.seldom.begun(nums(point.x), search),
-        problem.listed.begun(nums(point.x), search) if problem.listed else None,
-        dot([a - b for a, b in zip(nums(point.pull), problem.smooth.force, strict=True)], search),
-        dot(pull, search),
+        jaref,
+        jv,
+        problem.conditional.on_line(nums(before.qacc), search),
+        listed.on_line(nums(before.qacc), search) if listed else None,
+        dot([a - b for a, b in zip(nums(before.Ma), problem.smooth.qfrc_smooth, strict=True)], search),
+        dot(Mv, search),
     )
-    length = Num(line.lowest(slope, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
-    moved = [[v + length * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(residuals, along, strict=True)]
-    x = [a + length * d for a, d in zip(nums(point.x), search, strict=True)]
-    pulls = [a + length * d for a, d in zip(nums(point.pull), pull, strict=True)]
-    push, kept = problem.seldom.ended(line.places, length, problem.pulled_standing(problem.forces(moved), x))
-    kept = lower(kept, _kept(problem, line, length, moved))
-    return _point(problem, stacked(x, dtype), pulls, moved, push, dtype), -0.5 * scale * slope * length, kept
+    alpha = Num(line.minimize(slope, _value(scale * slope * -0.5 < Num(problem.model.tolerance)), dtype))
+    end = [[v + alpha * w for v, w in zip(vs, ws, strict=True)] for vs, ws in zip(jaref, jv, strict=True)]
+    qacc = [a + alpha * d for a, d in zip(nums(before.qacc), search, strict=True)]
+    Ma = [a + alpha * d for a, d in zip(nums(before.Ma), Mv, strict=True)]
+    qfrc = problem.qfrc_unconditional(problem.forces(end), qacc)
+    qfrc, piece = problem.conditional.add_qfrc_after_step(line.conditional, alpha, qfrc)
+    piece = lower(piece, line.same_piece(alpha, end))
+    after = _iterate(problem, to_array(qacc, dtype), Ma, end, qfrc, dtype)
+    return after, -0.5 * scale * slope * alpha, piece
 
 
 @dataclass(frozen=True)
-class Line:
-    """The function along a line.
+class LineSearch:
+    """The function along a line qacc + alpha search.
 
     Attributes:
         problem: whose function.
-        at, along: residuals where the line begins, and how they grow along it.
-        places, listed: the same, of constraints that are seldom there, and of listed contacts.
-        slope, curve: first derivative, where it begins, and second of the function without constraints.
+        jaref, jv: residuals where the line begins, and J times its direction.
+        conditional, listed: the same of conditional constraints and of listed contacts.
+        gauss_slope, gauss_curvature: first derivative, where the line begins, and second of the function without
+            constraints (MuJoCo's quadGauss).
     """
 
-    problem: Problem
-    at: Rows
-    along: Rows
-    places: list[Place]
-    listed: Places | None
-    slope: Num
-    curve: Num
+    problem: PrimalProblem
+    jaref: Rows
+    jv: Rows
+    conditional: list[LineResiduals]
+    listed: ListResiduals | None
+    gauss_slope: Num
+    gauss_curvature: Num
 
-    def derivatives(self, length: Num) -> tuple[Num, Num]:
-        """The first and the second."""
-        first, second = self.slope + length * self.curve, self.curve
-        for c, v, w in zip(self.problem.standing, self.at, self.along, strict=True):
-            one, other = c.law.along(v, w, length)
+    def derivatives(self, alpha: Num) -> tuple[Num, Num]:
+        """Returns the first and second derivative with respect to alpha."""
+        first, second = self.gauss_slope + alpha * self.gauss_curvature, self.gauss_curvature
+        for c, v, w in zip(self.problem.unconditional, self.jaref, self.jv, strict=True):
+            one, other = c.cost.line_derivatives(v, w, alpha)
             first, second = first + one, second + other
-        first, second = self.problem.seldom.along(self.places, length, (first, second))
-        if self.problem.listed and self.listed:
-            one, other = self.problem.listed.along(self.listed, length)
+        first, second = self.problem.conditional.add_line_derivatives(self.conditional, alpha, (first, second))
+        if self.problem.contact_list and self.listed:
+            one, other = self.problem.contact_list.line_derivatives(self.listed, alpha)
             first, second = first + one, second + other
         return first, second
 
-    def lowest(self, slope: Num, near: jax.Array, dtype: Any) -> jax.Array:
-        """Where the first derivative is zero, by Newton's method between bounds, from a full step.
+    def same_piece(self, alpha: Num, end: Rows) -> Num:
+        """Returns a number that is negative if the function, without conditional constraints, changes its piece.
+
+        `end` has the residuals at alpha.
+        """
+        parts = zip(self.problem.unconditional, self.jaref, end, strict=True)
+        piece = min_or_zero(c.cost.same_piece(v, w) for c, v, w in parts)
+        if self.problem.contact_list and self.listed:
+            return lower(piece, self.problem.contact_list.same_piece(self.listed, alpha))
+        return piece
+
+    def minimize(self, slope: Num, full_step: jax.Array, dtype: Any) -> jax.Array:
+        """Returns alpha where the first derivative is zero, by Newton's method between bounds, from a full step.
 
         It ends where the derivative is small beside that at the beginning; smaller than half is enough if two steps met
-        the same curvature: then, most likely, they lay on one parabola, whose lowest point the second has reached.
-        """
-        flat, flatter = _value(slope * -FLAT), _value(slope * -FLATTER)
+        the same curvature: then, most likely, they lay on one piece, whose lowest point the second has reached.
 
-        def going(carry: Any) -> jax.Array:
+        Args:
+            slope: first derivative where the line begins.
+            full_step: whether a full step is to be taken as it is.
+            dtype: the dtype of the result.
+        """
+        enough_on_one_piece, enough = _value(slope * -SLOPE_ON_ONE_PIECE), _value(slope * -SMALL_SLOPE)
+
+        def unfinished(carry: Any) -> jax.Array:
             *_, count, done = carry
             return ~done & (count < self.problem.model.ls_iterations)
 
         def step(carry: Any) -> Any:
-            length, low, high, before, count, _ = carry
-            first, second = map(_value, self.derivatives(Num(length)))
-            good = jnp.abs(first) <= flat
-            done = near | (jnp.abs(first) <= flatter) | (good & (second == before))
-            low, high = jnp.where(first < 0, length, low), jnp.where(first < 0, high, length)
-            following = length - first / second
-            middle = jnp.where(jnp.isfinite(high), 0.5 * (low + high), 2.0 * length)
+            alpha, low, high, before, count, _ = carry
+            first, second = map(_value, self.derivatives(Num(alpha)))
+            good = jnp.abs(first) <= enough_on_one_piece
+            done = full_step | (jnp.abs(first) <= enough) | (good & (second == before))
+            low, high = jnp.where(first < 0, alpha, low), jnp.where(first < 0, high, alpha)
+            following = alpha - first / second
+            middle = jnp.where(jnp.isfinite(high), 0.5 * (low + high), 2.0 * alpha)
             following = jnp.where((following > low) & (following < high), following, middle)
-            last = jnp.where(good, length, 0.0)
+            last = jnp.where(good, alpha, 0.0)
             return jnp.where(done, last, following), low, high, second, count + jnp.int32(1), done
 
         one, none = jnp.ones((), dtype), jnp.zeros((), dtype)
         begin = one, none, jnp.asarray(np.inf, dtype), none, jnp.int32(0), jnp.array(False)
-        return lax.while_loop(going, step, begin)[0]
+        return lax.while_loop(unfinished, step, begin)[0]
 
 
-def _split(problem: Problem, residuals: jax.Array) -> Rows:
-    """The residuals of each constraint."""
-    flat = iter(nums(residuals))
-    return [[next(flat) for _ in c.reference] for c in problem.standing]
+def _split(problem: PrimalProblem, jaref: jax.Array) -> Rows:
+    """Returns the residuals of each constraint."""
+    flat = iter(nums(jaref))
+    return [[next(flat) for _ in c.aref] for c in problem.unconditional]
 
 
 def _value(x: Any) -> Any:

@@ -1,1 +1,1 @@
-"""Branches and loops over structures of numbers, with derivatives."""
+"""Branches and loops that JAX lacks: over structures of numbers, over the first rows of many, without copies a lane."""

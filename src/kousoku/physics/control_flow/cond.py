@@ -1,4 +1,4 @@
-"""Branches around numbers: what is seldom needed is computed only where it is.
+"""Branches over structures of numbers: what is hardly ever needed is computed only where it is.
 
 Under `vmap` a kernel skips a branch that none of its group of lanes takes; plain JAX computes both and picks.
 """
@@ -14,29 +14,29 @@ import numpy as np
 from jax import lax
 
 from ...compiler.somewhere import somewhere
-from ..algebra.scalar import Num, Truth
+from ..algebra.scalar import Bool, Num
 
 T = TypeVar("T")
 
 
-def mapped(tree: Any, change: Callable[[Num], Num]) -> Any:
-    """Lists, tuples, dictionaries and dataclasses of numbers, with other numbers."""
+def map_nums(tree: Any, change: Callable[[Num], Num]) -> Any:
+    """Returns lists, tuples, dictionaries and dataclasses of numbers with `change` applied to each number."""
     if isinstance(tree, Num):
         return change(tree)
     if isinstance(tree, list):
-        return [mapped(x, change) for x in tree]
+        return [map_nums(x, change) for x in tree]
     if isinstance(tree, tuple):
-        parts = [mapped(x, change) for x in tree]
+        parts = [map_nums(x, change) for x in tree]
         return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
     if isinstance(tree, dict):
-        return {key: mapped(x, change) for key, x in tree.items()}
+        return {key: map_nums(x, change) for key, x in tree.items()}
     if is_dataclass(tree) and not isinstance(tree, type):
-        return replace(tree, **{f.name: mapped(getattr(tree, f.name), change) for f in fields(tree)})
+        return replace(tree, **{f.name: map_nums(getattr(tree, f.name), change) for f in fields(tree)})
     return tree
 
 
-def unknown(tree: Any) -> dict[int, jax.Array]:
-    """Each number of the tree that is not known, once."""
+def traced_values(tree: Any) -> dict[int, jax.Array]:
+    """Returns each traced value of the tree once, by its identity."""
     found: dict[int, jax.Array] = {}
 
     def note(n: Num) -> Num:
@@ -44,38 +44,41 @@ def unknown(tree: Any) -> dict[int, jax.Array]:
             found[id(n.value)] = n.value
         return n
 
-    mapped(tree, note)
+    map_nums(tree, note)
     return found
 
 
-def replaced(tree: T, numbers: dict[int, Any]) -> T:
-    """The tree with other numbers in place of those that are not known."""
-    return mapped(tree, lambda n: n if n.known else Num(numbers[id(n.value)]))
+def with_values(tree: T, values: dict[int, Any]) -> T:
+    """Returns the tree with other values in place of its traced ones, by the identities of the old."""
+    return map_nums(tree, lambda n: n if n.known else Num(values[id(n.value)]))
 
 
-def only(where: Truth, make: Callable[[], T]) -> T:
-    """What is made, where it is wanted; elsewhere zeros in place of all numbers that are not known, or anything."""
-    if isinstance(where, bool):
+def cond_or_zeros(condition: Bool, make: Callable[[], T]) -> T:
+    """Returns make() where the condition holds; elsewhere the same with zeros, or anything, for all traced numbers."""
+    if isinstance(condition, bool):
         return make()
     made: list[T] = []
 
     def taken() -> list[jax.Array]:
         made.append(make())
-        return list(unknown(made[0]).values())
+        return list(traced_values(made[0]).values())
 
     def skipped() -> list[np.ndarray]:
         if not made:  # under `jax.disable_jit` only one side is run
             jax.eval_shape(taken)
-        return [np.zeros((), x.dtype) for x in unknown(made[0]).values()]
+        return [np.zeros((), x.dtype) for x in traced_values(made[0]).values()]
 
-    results = lax.cond(where, taken, skipped)
-    return replaced(made[0], dict(zip(unknown(made[0]), results, strict=True)))
+    results = lax.cond(condition, taken, skipped)
+    return with_values(made[0], dict(zip(traced_values(made[0]), results, strict=True)))
 
 
-def changed(where: jax.Array, change: Callable[[], Sequence[Num]], old: Sequence[Num], dtype: Any) -> list[Num]:
-    """Numbers, changed where the condition holds; elsewhere the change has to be none, as of a sum by zeros."""
+def cond_update(condition: jax.Array, update: Callable[[], Sequence[Num]], old: Sequence[Num], dtype: Any) -> list[Num]:
+    """Returns update() where the condition holds for any lane of a group; elsewhere `old`.
+
+    Where the condition does not hold, update() has to equal `old`, as a sum with zeros does.
+    """
 
     def values(numbers: Sequence[Num]) -> list[Any]:
         return [np.asarray(n.value, dtype) if n.known else n.value for n in numbers]
 
-    return list(map(Num, lax.cond(somewhere(where), lambda: values(change()), lambda: values(old))))
+    return list(map(Num, lax.cond(somewhere(condition), lambda: values(update()), lambda: values(old))))

@@ -10,10 +10,11 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 
 
-def scratch(shape: Sequence[int], dtype: Any) -> jax.Array:
-    """`jax.lax.empty`, that `jax.vmap` leaves as it is: JAX makes one for each lane, even where nothing else has lanes.
+def empty_unbatched(shape: Sequence[int], dtype: Any) -> jax.Array:
+    """Returns `jax.lax.empty` of a shape, which `jax.vmap` leaves as it is.
 
-    Under `jax.jacfwd` results that do not depend on the direction would then seem to.
+    JAX makes one for each lane, even where nothing else has lanes. Under `jax.jacfwd` results that do not depend on the
+    direction would then seem to.
     """
 
     @custom_vmap

@@ -1,1 +1,1 @@
-"""Derivatives of the solver and of the Newton-Euler algorithm."""
+"""Derivatives that JAX is told: of the solver's solution, and of the Newton-Euler algorithm (mjd_rne_vel)."""

@@ -1,8 +1,8 @@
-"""The derivative of the solver's solution: of what it solves, not of how.
+"""The derivative of the solver's solution, by the implicit function theorem: of what it solves, not of how.
 
-The solution x makes the gradient g(x, p) of the solver's function vanish, whatever the numbers p of the problem are, so
+The solution a makes the gradient g(a, p) of the solver's function vanish, whatever the numbers p of the problem are, so
 
-    dx = -H^-1 (dg / dp) dp,    H = dg / dx
+    da = -H^-1 (dg / dp) dp,    H = dg / da
 
 with the constraints that act at the solution: one linear system, no iterations, forward and reverse. The function is
 smooth but where a constraint begins or ceases to act, where it begins to slip, and where dry friction reaches its
@@ -22,110 +22,120 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..algebra.scalar import Num, nums, stacked
-from ..algebra.sparse import Factor, Pattern, factor, multiplied
-from ..constraint import Constraint
-from ..constraint.contact_list import Listed, Row
-from ..constraint.problem import Problem, Rows
+from ..algebra.scalar import Num, nums, to_array
+from ..algebra.sparse import Factor, factor, mul_sym_vec
+from ..constraint.contact_list import ContactList, ContactRow
+from ..constraint.jacobian import Constraint
+from ..constraint.problem import PrimalProblem, Rows
 from ..constraint.solver import Solution, solve
-from ..control_flow.cond import replaced, unknown
+from ..control_flow.cond import traced_values, with_values
 from ..model import Model
+from ..stages.crb import mass_matrix_pattern
 from ..stages.smooth import Smooth
-from .jvp import slope
+from .jvp import jvp_symbolic_zeros
 
-Values = tuple[list[jax.Array], tuple[Row, jax.Array] | None]
+Values = tuple[list[jax.Array], tuple[ContactRow, jax.Array] | None]
+"""Each traced number of a problem once; and the rows of its contact list and their number."""
 
 
-def solution(
-    model: Model, s: Smooth, constraints: list[Constraint], listed: Listed | None, warmstart: Sequence[Num], dtype: Any
+def differentiable_solve(
+    model: Model,
+    s: Smooth,
+    constraints: list[Constraint],
+    contact_list: ContactList | None,
+    warmstart: Sequence[Num],
+    dtype: Any,
 ) -> Solution:
-    """What `solve` finds, with the derivative of what it solves."""
-    if not constraints and listed is None:
-        return solve(model, s, constraints, listed, warmstart, dtype)
-    bare = [replace(c, grips=[], of=None) for c in constraints]
-    parts = (s.tree.motion, s.tree.mass_matrix, s.force, s.acceleration, bare, list(warmstart))
-    pose = Pose(model, s, dtype, parts, listed)
+    """Returns what `solve` finds, with the derivative of what it solves; arguments as those of `solve`."""
+    if not constraints and contact_list is None:
+        return solve(model, s, constraints, contact_list, warmstart, dtype)
+    bare = [replace(c, body_jacobians=[], source=None) for c in constraints]
+    parts = (s.com_pos.cdof, s.qM, s.qfrc_smooth, s.qacc_smooth, bare, list(warmstart))
+    inputs = SolverInputs(model, s, dtype, parts, contact_list)
 
     @jax.custom_jvp
     def find(values: Values) -> tuple[jax.Array, jax.Array, jax.Array]:
-        problem, begin = pose.problem(values)
-        found = solve(model, problem.smooth, problem.constraints, problem.listed, begin, dtype)
-        forces = [f for rows in found.forces for f in rows]
-        return stacked(found.acceleration, dtype), stacked(forces, dtype), found.iterations
+        problem, begin = inputs.problem(values)
+        found = solve(model, problem.smooth, problem.constraints, problem.contact_list, begin, dtype)
+        forces = [f for rows in found.efc_force for f in rows]
+        return to_array(found.qacc, dtype), to_array(forces, dtype), found.iterations
 
     @partial(find.defjvp, symbolic_zeros=True)
-    def change(primals: Any, tangents: Any) -> Any:
+    def rule(primals: Any, tangents: Any) -> Any:
         found = find(*primals)
-        return found, (*pose.tangent(found[0], primals, tangents), np.zeros((), jax.dtypes.float0))
+        return found, (*inputs.tangent(found[0], primals, tangents), np.zeros((), jax.dtypes.float0))
 
-    x, forces, iterations = find(pose.values)
+    qacc, forces, iterations = find(inputs.values)
     split = iter(nums(forces))
-    rows = [[next(split) for _ in c.reference] for c in constraints]
-    standing = [row for c, row in zip(constraints, rows, strict=True) if c.there is None]
-    problem = Problem(model, s, constraints, listed)
-    return Solution(nums(x), problem.pulled(standing, nums(x)), rows, iterations)
+    efc_force = [[next(split) for _ in c.aref] for c in constraints]
+    unconditional = [row for c, row in zip(constraints, efc_force, strict=True) if c.active is None]
+    problem = PrimalProblem(model, s, constraints, contact_list)
+    return Solution(nums(qacc), problem.qfrc_constraint(unconditional, nums(qacc)), efc_force, iterations)
 
 
 @dataclass(frozen=True)
-class Pose:
-    """A problem as a function of its numbers.
+class SolverInputs:
+    """A problem as a function of its traced numbers.
 
     Attributes:
         model, smooth: the mechanism.
-        dtype: of results.
+        dtype: the dtype of results.
         parts: all that the solver reads, with the numbers in their places, but for
-        listed: contacts between moving bodies where these are many.
+        contact_list: contacts between moving bodies, where these are many.
     """
 
     model: Model
     smooth: Smooth
     dtype: Any
     parts: tuple[Any, ...]
-    listed: Listed | None
+    contact_list: ContactList | None
 
     @property
     def values(self) -> Values:
-        """Each number that is not known, once; and the rows of the list and their number."""
-        return list(unknown(self.parts).values()), (self.listed.rows, self.listed.length) if self.listed else None
+        """Returns the numbers that the problem is a function of."""
+        listed = (self.contact_list.rows, self.contact_list.length) if self.contact_list else None
+        return list(traced_values(self.parts).values()), listed
 
-    def problem(self, values: Values) -> tuple[Problem, list[Num]]:
-        """The problem with other numbers, and where to begin."""
-        numbers, there = values
-        parts = replaced(self.parts, dict(zip(unknown(self.parts), numbers, strict=True)))
-        motion, mass, force, acceleration, constraints, warmstart = parts
-        t = replace(self.smooth.tree, motion=motion, mass_matrix=mass)
-        s = replace(self.smooth, tree=t, force=force, acceleration=acceleration)
-        listed = Listed(*there, self.listed.pairs) if self.listed and there else None
-        return Problem(self.model, s, constraints, listed), warmstart
+    def problem(self, values: Values) -> tuple[PrimalProblem, list[Num]]:
+        """Returns the problem with other numbers, and the acceleration where its search begins [nv]."""
+        numbers, listed = values
+        parts = with_values(self.parts, dict(zip(traced_values(self.parts), numbers, strict=True)))
+        cdof, qM, qfrc_smooth, qacc_smooth, constraints, warmstart = parts
+        com_pos = replace(self.smooth.com_pos, cdof=cdof)
+        s = replace(self.smooth, com_pos=com_pos, qM=qM, qfrc_smooth=qfrc_smooth, qacc_smooth=qacc_smooth)
+        contact_list = ContactList(*listed, self.contact_list.pairs) if self.contact_list and listed else None
+        return PrimalProblem(self.model, s, constraints, contact_list), warmstart
 
-    def tangent(self, x: jax.Array, given: tuple[Values], slopes: Any) -> tuple[jax.Array, jax.Array]:
-        """How the solution `x` and the constraints' forces change when the numbers do."""
+    def tangent(self, qacc: jax.Array, primals: tuple[Values], tangents: Any) -> tuple[jax.Array, jax.Array]:
+        """Returns tangents of the solution `qacc` [nv] and of the constraints' forces, for those of the numbers."""
 
-        def posed(values: Values) -> Problem:
+        def without_branches(values: Values) -> PrimalProblem:
             problem = self.problem(values)[0]
-            # Without branches: under `vmap` JAX stops gradients in those of a rule's own, and cannot go back.
-            return replace(problem, constraints=[replace(c, there=None) for c in problem.constraints])
+            # Under `vmap` JAX stops gradients in branches of a rule's own, and cannot go back.
+            return replace(problem, constraints=[replace(c, active=None) for c in problem.constraints])
 
         def gradient(values: Values) -> jax.Array:
-            problem, at = posed(values), nums(x)
-            pull, push = multiplied(problem.smooth.tree.mass_matrix, at), problem.pulled(_forces(problem, at), at)
-            parts = zip(pull, problem.smooth.force, push, strict=True)
-            return stacked([a - b - c for a, b, c in parts], self.dtype)
+            problem, at = without_branches(values), nums(qacc)
+            Ma, qfrc = mul_sym_vec(problem.smooth.qM, at), problem.qfrc_constraint(_forces(problem, at), at)
+            parts = zip(Ma, problem.smooth.qfrc_smooth, qfrc, strict=True)
+            return to_array([a - b - c for a, b, c in parts], self.dtype)
 
         def forces(values: Values, at: jax.Array) -> jax.Array:
-            return stacked([f for rows in _forces(posed(values), nums(at)) for f in rows], self.dtype)
+            return to_array([f for rows in _forces(without_branches(values), nums(at)) for f in rows], self.dtype)
 
-        push = slope(gradient, given, slopes)
-        dx = -stacked(_hessian(posed(*given), nums(x)).solve(nums(push)), self.dtype)
-        return dx, slope(forces, (*given, x), (*slopes, dx))
-
-
-def _forces(problem: Problem, x: Sequence[Num]) -> Rows:
-    return problem.forces(problem.residuals(x))
+        gradient_dot = jvp_symbolic_zeros(gradient, primals, tangents)
+        hessian = _hessian(without_branches(*primals), nums(qacc))
+        qacc_dot = -to_array(hessian.solve(nums(gradient_dot)), self.dtype)
+        return qacc_dot, jvp_symbolic_zeros(forces, (*primals, qacc), (*tangents, qacc_dot))
 
 
-def _hessian(problem: Problem, x: Sequence[Num]) -> Factor:
-    entries, pattern = problem.hessian(problem.curvatures(problem.residuals(x))), problem.pattern
-    if problem.listed:
-        entries, pattern = problem.listed.curved(entries, x), Pattern.of(problem.model, [range(problem.model.nv)])
+def _forces(problem: PrimalProblem, qacc: Sequence[Num]) -> Rows:
+    return problem.forces(problem.jaref(qacc))
+
+
+def _hessian(problem: PrimalProblem, qacc: Sequence[Num]) -> Factor:
+    entries, pattern = problem.hessian(problem.cost_hessians(problem.jaref(qacc))), problem.pattern
+    if problem.contact_list:
+        entries = problem.contact_list.add_hessian(entries, qacc)
+        pattern = mass_matrix_pattern(problem.model, [range(problem.model.nv)])
     return factor(pattern, entries)

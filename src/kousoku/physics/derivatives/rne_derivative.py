@@ -1,9 +1,9 @@
-"""How the forces of motion change with velocity: the derivative of centrifugal, Coriolis and gyroscopic forces.
+"""The derivative of the Newton-Euler algorithm's forces with respect to velocity (mjd_rne_vel).
 
-For degrees of freedom i and j, one of which moves the other, with s their motions, r rotations of s, and I the inertia
+For degrees of freedom i and j, one of which moves the other, with s their `cdof`, r rotations of s, and I the inertia
 of the deeper one's body and all that hangs on it,
 
-    d bias_i / d velocity_j = s_i . (I t_j + (T r_j, 2 r_j x p))
+    d qfrc_bias_i / d qvel_j = s_i . (I t_j + (T r_j, 2 r_j x p))
 
 where t_j = (v + w) x s_j for the velocities v before and w after j's joint, p is the linear momentum of I's bodies, and
 T a sum over them. Translations do not enter: in a frame that moves evenly, forces are the same.
@@ -19,78 +19,86 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..algebra.scalar import Num
-from ..algebra.sparse import Matrix
-from ..algebra.vector import NOWHERE, STILL, Inertia, Mat, Six, Vec
+from ..algebra.sparse import SparseMatrix
+from ..algebra.spatial import ZERO6, SpatialInertia, SpatialVec
+from ..algebra.vector import UNIT_VECTORS, ZERO3, Mat, Vec
 from ..model import Model
-from ..stages.dynamics import UNITS, Motion, Tree
-from ..stages.joints import Kind, ancestors, joints
+from ..stages.com_pos import ComPos
+from ..stages.com_vel import ComVel
+from ..stages.joints import JointType, ancestors, joints
 
 
-class Swing(NamedTuple):
-    """What bodies that move together do to a rotation of all of them.
+class Composite(NamedTuple):
+    """Sums over bodies that move together.
 
     Attributes:
-        inertia: of all.
-        turn: T, by columns.
+        inertia: their inertia.
+        coriolis: T, by columns.
         momentum: their linear momentum.
     """
 
-    inertia: Inertia
-    turn: Mat
+    inertia: SpatialInertia
+    coriolis: Mat
     momentum: Vec
 
-    def __add__(self, other: Swing) -> Swing:  # type: ignore[override]
-        turn = Mat(*(a + b for a, b in zip(self.turn, other.turn, strict=True)))
-        return Swing(self.inertia + other.inertia, turn, self.momentum + other.momentum)
+    def __add__(self, other: Composite) -> Composite:  # type: ignore[override]
+        coriolis = Mat(*(a + b for a, b in zip(self.coriolis, other.coriolis, strict=True)))
+        return Composite(self.inertia + other.inertia, coriolis, self.momentum + other.momentum)
 
-    def force(self, s: Six, t: Six) -> Six:
-        """How the force changes with the velocity along s."""
-        gyration = Six(self.turn.transposed() @ s.rot, s.rot.cross(self.momentum) * 2.0)
+    def force_derivative(self, s: SpatialVec, t: SpatialVec) -> SpatialVec:
+        """Returns the derivative of the bodies' force with respect to the velocity along s."""
+        gyration = SpatialVec(self.coriolis.transpose() @ s.rot, s.rot.cross(self.momentum) * 2.0)
         return (self.inertia @ t) + gyration
 
 
-def bias_slope(model: Model, t: Tree, m: Motion, qvel: Sequence[Num]) -> Matrix:
-    """d bias_i / d velocity_j for all i and j of which one moves the other."""
-    swings = [_swing(t.inertia[i], m.body[i]) if i else None for i in range(model.nbody)]
+def rne_derivative(model: Model, com: ComPos, vel: ComVel, qvel: Sequence[Num]) -> SparseMatrix:
+    """Returns d qfrc_bias_i / d qvel_j for all i and j of which one moves the other."""
+    composites = [_composite(com.cinert[i], vel.cvel[i]) if i else None for i in range(model.nbody)]
     for i in range(model.nbody - 1, 0, -1):
         parent = int(model.body_parentid[i])
         if parent:
-            swings[parent] = swings[parent] + swings[i]  # type: ignore[operator]
-    turns, found = _turns(model, t, m, qvel), {}
+            composites[parent] = composites[parent] + composites[i]  # type: ignore[operator]
+    turns, found = _turns(model, com, vel, qvel), {}
     for i in range(model.nv):
-        swing, s = swings[int(model.dof_bodyid[i])], t.motion[i]
-        assert swing is not None
-        force, momentum = swing.force(s, turns[i]), swing.inertia @ s
-        lever = swing.turn @ s.rot + swing.momentum.cross(s.lin) * 2.0
+        composite, s = composites[int(model.dof_bodyid[i])], com.cdof[i]
+        assert composite is not None
+        force, momentum = composite.force_derivative(s, turns[i]), composite.inertia @ s
+        lever = composite.coriolis @ s.rot + composite.momentum.cross(s.lin) * 2.0
         for j in ancestors(model, i):
-            found[j, i] = t.motion[j].dot(force)
-            found[i, j] = turns[j].dot(momentum) + lever.dot(t.motion[j].rot)
+            found[j, i] = com.cdof[j].dot(force)
+            found[i, j] = turns[j].dot(momentum) + lever.dot(com.cdof[j].rot)
     return found
 
 
-def _swing(inertia: Inertia, v: Six) -> Swing:
-    """Of one body: T r = w x J r - J (w x r) - (J w) x r - 2 h x (u x r), p = m u - h x w, for v = (w, u)."""
+def _composite(inertia: SpatialInertia, v: SpatialVec) -> Composite:
+    """Returns the sums over one body of velocity v = (w, u), J its rotational inertia and m its mass.
+
+    T r = w x J r - J (w x r) - (J w) x r - 2 h x (u x r) and p = m u - h x w.
+    """
     w, u, h = v.rot, v.lin, inertia.h
-    spun = Inertia(*inertia[:6], NOWHERE, inertia.mass)
+    rotational = SpatialInertia(*inertia[:6], ZERO3, inertia.mass)
 
-    def turned(r: Vec) -> Vec:
-        return (spun @ Six(r, NOWHERE)).rot
+    def J(r: Vec) -> Vec:
+        return (rotational @ SpatialVec(r, ZERO3)).rot
 
-    columns = (w.cross(turned(r)) - turned(w.cross(r)) - turned(w).cross(r) - h.cross(u.cross(r)) * 2.0 for r in UNITS)
-    return Swing(inertia, Mat(*columns), u * inertia.mass - h.cross(w))
+    columns = (w.cross(J(r)) - J(w.cross(r)) - J(w).cross(r) - h.cross(u.cross(r)) * 2.0 for r in UNIT_VECTORS)
+    return Composite(inertia, Mat(*columns), u * inertia.mass - h.cross(w))
 
 
-def _turns(model: Model, t: Tree, m: Motion, qvel: Sequence[Num]) -> list[Six]:
-    """(v + w) x s of every degree of freedom; the three of a ball move at once, and so do those of a free joint."""
-    found: list[Six] = []
+def _turns(model: Model, com: ComPos, vel: ComVel, qvel: Sequence[Num]) -> list[SpatialVec]:
+    """Returns (v + w) x s of every degree of freedom [nv].
+
+    The three of a ball move at once, and so do the translations and the rotations of a free joint.
+    """
+    found: list[SpatialVec] = []
     for j in joints(model):
         groups = [j.dofs]
-        if j.kind == Kind.FREE:
-            groups = [range(j.dof, j.dof + 3), range(j.dof + 3, j.dof + 6)]
+        if j.type == JointType.FREE:
+            groups = [range(j.dofadr, j.dofadr + 3), range(j.dofadr + 3, j.dofadr + 6)]
         for group in groups:
-            own = STILL
+            own = ZERO6
             for d in group:
-                own = own + t.motion[d] * qvel[d] if len(group) > 1 else own
+                own = own + com.cdof[d] * qvel[d] if len(group) > 1 else own
             for d in group:
-                found.append(m.dof[d] * 2.0 + own.cross_motion(t.motion[d]))
+                found.append(vel.cdof_dot[d] * 2.0 + own.cross_motion(com.cdof[d]))
     return found

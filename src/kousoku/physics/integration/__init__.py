@@ -1,4 +1,4 @@
-"""From accelerations to the next state.
+"""From accelerations to the next state: MuJoCo's integrators Euler, RK4, implicit and implicitfast.
 
 References:
     MuJoCo documentation, Computation, "Numerical integration". Seconds.

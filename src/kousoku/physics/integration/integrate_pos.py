@@ -1,4 +1,4 @@
-"""Positions that move with velocities, orientations on their sphere.
+"""Positions that move with velocities, orientations on their sphere (mj_integratePos).
 
 References:
     MuJoCo documentation, Computation, "Numerical integration"; API reference, mj_integratePos.
@@ -10,40 +10,40 @@ from collections.abc import Sequence
 
 from jaxtyping import Array, Float
 
-from ..algebra.scalar import SMALLEST, Num, cos, num, sin, sqrt, stacked, where
+from ..algebra.scalar import MINVAL, Num, cos, num, sin, sqrt, to_array, where
 from ..algebra.vector import Quat, Vec, quat
 from ..model import Model
-from ..stages.joints import Kind, joints
+from ..stages.joints import JointType, joints
 
 
-def advanced(model: Model, qpos: Sequence[Num], qvel: Sequence[Num], dt: Num) -> list[Num]:
-    """Positions [nq], moved for a time with given velocities [nv]."""
-    moved = list(qpos)
+def integrate_pos(model: Model, qpos: Sequence[Num], qvel: Sequence[Num], dt: Num) -> list[Num]:
+    """Returns positions [nq] after the time `dt` [s] with velocities `qvel` [nv]; MuJoCo's mj_integratePos."""
+    result = list(qpos)
     for j in joints(model):
-        place, dof = j.qpos, j.dof
-        if j.kind in (Kind.SLIDE, Kind.HINGE):
-            moved[place] = qpos[place] + dt * qvel[dof]
+        address, dof = j.qposadr, j.dofadr
+        if j.type in (JointType.SLIDE, JointType.HINGE):
+            result[address] = qpos[address] + dt * qvel[dof]
             continue
-        if j.kind == Kind.FREE:
+        if j.type == JointType.FREE:
             for i in range(3):
-                moved[place + i] = qpos[place + i] + dt * qvel[dof + i]
-            place, dof = place + 3, dof + 3
-        moved[place : place + 4] = turned_by(qpos[place : place + 4], qvel[dof : dof + 3], dt)
-    return moved
+                result[address + i] = qpos[address + i] + dt * qvel[dof + i]
+            address, dof = address + 3, dof + 3
+        result[address : address + 4] = quat_integrate(qpos[address : address + 4], qvel[dof : dof + 3], dt)
+    return result
 
 
-def turned_by(turn: Sequence[Num], spin: Sequence[Num], dt: Num) -> list[Num]:
-    """A quaternion, turned for a time with a velocity in its own axes."""
-    axis = Vec(*spin)
+def quat_integrate(turn: Sequence[Num], angvel: Sequence[Num], dt: Num) -> list[Num]:
+    """Returns a quaternion [4] turned for `dt` [s] by an angular velocity in its own axes (mju_quatIntegrate)."""
+    axis = Vec(*angvel)
     square = axis.dot(axis)
-    tiny = square < SMALLEST**2
+    tiny = square < MINVAL**2
     # The sine over the speed rather than a unit axis, which would have no derivative where nothing turns.
     speed = sqrt(where(tiny, 1.0, square))
     half = 0.5 * dt * where(tiny, 0.0, speed)
-    away = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed, square)))
-    return list((quat(turn) * away).normalised())
+    change = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed, square)))
+    return list((quat(turn) * change).normalized())
 
 
-def later(time: Float[Array, ""] | None, dt: Num) -> Float[Array, ""] | None:
-    """The time, moved on; none if there is none."""
-    return None if time is None else stacked([num(time) + dt], time.dtype).reshape(())
+def advance_time(time: Float[Array, ""] | None, dt: Num) -> Float[Array, ""] | None:
+    """Returns the time `dt` seconds later; None if nobody keeps it."""
+    return None if time is None else to_array([num(time) + dt], time.dtype).reshape(())

@@ -1,7 +1,4 @@
-"""How much an MJCF document may ask for: beyond that MuJoCo takes all memory, or does not come to an end.
-
-And how large a model's numbers may be.
-"""
+"""Bounds of documents, beyond which MuJoCo takes all memory or does not come to an end, and of a model's numbers."""
 
 from __future__ import annotations
 
@@ -12,20 +9,20 @@ from typing import Any
 import numpy as np
 
 LARGEST = 1e15
-LEAST_MASS = 1e-15
+MIN_MASS = 1e-15
 SOLREF = "a time and a damping ratio, both positive, or minus a stiffness and a damping"
-NOT_NEGATIVE = (
+NON_NEGATIVE = (
     "body_mass", "body_inertia", "dof_damping", "tendon_damping", "dof_frictionloss", "tendon_frictionloss", "geom_gap",
     "pair_gap", "density", "viscosity", "iterations", "ls_iterations",
 )  # fmt: skip
 UNBOUNDED = ("range", "cutoff", "lengthspring")
-LARGEST_FILE = 32 * 2**20
-DEEPEST = 100
-MOST_FILES = 20
-MOST_ELEMENTS = 20_000
+MAX_FILE_BYTES = 32 * 2**20
+MAX_DEPTH = 100
+MAX_FILES = 20
+MAX_ELEMENTS = 20_000
 # Attributes of which MuJoCo makes something as large as the product of their numbers, and the most that is let through.
-COUNTS = {
-    "count": MOST_ELEMENTS, "cellcount": MOST_ELEMENTS, "actdim": 1000, "nsample": 10_000, "dim": 10_000,
+MAX_COUNTS = {
+    "count": MAX_ELEMENTS, "cellcount": MAX_ELEMENTS, "actdim": 1000, "nsample": 10_000, "dim": 10_000,
     "num": 10_000, "params": 10_000, "resolution": 2**26, "width height": 2**26, "nrow ncol": 2**24,
     "nkey": 10_000, "nuserdata": 2**20, "nuser_body": 1000, "nuser_jnt": 1000, "nuser_geom": 1000, "nuser_site": 1000,
     "nuser_cam": 1000, "nuser_tendon": 1000, "nuser_actuator": 1000, "nuser_sensor": 1000,
@@ -33,7 +30,9 @@ COUNTS = {
 
 
 def largest(field: str) -> float:
-    """The most that a number of a model may be: what any arithmetic stands; ranges and cutoffs may be infinite.
+    """Returns the largest that a number of a field may be.
+
+    It is what any arithmetic stands; ranges and cutoffs may be infinite.
 
     >>> largest("body_mass"), largest("jnt_range")
     (1000000000000000.0, inf)
@@ -41,23 +40,30 @@ def largest(field: str) -> float:
     return math.inf if field.endswith(UNBOUNDED) else LARGEST
 
 
-def least(field: str) -> float:
-    """The least that it may be: below zero C does otherwise, or MuJoCo's compiler does not let it pass.
+def smallest(field: str) -> float:
+    """Returns the smallest that a number of a field may be.
+
+    Below zero MuJoCo does otherwise, or its compiler does not let it pass.
 
     >>> least("dof_damping"), least("gravity")
     (0.0, -inf)
     """
-    return 0.0 if field in NOT_NEGATIVE else -math.inf
+    return 0.0 if field in NON_NEGATIVE else -math.inf
 
 
-def weights(model: Any, numbers: Any) -> np.ndarray:
-    """Of each body and all that is fixed to it, the sum of its masses [nbody] or least inertias [nbody, 3]."""
-    least = np.asarray(numbers, np.float64).reshape(model.nbody, -1).min(axis=1)
-    return np.bincount(model.body_weldid, least, minlength=model.nbody)
+def welded_sums(model: Any, numbers: Any) -> np.ndarray:
+    """Returns sums over bodies that are welded together [nbody], at their root, of masses [nbody] or least inertias.
+
+    Args:
+        model: ours, or MuJoCo's.
+        numbers: masses [nbody], or inertias [nbody, 3], of each of which the least axis counts.
+    """
+    own = np.asarray(numbers, np.float64).reshape(model.nbody, -1).min(axis=1)
+    return np.bincount(model.body_weldid, own, minlength=model.nbody)
 
 
-def mixed(solref: Any) -> np.ndarray:
-    """Of pairs [..., 2], whether one is positive and the other not: C warns and takes its own.
+def is_mixed_solref(solref: Any) -> np.ndarray:
+    """Tells which of the pairs [..., 2] have one positive number and another: MuJoCo warns and takes its own.
 
     >>> mixed([[0.02, 1.0], [-100.0, -1.0], [0.02, -1.0]])
     array([False, False,  True])
@@ -66,8 +72,8 @@ def mixed(solref: Any) -> np.ndarray:
     return positive[..., 0] != positive[..., 1]
 
 
-def counted(attributes: Mapping[str, str], *names: str) -> float:
-    """The product of the numbers in some attributes; 1 without.
+def attribute_product(attributes: Mapping[str, str], *names: str) -> float:
+    """Returns the product of the numbers in some attributes; 1 of none, or if a word is no number.
 
     >>> counted({"count": "2 3 4", "size": "5"}, "count", "nothing")
     24.0
@@ -79,15 +85,15 @@ def counted(attributes: Mapping[str, str], *names: str) -> float:
         return 1.0
 
 
-def excess(tag: str, attributes: Mapping[str, str]) -> tuple[str, str] | None:
-    """What an element asks too much of, and what it may; nothing if it does not."""
-    for names, most in COUNTS.items():
-        if not counted(attributes, *names.split()) <= most:
+def too_large(tag: str, attributes: Mapping[str, str]) -> tuple[str, str] | None:
+    """Returns what an element asks too much of, and what it may; None if it does not."""
+    for names, most in MAX_COUNTS.items():
+        if not attribute_product(attributes, *names.split()) <= most:
             given = " ".join(f"{name}={attributes.get(name, '')}" for name in names.split())
             return given, f"at most {most} can be made"
     if tag == "lengthrange":
         times = {"inttotal": "10", "timestep": "0.01", **attributes}
-        steps = counted(times, "inttotal") / max(counted(times, "timestep"), 1e-9)
+        steps = attribute_product(times, "inttotal") / max(attribute_product(times, "timestep"), 1e-9)
         if not steps <= 1e6:
             return f"{steps:g} steps", "at most 1000000 can be made"
     return None

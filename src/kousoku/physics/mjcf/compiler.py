@@ -1,4 +1,4 @@
-"""MuJoCo's own compiler: from a document to its model, errors as one line, and where each element of a model stands."""
+"""MuJoCo's own compiler: from a document to its model, errors as one line, and the location of each of its elements."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ...core.errors import ConfigError, nearest, shorten
-from .document import Document, Element, located
+from .document import Document, Element, format_location
 
-# Kinds of elements: prefix of mjModel's fields, MuJoCo's kind, MjSpec's list, the tags, and a tag around them.
-KINDS = {
+ELEMENT_KINDS = {
     "body": ("mjOBJ_BODY", "bodies", "body", "worldbody"),
     "jnt": ("mjOBJ_JOINT", "joints", "joint freejoint", "worldbody"),
     "geom": ("mjOBJ_GEOM", "geoms", "geom", "worldbody"),
@@ -23,18 +22,19 @@ KINDS = {
     "eq": ("mjOBJ_EQUALITY", "equalities", "", "equality"),
     "pair": ("mjOBJ_PAIR", "pairs", "pair", "contact"),
 }
-COUNTS = {"body": "nbody", "jnt": "njnt", "actuator": "nactuator", "eq": "neq"}
+"""By the prefix of mjModel's fields: MuJoCo's mjtObj, MjSpec's list, the tags, and a tag around them."""
+COUNT_FIELDS = {"body": "nbody", "jnt": "njnt", "actuator": "nactuator", "eq": "neq"}
 ALIASES = {"jnt": "joint", "eq": "equality"}
 WORDS = ("name", "class", "childclass", "prefix")
 
 
 def mujoco() -> Any:
-    """MuJoCo, of whose names type checkers know nothing; it is imported when a model is loaded."""
+    """Imports MuJoCo, which is done when a model is loaded; type checkers know nothing of its names."""
     return importlib.import_module("mujoco")
 
 
-def words(enum: str) -> dict[int, str]:
-    """MuJoCo's words for the numbers of one of its enumerations, small letters.
+def enum_names(enum: str) -> dict[int, str]:
+    """Returns MuJoCo's names for the numbers of one of its enumerations, in small letters.
 
     >>> words("mjtJoint")[3]
     'hinge'
@@ -43,8 +43,8 @@ def words(enum: str) -> dict[int, str]:
 
 
 @contextmanager
-def listening() -> Iterator[list[str]]:
-    """What MuJoCo warns of, which it would print, and write to a file in the current folder."""
+def captured_warnings() -> Iterator[list[str]]:
+    """Collects MuJoCo's warnings, which it would print, and write to a file in the current folder."""
     m, heard = mujoco(), []
     before = m.get_mju_user_warning()
     m.set_mju_user_warning(heard.append)
@@ -54,14 +54,14 @@ def listening() -> Iterator[list[str]]:
         m.set_mju_user_warning(before)
 
 
-def compiled(document: Document) -> Any:
-    """MuJoCo's model of a document.
+def compile_document(document: Document) -> Any:
+    """Returns MuJoCo's model of a document.
 
     Raises:
         ConfigError: if MuJoCo cannot make one, or has read a NaN.
     """
     m = mujoco()
-    with listening() as warnings:
+    with captured_warnings() as warnings:
         try:
             if document.path is None:
                 model = m.MjModel.from_xml_string(document.text)
@@ -70,40 +70,44 @@ def compiled(document: Document) -> Any:
         except (ValueError, RuntimeError, MemoryError, m.FatalError) as error:
             _refuse(document, " ".join(str(error).split()))
     if any("'NaN'" in warning for warning in warnings):
-        for element in document.everything():
+        for element in document.all_elements():
             for name, value in element.attributes.items():
                 if name not in WORDS and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
-                    raise ConfigError(element.place, f"{name}={value}", "use numbers, not NaN")
+                    raise ConfigError(element.location, f"{name}={value}", "use numbers, not NaN")
     return model
 
 
 def _refuse(document: Document, message: str) -> NoReturn:
-    """MuJoCo's message, and where the element is that it speaks of."""
+    """Raises MuJoCo's message, with the location of the element that it speaks of.
+
+    Raises:
+        ConfigError: always.
+    """
     where = re.search(r",? ?(?:Element|Object) (?:name )?'([^']*)',(?: id \d+,)? line (\d+)", message)
     said = re.sub(r"(XML )?Error: |Schema violation: ", "", message.replace(where[0] if where else "", "")).strip()
     if where is None:
         raise ConfigError("model", document.path.name if document.path else document.text, said)
     name, line = where[1], int(where[2])
-    here = [e for e in document.everything() if e.line == line and name in (e.tag, e.attributes.get("name", ""))]
+    here = [e for e in document.all_elements() if e.line == line and name in (e.tag, e.attributes.get("name", ""))]
     if not here:
-        raise ConfigError(located("", line), name, said)
+        raise ConfigError(format_location("", line), name, said)
     # Where names are empty, the message has a word for the tag.
     found = max(here, key=lambda e: (e.tag in re.findall(r"\w+", said.replace("bodies", "body")), e.tag != "mujoco"))
     if "unrecognized element" in said:
-        said = _instead(found.tag, schema(found.parents[-1])[0])
+        said = _suggest(found.tag, schema(found.parents[-1])[0])
     elif "unrecognized attribute" in said:
         known = schema(found.tag)[1]
-        said = _instead(next((a for a in found.attributes if a not in known), ""), known)
-    raise ConfigError(found.place, found.text, said)
+        said = _suggest(next((a for a in found.attributes if a not in known), ""), known)
+    raise ConfigError(found.location, found.text, said)
 
 
-def _instead(word: str, known: list[str]) -> str:
+def _suggest(word: str, known: list[str]) -> str:
     close = nearest(word, known, 1)
     return f"no {word}: " + (f"did you mean {close[0]}? " if close else "") + f"there may be {', '.join(known)}"
 
 
 def schema(tag: str) -> tuple[list[str], list[str]]:
-    """Elements and attributes that MuJoCo knows within an element.
+    """Returns the elements and attributes that MuJoCo knows within an element.
 
     >>> schema("compiler")[0], schema("freejoint")[1]
     (['lengthrange'], ['align', 'group', 'name'])
@@ -124,34 +128,34 @@ def schema(tag: str) -> tuple[list[str], list[str]]:
     return sorted(elements), sorted(attributes)
 
 
-class Places:
-    """Where the elements of a compiled model stand, for those who are to mend them."""
+class ElementLocator:
+    """Finds the locations of a compiled model's elements in its document, for those who are to mend them."""
 
     def __init__(self, model: Any, document: Document | None) -> None:
         self.model, self.document = model, document
 
     def of(self, kind: str, number: int) -> str:
-        """Of an element: file, line, tag and name if there is a text, else its kind and name or number."""
-        name = mujoco().mj_id2name(self.model, int(getattr(mujoco().mjtObj, KINDS[kind][0])), number)
+        """Returns an element's file, line, tag and name if there is a document, else its kind and name or number."""
+        name = mujoco().mj_id2name(self.model, int(getattr(mujoco().mjtObj, ELEMENT_KINDS[kind][0])), number)
         element = self._element(kind, number, name) if self.document else None
         label = ALIASES.get(kind, kind)
-        return element.place if element else f"{label} {shorten(name)}" if name else f"{label} {number}"
+        return element.location if element else f"{label} {shorten(name)}" if name else f"{label} {number}"
 
     def find(self, tags: str, attribute: str | None = None) -> str:
-        """Of the last element of one of the tags with an attribute."""
+        """Returns the location of the last element of one of the tags, with the attribute if one is named."""
         element = self.document.find(tags, attribute) if self.document else None
-        return element.place if element else "model"
+        return element.location if element else "model"
 
     def _element(self, kind: str, number: int, name: str | None) -> Element | None:
-        _, plural, tags, parent = KINDS[kind]
+        _, plural, tags, parent = ELEMENT_KINDS[kind]
         assert self.document is not None
-        mine = [e for e in self.document.everything() if _is_of(e, tags, parent)]
+        mine = [e for e in self.document.all_elements() if _is_of(e, tags, parent)]
         named = [e for e in mine if name and e.attributes.get("name") == name]
         if len(named) == 1:
             return named[0]
         # MuJoCo numbers what stands in bodies body by body. Where it has made copies, it knows lines of the main file.
         ordered, first = sorted(mine, key=lambda e: e.body), int(kind == "body")
-        if len(ordered) == getattr(self.model, COUNTS.get(kind, f"n{kind}")) - first:
+        if len(ordered) == getattr(self.model, COUNT_FIELDS.get(kind, f"n{kind}")) - first:
             found = ordered[number - first]
             return found if found.attributes.get("name", "") == (name or "") else None
         line = self._line(plural, number)
@@ -159,9 +163,9 @@ class Places:
         return here[0] if len({e.file for e in here}) == 1 else None
 
     def _line(self, plural: str, number: int) -> int:
-        """The line that MuJoCo read it from; copies have that of what they copy; 0 in an included file."""
+        """Returns the line that MuJoCo read an element from; copies have their original's; 0 in an included file."""
         assert self.document is not None
-        with listening():
+        with captured_warnings():
             reader, path = mujoco().MjSpec, self.document.path
             spec = reader.from_string(self.document.text) if path is None else reader.from_file(str(path))
             spec.compile()
@@ -171,5 +175,5 @@ class Places:
 
 
 def _is_of(element: Element, tags: str, parent: str) -> bool:
-    """Whether it is an element of some tags within another, or of any just within it."""
+    """Tells whether an element is of some tags within another, or of any just within it."""
     return parent in element.parents and element.tag in tags.split() if tags else element.parents[-1:] == (parent,)

@@ -1,4 +1,4 @@
-"""An MJCF document, looked through before MuJoCo reads it: which file and line an element is in, and is it safe.
+"""An MJCF document, checked before MuJoCo reads it: which file and line an element is in, and whether it is safe.
 
 MuJoCo's reader takes what it is given: it follows every path, makes as many bodies as a number says, and models that
 attach one another without end end the process. Here all of that is refused in one line. No entity is ever expanded,
@@ -21,7 +21,7 @@ from typing import Any
 from xml.parsers import expat
 
 from ...core.errors import ConfigError, shorten
-from .bounds import DEEPEST, LARGEST_FILE, MOST_ELEMENTS, MOST_FILES, counted, excess
+from .bounds import MAX_DEPTH, MAX_ELEMENTS, MAX_FILE_BYTES, MAX_FILES, attribute_product, too_large
 
 COPIED = ("replicate", "composite", "flexcomp")
 FOLDERS = {"texture": ("texturedir", "assetdir"), "model": (), "include": ()}
@@ -34,7 +34,7 @@ class Element:
     Attributes:
         tag, attributes: its own.
         file: relative to the model's folder; empty in a text.
-        line: from 1.
+        line: its number, from 1.
         parents: tags above it, the root first.
         copies: how many of it there will be.
         body: which body of the document it stands in, counted from 1; 0 in none.
@@ -49,19 +49,19 @@ class Element:
     body: int = 0
 
     @property
-    def place(self) -> str:
-        """File, line, tag and name, on one line whatever they are.
+    def location(self) -> str:
+        """Returns file, line, tag and name, on one line whatever they are.
 
         >>> Element("geom", {"name": "foot"}, "ant.xml", 12, ("mujoco", "worldbody")).place
         "ant.xml, line 12, <geom name='foot'>"
         """
         name = self.attributes.get("name")
         tag = shorten(self.tag)[1:-1]
-        return located(self.file, self.line) + f", <{tag}{'' if name is None else f' name={shorten(name)}'}>"
+        return format_location(self.file, self.line) + f", <{tag}{'' if name is None else f' name={shorten(name)}'}>"
 
     @property
     def text(self) -> str:
-        """As it is written, more or less."""
+        """Returns the element as it is written, more or less."""
         return f"<{self.tag}{''.join(f' {name}={value!r}' for name, value in self.attributes.items())}>"
 
 
@@ -70,9 +70,9 @@ class Document:
     """What a model is read from.
 
     Attributes:
-        path: of its main file; None for a text.
-        text: of its main file.
-        elements: in the order of the text, those of included files in their places.
+        path: the path of its main file; None for a text.
+        text: the text of its main file.
+        elements: all elements in the order of the text, those of included files in their places.
         models: those that it may attach, by name.
         size: how many elements there will be when all is copied and attached.
     """
@@ -83,26 +83,26 @@ class Document:
     models: Mapping[str, Document]
     size: int
 
-    def everything(self) -> list[Element]:
-        """Its elements, and those of the models that it attaches."""
+    def all_elements(self) -> list[Element]:
+        """Returns its elements, and those of the models that it attaches."""
         documents = [self]
         for document in documents:
             documents += [m for m in document.models.values() if not any(m is other for other in documents)]
         return [element for document in documents for element in document.elements]
 
     def find(self, tags: str, attribute: str | None = None) -> Element | None:
-        """The last element of one of the tags, with the attribute if one is named: in MJCF the last word counts."""
-        return last(self.everything(), tags, attribute)
+        """Returns the last element of one of the tags, with the attribute if one is named: the one that counts."""
+        return last_element(self.all_elements(), tags, attribute)
 
 
-def last(elements: Sequence[Element], tags: str, attribute: str | None = None) -> Element | None:
-    """The last element of one of the tags, with the attribute if one is named."""
+def last_element(elements: Sequence[Element], tags: str, attribute: str | None = None) -> Element | None:
+    """Returns the last element of one of the tags, with the attribute if one is named."""
     found = [e for e in elements if e.tag in tags.split() and (not attribute or attribute in e.attributes)]
     return found[-1] if found else None
 
 
-def located(file: str, line: int) -> str:
-    """A file and a line, on one line.
+def format_location(file: str, line: int) -> str:
+    """Returns a file and a line, on one line.
 
     >>> located("", 3), located("arm.xml", 3)
     ('line 3', 'arm.xml, line 3')
@@ -110,8 +110,8 @@ def located(file: str, line: int) -> str:
     return f"{shorten(file)[1:-1]}, line {line}" if file else f"line {line}"
 
 
-def read(source: str | os.PathLike[str] | Any) -> Document:
-    """The document of a path or a text.
+def read_document(source: str | os.PathLike[str] | Any) -> Document:
+    """Reads the document of a path or a text.
 
     Raises:
         ConfigError: if it is not MJCF, or asks for what the module's first lines refuse.
@@ -131,8 +131,8 @@ def read(source: str | os.PathLike[str] | Any) -> Document:
 
 def _content(path: Path, shown: str) -> str:
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise ConfigError("model", shown, f"a file may have {LARGEST_FILE} bytes at most")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ConfigError("model", shown, f"a file may have {MAX_FILE_BYTES} bytes at most")
         # MuJoCo takes every byte that it does not know for a letter.
         return path.read_bytes().decode("utf-8-sig", errors="replace")
     except OSError as error:
@@ -149,9 +149,13 @@ class _Reader:
         self.size = self.bodies = 0
 
     def document(self, text: str, path: Path | None = None) -> Document:
-        """Everything read and checked."""
-        if len(text) > LARGEST_FILE:
-            raise ConfigError("model", text, f"a text may have {LARGEST_FILE} letters at most")
+        """Reads and checks everything.
+
+        Raises:
+            ConfigError: for what `read_document` refuses.
+        """
+        if len(text) > MAX_FILE_BYTES:
+            raise ConfigError("model", text, f"a text may have {MAX_FILE_BYTES} letters at most")
         _Parser(self, self.main).parse(text)
         self._check_files()
         models = [e for e in self.elements if e.tag == "model" and "file" in e.attributes]
@@ -162,61 +166,71 @@ class _Reader:
             e.copies * sizes.get(e.attributes.get("model", ""), largest) for e in self.elements if e.tag == "attach"
         )
         size = self.size + sum(attached)
-        if size > MOST_ELEMENTS:
-            raise ConfigError(self.main or "model", f"{size} elements", f"at most {MOST_ELEMENTS} can be read")
+        if size > MAX_ELEMENTS:
+            raise ConfigError(self.main or "model", f"{size} elements", f"at most {MAX_ELEMENTS} can be read")
         return Document(path, text, tuple(self.elements), named, size)
 
     def add(self, element: Element) -> None:
-        """One more element."""
-        if problem := excess(element.tag, element.attributes):
-            raise ConfigError(element.place, *problem)
+        """Adds an element.
+
+        Raises:
+            ConfigError: if it asks for too much, or there are too many.
+        """
+        if problem := too_large(element.tag, element.attributes):
+            raise ConfigError(element.location, *problem)
         self.size += element.copies
-        if self.size > MOST_ELEMENTS:
-            raise ConfigError(element.place, f"more than {MOST_ELEMENTS} elements", "make fewer, or fewer copies")
+        if self.size > MAX_ELEMENTS:
+            raise ConfigError(element.location, f"more than {MAX_ELEMENTS} elements", "make fewer, or fewer copies")
         self.elements.append(element)
 
     def include(self, element: Element, parser: _Parser) -> None:
-        """The elements of another file, in the place of this one."""
+        """Adds the elements of another file in the place of this one.
+
+        Raises:
+            ConfigError: if the file is not there, or is included already.
+        """
         name = element.attributes.get("file", "")
         file = self._resolved(element, name)
         if file in self.included:
-            raise ConfigError(element.place, name, "it is included already, here or by itself; include a file once")
+            raise ConfigError(element.location, name, "it is included already, here or by itself; include a file once")
         self.included.add(file)
         _Parser(self, file, parser).parse(_content(self.folder / file, file))
 
     def _resolved(self, element: Element, name: str) -> str:
-        """A file as MuJoCo looks for it: from the main file's folder, then from that of the file that names it."""
+        """Finds a file as MuJoCo does: from the main file's folder, then from that of the file that names it."""
         for near in (posixpath.dirname(self.main), posixpath.dirname(element.file)):
-            file = inside(element, near, name)
+            file = resolve_inside(element, near, name)
             if (self.folder / file).is_file():
                 return file
-        raise ConfigError(element.place, name, "there is no such file in the model's folder")
+        raise ConfigError(element.location, name, "there is no such file in the model's folder")
 
     def _model(self, element: Element) -> Document:
-        """A model that may be attached."""
+        """Reads a model that may be attached."""
         file = self._resolved(element, element.attributes["file"])
         above = (*self.above, self.main)
-        if file in above or len(above) > MOST_FILES:
-            raise ConfigError(element.place, file, "models may not attach one another in a circle, nor in a long chain")
+        if file in above or len(above) > MAX_FILES:
+            raise ConfigError(
+                element.location, file, "models may not attach one another in a circle, nor in a long chain"
+            )
         if file not in self.known:
             path = self.folder / file
             self.known[file] = _Reader(self.folder, file, above, self.known).document(_content(path, file), path)
         return self.known[file]
 
     def _check_files(self) -> None:
-        """Files of meshes, textures and the like."""
+        """Refuses files of meshes, textures and the like outside the model's folder."""
         home = posixpath.dirname(self.main)
         compilers = [e for e in self.elements if e.tag == "compiler"]
         folders = {key: value for e in compilers for key, value in e.attributes.items() if key.endswith("dir")}
         for element in compilers:
             for key in folders.keys() & element.attributes.keys():
-                inside(element, home, element.attributes[key])
+                resolve_inside(element, home, element.attributes[key])
         for element in self.elements:
             named = [folders[key] for key in FOLDERS.get(element.tag, ("meshdir", "assetdir")) if key in folders]
             folder = posixpath.join(home, *(name.replace("\\", "/") for name in named[:1]))
             for attribute, value in element.attributes.items():
                 if attribute.startswith("file"):
-                    inside(element, folder, value)
+                    resolve_inside(element, folder, value)
 
 
 class _Parser:
@@ -235,7 +249,11 @@ class _Parser:
         self.expat.EndElementHandler = self._end
 
     def parse(self, text: str) -> None:
-        """All elements, to the reader."""
+        """Gives all elements of a text to the reader.
+
+        Raises:
+            ConfigError: if it is not XML, not MJCF, or asks for what is refused.
+        """
         # MuJoCo takes every text for UTF-8, and lets comments have "--" within, which XML does not.
         declared = re.compile(r"\A\s*<\?xml.*?\?>", re.DOTALL)
         text = declared.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text.lstrip("\ufeff"))
@@ -245,12 +263,14 @@ class _Parser:
             what = expat.errors.messages[error.code]
             fix = "the file ends too soon" if what in ("no element found", "unclosed token") else "this is not XML"
             raise ConfigError(
-                located(self.file, error.lineno), what, f"{fix}; MJCF is <mujoco> ... </mujoco>"
+                format_location(self.file, error.lineno), what, f"{fix}; MJCF is <mujoco> ... </mujoco>"
             ) from None
 
     def _doctype(self, name: str, *_: Any) -> None:
         line = self.expat.CurrentLineNumber
-        raise ConfigError(located(self.file, line), f"<!DOCTYPE {name}>", "remove it; MJCF has none, nor entities")
+        raise ConfigError(
+            format_location(self.file, line), f"<!DOCTYPE {name}>", "remove it; MJCF has none, nor entities"
+        )
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         copies = math.prod(self.copies)
@@ -258,15 +278,15 @@ class _Parser:
         line, body = self.expat.CurrentLineNumber, self.bodies[-1]
         element = Element(tag, attributes, self.file, line, parents, copies, body)
         if not parents and tag != "mujoco":
-            raise ConfigError(element.place, f"<{tag}>", "an MJCF file is <mujoco> ... </mujoco>")
-        if len(parents) >= DEEPEST:
-            raise ConfigError(element.place, f"{DEEPEST} elements, one within the other", "nest fewer")
+            raise ConfigError(element.location, f"<{tag}>", "an MJCF file is <mujoco> ... </mujoco>")
+        if len(parents) >= MAX_DEPTH:
+            raise ConfigError(element.location, f"{MAX_DEPTH} elements, one within the other", "nest fewer")
         own = 1
         if tag == "include":
             self.reader.include(element, self)
         elif len(parents) > self.above or not self.above:
             self.reader.add(element)
-            own = max(1, int(counted(attributes, "count"))) if tag in COPIED else 1
+            own = max(1, int(attribute_product(attributes, "count"))) if tag in COPIED else 1
         if tag == "body":
             self.reader.bodies += 1
         self.parents.append(tag)
@@ -279,7 +299,7 @@ class _Parser:
 
 
 def _strict(text: str) -> str:
-    """The text with comments that have no "--" within."""
+    """Returns the text with comments that have no "--" within."""
     parts, at = [], 0
     while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
         parts += [text[at : begin + 4], text[begin + 4 : end].replace("-", " ")]
@@ -287,8 +307,8 @@ def _strict(text: str) -> str:
     return "".join(parts) + text[at:]
 
 
-def inside(element: Element, folder: str, name: str) -> str:
-    """A file relative to the model's folder.
+def resolve_inside(element: Element, folder: str, name: str) -> str:
+    """Returns a file relative to the model's folder.
 
     Raises:
         ConfigError: if it is not in it. Links are followed: they are the owner's doing, not the file's.
@@ -297,5 +317,5 @@ def inside(element: Element, folder: str, name: str) -> str:
     file = posixpath.normpath(posixpath.join(folder, name))
     if file.startswith(("/", "../")) or file == ".." or re.match(r"[A-Za-z][\w+.-]*:", name):
         fix = "keep it in the model's folder, or let MuJoCo compile the file and give its MjModel"
-        raise ConfigError(element.place, name, fix)
+        raise ConfigError(element.location, name, fix)
     return file

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import ConfigError
-from ..collision.candidates import missing, touching
-from ..collision.narrow_phase import PAIRS, Shape
-from ..model import CHOICES, OPTIONS, Constants, Model
-from .compiler import Places, compiled, mujoco, words
-from .document import Document, read
-from .supported import drawn, problems, wrong_numbers
+from ..collision.candidates import missing_type_pairs, type_pairs
+from ..collision.narrow_phase import COLLISION_FUNCTIONS, GeomType
+from ..model import FLOAT_OPTIONS, INT_OPTIONS, Constants, Model
+from .compiler import ElementLocator, compile_document, enum_names, mujoco
+from .document import Document, read_document
+from .supported import out_of_bounds, unsupported, visible_to_rays
 
-COUNTS = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "npair", "nexclude", "nsensor",
+SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ntendon", "neq", "npair", "nexclude", "nsensor",
           "nsensordata")  # fmt: skip
 INTEGERS = {
     "body": ("parentid", "rootid", "jntnum", "jntadr", "dofnum", "dofadr", "weldid", "geomnum", "geomadr"),
@@ -49,16 +49,16 @@ FLOATS = {
     "pair": ("margin", "gap", "solref", "solreffriction", "solimp", "friction"),
     "sensor": ("cutoff",),
 }  # fmt: skip
-SWITCHES = (
+DISABLE_FLAGS = (
     "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
     "warmstart", "filterparent", "actuation", "refsafe", "eulerdamp", "sensor", "midphase",
 )  # fmt: skip
-NAMED = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "actuator": "nu", "tendon": "ntendon",
-         "sensor": "nsensor"}  # fmt: skip
+NAME_COUNTS = {"body": "nbody", "joint": "njnt", "geom": "ngeom", "site": "nsite", "actuator": "nu",
+               "tendon": "ntendon", "sensor": "nsensor"}  # fmt: skip
 
 
 def load(source: str | os.PathLike[str] | Any) -> Model:
-    """The mechanism of an MJCF file.
+    """Returns the mechanism of an MJCF file.
 
     Args:
         source: a path, MJCF text, or MuJoCo's own compiled model. What a file includes has to be in its folder.
@@ -68,54 +68,60 @@ def load(source: str | os.PathLike[str] | Any) -> Model:
     """
     if isinstance(source, mujoco().MjModel):
         return from_mujoco(source)
-    document = read(source)
-    return from_mujoco(compiled(document), document)
+    document = read_document(source)
+    return from_mujoco(compile_document(document), document)
 
 
 def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
-    """MuJoCo's compiled model as ours; what is refused is looked for in the document.
+    """Returns MuJoCo's compiled model as ours; locations of what is refused are looked for in the document.
 
     Raises:
         ConfigError: if the engine lacks what it uses.
     """
-    places = Places(compiled, document)
-    for problem in problems(compiled, places):
+    locator = ElementLocator(compiled, document)
+    for problem in unsupported(compiled, locator):
         raise ConfigError(*problem)
-    for problem in wrong_numbers(compiled, [f"{kind}_{name}" for kind in FLOATS for name in FLOATS[kind]], places):
+    for problem in out_of_bounds(compiled, [f"{kind}_{name}" for kind in FLOATS for name in FLOATS[kind]], locator):
         raise ConfigError(*problem)
-    structure = {name: np.asarray(getattr(compiled, name)) for name in COUNTS}
-    structure |= {name: np.asarray(getattr(compiled.opt, name), np.int32) for name in CHOICES}
+    structure = {name: np.asarray(getattr(compiled, name)) for name in SIZES}
+    structure |= {name: np.asarray(getattr(compiled.opt, name), np.int32) for name in INT_OPTIONS}
     structure |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in INTEGERS for name in INTEGERS[kind]}
     structure["exclude_signature"] = compiled.exclude_signature
-    structure["geom_drawn"] = drawn(compiled)
-    structure["sensor_kind"] = np.array([words("mjtSensor")[int(kind)] for kind in compiled.sensor_type], str)
+    structure["geom_drawn"] = visible_to_rays(compiled)
+    structure["sensor_kind"] = np.array([enum_names("mjtSensor")[int(kind)] for kind in compiled.sensor_type], str)
     structure |= _switches(compiled)
-    numbers = {name: np.asarray(getattr(compiled.opt, name), np.float64) for name in OPTIONS}
+    numbers = {name: np.asarray(getattr(compiled.opt, name), np.float64) for name in FLOAT_OPTIONS}
     numbers |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in FLOATS for name in FLOATS[kind]}
     numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring, "geom_rgba": _colors(compiled)}
     numbers["meaninertia"] = np.asarray(compiled.stat.meaninertia, np.float64)
     model = Model(Constants(structure), Constants(numbers), _names(compiled))
-    for pair in missing(model):
+    for pair in missing_type_pairs(model):
         what = "-".join(shape.name.lower() for shape in pair)
         shown = next(g for g in range(model.ngeom) if int(model.geom_type[g]) == pair[1])
-        done = ", ".join(sorted({"-".join(shape.name.lower() for shape in known) for known in PAIRS}))
-        raise ConfigError(places.of("geom", shown), f"{what} contacts", f"the engine has {done}")
-    _check_points(compiled, model, places)
+        done = ", ".join(sorted({"-".join(shape.name.lower() for shape in known) for known in COLLISION_FUNCTIONS}))
+        raise ConfigError(locator.of("geom", shown), f"{what} contacts", f"the engine has {done}")
+    _check_points(compiled, model, locator)
     return model
 
 
-def _check_points(compiled: Any, model: Model, places: Places) -> None:
-    """Without these two, C finds one point or five where a capsule lies on a cylinder; ours are always two."""
+def _check_points(compiled: Any, model: Model, locator: ElementLocator) -> None:
+    """Refuses flags without which MuJoCo finds one point or five where a capsule lies on a cylinder.
+
+    Ours are always two.
+
+    Raises:
+        ConfigError: naming the flag.
+    """
     for flag in ("multiccd", "nativeccd"):
         bit = int(getattr(mujoco().mjtDisableBit, f"mjDSBL_{flag.upper()}", 0))
-        lying = (Shape.CAPSULE, Shape.CYLINDER)
-        if compiled.opt.disableflags & bit and lying in touching(model):
+        lying = (GeomType.CAPSULE, GeomType.CYLINDER)
+        if compiled.opt.disableflags & bit and lying in type_pairs(model):
             what = f"{flag} off, and a capsule that may lie on a cylinder"
-            raise ConfigError(places.find("flag", flag), what, "leave the flag out; the engine has two points there")
+            raise ConfigError(locator.find("flag", flag), what, "leave the flag out; the engine has two points there")
 
 
 def _colors(compiled: Any) -> np.ndarray:
-    """Of each geom: its material's where it has one and no colour of its own, as MuJoCo draws it."""
+    """Returns each geom's colour as MuJoCo draws it [ngeom, 4]: its material's if it has one but no own colour."""
     plain = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
     own = np.all(compiled.geom_rgba == plain, axis=1) & (compiled.geom_matid >= 0)
     material = compiled.mat_rgba[np.maximum(compiled.geom_matid, 0)] if compiled.nmat else compiled.geom_rgba
@@ -123,16 +129,16 @@ def _colors(compiled: Any) -> np.ndarray:
 
 
 def _switches(compiled: Any) -> dict[str, np.ndarray]:
-    """What the file switches off, each as `no_...`; the bits are not the same in every version of MuJoCo."""
+    """Returns what the file switches off, each as `no_...`; the bits are not the same in every version of MuJoCo."""
     bits = mujoco().mjtDisableBit.__members__.items()
     bits = {name.removeprefix("mjDSBL_").lower(): int(bit) for name, bit in bits}
     passive = bits.get("passive", 0)
     off = int(compiled.opt.disableflags)
-    return {f"no_{name}": np.asarray(bool(off & bits.get(name, passive))) for name in SWITCHES}
+    return {f"no_{name}": np.asarray(bool(off & bits.get(name, passive))) for name in DISABLE_FLAGS}
 
 
 def _names(compiled: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(
         (kind, tuple(getattr(compiled, kind)(i).name for i in range(getattr(compiled, count))))
-        for kind, count in NAMED.items()
+        for kind, count in NAME_COUNTS.items()
     )

@@ -1,4 +1,4 @@
-"""What the engine does and what it does not: one line for each feature. What it does not is refused at load.
+"""What the engine supports and what it does not: a line for each feature. What it does not is refused at load.
 
 References:
     MuJoCo documentation, XML reference; API reference, mjModel.
@@ -11,47 +11,53 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collision.ray import PLANE, SHAPES
-from ..model import CHOICES as METHODS
-from ..model import OPTIONS as NUMBERS
-from ..sensors import DONE as SENSORS
-from ..sensors.rangefinder import DONE as OF_RAYS
+from ..collision.geom import GeomType
+from ..collision.ray import RAY_INTERVALS
+from ..model import FLOAT_OPTIONS, INT_OPTIONS
+from ..sensors import SUPPORTED as SENSORS
 from ..sensors.rangefinder import FIELDS as RAY_FIELDS
-from .bounds import LARGEST, LEAST_MASS, SOLREF, largest, least, mixed, weights
-from .compiler import KINDS, Places, mujoco, words
+from ..sensors.rangefinder import SUPPORTED as RAY_SUPPORTED
+from .bounds import LARGEST, MIN_MASS, SOLREF, is_mixed_solref, largest, smallest, welded_sums
+from .compiler import ELEMENT_KINDS, ElementLocator, enum_names, mujoco
 
 
-class Problem(NamedTuple):
-    """What is refused: where it stands, what it is, and what would do."""
+class UnsupportedFeature(NamedTuple):
+    """What is refused, as the arguments of a ConfigError.
 
-    place: str
+    Attributes:
+        location: file, line and element.
+        what: what it is.
+        fix: what would do.
+    """
+
+    location: str
     what: str
     fix: str
 
 
-class Choice(NamedTuple):
-    """A field of the model that may have some of MuJoCo's words.
+class EnumField(NamedTuple):
+    """A field of mjModel that may have some of an enumeration's values.
 
     Attributes:
-        field: of mjModel.
-        enum: MuJoCo's.
-        what: how it is said, with the word in it.
-        done: the words that the engine knows.
+        field: its name.
+        enum: MuJoCo's enumeration.
+        what: how it is said, with the value's name in it.
+        supported: names of the values that the engine supports.
     """
 
     field: str
     enum: str
     what: str
-    done: str
+    supported: str
 
 
-class Absent(NamedTuple):
-    """Something that the model must not have.
+class UnsupportedField(NamedTuple):
+    """A field of mjModel whose feature the engine does not support.
 
     Attributes:
-        field: of mjModel, zero where it has none.
+        field: its name; zero, or one of `ONE_FIELDS`, where the feature is not used.
         what: how it is said.
-        tags, attribute: where it stands in a file.
+        tags, attribute: the elements and the attribute that ask for it in a file.
     """
 
     field: str
@@ -60,71 +66,71 @@ class Absent(NamedTuple):
     attribute: str | None = None
 
 
-OPTIONS = (
-    Choice("integrator", "mjtIntegrator", "integrator {}", "euler rk4 implicit implicitfast"),
-    Choice("cone", "mjtCone", "{} friction cones", "pyramidal elliptic"),
+OPTION_ENUMS = (
+    EnumField("integrator", "mjtIntegrator", "integrator {}", "euler rk4 implicit implicitfast"),
+    EnumField("cone", "mjtCone", "{} friction cones", "pyramidal elliptic"),
 )
-CHOICES = (
-    Choice("eq_type", "mjtEq", "equality constraints: {}", "connect weld joint tendon"),
-    Choice("geom_type", "mjtGeom", "contacts of a {}", "plane sphere capsule ellipsoid cylinder box"),
-    Choice("wrap_type", "mjtWrap", "tendon through a {}", "joint"),
-    Choice("actuator_trntype", "mjtTrn", "transmission to a {}", "joint jointinparent tendon site"),
-    Choice("actuator_dyntype", "mjtDyn", "actuator dynamics {}", "none integrator filter filterexact"),
-    Choice("actuator_gaintype", "mjtGain", "actuator gain {}", "fixed affine"),
-    Choice("actuator_biastype", "mjtBias", "actuator bias {}", "none affine"),
-    Choice("sensor_type", "mjtSensor", "sensor {}", SENSORS),
-    Choice("sensor_objtype", "mjtObj", "sensor of a {}", "unknown body xbody joint geom site tendon actuator"),
-    Choice("sensor_reftype", "mjtObj", "sensor in the frame of a {}", "unknown body xbody geom site"),
+FIELD_ENUMS = (
+    EnumField("eq_type", "mjtEq", "equality constraints: {}", "connect weld joint tendon"),
+    EnumField("geom_type", "mjtGeom", "contacts of a {}", "plane sphere capsule ellipsoid cylinder box"),
+    EnumField("wrap_type", "mjtWrap", "tendon through a {}", "joint"),
+    EnumField("actuator_trntype", "mjtTrn", "transmission to a {}", "joint jointinparent tendon site"),
+    EnumField("actuator_dyntype", "mjtDyn", "actuator dynamics {}", "none integrator filter filterexact"),
+    EnumField("actuator_gaintype", "mjtGain", "actuator gain {}", "fixed affine"),
+    EnumField("actuator_biastype", "mjtBias", "actuator bias {}", "none affine"),
+    EnumField("sensor_type", "mjtSensor", "sensor {}", SENSORS),
+    EnumField("sensor_objtype", "mjtObj", "sensor of a {}", "unknown body xbody joint geom site tendon actuator"),
+    EnumField("sensor_reftype", "mjtObj", "sensor in the frame of a {}", "unknown body xbody geom site"),
 )
-COUNTS = (
-    Absent("nmocap", "mocap bodies", "body", "mocap"),
-    Absent("nflex", "flexible bodies", "flex flexcomp"),
-    Absent("nefm0L", "elastic bodies", "flex flexcomp"),
-    Absent("nplugin", "plugins", "plugin instance"),
-    Absent("nhfield", "height fields", "hfield"),
+UNSUPPORTED_COUNTS = (
+    UnsupportedField("nmocap", "mocap bodies", "body", "mocap"),
+    UnsupportedField("nflex", "flexible bodies", "flex flexcomp"),
+    UnsupportedField("nefm0L", "elastic bodies", "flex flexcomp"),
+    UnsupportedField("nplugin", "plugins", "plugin instance"),
+    UnsupportedField("nhfield", "height fields", "hfield"),
 )
-FLAGS = (
-    Absent("mjENBL_OVERRIDE", "contact override", "flag", "override"),
-    Absent("mjENBL_SLEEP", "sleeping", "flag", "sleep"),
-    Absent("mjENBL_DIAGEXACT", "exact inertia of constraints", "flag", "diagexact"),
-    Absent("mjENBL_SPECULATIVE", "speculative contacts", "flag", "speculative"),
-    Absent("mjENBL_IPC", "barriers of contacts", "flag", "ipc"),
-    Absent("mjENBL_INVDISCRETE", "inverse dynamics of discrete time", "flag", "invdiscrete"),
+UNSUPPORTED_FLAGS = (
+    UnsupportedField("mjENBL_OVERRIDE", "contact override", "flag", "override"),
+    UnsupportedField("mjENBL_SLEEP", "sleeping", "flag", "sleep"),
+    UnsupportedField("mjENBL_DIAGEXACT", "exact inertia of constraints", "flag", "diagexact"),
+    UnsupportedField("mjENBL_SPECULATIVE", "speculative contacts", "flag", "speculative"),
+    UnsupportedField("mjENBL_IPC", "barriers of contacts", "flag", "ipc"),
+    UnsupportedField("mjENBL_INVDISCRETE", "inverse dynamics of discrete time", "flag", "invdiscrete"),
 )
 ZERO_OPTIONS = (
-    Absent("noslip_iterations", "noslip iterations", "option", "noslip_iterations"),
-    Absent("disableactuator", "groups of actuators that are off", "option", "actuatorgroupdisable"),
+    UnsupportedField("noslip_iterations", "noslip iterations", "option", "noslip_iterations"),
+    UnsupportedField("disableactuator", "groups of actuators that are off", "option", "actuatorgroupdisable"),
 )
-ZERO = (
-    Absent("dof_dampingpoly", "damping by a polynomial"),
-    Absent("tendon_dampingpoly", "damping by a polynomial"),
-    Absent("jnt_stiffnesspoly", "stiffness by a polynomial"),
-    Absent("tendon_stiffnesspoly", "stiffness by a polynomial"),
-    Absent("actuator_damping", "damping of an actuator"),
-    Absent("actuator_dampingpoly", "damping of an actuator"),
-    Absent("actuator_armature", "armature of an actuator"),
-    Absent("actuator_history", "delay of an actuator"),
-    Absent("sensor_history", "delay of a sensor"),
-    Absent("sensor_interval", "interval of a sensor"),
-    Absent("tendon_armature", "armature of a tendon"),
-    Absent("tendon_actfrclimited", "limited actuator force on a tendon"),
-    Absent("jnt_actgravcomp", "gravity compensation by an actuator"),
-    Absent("jnt_springyield", "plastic springs"),
-    Absent("tendon_springyield", "plastic springs"),
-    Absent("geom_adhesion", "adhesion"),
-    Absent("pair_adhesion", "adhesion"),
-    Absent("geom_surfacevel", "moving surfaces"),
-    Absent("geom_fluid", "fluid forces of the ellipsoid model"),
+ZERO_FIELDS = (
+    UnsupportedField("dof_dampingpoly", "damping by a polynomial"),
+    UnsupportedField("tendon_dampingpoly", "damping by a polynomial"),
+    UnsupportedField("jnt_stiffnesspoly", "stiffness by a polynomial"),
+    UnsupportedField("tendon_stiffnesspoly", "stiffness by a polynomial"),
+    UnsupportedField("actuator_damping", "damping of an actuator"),
+    UnsupportedField("actuator_dampingpoly", "damping of an actuator"),
+    UnsupportedField("actuator_armature", "armature of an actuator"),
+    UnsupportedField("actuator_history", "delay of an actuator"),
+    UnsupportedField("sensor_history", "delay of a sensor"),
+    UnsupportedField("sensor_interval", "interval of a sensor"),
+    UnsupportedField("tendon_armature", "armature of a tendon"),
+    UnsupportedField("tendon_actfrclimited", "limited actuator force on a tendon"),
+    UnsupportedField("jnt_actgravcomp", "gravity compensation by an actuator"),
+    UnsupportedField("jnt_springyield", "plastic springs"),
+    UnsupportedField("tendon_springyield", "plastic springs"),
+    UnsupportedField("geom_adhesion", "adhesion"),
+    UnsupportedField("pair_adhesion", "adhesion"),
+    UnsupportedField("geom_surfacevel", "moving surfaces"),
+    UnsupportedField("geom_fluid", "fluid forces of the ellipsoid model"),
 )
-ONE = (
-    Absent("actuator_ctrlnum", "an actuator of no command or several"),
-    Absent("actuator_outnum", "an actuator of several forces"),
+ONE_FIELDS = (
+    UnsupportedField("actuator_ctrlnum", "an actuator of no command or several"),
+    UnsupportedField("actuator_outnum", "an actuator of several forces"),
 )
 HAS = {
     "model": "rigid bodies with free, ball, slide and hinge joints; planes, spheres, capsules, boxes, cylinders and "
     "ellipsoids; actuators, fixed tendons, equalities, contacts and sensors",
     "flag": "energy and fwdinv, and all flags that switch something off",
-    "option": ", ".join((*METHODS, *NUMBERS)),
+    "option": ", ".join((*INT_OPTIONS, *FLOAT_OPTIONS)),
     "jnt": "springs, dampers, armature, dry friction and limits of joints, and gravity compensation of bodies",
     "tendon": "springs, dampers, dry friction and limits of fixed tendons",
     "actuator": "gain, bias, dynamics, ranges and gears of actuators, each of one command and one force",
@@ -133,58 +139,60 @@ HAS = {
     "inertia model",
     "pair": "friction, condim, margin, gap, solref and solimp of pairs",
 }
-"""What there is, where something of a kind is refused."""
+"""What is supported, where something of a kind of element is refused."""
 SOFT = ("jnt", "dof", "geom", "tendon", "eq", "pair")
 MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites", "ntendon": "tendons",
         "nu": "actuators", "neq": "equality constraints", "npair": "pairs", "nsensor": "sensors"}  # fmt: skip
 MOST_OF_EACH = 1000
 
 
-def problems(model: Any, places: Places) -> Iterator[Problem]:
-    """All that the engine does not do, of MuJoCo's compiled model."""
-    yield from _features(model, places)
-    yield from _choices(model, places)
-    yield from _zeros(model, places)
-    yield from _in_sites(model, places)
-    yield from _contact_sensors(model, places)
-    yield from _rangefinders(model, places)
-    yield from _enclosed(model, places)
-    yield from _solref(model, places)
-    yield from _masses(model, places)
+def unsupported(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields all that the engine does not support of MuJoCo's compiled model."""
+    yield from _features(model, locator)
+    yield from _choices(model, locator)
+    yield from _zeros(model, locator)
+    yield from _in_sites(model, locator)
+    yield from _contact_sensors(model, locator)
+    yield from _rangefinders(model, locator)
+    yield from _enclosed(model, locator)
+    yield from _solref(model, locator)
+    yield from _masses(model, locator)
 
 
-def _features(model: Any, places: Places) -> Iterator[Problem]:
+def _features(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
     for count, what in MOST.items():
         if getattr(model, count) > MOST_OF_EACH:
-            yield Problem("model", f"{getattr(model, count)} {what}", f"the engine has at most {MOST_OF_EACH}")
-    for row in COUNTS:
+            yield UnsupportedFeature(
+                "model", f"{getattr(model, count)} {what}", f"the engine has at most {MOST_OF_EACH}"
+            )
+    for row in UNSUPPORTED_COUNTS:
         if getattr(model, row.field, 0):
-            yield _none("model", places.find(row.tags, row.attribute), row)
-    for row in FLAGS:
+            yield _none("model", locator.find(row.tags, row.attribute), row)
+    for row in UNSUPPORTED_FLAGS:
         if model.opt.enableflags & int(getattr(mujoco().mjtEnableBit, row.field, 0)):
-            yield _none("flag", places.find(row.tags, row.attribute), row)
+            yield _none("flag", locator.find(row.tags, row.attribute), row)
     for row in ZERO_OPTIONS:
         if getattr(model.opt, row.field, 0):
-            yield _none("option", places.find(row.tags, row.attribute), row)
+            yield _none("option", locator.find(row.tags, row.attribute), row)
 
 
-def _none(kind: str, place: str, row: Absent) -> Problem:
-    return Problem(place, row.what, f"the engine does not do this; it has {HAS[kind]}")
+def _none(kind: str, location: str, row: UnsupportedField) -> UnsupportedFeature:
+    return UnsupportedFeature(location, row.what, f"the engine does not do this; it has {HAS[kind]}")
 
 
-def _choices(model: Any, places: Places) -> Iterator[Problem]:
-    for row in OPTIONS:
+def _choices(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    for row in OPTION_ENUMS:
         if problem := _choice(row, int(getattr(model.opt, row.field))):
-            yield Problem(places.find("option", row.field), *problem)
-    for row in CHOICES:
+            yield UnsupportedFeature(locator.find("option", row.field), *problem)
+    for row in FIELD_ENUMS:
         off = _off(model, row.field)
         for i, value in enumerate(getattr(model, row.field)):
             if i not in off and (problem := _choice(row, int(value))):
-                yield Problem(places.of(*_owner(model, row.field, i)), *problem)
+                yield UnsupportedFeature(locator.of(*_owner(model, row.field, i)), *problem)
 
 
 def _off(model: Any, field: str) -> set[int]:
-    """Elements that do nothing: equality constraints that are switched off, geoms that touch nothing."""
+    """Returns elements that do nothing: equality constraints that are switched off, geoms that touch nothing."""
     if field == "eq_type":
         return {int(i) for i in np.flatnonzero(model.eq_active0 == 0)}
     if field == "geom_type":
@@ -194,26 +202,26 @@ def _off(model: Any, field: str) -> set[int]:
     return set()
 
 
-def _choice(row: Choice, value: int) -> tuple[str, str] | None:
-    """What is wrong with a word, and what would do; nothing if it is right."""
-    name = words(row.enum).get(value, str(value))
-    if name in row.done.split():
+def _choice(row: EnumField, value: int) -> tuple[str, str] | None:
+    """Returns what is wrong with a value, and what would do; None if it is supported."""
+    name = enum_names(row.enum).get(value, str(value))
+    if name in row.supported.split():
         return None
-    return row.what.format(name), f"the engine has {', '.join(row.done.split()) or 'none'}"
+    return row.what.format(name), f"the engine has {', '.join(row.supported.split()) or 'none'}"
 
 
 def _owner(model: Any, field: str, number: int) -> tuple[str, int]:
-    """Whose a number of a field is: its kind of element and its own number."""
+    """Returns whose a number of a field is: its kind of element and the element's number."""
     kind = field.split("_", 1)[0]
     if kind == "dof":
         return "jnt", int(model.dof_jntid[number])
     if kind == "wrap":
         return "tendon", int(np.searchsorted(model.tendon_adr, number, side="right")) - 1
-    return (kind, number) if kind in KINDS else ("body", 0)
+    return (kind, number) if kind in ELEMENT_KINDS else ("body", 0)
 
 
-def _zeros(model: Any, places: Places) -> Iterator[Problem]:
-    for rows, wanted in ((ZERO, 0), (ONE, 1)):
+def _zeros(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    for rows, wanted in ((ZERO_FIELDS, 0), (ONE_FIELDS, 1)):
         for row in rows:
             values = np.asarray(getattr(model, row.field, ()))
             wrong = values != wanted
@@ -221,108 +229,121 @@ def _zeros(model: Any, places: Places) -> Iterator[Problem]:
                 wrong = values > 0
             for i in np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1)) if values.size else ():
                 kind, number = _owner(model, row.field, int(i))
-                yield _none(kind, places.of(kind, number), row)
+                yield _none(kind, locator.of(kind, number), row)
 
 
 def _sensors(model: Any, *names: str) -> Iterator[tuple[int, str]]:
-    """Those of some kinds: numbers and kinds."""
+    """Yields number and type of the sensors of some types."""
     for i, kind in enumerate(model.sensor_type):
-        if (name := words("mjtSensor")[int(kind)]) in names:
+        if (name := enum_names("mjtSensor")[int(kind)]) in names:
             yield i, name
 
 
-def _in_sites(model: Any, places: Places) -> Iterator[Problem]:
-    """What is in a site, or seen through it, of a shape that the engine follows no ray through."""
+def _in_sites(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields sensors of what is in a site, or seen through it, of a shape that the engine follows no ray through."""
     site = int(mujoco().mjtObj.mjOBJ_SITE)
     for i, name in _sensors(model, "touch", "contact", "insidesite"):
         kind, number = ("ref", model.sensor_refid[i]) if name == "insidesite" else ("obj", model.sensor_objid[i])
-        if int(getattr(model, f"sensor_{kind}type")[i]) == site and int(model.site_type[number]) not in SHAPES:
-            shape, done = words("mjtGeom")[int(model.site_type[number])], [words("mjtGeom")[s] for s in SHAPES]
-            yield Problem(places.of("sensor", i), f"{name} in a {shape}", f"the engine has {', '.join(done)}")
+        if int(getattr(model, f"sensor_{kind}type")[i]) == site and int(model.site_type[number]) not in RAY_INTERVALS:
+            shape = enum_names("mjtGeom")[int(model.site_type[number])]
+            supported = [enum_names("mjtGeom")[s] for s in RAY_INTERVALS]
+            yield UnsupportedFeature(
+                locator.of("sensor", i), f"{name} in a {shape}", f"the engine has {', '.join(supported)}"
+            )
 
 
-def _contact_sensors(model: Any, places: Places) -> Iterator[Problem]:
-    """MuJoCo's count contacts that are in a gap, where they do nothing; the engine looks for none there."""
+def _contact_sensors(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields contact sensors beside gaps: MuJoCo's count contacts there, which do nothing; the engine's do not."""
     gaps = np.concatenate([model.geom_gap, model.pair_gap])
     for i, _ in _sensors(model, "contact"):
         if gaps.any():
             what = f"a contact sensor, and a gap of {gaps[gaps != 0.0][0]:g}"
-            yield Problem(places.of("sensor", i), what, "use no gap, or touch sensors")
+            yield UnsupportedFeature(locator.of("sensor", i), what, "use no gap, or touch sensors")
 
 
-def _rangefinders(model: Any, places: Places) -> Iterator[Problem]:
-    """Rays that may meet what the engine has no surface of, and fields that it does not measure."""
-    done = [words("mjtGeom")[shape] for shape in (PLANE, *SHAPES)]
+def _rangefinders(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields range finders that may meet what the engine has no surface of, and fields that it does not measure."""
+    supported = [enum_names("mjtGeom")[shape] for shape in (GeomType.PLANE, *RAY_INTERVALS)]
     for i, name in _sensors(model, "rangefinder"):
-        place = places.of("sensor", i)
+        location = locator.of("sensor", i)
         for bit, field in enumerate(RAY_FIELDS):
-            if int(model.sensor_intprm[i, 0]) >> bit & 1 and field not in OF_RAYS:
-                yield Problem(place, f"{name} with {field}", f"the engine has {', '.join(OF_RAYS)}")
+            if int(model.sensor_intprm[i, 0]) >> bit & 1 and field not in RAY_SUPPORTED:
+                yield UnsupportedFeature(location, f"{name} with {field}", f"the engine has {', '.join(RAY_SUPPORTED)}")
         own = model.geom_bodyid == model.site_bodyid[model.sensor_objid[i]]
-        for g in np.flatnonzero(drawn(model) & ~own):
-            if (shape := words("mjtGeom")[int(model.geom_type[g])]) not in done:
-                yield Problem(place, f"{name} that may see a {shape}", f"the engine has {', '.join(done)}")
+        for g in np.flatnonzero(visible_to_rays(model) & ~own):
+            if (shape := enum_names("mjtGeom")[int(model.geom_type[g])]) not in supported:
+                yield UnsupportedFeature(
+                    location, f"{name} that may see a {shape}", f"the engine has {', '.join(supported)}"
+                )
 
 
-def _enclosed(model: Any, places: Places) -> Iterator[Problem]:
-    """How much of an object is in a site, where the engine knows whether its centre is."""
+def _enclosed(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields sensors of how much of an object is in a site; the engine knows whether its centre is."""
     for i, name in _sensors(model, "insidesite"):
         if model.sensor_intprm[i, 0]:
-            yield Problem(
-                places.of("sensor", i), f"{name} with enclosed", "leave it out; the engine has points in sites"
+            yield UnsupportedFeature(
+                locator.of("sensor", i), f"{name} with enclosed", "leave it out; the engine has points in sites"
             )
 
 
-def drawn(model: Any) -> np.ndarray:
-    """Which geoms rays meet [ngeom]: all whose colour, or whose material's, is not transparent."""
+def visible_to_rays(model: Any) -> np.ndarray:
+    """Tells which geoms rays meet [ngeom]: all whose colour, or whose material's, is not transparent."""
     materials = np.concatenate([model.mat_rgba[:, 3], [1.0]])[model.geom_matid]
     return np.where(model.geom_matid >= 0, materials, model.geom_rgba[:, 3]) != 0.0
 
 
-def _solref(model: Any, places: Places) -> Iterator[Problem]:
-    """Times with negative damping ratios, or stiffnesses with positive dampings."""
+def _solref(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields time constants with negative damping ratios, or stiffnesses with positive dampings."""
     for kind in SOFT:
         for field in (f"{kind}_solref", f"{kind}_solref_lim", f"{kind}_solref_fri", f"{kind}_solreffriction"):
             values = np.reshape(getattr(model, field, ()), (-1, 2))
-            for i in np.flatnonzero(mixed(values)):
-                told = f"{field} {values[i, 0]:g} {values[i, 1]:g}"
-                yield Problem(places.of(*_owner(model, field, int(i))), told, f"give {SOLREF}")
+            for i in np.flatnonzero(is_mixed_solref(values)):
+                given = f"{field} {values[i, 0]:g} {values[i, 1]:g}"
+                yield UnsupportedFeature(locator.of(*_owner(model, field, int(i))), given, f"give {SOLREF}")
 
 
-def _masses(model: Any, places: Places) -> Iterator[Problem]:
-    """What MuJoCo's compiler sees to in files, but not in a model that was changed since."""
+def _masses(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields times, masses and inertias that MuJoCo's compiler refuses in files, but not in models changed since."""
     if not 0.0 < model.opt.timestep <= LARGEST:
-        yield Problem(
-            places.find("option", "timestep"), f"timestep {model.opt.timestep:g}", "give seconds, more than 0"
+        yield UnsupportedFeature(
+            locator.find("option", "timestep"), f"timestep {model.opt.timestep:g}", "give seconds, more than 0"
         )
-    masses, inertias = weights(model, model.body_mass), weights(model, model.body_inertia)
+    masses, inertias = welded_sums(model, model.body_mass), welded_sums(model, model.body_inertia)
     for body in range(1, model.nbody):
         moves = bool(model.body_dofnum[body])
-        mass = masses[body] if moves else max(model.body_mass[body], LEAST_MASS)
-        if not LEAST_MASS <= mass <= LARGEST:
-            yield Problem(places.of("body", body), f"a mass of {mass:g}", f"give it one above 0 and up to {LARGEST:g}")
-        if moves and inertias[body] < LEAST_MASS:
-            yield Problem(places.of("body", body), f"an inertia of {inertias[body]:g}", "give it one above 0")
+        mass = masses[body] if moves else max(model.body_mass[body], MIN_MASS)
+        if not MIN_MASS <= mass <= LARGEST:
+            yield UnsupportedFeature(
+                locator.of("body", body), f"a mass of {mass:g}", f"give it one above 0 and up to {LARGEST:g}"
+            )
+        if moves and inertias[body] < MIN_MASS:
+            yield UnsupportedFeature(
+                locator.of("body", body), f"an inertia of {inertias[body]:g}", "give it one above 0"
+            )
 
 
-def wrong_numbers(model: Any, fields: list[str], places: Places) -> Iterator[Problem]:
-    """Numbers that are not, or are beyond `bounds.largest` and `bounds.least`."""
-    for field in (*NUMBERS, *METHODS):
+def out_of_bounds(model: Any, fields: list[str], locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields NaNs and numbers beyond `bounds.largest` and `bounds.smallest`."""
+    for field in (*FLOAT_OPTIONS, *INT_OPTIONS):
         value = np.ravel(np.asarray(getattr(model.opt, field), np.float64))
         if (wrong := _wrong(field, value)).any():
-            yield _number(places.find("option", field), field, value, value[wrong][0])
+            yield _number(locator.find("option", field), field, value, value[wrong][0])
     for field in fields:
         values = np.asarray(getattr(model, field), np.float64)
         wrong = _wrong(field, values)
         for i in np.flatnonzero(wrong.reshape(len(values), -1).any(axis=1)) if values.size else ():
-            place = places.of(*_owner(model, field, int(i)))
-            yield _number(place, field, np.ravel(values[i]), np.ravel(values[i])[np.ravel(wrong[i])][0])
+            location = locator.of(*_owner(model, field, int(i)))
+            yield _number(location, field, np.ravel(values[i]), np.ravel(values[i])[np.ravel(wrong[i])][0])
 
 
 def _wrong(field: str, values: np.ndarray) -> np.ndarray:
-    return ~((np.abs(values) <= largest(field)) & (values >= least(field)))
+    return ~((np.abs(values) <= largest(field)) & (values >= smallest(field)))
 
 
-def _number(place: str, field: str, values: np.ndarray, wrong: float) -> Problem:
-    fix = f"use numbers of at least {least(field):g}" if wrong < least(field) else f"use numbers of at most {LARGEST:g}"
-    return Problem(place, f"{field} {' '.join(f'{x:g}' for x in values)}", fix)
+def _number(location: str, field: str, values: np.ndarray, wrong: float) -> UnsupportedFeature:
+    fix = (
+        f"use numbers of at least {smallest(field):g}"
+        if wrong < smallest(field)
+        else f"use numbers of at most {LARGEST:g}"
+    )
+    return UnsupportedFeature(location, f"{field} {' '.join(f'{x:g}' for x in values)}", fix)

@@ -6,30 +6,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..algebra.scalar import Num
-from ..algebra.vector import Six, Vec
+from ..algebra.spatial import SpatialVec
+from ..algebra.vector import Vec
 from ..constraint.contact import Contact
 from ..forward import Forward
 from ..model import Model
 from ..stages.kinematics import Frame, geom_frame, site_frame
 from ..stages.smooth import Smooth
-from .rne_postconstraint import Reaction
+from .rne_postconstraint import RnePostConstraint
 
 # MuJoCo's mjtObj, as far as it counts here.
 UNKNOWN, BODY, XBODY, GEOM, SITE = 0, 1, 2, 5, 6
 
 
 @dataclass(frozen=True)
-class Seen:
+class SensorInputs:
     """What sensors measure from.
 
     Attributes:
         model: the mechanism.
         forward: what its state brings about.
-        smooth: of that.
-        qpos, qvel: of the state.
-        reaction: accelerations, and forces between bodies.
-        subtree: velocity and angular momentum of each body and all that hangs on it.
-        contacts: those that contact sensors ask for, with their forces, in MuJoCo's order.
+        smooth: its smooth dynamics.
+        qpos, qvel: positions [nq] and velocities [nv].
+        rne: accelerations of bodies, and forces between them; None if no sensor needs them.
+        subtree_vel: velocity and angular momentum of each body and all that hangs on it; empty if no sensor needs it.
+        contacts: those that contact sensors ask for, with their forces [6], in MuJoCo's order.
     """
 
     model: Model
@@ -37,40 +38,40 @@ class Seen:
     smooth: Smooth
     qpos: list[Num]
     qvel: list[Num]
-    reaction: Reaction | None
-    subtree: list[tuple[Vec, Vec]]
+    rne: RnePostConstraint | None
+    subtree_vel: list[tuple[Vec, Vec]]
     contacts: list[tuple[Contact, list[Num]]]
 
-    def frame(self, kind: int, number: int) -> tuple[Frame, int]:
-        """The frame of a body, geom or site, and the body that it is fixed in."""
+    def frame(self, objtype: int, number: int) -> tuple[Frame, int]:
+        """Returns the frame of a body, geom or site, and the body that it is fixed in."""
         k = self.smooth.kinematics
-        if kind == GEOM:
+        if objtype == GEOM:
             return geom_frame(self.model, k, number), int(self.model.geom_bodyid[number])
-        if kind == SITE:
+        if objtype == SITE:
             return site_frame(self.model, k, number), int(self.model.site_bodyid[number])
-        return (k.inertial if kind == BODY else k.bodies)[number], number
+        return (k.inertial if objtype == BODY else k.bodies)[number], number
 
-    def motion(self, place: Vec, body: int, of: Sequence[Six]) -> Six:
-        """A motion of a body, at a place in the world: how it turns, and how that point moves."""
+    def motion_at(self, point: Vec, body: int, of: Sequence[SpatialVec]) -> SpatialVec:
+        """Returns a body's motion, of those of all bodies [nbody]: rotation, and translation of a point of the body."""
         v = of[body]
-        arm = place - self.smooth.tree.subtree_com[int(self.model.body_rootid[body])]
-        return Six(v.rot, v.lin + v.rot.cross(arm))
+        arm = point - self.smooth.com_pos.subtree_com[int(self.model.body_rootid[body])]
+        return SpatialVec(v.rot, v.lin + v.rot.cross(arm))
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """One sensor.
+    """One sensor, by the names of MuJoCo's mjModel.
 
     Attributes:
-        objtype, obj: what it is fixed to.
-        reftype, ref: in whose frame it measures; -1 for the world's.
+        objtype, objid: the object that it is fixed to.
+        reftype, refid: the object in whose frame it measures; -1 for the world's.
         dim: how many numbers it has.
-        asked: MuJoCo's `intprm`: which fields it has, and which contacts are told of.
+        intprm: which fields it has, and which contacts are told of.
     """
 
     objtype: int
-    obj: int
+    objid: int
     reftype: int
-    ref: int
+    refid: int
     dim: int
-    asked: tuple[int, ...]
+    intprm: tuple[int, ...]

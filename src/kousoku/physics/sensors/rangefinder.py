@@ -6,32 +6,37 @@ References:
 
 from __future__ import annotations
 
-from ..algebra.scalar import Num, minimum, where
-from ..collision.ray import FAR, distance
-from ..stages.kinematics import geom_frame, row
-from .inputs import SITE, Seen, Sensor
+from ..algebra.scalar import Num, minimum, row, where
+from ..collision.ray import FAR, ray_distance
+from ..stages.kinematics import geom_frame
+from .inputs import SITE, Sensor, SensorInputs
 
 FIELDS = ("dist", "dir", "origin", "point", "normal", "depth")
-DONE = ("dist", "dir", "origin", "point", "depth")
+"""MuJoCo's mjtRayDataField."""
+SUPPORTED = ("dist", "dir", "origin", "point", "depth")
 
 
-def rangefinder(s: Seen, i: Sensor) -> list[Num]:
-    """Distance [m] and depth are -1, and the direction and the point zeros, where the ray meets nothing."""
-    frame, body = s.frame(SITE, i.obj)
-    along, nearest = frame.mat.columns()[2], Num(FAR)
+def rangefinder(s: SensorInputs, i: Sensor) -> list[Num]:
+    """Measures distance [m], direction, origin and point [m], and depth [m], as far as they are asked for.
+
+    Distance and depth are -1, and the direction and the point zeros, where the ray meets nothing.
+    """
+    frame, body = s.frame(SITE, i.objid)
+    direction, nearest = frame.mat.columns()[2], Num(FAR)
     for g in range(s.model.ngeom):
         if s.model.geom_drawn[g] and int(s.model.geom_bodyid[g]) != body:
             geom = geom_frame(s.model, s.smooth.kinematics, g)
-            back, shape = geom.mat.transposed(), int(s.model.geom_type[g])
-            own = distance(shape, row(s.model.geom_size, g), back @ (frame.pos - geom.pos), back @ along)
-            nearest = minimum(nearest, own)
-    met = nearest < FAR
-    far = where(met, nearest, -1.0)
-    told = {
-        "dist": [far],
-        "dir": [where(met, x, 0.0, nearest) for x in along],
+            to_local, shape = geom.mat.transpose(), int(s.model.geom_type[g])
+            start = to_local @ (frame.pos - geom.pos)
+            distance = ray_distance(shape, row(s.model.geom_size, g), start, to_local @ direction)
+            nearest = minimum(nearest, distance)
+    hit = nearest < FAR
+    dist = where(hit, nearest, -1.0)
+    fields = {
+        "dist": [dist],
+        "dir": [where(hit, x, 0.0, nearest) for x in direction],
         "origin": frame.pos,
-        "point": [where(met, x, 0.0, nearest) for x in frame.pos + along * nearest],
-        "depth": [far],
+        "point": [where(hit, x, 0.0, nearest) for x in frame.pos + direction * nearest],
+        "depth": [dist],
     }
-    return [x for bit, name in enumerate(FIELDS) if i.asked[0] >> bit & 1 for x in told[name]]
+    return [x for bit, name in enumerate(FIELDS) if i.intprm[0] >> bit & 1 for x in fields[name]]

@@ -9,106 +9,110 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..algebra.scalar import Num, nums
-from ..algebra.vector import NOWHERE, STILL, Six, Vec, vec
+from ..algebra.scalar import Num, nums, row
+from ..algebra.spatial import ZERO6, SpatialVec
+from ..algebra.vector import ZERO3, Vec, vec
 from ..constraint.contact import Contact
-from ..constraint.equality import BODY, Kind
-from ..constraint.jacobian import Grip, moving
+from ..constraint.equality import BODY, EqualityType
+from ..constraint.jacobian import BodyJacobian
 from ..forward import Forward
 from ..model import Model
-from ..stages.dynamics import point_force
-from ..stages.kinematics import row, site_frame
+from ..stages.apply_ft import wrench_at_com
+from ..stages.joints import moving_ancestor
+from ..stages.kinematics import site_frame
 
 
 @dataclass(frozen=True)
-class Reaction:
-    """Six-dimensional vectors of each body, about its tree's centre of mass.
+class RnePostConstraint:
+    """Six-dimensional vectors of each body [nbody], about its tree's centre of mass, by the names of MuJoCo's mjData.
 
     Attributes:
-        acceleration: as if the world rose with minus gravity.
-        force: torque and force of the parent on the body: MuJoCo's cfrc_int.
+        cacc: acceleration, as if the world rose with minus gravity.
+        cfrc_int: torque and force of the parent on the body.
     """
 
-    acceleration: list[Six]
-    force: list[Six]
+    cacc: list[SpatialVec]
+    cfrc_int: list[SpatialVec]
 
 
-def reaction(f: Forward, qvel: Sequence[Num]) -> Reaction:
-    """The recursive Newton-Euler algorithm, with all accelerations and external forces."""
-    model, t, motion, qacc = f.model, f.smooth.tree, f.smooth.motion, f.solution.acceleration
-    gravity = NOWHERE if model.no_gravity else vec(nums(model.gravity))
-    acceleration, force = [Six(NOWHERE, -gravity)], [STILL]
-    external = loads(f)
+def rne_postconstraint(f: Forward, qvel: Sequence[Num]) -> RnePostConstraint:
+    """Runs the recursive Newton-Euler algorithm with all accelerations and external forces."""
+    model, com, vel, qacc = f.model, f.smooth.com_pos, f.smooth.com_vel, f.solution.qacc
+    gravity = ZERO3 if model.no_gravity else vec(nums(model.gravity))
+    cacc, cfrc_int = [SpatialVec(ZERO3, -gravity)], [ZERO6]
+    external = cfrc_ext(f)
     for i in range(1, model.nbody):
-        a = acceleration[int(model.body_parentid[i])]
+        a = cacc[int(model.body_parentid[i])]
         first = int(model.body_dofadr[i])
         for d in range(first, first + int(model.body_dofnum[i])):
-            a = a + motion.dof[d] * qvel[d] + t.motion[d] * qacc[d]
-        acceleration.append(a)
-        push = (t.inertia[i] @ a) + motion.body[i].cross_force(t.inertia[i] @ motion.body[i])
-        force.append(push + external[i] * -1.0)
+            a = a + vel.cdof_dot[d] * qvel[d] + com.cdof[d] * qacc[d]
+        cacc.append(a)
+        inertial = (com.cinert[i] @ a) + vel.cvel[i].cross_force(com.cinert[i] @ vel.cvel[i])
+        cfrc_int.append(inertial + external[i] * -1.0)
     for i in range(model.nbody - 1, 0, -1):
         parent = int(model.body_parentid[i])
-        force[parent] = force[parent] + force[i]
-    return Reaction(acceleration, force)
+        cfrc_int[parent] = cfrc_int[parent] + cfrc_int[i]
+    return RnePostConstraint(cacc, cfrc_int)
 
 
-def loads(f: Forward) -> list[Six]:
-    """What contacts and equalities do to each body, those that cannot move too: MuJoCo's cfrc_ext."""
-    found, model = list(f.external), f.model
-    ties = iter(_ties(model))
-    for c, forces in zip(f.constraints, f.solution.forces, strict=True):
-        if isinstance(c.of, Contact):
-            onto = _of_contact(model, c.of, forces)
-        elif c.of == "equality" and c.grips:
-            onto = _of_tie(f, c.grips, forces, next(ties))
+def cfrc_ext(f: Forward) -> list[SpatialVec]:
+    """Returns what contacts and equalities do to each body [nbody], those that cannot move too: mjData's cfrc_ext."""
+    found, model = list(f.cfrc_ext_moving), f.model
+    ties = iter(_connects_and_welds(model))
+    for c, forces in zip(f.constraints, f.solution.efc_force, strict=True):
+        if isinstance(c.source, Contact):
+            applied = _contact_forces(model, c.source, forces)
+        elif c.source == "equality" and c.body_jacobians:
+            applied = _equality_forces(f, c.body_jacobians, forces, next(ties))
         else:
             continue
-        for body, point, push, turn in onto:
-            if body and not moving(model, body):
-                found[body] = found[body] + point_force(f.smooth.tree, model, body, point, push, turn)
+        for body, point, force, torque in applied:
+            if body and not moving_ancestor(model, body):
+                found[body] = found[body] + wrench_at_com(f.smooth.com_pos, model, body, point, force, torque)
     return found
 
 
-Onto = tuple[int, Vec, Vec, Vec]
+AppliedForce = tuple[int, Vec, Vec, Vec]
 """A body, a point, and the force and the torque there."""
 
 
-def _of_contact(model: Model, contact: Contact, forces: Sequence[Num]) -> Iterator[Onto]:
-    """What a contact does to both its bodies."""
-    for geom, side in ((contact.candidate.first, -1.0), (contact.candidate.second, 1.0)):
-        push = turn = NOWHERE
+def _contact_forces(model: Model, contact: Contact, forces: Sequence[Num]) -> Iterator[AppliedForce]:
+    """Yields what a contact does to both its bodies."""
+    for geom, side in ((contact.candidate.geom1, -1.0), (contact.candidate.geom2, 1.0)):
+        force = torque = ZERO3
         for i, size in zip(contact.used, forces, strict=False):
-            along = contact.axes[i % 3] * (size * side)
-            push, turn = (push + along, turn) if i < 3 else (push, turn + along)
-        yield int(model.geom_bodyid[geom]), contact.touch.point, push, turn
+            along = contact.frame[i % 3] * (size * side)
+            force, torque = (force + along, torque) if i < 3 else (force, torque + along)
+        yield int(model.geom_bodyid[geom]), contact.point.pos, force, torque
 
 
-def _ties(model: Model) -> list[int]:
-    """Points and frames that are tied to one another, of which one can move, in the order of their constraints."""
-    kinds = model.eq_type
-    tied = [i for i in range(model.neq) if model.eq_active0[i] and kinds[i] in (Kind.CONNECT, Kind.WELD)]
-    return [i for i in tied if any(moving(model, _tied_body(model, i, side)) for side in (0, 1))]
+def _connects_and_welds(model: Model) -> list[int]:
+    """Returns connects and welds of which a body can move, in the order of their constraints."""
+    types = model.eq_type
+    tied = [
+        i for i in range(model.neq) if model.eq_active0[i] and types[i] in (EqualityType.CONNECT, EqualityType.WELD)
+    ]
+    return [i for i in tied if any(moving_ancestor(model, _equality_body(model, i, side)) for side in (0, 1))]
 
 
-def _tied_body(model: Model, i: int, side: int) -> int:
+def _equality_body(model: Model, i: int, side: int) -> int:
     number = int((model.eq_obj1id, model.eq_obj2id)[side][i])
     return number if model.eq_objtype[i] == BODY else int(model.site_bodyid[number])
 
 
-def _of_tie(f: Forward, grips: Sequence[Grip], forces: Sequence[Num], i: int) -> Iterator[Onto]:
-    """What a tie to a body that moves does to one that does not: the opposite, at its own end."""
+def _equality_forces(f: Forward, jacs: Sequence[BodyJacobian], forces: Sequence[Num], i: int) -> Iterator[AppliedForce]:
+    """Yields what a connect or weld to a body that moves does to one that does not: the opposite, at its own end."""
     model, k = f.model, f.smooth.kinematics
-    push = turn = NOWHERE
-    for n, (wrench, size) in enumerate(zip(grips[0].wrenches, forces, strict=True)):
-        push, turn = (push - wrench.lin * size, turn) if n < 3 else (push, turn - wrench.rot * size)
+    force = torque = ZERO3
+    for n, (wrench, size) in enumerate(zip(jacs[0].wrenches, forces, strict=True)):
+        force, torque = (force - wrench.lin * size, torque) if n < 3 else (force, torque - wrench.rot * size)
     for side in (0, 1):
-        body = _tied_body(model, i, side)
-        if moving(model, body):
+        body = _equality_body(model, i, side)
+        if moving_ancestor(model, body):
             continue
         if model.eq_objtype[i] == BODY:
-            first = 3 * (side if model.eq_type[i] == Kind.CONNECT else 1 - side)
-            place = k.bodies[body].mat @ vec(row(model.eq_data, i)[first : first + 3])
-            yield body, k.bodies[body].pos + place, push, turn
+            first = 3 * (side if model.eq_type[i] == EqualityType.CONNECT else 1 - side)
+            offset = k.bodies[body].mat @ vec(row(model.eq_data, i)[first : first + 3])
+            yield body, k.bodies[body].pos + offset, force, torque
         else:
-            yield body, site_frame(model, k, int((model.eq_obj1id, model.eq_obj2id)[side][i])).pos, push, turn
+            yield body, site_frame(model, k, int((model.eq_obj1id, model.eq_obj2id)[side][i])).pos, force, torque

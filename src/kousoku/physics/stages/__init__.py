@@ -1,1 +1,18 @@
-"""The stages of the smooth dynamics, in the order of MuJoCo's pipeline."""
+"""The stages of the smooth dynamics, each a file, in the order in which `smooth.py` runs them.
+
+    kinematics      frames of bodies                                        mj_kinematics
+    com_pos         centres of mass, inertias, axes of motion               mj_comPos
+    crb             the mass matrix                                         mj_makeM
+    tendon          lengths of fixed tendons                                mj_tendon
+    com_vel         velocities of bodies                                    mj_comVel
+    rne             Coriolis, centrifugal and gravity forces                mj_rne
+    passive         springs, dampers, gravity compensation, fluid           mj_passive
+    actuation       actuators                                               mj_transmission, mj_fwdActuation
+    smooth          all of these, and the acceleration without constraints  mj_fwdAcceleration
+
+`joints.py` has MuJoCo's joint types and walks along the kinematic tree, `apply_ft.py` turns forces at points into
+generalised forces.
+
+References:
+    MuJoCo documentation, Computation, "Simulation pipeline".
+"""

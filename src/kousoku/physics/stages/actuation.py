@@ -1,6 +1,6 @@
-"""Actuators: from commands to generalised forces.
+"""Actuators: from commands to generalised forces (mj_transmission, mj_fwdActuation).
 
-force = gain (control or activation) + bias, each clipped to its range where the model says so.
+force = gain * (control or activation) + bias, each clipped to its range where the model says so.
 
 References:
     MuJoCo documentation, Computation, "Actuation model".
@@ -13,18 +13,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ..algebra.scalar import ZERO, Num, absolute, both, clipped, exp, floor, maximum, sqrt, total, where
-from ..algebra.vector import UNTURNED, Vec, quat, vec
+from ..algebra.scalar import (
+    MINVAL,
+    ZERO,
+    Num,
+    absolute,
+    clip,
+    exp,
+    floor,
+    logical_and,
+    maximum,
+    row,
+    sqrt,
+    total,
+    where,
+)
+from ..algebra.vector import IDENTITY, Vec, quat, sub_quat, vec
 from ..model import Model
-from .dynamics import Tree
-from .joints import Kind, ancestors, joint, joints, last_dof
-from .kinematics import Frame, Kinematics, row, site_frame
-from .passive import SMALLEST, turned
+from .com_pos import ComPos
+from .joints import JointType, ancestors, joint, joints, last_dof
+from .kinematics import Frame, Kinematics, site_frame
 from .tendon import Tendon
 
 
-class Transmission(IntEnum):
-    """MuJoCo's mjtTrn, as far as it is done."""
+class TransmissionType(IntEnum):
+    """MuJoCo's mjtTrn, as far as it is supported."""
 
     JOINT = 0
     JOINT_IN_PARENT = 1
@@ -32,8 +45,8 @@ class Transmission(IntEnum):
     SITE = 4
 
 
-class Dynamics(IntEnum):
-    """MuJoCo's mjtDyn, as far as it is done."""
+class DynamicsType(IntEnum):
+    """MuJoCo's mjtDyn, as far as it is supported."""
 
     NONE = 0
     INTEGRATOR = 1
@@ -43,115 +56,125 @@ class Dynamics(IntEnum):
 
 @dataclass(frozen=True)
 class Actuation:
-    """What the actuators do.
+    """What the actuators do, by the names of MuJoCo's mjData.
 
     Attributes:
-        length, velocity: of what each actuator pulls at, times its gear [nu].
-        force: of each actuator [nu].
-        qfrc: generalised forces [nv].
-        act_dot: rates of the activations [na].
-        moments: of each actuator, by degree of freedom.
-        gain_slope: how each actuator's force changes with its velocity [nu].
+        length, velocity: actuator_length and actuator_velocity: of what each actuator pulls at, times its gear [nu].
+        force: actuator_force [nu].
+        qfrc_actuator: generalised forces [nv].
+        act_dot: rates of change of the activations [na].
+        moment: actuator_moment: of each actuator, by degree of freedom [nu].
+        force_vel: derivative of each actuator's force with respect to its velocity [nu].
     """
 
     length: list[Num]
     velocity: list[Num]
     force: list[Num]
-    qfrc: list[Num]
+    qfrc_actuator: list[Num]
     act_dot: list[Num]
-    moments: list[dict[int, Num]]
-    gain_slope: list[Num]
+    moment: list[dict[int, Num]]
+    force_vel: list[Num]
 
 
 def actuation(
     model: Model,
     k: Kinematics,
-    t: Tree,
+    com: ComPos,
     tendons: list[Tendon],
     qpos: Sequence[Num],
     qvel: Sequence[Num],
     act: Sequence[Num],
     ctrl: Sequence[Num],
 ) -> Actuation:
-    """Forces of all actuators for the commands `ctrl` [nu]."""
-    lengths, velocities, forces, moments, slopes = [], [], [], [], []
+    """Returns forces of all actuators for the activations `act` [na] and commands `ctrl` [nu]."""
+    lengths, velocities, forces, moments, force_vels = [], [], [], [], []
     act_dot = [ZERO] * model.na
     qfrc = [ZERO] * model.nv
     for i in range(model.nu):
-        length, moment = transmission(model, k, t, tendons, qpos, i)
+        length, moment = transmission(model, k, com, tendons, qpos, i)
         velocity = total(arm * qvel[d] for d, arm in moment.items())
         command = ctrl[i]
         if model.actuator_ctrllimited[i] and not model.no_clampctrl:
-            command = clipped(command, *row(model.actuator_ctrlrange, i))
-        if model.actuator_dyntype[i] != Dynamics.NONE:
-            place = int(model.actuator_actadr[i]) + int(model.actuator_actnum[i]) - 1
-            act_dot[place] = _rate(model, i, command, act[place])
+            command = clip(command, *row(model.actuator_ctrlrange, i))
+        if model.actuator_dyntype[i] != DynamicsType.NONE:
+            address = int(model.actuator_actadr[i]) + int(model.actuator_actnum[i]) - 1
+            act_dot[address] = _act_dot(model, i, command, act[address])
             early = model.actuator_actearly[i]
-            given = next_activation(model, i, act[place], act_dot[place]) if early else act[place]
+            signal = next_activation(model, i, act[address], act_dot[address]) if early else act[address]
         else:
-            given = command
-        force, slope = _force(model, i, given, length, velocity)
+            signal = command
+        force, force_vel = _force(model, i, signal, length, velocity)
         lengths.append(length)
         velocities.append(velocity)
         forces.append(force)
         moments.append(moment)
-        slopes.append(slope)
+        force_vels.append(force_vel)
         for d, arm in moment.items():
             qfrc[d] = qfrc[d] + arm * force
+    _clip_joint_forces(model, qfrc, force_vels)
+    return Actuation(lengths, velocities, forces, qfrc, act_dot, moments, force_vels)
+
+
+def _clip_joint_forces(model: Model, qfrc: list[Num], force_vels: list[Num]) -> None:
+    """Clips the sum of the actuators' forces on each joint to its `actfrcrange`, in place."""
     for j in joints(model):
-        if model.jnt_actfrclimited[j.id] and j.kind in (Kind.SLIDE, Kind.HINGE):
-            given, ends = qfrc[j.dof], row(model.jnt_actfrcrange, j.id)
-            qfrc[j.dof] = clipped(given, *ends)
+        if model.jnt_actfrclimited[j.id] and j.type in (JointType.SLIDE, JointType.HINGE):
+            unclipped, ends = qfrc[j.dofadr], row(model.jnt_actfrcrange, j.id)
+            qfrc[j.dofadr] = clip(unclipped, *ends)
             for i, kind in enumerate(model.actuator_trntype):
-                if kind in (Transmission.JOINT, Transmission.JOINT_IN_PARENT) and model.actuator_trnid[i][0] == j.id:
-                    slopes[i] = _limited(given, slopes[i], ends)[1]
-    return Actuation(lengths, velocities, forces, qfrc, act_dot, moments, slopes)
+                on_joint = kind in (TransmissionType.JOINT, TransmissionType.JOINT_IN_PARENT)
+                if on_joint and model.actuator_trnid[i][0] == j.id:
+                    force_vels[i] = _clip_force(unclipped, force_vels[i], ends)[1]
 
 
-def _force(model: Model, i: int, given: Num, length: Num, velocity: Num) -> tuple[Num, Num]:
-    """An actuator's force, and how it changes with the velocity."""
+def _force(model: Model, i: int, signal: Num, length: Num, velocity: Num) -> tuple[Num, Num]:
+    """Returns an actuator's force, and its derivative with respect to the velocity."""
     gain, bias = row(model.actuator_gainprm, i), row(model.actuator_biasprm, i)
-    factor, slope = gain[0], ZERO
+    factor, force_vel = gain[0], ZERO
     if model.actuator_gaintype[i] == 1:
         factor = factor + gain[1] * length + gain[2] * velocity
-        slope = gain[2] * given
-    force = factor * _nearest(model, i, given, length)
+        force_vel = gain[2] * signal
+    force = factor * _nearest_turn(model, i, signal, length)
     if model.actuator_biastype[i] == 1:
         force = force + bias[0] + bias[1] * length + bias[2] * velocity
-        slope = slope + bias[2]
+        force_vel = force_vel + bias[2]
     if model.actuator_forcelimited[i]:
-        force, slope = _limited(force, slope, row(model.actuator_forcerange, i))
-    return force, slope
+        force, force_vel = _clip_force(force, force_vel, row(model.actuator_forcerange, i))
+    return force, force_vel
 
 
-def _angles(model: Model, i: int) -> tuple[slice, slice] | None:
-    """Which parts of an actuator's gear count translations and turns, where it may be turns alone.
+def _angle_gears(model: Model, i: int) -> tuple[slice, slice] | None:
+    """Returns which parts of an actuator's gear count translations and turns, where its length may be an angle.
 
     On a ball joint, and from site to site, lengths tell angles: those that are a whole turn apart tell the same one.
     """
     kind, (target, reference) = model.actuator_trntype[i], model.actuator_trnid[i]
-    if kind in (Transmission.JOINT, Transmission.JOINT_IN_PARENT) and model.jnt_type[target] == Kind.BALL:
+    on_joint = kind in (TransmissionType.JOINT, TransmissionType.JOINT_IN_PARENT)
+    if on_joint and model.jnt_type[target] == JointType.BALL:
         return slice(0, 0), slice(0, 3)
-    return (slice(0, 3), slice(3, 6)) if kind == Transmission.SITE and reference >= 0 else None
+    return (slice(0, 3), slice(3, 6)) if kind == TransmissionType.SITE and reference >= 0 else None
 
 
-def _period(model: Model, i: int) -> Num:
-    """How far apart targets are that tell a servo the same angle; 0 of what is no servo of an angle.
+def _turn_length(model: Model, i: int) -> Num:
+    """Returns the length of a whole turn of an actuator that is a servo of an angle; 0 of others.
 
-    A servo's bias takes back what its gain gives. C knows them so too.
+    A servo's bias takes back what its gain gives; MuJoCo recognises servos so too.
     """
-    parts = _angles(model, i)
+    parts = _angle_gears(model, i)
     if parts is None or model.actuator_gaintype[i] != 0 or model.actuator_biastype[i] != 1:
         return ZERO
     straight, turns = (total(g * g for g in row(model.actuator_gear, i)[part]) for part in parts)
     difference = absolute(row(model.actuator_gainprm, i)[0] + row(model.actuator_biasprm, i)[1])
-    servo = both(both(straight <= 0.0, turns > 0.0), difference <= 0.0)
+    servo = logical_and(logical_and(straight <= 0.0, turns > 0.0), difference <= 0.0)
     return where(servo, 2.0 * math.pi * sqrt(where(turns > 0.0, turns, 1.0)), 0.0, difference)
 
 
-def _nearest(model: Model, i: int, target: Num, length: Num) -> Num:
-    """Of the targets that tell a servo the same angle the one that is nearest to its length."""
-    period = _period(model, i)
+def _nearest_turn(model: Model, i: int, target: Num, length: Num) -> Num:
+    """Returns the target of a servo of an angle plus the whole turns that bring it nearest to the length.
+
+    Any other actuator's target is returned as it is.
+    """
+    period = _turn_length(model, i)
     if period.is_known(0.0):
         return target
     turning = period > 0.0
@@ -159,85 +182,89 @@ def _nearest(model: Model, i: int, target: Num, length: Num) -> Num:
     return target - where(turning, period * turns, 0.0)
 
 
-def _limited(force: Num, slope: Num, ends: list[Num]) -> tuple[Num, Num]:
-    """A force within its range, at whose ends it does not change."""
-    inside = both(force > ends[0], force < ends[1])
-    return clipped(force, *ends), where(inside, slope, 0.0, force)
+def _clip_force(force: Num, force_vel: Num, ends: list[Num]) -> tuple[Num, Num]:
+    """Returns a force within its range, and its derivative, which is zero at the range's ends."""
+    inside = logical_and(force > ends[0], force < ends[1])
+    return clip(force, *ends), where(inside, force_vel, 0.0, force)
 
 
-def _rate(model: Model, i: int, command: Num, activation: Num) -> Num:
-    if model.actuator_dyntype[i] == Dynamics.INTEGRATOR:
+def _act_dot(model: Model, i: int, command: Num, activation: Num) -> Num:
+    if model.actuator_dyntype[i] == DynamicsType.INTEGRATOR:
         return command
-    return (_nearest(model, i, command, activation) - activation) / maximum(row(model.actuator_dynprm, i)[0], SMALLEST)
+    difference = _nearest_turn(model, i, command, activation) - activation
+    return difference / maximum(row(model.actuator_dynprm, i)[0], MINVAL)
 
 
-def next_activation(model: Model, i: int, activation: Num, rate: Num) -> Num:
-    """An actuator's activation after a time step."""
+def next_activation(model: Model, i: int, activation: Num, act_dot: Num) -> Num:
+    """Returns actuator i's activation after a time step; MuJoCo's mj_nextActivation."""
     step = Num(model.timestep)
-    if model.actuator_dyntype[i] == Dynamics.FILTER_EXACT:
-        tau = maximum(row(model.actuator_dynprm, i)[0], SMALLEST)
+    if model.actuator_dyntype[i] == DynamicsType.FILTER_EXACT:
+        tau = maximum(row(model.actuator_dynprm, i)[0], MINVAL)
         step = tau * (1.0 - exp(-(step / tau)))
-    activation = activation + rate * step
-    return clipped(activation, *row(model.actuator_actrange, i)) if model.actuator_actlimited[i] else activation
+    activation = activation + act_dot * step
+    return clip(activation, *row(model.actuator_actrange, i)) if model.actuator_actlimited[i] else activation
 
 
-def next_activations(model: Model, act: Sequence[Num], rates: Sequence[Num], length: Sequence[Num]) -> list[Num]:
-    """All activations after a time step; targets of servos of angles do not wind up, but stay by the lengths [nu]."""
+def next_activations(model: Model, act: Sequence[Num], act_dot: Sequence[Num], length: Sequence[Num]) -> list[Num]:
+    """Returns all activations [na] after a time step.
+
+    Targets of servos of angles do not wind up: each stays within half a turn of the actuator's length [nu].
+    """
     found = list(act)
     for i in range(model.nu):
-        place = int(model.actuator_actadr[i])
-        if place >= 0:
-            place += int(model.actuator_actnum[i]) - 1
-            found[place] = next_activation(model, i, found[place], rates[place])
-            found[place] = _nearest(model, i, found[place], length[i])
+        address = int(model.actuator_actadr[i])
+        if address >= 0:
+            address += int(model.actuator_actnum[i]) - 1
+            found[address] = next_activation(model, i, found[address], act_dot[address])
+            found[address] = _nearest_turn(model, i, found[address], length[i])
     return found
 
 
 def transmission(
-    model: Model, k: Kinematics, t: Tree, tendons: list[Tendon], qpos: Sequence[Num], i: int
+    model: Model, k: Kinematics, com: ComPos, tendons: list[Tendon], qpos: Sequence[Num], i: int
 ) -> tuple[Num, dict[int, Num]]:
-    """An actuator's length, and its moments by degree of freedom."""
+    """Returns actuator i's length, and its moment by degree of freedom; MuJoCo's mj_transmission."""
     kind, target, gear = model.actuator_trntype[i], int(model.actuator_trnid[i][0]), row(model.actuator_gear, i)
-    if kind == Transmission.TENDON:
+    if kind == TransmissionType.TENDON:
         tendon = tendons[target]
-        return gear[0] * tendon.length, {d: gear[0] * arm for d, arm in tendon.arms.items()}
-    if kind == Transmission.SITE:
+        return gear[0] * tendon.length, {d: gear[0] * arm for d, arm in tendon.jac.items()}
+    if kind == TransmissionType.SITE:
         reference = int(model.actuator_trnid[i][1])
         if reference >= 0:
-            return _between_sites(model, k, t, target, reference, gear)
+            return _between_sites(model, k, com, target, reference, gear)
         frame = site_frame(model, k, target)
-        return ZERO, _at_site(model, t, target, frame, frame, gear)
+        return ZERO, _site_moment(model, com, target, frame, frame, gear)
     j = joint(model, target)
-    if j.kind in (Kind.SLIDE, Kind.HINGE):
-        return gear[0] * qpos[j.qpos], {j.dof: gear[0]}
-    first = j.qpos + (3 if j.kind == Kind.FREE else 0)
-    turn = quat(qpos[first : first + 4]).normalised()
-    axis = vec(gear[first - j.qpos : first - j.qpos + 3])
-    axis = turn.inverse().matrix() @ axis if kind == Transmission.JOINT_IN_PARENT else axis
-    if j.kind == Kind.BALL:
-        return turned(turn, UNTURNED).dot(axis), dict(zip(j.dofs, axis, strict=True))
+    if j.type in (JointType.SLIDE, JointType.HINGE):
+        return gear[0] * qpos[j.qposadr], {j.dofadr: gear[0]}
+    first = j.qposadr + (3 if j.type == JointType.FREE else 0)
+    turn = quat(qpos[first : first + 4]).normalized()
+    axis = vec(gear[first - j.qposadr : first - j.qposadr + 3])
+    axis = turn.inverse().matrix() @ axis if kind == TransmissionType.JOINT_IN_PARENT else axis
+    if j.type == JointType.BALL:
+        return sub_quat(turn, IDENTITY).dot(axis), dict(zip(j.dofs, axis, strict=True))
     return ZERO, dict(zip(j.dofs, [*gear[:3], *axis], strict=True))
 
 
-def _at_site(model: Model, t: Tree, site: int, frame: Frame, axes: Frame, gear: list[Num]) -> dict[int, Num]:
-    """What a force and torque at a site, along some axes, do to each degree of freedom."""
+def _site_moment(model: Model, com: ComPos, site: int, frame: Frame, axes: Frame, gear: list[Num]) -> dict[int, Num]:
+    """Returns the moment of a force and torque `gear` at a site, along the axes of a frame, by degree of freedom."""
     body = int(model.site_bodyid[site])
     force, torque = axes.mat @ Vec(*gear[:3]), axes.mat @ Vec(*gear[3:6])
-    arm = frame.pos - t.subtree_com[int(model.body_rootid[body])]
+    arm = frame.pos - com.subtree_com[int(model.body_rootid[body])]
     return {
-        d: t.motion[d].rot.dot(torque + arm.cross(force)) + t.motion[d].lin.dot(force)
+        d: com.cdof[d].rot.dot(torque + arm.cross(force)) + com.cdof[d].lin.dot(force)
         for d in ancestors(model, last_dof(model, body))
     }
 
 
 def _between_sites(
-    model: Model, k: Kinematics, t: Tree, site: int, reference: int, gear: list[Num]
+    model: Model, k: Kinematics, com: ComPos, site: int, reference: int, gear: list[Num]
 ) -> tuple[Num, dict[int, Num]]:
-    """A site's place in the axes of another: what moves both counts for nothing."""
+    """Returns length and moment of a site's pose in the axes of another, without what moves both."""
     frame, axes = site_frame(model, k, site), site_frame(model, k, reference)
-    apart = axes.mat.transposed() @ (frame.pos - axes.pos)
-    length = apart.dot(Vec(*gear[:3])) + turned(frame.quat, axes.quat).dot(Vec(*gear[3:6]))
-    near = _at_site(model, t, site, frame, axes, gear)
-    far = _at_site(model, t, reference, axes, axes, gear)
+    apart = axes.mat.transpose() @ (frame.pos - axes.pos)
+    length = apart.dot(Vec(*gear[:3])) + sub_quat(frame.quat, axes.quat).dot(Vec(*gear[3:6]))
+    near = _site_moment(model, com, site, frame, axes, gear)
+    far = _site_moment(model, com, reference, axes, axes, gear)
     moment = {d: arm for d, arm in near.items() if d not in far}
     return length, moment | {d: -arm for d, arm in far.items() if d not in near}

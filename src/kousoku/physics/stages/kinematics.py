@@ -1,4 +1,4 @@
-"""Where everything is: frames of bodies, joints, geoms and sites from joint positions.
+"""Frames of bodies, joints, geoms and sites from joint positions (mj_kinematics).
 
 References:
     MuJoCo documentation, Computation, "Kinematic tree" and stage 1 of the forward dynamics.
@@ -8,122 +8,111 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ..algebra.scalar import ZERO, Num, cos, nums, sin
-from ..algebra.vector import NOWHERE, UNTURNED, Mat, Quat, Vec, quat, vec
+from ..algebra.scalar import Num, nums, row
+from ..algebra.vector import IDENTITY, ZERO3, Mat, Quat, Vec, axis_angle_quat, quat, vec
 from ..model import Model
-from .joints import Kind, joints_of
+from .joints import JointType, body_joints
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A place and a direction in the world."""
+    """A position and orientation in the world.
+
+    Attributes:
+        pos: the origin, metres.
+        quat, mat: the orientation, as a quaternion and as a matrix whose columns are the frame's axes.
+    """
 
     pos: Vec
     quat: Quat
     mat: Mat
 
-    def point(self, local: Vec) -> Vec:
-        """A point of the frame in the world."""
+    def transform(self, local: Vec) -> Vec:
+        """Returns the point of the world that is `local` in the frame."""
         return self.pos + self.mat @ local
 
 
-WORLD = Frame(NOWHERE, UNTURNED, UNTURNED.matrix())
+WORLD_FRAME = Frame(ZERO3, IDENTITY, IDENTITY.matrix())
 
 
 @dataclass(frozen=True)
 class Kinematics:
-    """Frames in the world.
+    """Frames in the world, of which mjData has xpos, xquat, xmat and the like.
 
     Attributes:
-        bodies: one for each body, the world first.
-        inertial: each body's centre of mass, along its principal axes.
-        anchors, axes: of each joint, before the joints after it move its body.
+        bodies: xpos, xquat, xmat of each body, the world first [nbody].
+        inertial: xipos, ximat: each body's centre of mass, along its principal axes [nbody].
+        xanchor, xaxis: anchor and axis of each joint, before the joints after it move its body [njnt].
     """
 
     bodies: list[Frame]
     inertial: list[Frame]
-    anchors: list[Vec]
-    axes: list[Vec]
-
-
-def row(array: Any, i: int) -> list[Num]:
-    """A row of a model's number, known or not."""
-    return nums(array[i])
+    xanchor: list[Vec]
+    xaxis: list[Vec]
 
 
 def kinematics(model: Model, qpos: Sequence[Num]) -> Kinematics:
-    """Frames of bodies and joints at the joint positions `qpos` [nq]."""
-    bodies = [WORLD]
-    anchors: list[Vec] = [NOWHERE] * model.njnt
-    axes: list[Vec] = [NOWHERE] * model.njnt
+    """Returns frames of bodies and joints at the joint positions `qpos` [nq]; MuJoCo's mj_kinematics."""
+    bodies = [WORLD_FRAME]
+    xanchor: list[Vec] = [ZERO3] * model.njnt
+    xaxis: list[Vec] = [ZERO3] * model.njnt
     for body in range(1, model.nbody):
-        bodies.append(_body(model, body, qpos, bodies[int(model.body_parentid[body])], anchors, axes))
+        bodies.append(_body_frame(model, body, qpos, bodies[int(model.body_parentid[body])], xanchor, xaxis))
     inertial = [
-        attached(frame, vec(row(model.body_ipos, i)), quat(row(model.body_iquat, i))) for i, frame in enumerate(bodies)
+        child_frame(frame, vec(row(model.body_ipos, i)), quat(row(model.body_iquat, i)))
+        for i, frame in enumerate(bodies)
     ]
-    return Kinematics(bodies, inertial, anchors, axes)
+    return Kinematics(bodies, inertial, xanchor, xaxis)
 
 
-def attached(frame: Frame, pos: Vec, turn: Quat) -> Frame:
-    """A frame that is fixed in another."""
-    own = frame.quat * turn
-    return Frame(frame.point(pos), own, frame.mat if _is_unturned(turn) else own.matrix())
+def child_frame(parent: Frame, pos: Vec, turn: Quat) -> Frame:
+    """Returns the frame that is at `pos`, turned by `turn`, in a parent frame."""
+    own = parent.quat * turn
+    return Frame(parent.transform(pos), own, parent.mat if _is_identity(turn) else own.matrix())
 
 
 def geom_frame(model: Model, k: Kinematics, geom: int) -> Frame:
-    """A geom's frame."""
+    """Returns a geom's frame: mjData's geom_xpos and geom_xmat."""
     body = k.bodies[int(model.geom_bodyid[geom])]
-    return attached(body, vec(row(model.geom_pos, geom)), quat(row(model.geom_quat, geom)))
+    return child_frame(body, vec(row(model.geom_pos, geom)), quat(row(model.geom_quat, geom)))
 
 
 def site_frame(model: Model, k: Kinematics, site: int) -> Frame:
-    """A site's frame."""
+    """Returns a site's frame: mjData's site_xpos and site_xmat."""
     body = k.bodies[int(model.site_bodyid[site])]
-    return attached(body, vec(row(model.site_pos, site)), quat(row(model.site_quat, site)))
+    return child_frame(body, vec(row(model.site_pos, site)), quat(row(model.site_quat, site)))
 
 
-def _is_unturned(turn: Quat) -> bool:
+def _is_identity(turn: Quat) -> bool:
     return turn.w.is_known(1.0) and all(part.is_known(0.0) for part in turn[1:])
 
 
-def _body(model: Model, body: int, qpos: Sequence[Num], parent: Frame, anchors: list[Vec], axes: list[Vec]) -> Frame:
-    """The frame of a body, moved by its joints one after the other."""
-    pos = parent.point(vec(row(model.body_pos, body)))
+def _body_frame(
+    model: Model, body: int, qpos: Sequence[Num], parent: Frame, xanchor: list[Vec], xaxis: list[Vec]
+) -> Frame:
+    """Returns the frame of a body, moved by its joints one after the other; writes their anchors and axes."""
+    pos = parent.transform(vec(row(model.body_pos, body)))
     turn = parent.quat * quat(row(model.body_quat, body))
-    for j in joints_of(model, body):
+    for j in body_joints(model, body):
         axis = vec(row(model.jnt_axis, j.id))
-        if j.kind == Kind.FREE:
-            pos, turn = vec(qpos[j.qpos : j.qpos + 3]), quat(qpos[j.qpos + 3 : j.qpos + 7]).normalised()
-            anchors[j.id], axes[j.id] = pos, axis
+        if j.type == JointType.FREE:
+            pos, turn = vec(qpos[j.qposadr : j.qposadr + 3]), quat(qpos[j.qposadr + 3 : j.qposadr + 7]).normalized()
+            xanchor[j.id], xaxis[j.id] = pos, axis
             continue
         offset, mat = vec(row(model.jnt_pos, j.id)), turn.matrix()
-        anchors[j.id], axes[j.id] = pos + mat @ offset, mat @ axis
-        if j.kind == Kind.SLIDE:
-            pos = pos + axes[j.id] * moved(model, qpos, j.qpos)
+        xanchor[j.id], xaxis[j.id] = pos + mat @ offset, mat @ axis
+        if j.type == JointType.SLIDE:
+            pos = pos + xaxis[j.id] * _displacement(model, qpos, j.qposadr)
             continue
-        if j.kind == Kind.BALL:
-            turn = turn * quat(qpos[j.qpos : j.qpos + 4]).normalised()
+        if j.type == JointType.BALL:
+            turn = turn * quat(qpos[j.qposadr : j.qposadr + 4]).normalized()
         else:
-            turn = turn * about(axis, moved(model, qpos, j.qpos))
-        pos = anchors[j.id] - turn.matrix() @ offset
+            turn = turn * axis_angle_quat(axis, _displacement(model, qpos, j.qposadr))
+        pos = xanchor[j.id] - turn.matrix() @ offset
     return Frame(pos, turn, turn.matrix())
 
 
-def moved(model: Model, qpos: Sequence[Num], place: int) -> Num:
-    """How far a slide or hinge is from where the file has it."""
-    return qpos[place] - nums(model.qpos0)[place]
-
-
-def about(axis: Vec, angle: Num) -> Quat:
-    """A turn by `angle` radians about a unit axis."""
-    if angle.is_known(0.0):
-        return UNTURNED
-    half = angle * 0.5
-    return Quat(cos(half), *(axis * sin(half)))
-
-
-def zeros(count: int) -> list[Num]:
-    """Known zeros."""
-    return [ZERO] * count
+def _displacement(model: Model, qpos: Sequence[Num], address: int) -> Num:
+    """Returns qpos - qpos0 of a slide or hinge, metres or radians."""
+    return qpos[address] - nums(model.qpos0)[address]

@@ -1,4 +1,4 @@
-"""Forces that need no command: springs, dampers, gravity compensation, a fluid.
+"""Forces that need no command (mj_passive): springs, dampers, gravity compensation, a fluid.
 
 References:
     MuJoCo documentation, Computation, "Passive forces"; Fluid forces, "Inertia model".
@@ -10,144 +10,138 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..algebra.scalar import ZERO, Num, absolute, atan2, maximum, minimum, nums, sqrt, total, where
-from ..algebra.vector import NOWHERE, Quat, Vec, quat, vec
+from ..algebra.scalar import MINVAL, ZERO, Num, absolute, maximum, minimum, nums, row, sqrt, total
+from ..algebra.vector import ZERO3, quat, sub_quat, vec
 from ..model import Model
-from .dynamics import Motion, Tree, along_dofs, point_force
-from .joints import Joint, Kind, joints
-from .kinematics import Frame, Kinematics, row
+from .apply_ft import apply_wrenches, wrench_at_com
+from .com_pos import ComPos
+from .com_vel import ComVel
+from .joints import Joint, JointType, joints
+from .kinematics import Frame, Kinematics
 from .tendon import Tendon
-
-SMALLEST = 1e-15
 
 
 def passive(
-    model: Model, k: Kinematics, t: Tree, m: Motion, tendons: list[Tendon], qpos: Sequence[Num], qvel: Sequence[Num]
+    model: Model,
+    k: Kinematics,
+    com: ComPos,
+    vel: ComVel,
+    tendons: list[Tendon],
+    qpos: Sequence[Num],
+    qvel: Sequence[Num],
 ) -> list[Num]:
-    """Generalised forces [nv]."""
+    """Returns the generalised forces of all that is passive [nv]: mjData's qfrc_passive."""
     parts = [dampers(model, tendons, qvel)]
     if not model.no_spring:
         parts.append(springs(model, tendons, qpos))
     if not model.no_gravity:
-        parts.append(gravity_compensation(model, k, t))
-    parts.append(fluid(model, k, t, m))
+        parts.append(gravity_compensation(model, k, com))
+    parts.append(fluid(model, k, com, vel))
     return [total(column) for column in zip(*parts, strict=True)]
 
 
 def springs(model: Model, tendons: list[Tendon], qpos: Sequence[Num]) -> list[Num]:
-    """Of joints and tendons: -k (q - spring position)."""
-    force = [ZERO] * model.nv
+    """Returns -k (q - rest) of joints and tendons [nv]: mjData's qfrc_spring."""
+    qfrc = [ZERO] * model.nv
     stiffness = nums(model.jnt_stiffness)
-    for j, away in stretched(model, qpos):
-        for d, distance in zip(j.dofs, away, strict=True):
-            force[d] = force[d] - stiffness[j.id] * distance
+    for j, displacement in spring_displacements(model, qpos):
+        for d, distance in zip(j.dofs, displacement, strict=True):
+            qfrc[d] = qfrc[d] - stiffness[j.id] * distance
     for i, tendon in enumerate(tendons):
         low, high = row(model.tendon_lengthspring, i)
         pull = minimum(high - tendon.length, ZERO) + maximum(low - tendon.length, ZERO)
-        tendon.add(force, nums(model.tendon_stiffness)[i] * pull)
-    return force
+        tendon.add_qfrc(qfrc, nums(model.tendon_stiffness)[i] * pull)
+    return qfrc
 
 
-def stretched(model: Model, qpos: Sequence[Num]) -> Iterator[tuple[Joint, list[Num]]]:
-    """How far joints with springs are from their rest, along each degree of freedom."""
+def spring_displacements(model: Model, qpos: Sequence[Num]) -> Iterator[tuple[Joint, list[Num]]]:
+    """Yields each joint with a spring, and how far it is from rest along each degree of freedom, metres or radians."""
     stiffness, rest = nums(model.jnt_stiffness), nums(model.qpos_spring)
     for j in joints(model):
         if stiffness[j.id].is_known(0.0):
             continue
-        if j.kind in (Kind.SLIDE, Kind.HINGE):
-            yield j, [qpos[j.qpos] - rest[j.qpos]]
+        if j.type in (JointType.SLIDE, JointType.HINGE):
+            yield j, [qpos[j.qposadr] - rest[j.qposadr]]
             continue
-        first = j.qpos + (3 if j.kind == Kind.FREE else 0)
-        away = [qpos[i] - rest[i] for i in range(j.qpos, first)]
-        turn = turned(quat(qpos[first : first + 4]).normalised(), quat(rest[first : first + 4]).normalised())
-        yield j, [*away, *turn]
+        first = j.qposadr + (3 if j.type == JointType.FREE else 0)
+        translation = [qpos[i] - rest[i] for i in range(j.qposadr, first)]
+        turn = sub_quat(quat(qpos[first : first + 4]).normalized(), quat(rest[first : first + 4]).normalized())
+        yield j, [*translation, *turn]
 
 
 def dampers(model: Model, tendons: list[Tendon], qvel: Sequence[Num]) -> list[Num]:
-    """Of joints and tendons: -b v."""
+    """Returns -b v of joints and tendons [nv]: mjData's qfrc_damper."""
     if model.no_damper:
         return [ZERO] * model.nv
-    force = [-(b * v) for b, v in zip(nums(model.dof_damping), qvel, strict=True)]
+    qfrc = [-(b * v) for b, v in zip(nums(model.dof_damping), qvel, strict=True)]
     for i, tendon in enumerate(tendons):
-        tendon.add(force, -(nums(model.tendon_damping)[i] * tendon.velocity(qvel)))
-    return force
+        tendon.add_qfrc(qfrc, -(nums(model.tendon_damping)[i] * tendon.velocity(qvel)))
+    return qfrc
 
 
-def turned(a: Quat, b: Quat) -> Vec:
-    """The turn from b to a, as an axis times an angle in [-pi, pi], in b's axes."""
-    away = b.inverse() * a
-    axis = vec(away[1:])
-    square = axis.dot(axis)
-    tiny = square < SMALLEST**2
-    size = sqrt(where(tiny, 1.0, square))
-    angle = 2.0 * atan2(size, away.w)
-    angle = where(angle > math.pi, angle - 2.0 * math.pi, angle)
-    return axis * where(tiny, 2.0, angle / size)
-
-
-def gravity_compensation(model: Model, k: Kinematics, t: Tree) -> list[Num]:
-    """Lifts a share of each body's weight."""
+def gravity_compensation(model: Model, k: Kinematics, com: ComPos) -> list[Num]:
+    """Returns forces that lift a share of each body's weight [nv]: mjData's qfrc_gravcomp."""
     gravity, share, mass = vec(nums(model.gravity)), nums(model.body_gravcomp), nums(model.body_mass)
-    forces = {
-        i: point_force(t, model, i, k.inertial[i].pos, gravity * -(mass[i] * share[i]), NOWHERE)
+    wrenches = {
+        i: wrench_at_com(com, model, i, k.inertial[i].pos, gravity * -(mass[i] * share[i]), ZERO3)
         for i in range(1, model.nbody)
         if not share[i].is_known(0.0)
     }
-    return along_dofs(model, t, forces)
+    return apply_wrenches(model, com, wrenches)
 
 
-def fluid(model: Model, k: Kinematics, t: Tree, m: Motion) -> list[Num]:
-    """Drag and viscous resistance on boxes of the bodies' inertia."""
-    forces = {}
-    for d in drags(model, k, t, m):
-        push = [-(a + b) * v for a, b, v in zip(d.even, d.growing, d.speed, strict=True)]
+def fluid(model: Model, k: Kinematics, com: ComPos, vel: ComVel) -> list[Num]:
+    """Returns drag and viscous resistance of boxes of the bodies' inertia [nv]: mjData's qfrc_fluid."""
+    wrenches = {}
+    for d in drags(model, k, com, vel):
+        push = [-(a + b) * v for a, b, v in zip(d.linear, d.quadratic, d.velocity, strict=True)]
         torque, force = d.frame.mat @ vec(push[:3]), d.frame.mat @ vec(push[3:])
-        forces[d.body] = point_force(t, model, d.body, d.frame.pos, force, torque)
-    return along_dofs(model, t, forces)
+        wrenches[d.body] = wrench_at_com(com, model, d.body, d.frame.pos, force, torque)
+    return apply_wrenches(model, com, wrenches)
 
 
 @dataclass(frozen=True)
 class Drag:
-    """How a fluid resists a body: by `even` + `growing`, times the speed, in each of six directions.
+    """The resistance of a fluid to a body: -(`linear` + `quadratic`) times the velocity, in each of six directions.
 
     Attributes:
         body: the body.
         frame: its centre of mass, along its principal axes.
-        speed: its rotation about these, then its translation along them, in the fluid.
-        even: what does not change with the speed, of a viscous fluid.
-        growing: what is proportional to its size, of a heavy one.
+        velocity: angular about these axes, then linear along them, through the fluid [6].
+        linear: coefficients of a viscous fluid, which do not change with the speed [6].
+        quadratic: coefficients of a dense fluid, times the speed's size [6].
     """
 
     body: int
     frame: Frame
-    speed: list[Num]
-    even: list[Num]
-    growing: list[Num]
+    velocity: list[Num]
+    linear: list[Num]
+    quadratic: list[Num]
 
 
-def drags(model: Model, k: Kinematics, t: Tree, m: Motion) -> list[Drag]:
-    """Of every body in the fluid, if there is one."""
+def drags(model: Model, k: Kinematics, com: ComPos, vel: ComVel) -> list[Drag]:
+    """Returns the resistance to every body with mass; none if there is no fluid."""
     density, viscosity = Num(model.density), Num(model.viscosity)
     if density.is_known(0.0) and viscosity.is_known(0.0):
         return []
     mass = nums(model.body_mass)
     bodies = (i for i in range(1, model.nbody) if not mass[i].is_known(0.0))
-    return [_drag(model, k, t, m, i, density, viscosity) for i in bodies]
+    return [_drag(model, k, com, vel, i, density, viscosity) for i in bodies]
 
 
-def _drag(model: Model, k: Kinematics, t: Tree, m: Motion, i: int, density: Num, viscosity: Num) -> Drag:
+def _drag(model: Model, k: Kinematics, com: ComPos, vel: ComVel, i: int, density: Num, viscosity: Num) -> Drag:
     frame, mass, inertia = k.inertial[i], nums(model.body_mass)[i], row(model.body_inertia, i)
-    box = [sqrt(maximum((total(inertia) - 2.0 * inertia[a]) / mass * 6.0, SMALLEST)) for a in range(3)]
-    back = frame.mat.transposed()
-    arm = frame.pos - t.subtree_com[int(model.body_rootid[i])]
-    spin = back @ m.body[i].rot
-    slide = back @ (m.body[i].lin + m.body[i].rot.cross(arm) - vec(nums(model.wind)))
-    width = total(box) * (1.0 / 3.0)
-    even = [math.pi * width * width * width * viscosity] * 3 + [3.0 * math.pi * width * viscosity] * 3
+    box = [sqrt(maximum((total(inertia) - 2.0 * inertia[a]) / mass * 6.0, MINVAL)) for a in range(3)]
+    to_local = frame.mat.transpose()
+    arm = frame.pos - com.subtree_com[int(model.body_rootid[i])]
+    angular = to_local @ vel.cvel[i].rot
+    linear = to_local @ (vel.cvel[i].lin + vel.cvel[i].rot.cross(arm) - vec(nums(model.wind)))
+    diameter = total(box) * (1.0 / 3.0)
+    viscous = [math.pi * diameter * diameter * diameter * viscosity] * 3 + [3.0 * math.pi * diameter * viscosity] * 3
     turning, sliding = [], []
     for a in range(3):
         b, c = box[(a + 1) % 3], box[(a + 2) % 3]
         fourth = b * b * b * b + c * c * c * c
-        turning.append(density * box[a] * fourth * absolute(spin[a]) * (1.0 / 64.0))
-        sliding.append(0.5 * density * b * c * absolute(slide[a]))
-    return Drag(i, frame, [*spin, *slide], even, turning + sliding)
+        turning.append(density * box[a] * fourth * absolute(angular[a]) * (1.0 / 64.0))
+        sliding.append(0.5 * density * b * c * absolute(linear[a]))
+    return Drag(i, frame, [*angular, *linear], viscous, turning + sliding)

@@ -10,50 +10,65 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..algebra.scalar import ZERO, Num
-from ..algebra.sparse import Factor, Pattern, factor
+from ..algebra.sparse import Factor, SparseMatrix, factor
 from ..model import Model
 from .actuation import Actuation, actuation
-from .dynamics import Motion, Tree, bias, tree, velocities
+from .com_pos import ComPos, com_pos
+from .com_vel import ComVel, com_vel
+from .crb import crb, mass_matrix_pattern
 from .kinematics import Kinematics, kinematics
 from .passive import passive
+from .rne import rne
 from .tendon import Tendon, tendons
 
 
 @dataclass(frozen=True)
 class Smooth:
-    """The stages' results.
+    """The stages' results, by the names of MuJoCo's mjData.
 
     Attributes:
-        kinematics, tree, tendons: of the position.
-        motion, bias, passive: of the velocity too.
-        actuation: of the commands too.
-        factor: of the mass matrix.
-        force: passive, actuators' and applied forces less the bias [nv].
-        acceleration: what they bring about without constraints [nv].
+        kinematics, com_pos, tendons: what depends on the position.
+        com_vel: what depends on the velocity too.
+        actuation: what depends on the commands too.
+        qM: the mass matrix.
+        qLD: its factorisation.
+        qfrc_bias: Coriolis, centrifugal and gravity forces [nv].
+        qfrc_passive: springs, dampers, gravity compensation and fluid [nv].
+        qfrc_smooth: qfrc_passive + qfrc_actuator - qfrc_bias [nv].
+        qacc_smooth: the acceleration that they bring about without constraints [nv].
     """
 
     kinematics: Kinematics
-    tree: Tree
+    com_pos: ComPos
+    qM: SparseMatrix
     tendons: list[Tendon]
-    motion: Motion
-    bias: list[Num]
-    passive: list[Num]
+    com_vel: ComVel
+    qfrc_bias: list[Num]
+    qfrc_passive: list[Num]
     actuation: Actuation
-    factor: Factor
-    force: list[Num]
-    acceleration: list[Num]
+    qLD: Factor
+    qfrc_smooth: list[Num]
+    qacc_smooth: list[Num]
 
 
 def smooth(model: Model, qpos: Sequence[Num], qvel: Sequence[Num], act: Sequence[Num], ctrl: Sequence[Num]) -> Smooth:
-    """All smooth stages, in MuJoCo's order."""
+    """Runs all smooth stages, in MuJoCo's order.
+
+    Args:
+        model: the mechanism.
+        qpos, qvel, act: positions [nq], velocities [nv] and activations [na].
+        ctrl: commands [nu].
+    """
     k = kinematics(model, qpos)
-    t = tree(model, k)
-    ropes = tendons(model, qpos)
-    m = velocities(model, t, qvel)
-    c = bias(model, t, m, qvel)
-    p = passive(model, k, t, m, ropes, qpos, qvel)
-    a = actuation(model, k, t, ropes, qpos, qvel, act, ctrl)
-    pushed = [ZERO] * model.nv if model.no_actuation else a.qfrc
-    force = [x - y + z for x, y, z in zip(p, c, pushed, strict=True)]
-    f = factor(Pattern.of(model), t.mass_matrix)
-    return Smooth(k, t, ropes, m, c, p, a, f, force, f.solve(force))
+    com = com_pos(model, k)
+    qM = crb(model, com)
+    fixed_tendons = tendons(model, qpos)
+    vel = com_vel(model, com, qvel)
+    qfrc_bias = rne(model, com, vel, qvel)
+    qfrc_passive = passive(model, k, com, vel, fixed_tendons, qpos, qvel)
+    a = actuation(model, k, com, fixed_tendons, qpos, qvel, act, ctrl)
+    qfrc_actuator = [ZERO] * model.nv if model.no_actuation else a.qfrc_actuator
+    qfrc_smooth = [x - y + z for x, y, z in zip(qfrc_passive, qfrc_bias, qfrc_actuator, strict=True)]
+    qLD = factor(mass_matrix_pattern(model), qM)
+    qacc_smooth = qLD.solve(qfrc_smooth)
+    return Smooth(k, com, qM, fixed_tendons, vel, qfrc_bias, qfrc_passive, a, qLD, qfrc_smooth, qacc_smooth)

@@ -1,4 +1,4 @@
-"""Fixed tendons: weighted sums of joint positions.
+"""Fixed tendons: weighted sums of joint positions (mj_tendon).
 
 References:
     MuJoCo documentation, XML reference, tendon/fixed.
@@ -19,31 +19,31 @@ class Tendon:
     """A tendon at a position.
 
     Attributes:
-        length: in metres or radians.
-        arms: how it lengthens with each degree of freedom that it is tied to.
+        length: ten_length, metres or radians.
+        jac: ten_J: derivative of the length with respect to each degree of freedom that the tendon is tied to.
     """
 
     length: Num
-    arms: dict[int, Num]
+    jac: dict[int, Num]
 
     def velocity(self, qvel: Sequence[Num]) -> Num:
-        """How fast it lengthens."""
-        return total(arm * qvel[d] for d, arm in self.arms.items())
+        """Returns ten_velocity, the rate at which the tendon lengthens."""
+        return total(arm * qvel[d] for d, arm in self.jac.items())
 
-    def add(self, force: list[Num], pull: Num) -> None:
-        """Add what a force along the tendon does to generalised forces."""
-        for d, arm in self.arms.items():
-            force[d] = force[d] + arm * pull
+    def add_qfrc(self, qfrc: list[Num], force: Num) -> None:
+        """Adds J'f of a force f along the tendon to the generalised forces `qfrc` [nv], in place."""
+        for d, arm in self.jac.items():
+            qfrc[d] = qfrc[d] + arm * force
 
 
 def tendons(model: Model, qpos: Sequence[Num]) -> list[Tendon]:
-    """All tendons."""
+    """Returns all tendons at the joint positions `qpos` [nq]."""
     coefficients = nums(model.wrap_prm)
     found = []
     for i in range(model.ntendon):
         first = int(model.tendon_adr[i])
         wraps = range(first, first + int(model.tendon_num[i]))
         tied = [joint(model, int(model.wrap_objid[w])) for w in wraps]
-        length = total(coefficients[w] * qpos[j.qpos] for w, j in zip(wraps, tied, strict=True))
-        found.append(Tendon(length, {j.dof: coefficients[w] for w, j in zip(wraps, tied, strict=True)}))
+        length = total(coefficients[w] * qpos[j.qposadr] for w, j in zip(wraps, tied, strict=True))
+        found.append(Tendon(length, {j.dofadr: coefficients[w] for w, j in zip(wraps, tied, strict=True)}))
     return found
