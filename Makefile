@@ -23,8 +23,8 @@ demo: $(VENV)/.installed
 	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000 --eval-every 500_000
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto -m "not full and not exact"
-	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto -m "exact and not full" tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not full and not exact"
+	KOUSOKU_TEST_HASTE=exact $(BIN)/python -m pytest -n auto --dist worksteal -m "exact and not full" $$(grep -rl --include="*.py" "mark.exact" tests)
 
 test-full: $(VENV)/.installed-test
 	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto --dist worksteal

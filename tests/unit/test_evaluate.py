@@ -6,8 +6,6 @@ import pytest
 
 import kousoku as ks
 
-pytestmark = pytest.mark.exact
-
 
 @pytest.mark.parametrize(
     ("lanes", "episodes"), [(1, 5), (3, 4), *(pytest.param(*case, marks=pytest.mark.full) for case in [(1, 1), (2, 3)])]

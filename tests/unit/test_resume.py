@@ -26,8 +26,6 @@ from kousoku.training.checkpoints import RunWarning
 from kousoku.training.config import TrainConfig
 from kousoku.training.folder_lock import LOCK, locked
 
-pytestmark = pytest.mark.exact
-
 ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
     "record": ["returns", "td_errors", "visits", "q_values"],

@@ -22,8 +22,6 @@ from kousoku.training.health import Guard
 from kousoku.training.interaction import lane_key, step_keys
 from kousoku.training.ledger import Ledger
 
-pytestmark = pytest.mark.exact
-
 QUIET = {"out": "", "eval_episodes": 0}
 
 
