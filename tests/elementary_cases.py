@@ -9,7 +9,8 @@ import mpmath
 import numpy as np
 import scipy.special as special
 
-from kousoku.compiler.elementary import (
+from kousoku.compiler.codegen.operand import Operand
+from kousoku.compiler.libm import (
     error,
     exponential,
     gamma,
@@ -19,7 +20,6 @@ from kousoku.compiler.elementary import (
     power,
     trigonometric,
 )
-from kousoku.compiler.emit.operand import Operand
 
 
 class Case(NamedTuple):

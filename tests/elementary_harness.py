@@ -9,9 +9,9 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 
-from kousoku.compiler.emit.builder import Builder
-from kousoku.compiler.emit.operand import Operand
-from kousoku.compiler.machine.target import host
+from kousoku.compiler.codegen.builder import Builder
+from kousoku.compiler.codegen.operand import Operand
+from kousoku.compiler.llvm.target import host
 
 C_TYPES = {"float": np.float32, "double": np.float64}
 BYTES = {"float": 4, "double": 8}

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from kousoku.compiler.somewhere import somewhere
+from kousoku.compiler import any_lane
 
 COSTLY = 12
 
@@ -373,12 +373,12 @@ ALIASES = {
     "input_returned": (lambda x: (x, x), "i40"),
 }
 
-# ---- somewhere
+# ---- any_lane
 
 
 def added(p, x, y):
     """A sum that changes nothing where it is not needed."""
-    return lax.cond(somewhere(p), lambda: x + jnp.where(p, costly(y), 0.0), lambda: x)
+    return lax.cond(any_lane(p), lambda: x + jnp.where(p, costly(y), 0.0), lambda: x)
 
 
 def added_until(n, x):
@@ -391,8 +391,8 @@ def added_until(n, x):
     return lax.while_loop(lambda carry: carry[0] < n % 7, body, (jnp.int32(0), x))[1]
 
 
-SOMEWHERE = {
-    "itself": (lambda p, q: (p, jnp.where(somewhere(p), q, q)), "b b"),
+ANY_LANE = {
+    "itself": (lambda p, q: (p, jnp.where(any_lane(p), q, q)), "b b"),
     "added": (added, "b f f"),
     "added_large": (lambda p, x, y: added(p, x, y), "b f40 f40"),
     "both": (lambda p, q, x, y: added(q, added(p, x, y), y), "b b f5 f5"),
@@ -401,5 +401,5 @@ SOMEWHERE = {
     "each": (lambda p, x: jax.vmap(added)(p, x, x), "b6 f6"),
 }
 
-FAMILIES = {"cond": COND, "while": WHILE, "scan": SCAN, "alias": ALIASES, "somewhere": SOMEWHERE}
+FAMILIES = {"cond": COND, "while": WHILE, "scan": SCAN, "alias": ALIASES, "any_lane": ANY_LANE}
 PROGRAMS = {f"{family}.{name}": program for family, programs in FAMILIES.items() for name, program in programs.items()}

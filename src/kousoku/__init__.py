@@ -31,9 +31,7 @@ _HOMES = {
     "training.devices": ("use_all_cores",),
     "training.presets": ("preset",),
     "core.contract": ("ContractError", "check_env"),
-    "compiler.function": ("kernel",),
-    "compiler.switch": ("use_kernels",),
-    "compiler.fallback": ("KernelWarning",),
+    "compiler": ("KernelWarning", "kernel", "use_kernels"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -50,9 +48,9 @@ if TYPE_CHECKING:
     from .api import load_policy as load_policy
     from .api import resume as resume
     from .api import train as train
-    from .compiler.fallback import KernelWarning as KernelWarning
-    from .compiler.function import kernel as kernel
-    from .compiler.switch import use_kernels as use_kernels
+    from .compiler import KernelWarning as KernelWarning
+    from .compiler import kernel as kernel
+    from .compiler import use_kernels as use_kernels
     from .core.agent import Agent as Agent
     from .core.agent import RolloutAgent as RolloutAgent
     from .core.agent import TabularAgent as TabularAgent

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kousoku.compiler.function import kernel
+from kousoku.compiler import kernel
 from kousoku.training import facts
 
 from .balls_pictures import draw_times, film

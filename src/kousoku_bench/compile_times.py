@@ -11,11 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kousoku.compiler.assemble import assemble
-from kousoku.compiler.function import kernel
-from kousoku.compiler.machine.code import object_code
-from kousoku.compiler.machine.target import host
-from kousoku.compiler.reading import read
+from kousoku.compiler import kernel
+from kousoku.compiler.backends.cpu.entry import emit_module
+from kousoku.compiler.frontend import from_jaxpr
+from kousoku.compiler.llvm.compile import object_code
+from kousoku.compiler.llvm.target import host
+from kousoku.compiler.passes import run_passes
 from kousoku.envs import make
 
 from .effort import Effort
@@ -81,13 +82,13 @@ def _stages(given: Function) -> dict[str, Any]:
     times = [time.perf_counter()]
     jaxpr = jax.make_jaxpr(function)(*args)
     times.append(time.perf_counter())
-    program = read(jaxpr)
+    graph = run_passes(from_jaxpr(jaxpr))
     times.append(time.perf_counter())
-    assembly = assemble(program, target.lanes, [True] * len(program.inputs), target)
+    assembly = emit_module(graph, target.lanes, [True] * len(graph.inputs), target)
     times.append(time.perf_counter())
     object_code(assembly.text, target)
     times.append(time.perf_counter())
-    return {**dict(zip(STAGES, np.diff(times).tolist(), strict=True)), "operations": len(program.ops)}
+    return {**dict(zip(STAGES, np.diff(times).tolist(), strict=True)), "operations": len(graph.ops)}
 
 
 def _whole(given: Function, on: bool) -> float:

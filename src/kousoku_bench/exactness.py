@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kousoku.compiler.function import kernel
+from kousoku.compiler import kernel
 from kousoku.physics import Forward, forward, load, step
 from kousoku.physics.algebra.scalar import ZERO, to_array
 from kousoku.physics.contacts import contacts_of

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from kousoku.compiler.switch import use_kernels
+from kousoku.compiler import use_kernels
 
 from .by_hand import q_learning_c, q_learning_numba
 from .effort import Effort

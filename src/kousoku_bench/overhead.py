@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from kousoku.compiler.function import kernel
+from kousoku.compiler import kernel
 from kousoku.envs import make
 
 from .effort import Effort

@@ -10,7 +10,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from kousoku.compiler.function import kernel
+from kousoku.compiler import kernel
 from kousoku.core.cache_folder import SWITCH
 from kousoku.envs import make
 from kousoku.training import compile_cache

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from kousoku.compiler.function import kernel
+from kousoku.compiler import kernel
 from kousoku.physics import Model, State, load, step
 from kousoku.training.devices import use_all_cores
 

@@ -6,7 +6,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents import AGENTS
-from kousoku.compiler.function import reason_against
+from kousoku.compiler import reason_against
 from kousoku.training.interaction import interact, lane_key, start, step_keys
 from kousoku.training.rollout import advance, begin
 from kousoku.training.tally import Record

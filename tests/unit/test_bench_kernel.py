@@ -155,7 +155,7 @@ def test_kernels_off_is_without_kernels(monkeypatch):
     seen = []
 
     def row(name, *args):
-        seen.append((name, ks.compiler.switch.is_on()))
+        seen.append((name, ks.compiler.kernels_are_on()))
         return tabular.speed(name, 1, 1.0)
 
     monkeypatch.setattr(learners, "compiled_row", row)

@@ -13,10 +13,10 @@ import pytest
 from elementary_cases import CASES
 from elementary_harness import C_TYPES, compiled, source, ulps
 
-from kousoku.compiler.elementary.bounds import ULP_BOUNDS
-from kousoku.compiler.elementary.inverse_trigonometric import atan2
-from kousoku.compiler.elementary.power import integer_pow, pow
-from kousoku.compiler.emit.operand import float_constant
+from kousoku.compiler.codegen.operand import float_constant
+from kousoku.compiler.libm.bounds import ULP_BOUNDS
+from kousoku.compiler.libm.inverse_trigonometric import atan2
+from kousoku.compiler.libm.power import integer_pow, pow
 
 INF, NAN = math.inf, math.nan
 INTRINSICS = {"llvm.fma", "llvm.sqrt", "llvm.fabs", "llvm.copysign", "llvm.rint", "llvm.ctlz"}

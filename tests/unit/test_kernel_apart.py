@@ -4,8 +4,10 @@ import dataclasses
 
 import pytest
 
-from kousoku.compiler.machine import apart, build, code
-from kousoku.compiler.machine.target import host
+from kousoku.compiler.llvm import compile as code
+from kousoku.compiler.llvm import compile_subprocess as apart
+from kousoku.compiler.llvm.target import host
+from kousoku.compiler.runtime import build
 
 TEXT = """
 define void @f(ptr %at) {

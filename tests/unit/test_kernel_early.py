@@ -11,8 +11,9 @@ import pytest
 from jax.sharding import Mesh, PartitionSpec
 
 import kousoku as ks
-from kousoku.compiler import call, compiled
-from kousoku.compiler.runtime.table import runtime
+from kousoku.compiler.backends.cpu.ffi import runtime
+from kousoku.compiler.primitive import kernel_primitive as call
+from kousoku.compiler.runtime import kernels as compiled
 from kousoku.training import parts
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.compiler.function import reason_against
-from kousoku.compiler.rules import RULES
+from kousoku.compiler import reason_against
+from kousoku.compiler.lowering import RULES
 
 
 def doubled(x):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.compiler.runtime.table import runtime
+from kousoku.compiler.backends.cpu.ffi import runtime
 
 
 def step(i: int):
@@ -68,8 +68,8 @@ def test_one_kernel_serves_all_who_need_the_same():
 
 FAR = """
 import ctypes, mmap
-from kousoku.compiler.machine.code import Loaded, object_code
-from kousoku.compiler.machine.target import host
+from kousoku.compiler.llvm.compile import Loaded, object_code
+from kousoku.compiler.llvm.target import host
 text = '''
 @table = private constant [64 x float] zeroinitializer, align 64
 @number = global i32 5

@@ -19,7 +19,7 @@ SETUP = """
 import json
 import jax, jax.numpy as jnp, numpy as np
 import kousoku as ks
-from kousoku.compiler import function
+from kousoku.compiler import api as function
 
 function.__dict__["WORTH_SECONDS"] = 0.0
 traces, make = [], jax.make_jaxpr
@@ -204,7 +204,7 @@ def test_identities(after):
     """What tells two things apart, and what has none."""
     script = """
 import enum, functools, threading
-from kousoku.compiler.identity import Unknown, identity
+from kousoku.compiler.tracing.fingerprint import Unknown, identity
 
 known = [
     1, 1.0, True, "1", b"1", None, (1,), [1], ((),), [[]], {"a": 1}, {1: "a"}, {1}, -0.0, 0.0, float("nan"),
@@ -306,7 +306,7 @@ def test_functions_with_what_is_hard_to_tell(tmp_path):
 import dataclasses, functools, sys
 sys.path.insert(0, {str(tmp_path)!r})
 import sched
-from kousoku.compiler.identity import Unknown, identity
+from kousoku.compiler.tracing.fingerprint import Unknown, identity
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
@@ -331,7 +331,7 @@ print(json.dumps("right"))
 
 def test_nothing_is_kept_of_source_that_was_edited_meanwhile(tmp_path):
     script = """
-from kousoku.compiler import identity
+from kousoku.compiler.tracing import fingerprint as identity
 identity.__dict__["IMPORTED"] = identity.datetime.fromtimestamp(0, identity.UTC)
 """
     processes = Processes(tmp_path)

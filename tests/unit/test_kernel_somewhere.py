@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 
 import kousoku as ks
-from kousoku.compiler.somewhere import somewhere
+from kousoku.compiler import any_lane
 
 LANES = 40
 
@@ -16,7 +16,7 @@ def raised(needed, x):
 
 
 def sparing(x):
-    return raised(somewhere(x < 0.0), x)
+    return raised(any_lane(x < 0.0), x)
 
 
 def merging(x):
@@ -49,7 +49,7 @@ def test_a_lane_that_needs_it_takes_the_others_of_its_group_along():
     """Here a change shows that they went; whoever uses it sees to it that there is none."""
 
     def told(x):
-        return lax.cond(somewhere(x < 0.0), lambda: x + 100.0, lambda: x)
+        return lax.cond(any_lane(x < 0.0), lambda: x + 100.0, lambda: x)
 
     x = np.ones(LANES, np.float32)
     x[3] = -1.0
@@ -64,7 +64,7 @@ def test_lanes_that_have_left_a_loop_take_nobody_along():
     def told(length, start):
         def body(carry):
             i, x = carry
-            return i + 1, lax.cond(somewhere((i == 2) & (start < 0.0)), lambda: x + 100.0, lambda: x)
+            return i + 1, lax.cond(any_lane((i == 2) & (start < 0.0)), lambda: x + 100.0, lambda: x)
 
         return lax.while_loop(lambda carry: carry[0] < length, body, (jnp.int32(0), start))[1]
 

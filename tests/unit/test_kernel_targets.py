@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import pytest
 
 import kousoku as ks
-from kousoku.compiler.assemble import assemble
-from kousoku.compiler.machine.code import assembly_code
-from kousoku.compiler.machine.target import Target, prepare
-from kousoku.compiler.reading import read
+from kousoku.compiler.backends.cpu.entry import assemble
+from kousoku.compiler.frontend import read
+from kousoku.compiler.llvm.compile import assembly_code
+from kousoku.compiler.llvm.target import Target, prepare
 from kousoku.training.rollout import advance, begin
 
 TARGETS = {

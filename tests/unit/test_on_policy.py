@@ -23,7 +23,7 @@ from rollouts import (
 
 from kousoku import train
 from kousoku.agents.deep.a2c import A2C
-from kousoku.compiler.switch import use_kernels
+from kousoku.compiler import use_kernels
 from kousoku.core.agent import RolloutAgent
 from kousoku.core.env import Env
 from kousoku.core.spaces import Box, Discrete, MultiDiscrete

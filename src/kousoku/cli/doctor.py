@@ -36,10 +36,10 @@ def _kernels(platform: str) -> str:
     import llvmlite
     import llvmlite.binding as llvm
 
-    from ..compiler.machine.target import host
-    from ..compiler.switch import VARIABLE, is_on
+    from ..compiler.config import VARIABLE, kernels_are_on
+    from ..compiler.llvm.target import host
 
-    if not is_on():
+    if not kernels_are_on():
         return f"off, by {VARIABLE}"
     if platform != "cpu":
         return f"none: functions are plain JAX on {platform}"
@@ -58,8 +58,7 @@ def _check() -> str:
     import jax
     import jax.numpy as jnp
 
-    from ..compiler.fallback import KernelWarning
-    from ..compiler.function import kernel
+    from ..compiler import KernelWarning, kernel
 
     def function(x: jax.Array) -> jax.Array:
         return jnp.where(x > 2, x * 3, x + 1)

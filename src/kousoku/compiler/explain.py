@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .assemble import assemble
-from .compiled import group_size
-from .emit.emitter import UNROLL
+from .backends.cpu.entry import assemble
+from .codegen.emitter import UNROLL
 from .fallback import reason_of
-from .machine.code import assembly_code, object_code, optimised_code
-from .machine.target import Target, host
-from .program import Program
+from .ir import Program
+from .llvm.compile import assembly_code, object_code, optimised_code
+from .llvm.target import Target, host
+from .runtime.kernels import group_size
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from .program import Unsupported
+from .ir import Unsupported
 
 
 class KernelWarning(UserWarning):

@@ -10,7 +10,7 @@ import jax.extend
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiler.reading.jaxprs import CALLS, consts_of, opened
+from ..compiler.frontend.jaxprs import CALLS, consts_of, opened
 from .program import Operation, Value, refusal
 from .rewrites import REWRITES, is_plain, is_rows
 

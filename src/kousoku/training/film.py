@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
-from ..compiler.function import kernel
+from ..compiler import kernel
 from ..core.agent import Agent, RolloutAgent
 from ..core.env import Drawable, Env
 from ..core.errors import ConfigError, check_takes, shorten

@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler.function import compiles, kernel
+from ..compiler import compiles, kernel
 from ..core.agent import Agent
 from ..core.env import Env
 from ..core.errors import ConfigError

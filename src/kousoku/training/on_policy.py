@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler.function import kernel
+from ..compiler import kernel
 from ..core.agent import RolloutAgent, largest_divisor
 from ..core.env import Env
 from ..core.errors import ConfigError

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from ..compiler.function import Kernel, kernel
+from ..compiler import Kernel, kernel
 from ..core.env import Env
 from ..core.timestep import Timestep
 

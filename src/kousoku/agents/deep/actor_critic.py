@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
-from ...compiler.function import kernel
+from ...compiler import kernel
 from ...core.agent import RolloutAgent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes

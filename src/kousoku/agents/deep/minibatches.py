@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray, UInt32
 
-from ...compiler.function import kernel
+from ...compiler import kernel
 from ...core.errors import ConfigError
 
 MAX_STRATA = 16

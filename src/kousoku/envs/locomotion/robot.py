@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ...compiler.function import kernel
+from ...compiler import kernel
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.scene3d import Body3d

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import jax
 
-from ...compiler.somewhere import somewhere
+from ...compiler import any_lane
 from ..algebra.scalar import ZERO, Num, elementwise_add
 from ..algebra.sparse import SparseMatrix
 from ..control_flow.cond import cond_or_zeros, cond_update
@@ -136,7 +136,7 @@ def _is_active(c: Constraint) -> jax.Array:
 
 
 def _any_lane_active(c: Constraint) -> jax.Array:
-    return somewhere(_is_active(c))
+    return any_lane(_is_active(c))
 
 
 def _dofs(c: Constraint) -> list[int]:

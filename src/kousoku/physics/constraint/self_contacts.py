@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...compiler.somewhere import somewhere
+from ...compiler import any_lane
 from ..algebra.scalar import ONE, ZERO, Bool, Num, absolute, logical_and, maximum, nums, to_array, total, where
 from ..algebra.vector import IDENTITY, ZERO3, Mat, Vec
 from ..collision.candidates import Candidate, candidates, geom_types
@@ -114,7 +114,7 @@ def _points(
         close = jnp.asarray(_may_touch(types, one, other, nums(reach)))
         shape = jax.eval_shape(narrow_phase)
         # Elsewhere too the points are beyond the margin, and of those nothing is read but that they are.
-        return None, lax.cond(somewhere(close), narrow_phase, lambda: jnp.ones(shape.shape, dtype))
+        return None, lax.cond(any_lane(close), narrow_phase, lambda: jnp.ones(shape.shape, dtype))
 
     tables = jnp.asarray(ends), sizes.reshape(len(pairs), 2, -1), reaches.reshape(len(pairs), -1), margins
     return lax.scan(look, None, tables)[1]

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from ...compiler.somewhere import somewhere
+from ...compiler import any_lane
 from ..algebra.scalar import Bool, Num
 
 T = TypeVar("T")
@@ -81,4 +81,4 @@ def cond_update(condition: jax.Array, update: Callable[[], Sequence[Num]], old: 
     def values(numbers: Sequence[Num]) -> list[Any]:
         return [np.asarray(n.value, dtype) if n.known else n.value for n in numbers]
 
-    return list(map(Num, lax.cond(somewhere(condition), lambda: values(update()), lambda: values(old))))
+    return list(map(Num, lax.cond(any_lane(condition), lambda: values(update()), lambda: values(old))))

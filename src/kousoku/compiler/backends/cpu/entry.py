@@ -1,0 +1,329 @@
+"""The whole function: lanes in groups, inputs spread over vectors, results put back.
+
+JAX keeps the elements of one lane side by side; a kernel wants one element of all lanes side by side. So each group's
+inputs are turned on the way in and its results on the way out. The last group may be incomplete: the lanes it lacks
+read what its last lane has, and write nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...codegen import index as ix
+from ...codegen.builder import I1, I8, I32, I64, Builder
+from ...codegen.emitter import UNROLL, Emitter
+from ...codegen.memory import Buffer, element_bytes, stored_type
+from ...codegen.operand import LLVM_TYPES, Operand, int_constant
+from ...codegen.value import Registers, Value
+from ...ir import Program, Var
+from ...llvm.target import Target
+from ...lowering import RULES
+
+SHUFFLED = 8
+NAME = "kousoku_kernel"
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A function as text.
+
+    Attributes:
+        text: LLVM IR of a module that defines it.
+        lanes: lanes in a group.
+        memory: bytes of buffers for one group.
+    """
+
+    text: str
+    lanes: int
+    memory: int
+
+
+def assemble(program: Program, lanes: int, batched: Sequence[bool], target: Target) -> Assembly:
+    """The function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
+
+    Args:
+        program: what one lane does.
+        lanes: lanes in a group; 1 for a single lane, whose inputs all count as shared.
+        batched: which inputs have a leading axis of lanes; the others are shared.
+        target: the processor, whose attributes the function gets.
+    """
+    writer = (_Single if lanes == 1 else _Grouped)(program, lanes, batched, target)
+    body, k = writer.write(), writer.k
+    buffers, release = k.memory.prologue()
+    header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {target.attributes()} {{"
+    function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
+    text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *function, ""])
+    return Assembly(text, lanes, k.memory.bytes)
+
+
+class _Writer:
+    """What both forms share."""
+
+    def __init__(self, program: Program, lanes: int, batched: Sequence[bool], target: Target) -> None:
+        self.program, self.batched = program, batched
+        self.k = Emitter(Builder(lanes, target.rare_convention), RULES)
+        self.b = self.k.b
+
+    def pointer(self, array: str, place: int) -> str:
+        """The address of an input or output."""
+        b = self.b
+        slot = b.define("ptr", False, f"getelementptr ptr, ptr %{array}, i64 {place}")
+        return b.define("ptr", False, f"load ptr, ptr {slot.text}").text
+
+    def shared(self, v: Var, pointer: str) -> Value:
+        """An input that all lanes share: small ones are read now, large ones where they lie."""
+        buffer = Buffer(pointer, LLVM_TYPES[v.dtype.name], v.size, False, "input")
+        stored = self.k.memory.stored(buffer, v.shape, v.dtype)
+        if v.size > UNROLL:
+            return stored
+        elements = [stored.at(p) for p in ix.all_indices(v.shape)]
+        return Registers(v.shape, v.dtype, self.k.memory, elements)
+
+    def base(self, pointer: str, first: Operand, size: int, kind: str) -> str:
+        """The address of a lane's first element."""
+        b = self.b
+        offset = b.mul(first, int_constant(size, I64))
+        return b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, i64 {offset.text}").text
+
+
+class _Single(_Writer):
+    """Lanes one after the other, in scalars."""
+
+    def write(self) -> list[str]:
+        """The function's instructions."""
+        b = self.b
+        inputs = [self.pointer("inputs", i) for i in range(len(self.program.inputs))]
+        outputs = [self.pointer("outputs", i) for i in range(len(self.program.outputs))]
+
+        def lane(carried: list[Operand]) -> list[Operand]:
+            self.lane(carried[0], inputs, outputs)
+            return [b.add(carried[0], int_constant(1, I64))]
+
+        end = Operand("%end", I64)
+        b.while_([Operand("%begin", I64)], lambda c: b.icmp("slt", c[0], end), lane)
+        return b.lines
+
+    def lane(self, number: Operand, inputs: list[str], outputs: list[str]) -> None:
+        """One lane."""
+        own = [
+            self.base(p, number, v.size, stored_type(LLVM_TYPES[v.dtype.name])) if batched else p
+            for v, p, batched in zip(self.program.inputs, inputs, self.batched, strict=True)
+        ]
+        args = [self.shared(v, p) for v, p in zip(self.program.inputs, own, strict=True)]
+        for value, pointer in zip(self.k.run(self.program, args), outputs, strict=True):
+            place = self.base(pointer, number, value.size, stored_type(value.type))
+            buffer = Buffer(place, value.type, value.size, False, "output")
+            self.k.write(self.k.memory.stored(buffer, value.shape, value.dtype), value)
+
+
+class _Grouped(_Writer):
+    """Many lanes, in vectors, a group at a time."""
+
+    def write(self) -> list[str]:
+        """The function's instructions."""
+        b, program = self.b, self.program
+        inputs = [self.pointer("inputs", i) for i in range(len(program.inputs))]
+        outputs = [self.pointer("outputs", i) for i in range(len(program.outputs))]
+        constant = {
+            i: self.shared(v, p)
+            for i, (v, p, wide) in enumerate(zip(program.inputs, inputs, self.batched, strict=True))
+            if not wide
+        }
+        begin, end = Operand("%begin", I64), Operand("%end", I64)
+
+        def group(carried: list[Operand]) -> list[Operand]:
+            self.group(carried[0], end, inputs, outputs, constant)
+            return [b.add(carried[0], int_constant(b.lanes, I64))]
+
+        b.while_([begin], lambda c: b.icmp("slt", c[0], end), group)
+        return b.lines
+
+    def group(
+        self, first: Operand, end: Operand, inputs: list[str], outputs: list[str], constant: dict[int, Value]
+    ) -> None:
+        """One group of lanes, from `first` on."""
+        b, k = self.b, self.k
+        count = b.intrinsic("llvm.smin", b.sub(end, first), int_constant(b.lanes, I64))
+        self.full = b.icmp("eq", count, int_constant(b.lanes, I64))
+        self.count = b.cast("trunc", count, I32)
+        k.present = b.icmp("slt", k.memory.lane_numbers(), self.count)
+        self.lane = b.intrinsic("llvm.umin", k.memory.lane_numbers(), b.sub(self.count, int_constant(1, I32)))
+        wide = {i: v for i, v in enumerate(self.program.inputs) if i not in constant}
+        small = {i: v for i, v in wide.items() if v.size <= UNROLL}
+        args = constant | self.load_small(small, inputs, first)
+        args |= {i: self.load_large(v, inputs[i], first) for i, v in wide.items() if i not in small}
+        results = k.run(self.program, [args[i] for i in range(len(self.program.inputs))])
+        self.store_all(results, outputs, first)
+
+    # ---- in
+
+    def load_small(self, inputs: dict[int, Var], pointers: list[str], first: Operand) -> dict[int, Value]:
+        """Inputs of few elements, into registers."""
+        b = self.b
+        bases = {i: self.base(pointers[i], first, v.size, self.kind(v)) for i, v in inputs.items()}
+
+        def complete() -> list[Operand]:
+            return [e for i, v in inputs.items() for e in self.load_rows(v, bases[i])]
+
+        def incomplete() -> list[Operand]:
+            return [
+                self.load_strided(self.kind(v), bases[i], v.size, e) for i, v in inputs.items() for e in range(v.size)
+            ]
+
+        flat = b.if_(self.full, complete, incomplete, [True] * sum(v.size for v in inputs.values()))
+        values: dict[int, Value] = {}
+        at = 0
+        for i, v in inputs.items():
+            elements = [self.as_value(e, v) for e in flat[at : at + v.size]]
+            values[i] = Registers(v.shape, v.dtype, self.k.memory, elements)
+            at += v.size
+        return values
+
+    def load_rows(self, v: Var, base: str) -> list[Operand]:
+        """The elements of a complete group: whole vectors, turned by shuffles."""
+        b, kind, n = self.b, self.kind(v), v.size
+        if n == 0 or n > SHUFFLED:
+            return [self.load_strided(kind, base, n, e) for e in range(n)]
+        total = n * b.lanes
+        block = b.define(kind, True, f"load <{total} x {kind}>, ptr {base}, align {element_bytes(kind)}")
+        if n == 1:
+            return [block]
+        return [
+            b.define(
+                kind,
+                True,
+                f"shufflevector <{total} x {kind}> {block.text}, <{total} x {kind}> poison, "
+                f"<{b.lanes} x i32> <{', '.join(f'i32 {lane * n + e}' for lane in range(b.lanes))}>",
+            )
+            for e in range(n)
+        ]
+
+    def load_strided(self, kind: str, base: str, size: int, element: ix.Index) -> Operand:
+        """One element of every lane, one by one."""
+        own = self.strided(size)
+        pointer = base
+        if element != 0:
+            offset = self.b.typed(ix.operand(element))
+            pointer = self.b.define("ptr", False, f"getelementptr {kind}, ptr {base}, {offset}").text
+        return self.k.memory.gather(kind, pointer, own, padded=False)
+
+    def strided(self, size: int) -> Operand:
+        """Where each lane's elements begin."""
+        return self.b.mul(self.lane, int_constant(size, I32))
+
+    def load_large(self, v: Var, pointer: str, first: Operand) -> Value:
+        """An input of many elements, into a buffer."""
+        k, kind = self.k, self.kind(v)
+        base = self.base(pointer, first, v.size, kind)
+        buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, True)
+        value = k.memory.stored(buffer, v.shape, v.dtype)
+
+        def body(p: tuple[ix.Index, ...]) -> None:
+            element = self.load_strided(kind, base, v.size, p[0])
+            k.memory.store(buffer, list(p), self.as_value(element, v))
+
+        ix.each(self.b, (v.size,), body)
+        return value
+
+    def as_value(self, element: Operand, v: Var) -> Operand:
+        """A loaded element as the kernel computes with it: booleans as bits."""
+        return self.b.icmp("ne", element, int_constant(0, I8)) if v.dtype.kind == "b" else element
+
+    @staticmethod
+    def kind(v: Var) -> str:
+        """The element's type in memory."""
+        return stored_type(LLVM_TYPES[v.dtype.name])
+
+    # ---- out
+
+    def store_all(self, results: list[Value], pointers: list[str], first: Operand) -> None:
+        """Write the results of the lanes that exist."""
+        b = self.b
+        bases = [self.base(p, first, v.size, stored_type(v.type)) for v, p in zip(results, pointers, strict=True)]
+        large = [(v, base) for v, base in zip(results, bases, strict=True) if v.size > UNROLL]
+        small = [
+            ([self.in_memory(v.at(p)) for p in ix.all_indices(v.shape)], base)
+            for v, base in zip(results, bases, strict=True)
+            if v.size <= UNROLL
+        ]
+        for value, base in large:
+            self.store_large(value, base)
+
+        def complete() -> list[Operand]:
+            for elements, base in small:
+                self.store_rows(elements, base)
+            return []
+
+        def incomplete() -> list[Operand]:
+            for elements, base in small:
+                for e, element in enumerate(elements):
+                    self.store_strided(element, base, len(elements), e)
+            return []
+
+        b.if_(self.full, complete, incomplete, [])
+
+    def in_memory(self, element: Operand) -> Operand:
+        """An element as memory holds it, in every lane."""
+        element = self.b.cast("zext", element, I8) if element.type == I1 else element
+        return self.b.splat(element)
+
+    def store_rows(self, elements: list[Operand], base: str) -> None:
+        """The elements of a complete group: vectors, turned by shuffles."""
+        b, n = self.b, len(elements)
+        if n == 0 or n > SHUFFLED:
+            for e, element in enumerate(elements):
+                self.store_strided(element, base, n, e)
+            return
+        kind = elements[0].type
+        block, width, order = self.concatenated(elements)
+        if n > 1:
+            mask = ", ".join(f"i32 {order[e] * b.lanes + lane}" for lane in range(b.lanes) for e in range(n))
+            block = b.define(
+                kind,
+                True,
+                f"shufflevector <{width} x {kind}> {block.text}, <{width} x {kind}> poison, "
+                f"<{n * b.lanes} x i32> <{mask}>",
+            )
+        b.lines.append(f"  store <{n * b.lanes} x {kind}> {block.text}, ptr {base}, align {element_bytes(kind)}")
+
+    def concatenated(self, elements: list[Operand]) -> tuple[Operand, int, list[int]]:
+        """Vectors side by side in one: it, its length, and where each one went."""
+        b, kind = self.b, elements[0].type
+        count = 1 << (len(elements) - 1).bit_length()
+        parts = [*elements, *[elements[-1]] * (count - len(elements))]
+        width = b.lanes
+        while len(parts) > 1:
+            mask = ", ".join(f"i32 {i}" for i in range(2 * width))
+            parts = [
+                b.define(
+                    kind,
+                    True,
+                    f"shufflevector <{width} x {kind}> {b.ref(x, True)}, <{width} x {kind}> {b.ref(y, True)}, "
+                    f"<{2 * width} x i32> <{mask}>",
+                )
+                for x, y in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            width *= 2
+        return parts[0], width, list(range(len(elements)))
+
+    def store_strided(self, element: Operand, base: str, size: int, place: ix.Index) -> None:
+        """One element of every lane that exists, one by one."""
+        kind, pointer = element.type, base
+        if place != 0:
+            offset = self.b.typed(ix.operand(place))
+            pointer = self.b.define("ptr", False, f"getelementptr {kind}, ptr {base}, {offset}").text
+        self.k.memory.scatter(kind, pointer, self.strided(size), element, self.k.present)
+
+    def store_large(self, value: Value, base: str) -> None:
+        """A result of many elements."""
+        stored = self.k.addressable(value)
+        strides = ix.strides_of(value.shape)
+
+        def body(p: tuple[ix.Index, ...]) -> None:
+            flat: ix.Index = 0
+            for i, stride in zip(p, strides, strict=True):
+                flat = ix.add(self.b, flat, ix.scale(self.b, i, stride))
+            self.store_strided(self.in_memory(stored.at(p)), base, value.size, flat)
+
+        ix.each(self.b, value.shape, body)

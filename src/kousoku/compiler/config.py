@@ -1,0 +1,45 @@
+"""The switch: an environment variable, a context manager, an argument."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ..core.errors import ConfigError
+
+VARIABLE = "KOUSOKU_KERNEL"
+_state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
+
+
+def kernels_are_on() -> bool:
+    """Whether kernels are compiled; if not, they are plain JAX."""
+    chosen = _state.get()
+    return _environment() if chosen is None else chosen
+
+
+def _environment() -> bool:
+    given = os.environ.get(VARIABLE, "on")
+    if given.lower() in ("on", "1", "true", ""):
+        return True
+    if given.lower() in ("off", "0", "false"):
+        return False
+    raise ConfigError(VARIABLE, given, 'set the environment variable to "on" or "off"')
+
+
+@contextmanager
+def use_kernels(on: bool) -> Iterator[None]:
+    """Within the context, functions that are traced use kernels or do not.
+
+    Example:
+        >>> import kousoku as ks
+        >>> with ks.use_kernels(False):
+        ...     print(ks.kernel(lambda x: x + 1)(1))
+        2
+    """
+    token = _state.set(on)
+    try:
+        yield
+    finally:
+        _state.reset(token)

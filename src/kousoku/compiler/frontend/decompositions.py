@@ -1,0 +1,262 @@
+"""Operations that are others in disguise: what they mean, in JAX.
+
+A definition is a function of the operation's parameters that makes a function of its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+
+from ..ir import Unsupported
+
+WINDOW = 64
+
+Function = Callable[..., Any]
+
+
+def definition(name: str, avals: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The closed jaxpr of a defined operation."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        return _closed(DEFINITIONS[name](**params), avals)
+
+
+def defined(name: str, params: dict[str, Any]) -> bool:
+    """Whether an operation is others in disguise."""
+    return name in DEFINITIONS and (name != "reshape" or params["dimensions"] is not None)
+
+
+def reshape(*, new_sizes: Sequence[int], dimensions: Sequence[int], **_: Any) -> Function:
+    """The axes in the order `dimensions`, then read as others."""
+    return lambda x: lax.reshape(lax.transpose(x, dimensions), new_sizes)
+
+
+def expanded(*, _prim: Any, **_: Any) -> Function:
+    """What JAX 0.12 makes of an operation on its higher level, such as `nonzero`."""
+    return lambda *values: jax.tree.leaves(_prim.expand(*jax.tree.unflatten(_prim.in_tree, values)))
+
+
+def mulhi(**_: Any) -> Function:
+    """The upper half of a product of integers, from 64-bit products or from those of halves."""
+
+    def function(x: Any, y: Any) -> Any:
+        bits = x.dtype.itemsize * 8
+        half = bits // 2
+        x_high, y_high = x >> half, y >> half
+        mask = jnp.asarray((1 << half) - 1, x.dtype)
+        x_low, y_low = x & mask, y & mask
+        carry = lax.shift_right_logical(x_low * y_low, jnp.asarray(half, x.dtype))
+        middle = x_high * y_low + carry
+        other = x_low * y_high + (middle & mask)
+        return x_high * y_high + (middle >> half) + (other >> half)
+
+    return function
+
+
+def one_minus_square(**_: Any) -> Function:
+    """1 - x^2 = (1 + x) (1 - x)."""
+    return lambda x: (1 + x) * (1 - x)
+
+
+def polynomial(**_: Any) -> Function:
+    """Horner's rule; coefficients from the lowest degree up."""
+    return lambda x, *coefficients: reduce(lambda total, c: total * x + c, coefficients[::-1])
+
+
+def log2(**_: Any) -> Function:
+    """log(x) / log(2)."""
+    return lambda x: lax.log(x) * jnp.asarray(1.4426950408889634, x.dtype)
+
+
+def cumlogsumexp(*, axis: int, reverse: bool, **_: Any) -> Function:
+    """Running log of the sum of exponentials."""
+
+    def function(x: Any) -> Any:
+        def step(total: Any, row: Any) -> tuple[Any, Any]:
+            total = jnp.logaddexp(total, row)
+            return total, total
+
+        rows = jnp.moveaxis(x, axis, 0)
+        start = jnp.full(rows.shape[1:], -jnp.inf, x.dtype)
+        return jnp.moveaxis(lax.scan(step, start, rows, reverse=reverse)[1], 0, axis)
+
+    return function
+
+
+def random_gamma(*, log_space: bool, **_: Any) -> Function:
+    """JAX's own rejection sampler."""
+    from jax._src.random import core
+
+    return lambda key, a: core._gamma_impl(key, a, log_space=log_space)
+
+
+def platform_index(*, platforms: Sequence[Sequence[str] | None], **_: Any) -> Function:
+    """Which of the branches of `lax.platform_dependent` is the CPU's; None stands for the default."""
+    number = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
+    return lambda: jnp.asarray(number, jnp.int32)
+
+
+# ---- loops
+
+
+def with_one_end(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a `while` whose rows end one by one, as one that ends with the last of them.
+
+    That is what `vmap` makes of a loop: a condition with axes; rows whose condition has failed stay as they are.
+    """
+    test, body = params["cond_jaxpr"], params["body_jaxpr"]
+    if not test.out_avals[0].shape:
+        return params
+    n, m = params["cond_nconsts"], params["body_nconsts"]
+
+    def going(*args: Any) -> Any:
+        return lax.reduce_or(*jaxpr_as_fun(test)(*args), axes=tuple(range(test.out_avals[0].ndim)))
+
+    def step(*args: Any) -> list[Any]:
+        carry = args[n + m :]
+        (rows,) = jaxpr_as_fun(test)(*args[:n], *carry)
+        after = jaxpr_as_fun(body)(*args[n:])
+        spread = [lax.broadcast_in_dim(rows, x.shape, range(rows.ndim)) for x in carry]
+        return [lax.select_n(*which) for which in zip(spread, carry, after, strict=True)]
+
+    consts = [*test.in_avals[:n]]
+    one_end, one_step = _closed(going, test.in_avals), _closed(step, [*consts, *body.in_avals])
+    return params | {"cond_jaxpr": one_end, "body_jaxpr": one_step, "body_nconsts": n + m}
+
+
+def _closed(function: Function, avals: Sequence[Any]) -> Any:
+    return jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals))
+
+
+# ---- windows
+
+
+def reduce_window(*, jaxpr: Any, consts: Sequence[Any], **windows: Any) -> Function:
+    """A window's elements combined, by a function of its own."""
+    combine = jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))
+
+    def function(*args: Any) -> list[Any]:
+        arrays, starts = args[: len(args) // 2], args[len(args) // 2 :]
+        shifted = [_shifted(x, start, **windows) for x, start in zip(arrays, starts, strict=True)]
+        totals = [jnp.broadcast_to(start, parts[0].shape) for start, parts in zip(starts, shifted, strict=True)]
+        each = partial(_elementwise, combine, totals[0].ndim)
+        for parts in zip(*shifted, strict=True):
+            totals = each(*totals, *parts)
+        return totals
+
+    return function
+
+
+def _elementwise(combine: Function, ndim: int, *args: Any) -> list[Any]:
+    for _ in range(ndim):
+        combine = jax.vmap(combine)
+    return list(combine(*args))
+
+
+def window_of(combine: Function, start: Callable[[np.dtype], Any]) -> Callable[..., Function]:
+    """A window's elements combined, by sum, maximum or minimum."""
+
+    def define(**windows: Any) -> Function:
+        return lambda x: reduce(combine, _shifted(x, jnp.asarray(start(x.dtype), x.dtype), **windows))
+
+    return define
+
+
+def _shifted(
+    x: Any,
+    start: Any,
+    *,
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int],
+    window_dilation: Sequence[int],
+    **_: Any,
+) -> list[Any]:
+    """For each place in the window, what lies there in every window."""
+    if np.prod(window_dimensions) > WINDOW:
+        raise Unsupported(f"a reduction over windows of {np.prod(window_dimensions)} elements")
+    gaps = [(low, high, d - 1) for (low, high), d in zip(padding, base_dilation, strict=True)]
+    padded = lax.pad(x, start, gaps)
+    reach = [(n - 1) * d for n, d in zip(window_dimensions, window_dilation, strict=True)]
+    counts = [max(0, (n - r - 1) // s + 1) for n, r, s in zip(padded.shape, reach, window_strides, strict=True)]
+    places = product(*(range(0, r + 1, d) for r, d in zip(reach, window_dilation, strict=True)))
+    return [_every(padded, place, counts, window_strides) for place in places]
+
+
+def _every(x: Any, place: Sequence[int], counts: Sequence[int], strides: Sequence[int]) -> Any:
+    if 0 in counts:
+        return jnp.zeros(counts, x.dtype)
+    ends = [p + (n - 1) * s + 1 for p, n, s in zip(place, counts, strides, strict=True)]
+    return lax.slice(x, place, ends, strides)
+
+
+def lowest(dtype: np.dtype) -> Any:
+    """What is below everything."""
+    return -jnp.inf if dtype.kind == "f" else dtype.kind != "b" and jnp.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype) -> Any:
+    """What is above everything."""
+    return jnp.inf if dtype.kind == "f" else dtype.kind == "b" or jnp.iinfo(dtype).max
+
+
+def convolution(
+    *,
+    dimension_numbers: Any,
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int],
+    rhs_dilation: Sequence[int],
+    feature_group_count: int,
+    batch_group_count: int,
+    **_: Any,
+) -> Function:
+    """A sum of products of matrices, one for each place in the window."""
+    numbers = dimension_numbers
+
+    def function(x: Any, kernel: Any) -> Any:
+        if feature_group_count != 1 or batch_group_count != 1:
+            raise Unsupported("conv_general_dilated in groups")
+        x, kernel = jnp.transpose(x, numbers.lhs_spec), jnp.transpose(kernel, numbers.rhs_spec)
+        none = [(0, 0), (0, 0)]
+        parts = _shifted(
+            x,
+            jnp.zeros((), x.dtype),
+            window_dimensions=(1, 1, *kernel.shape[2:]),
+            window_strides=(1, 1, *window_strides),
+            padding=[*none, *padding],
+            base_dilation=(1, 1, *lhs_dilation),
+            window_dilation=(1, 1, *rhs_dilation),
+        )
+        weights = [kernel[(..., *place)] for place in np.ndindex(*kernel.shape[2:])]
+        total = sum(jnp.einsum("bi...,oi->bo...", p, w) for p, w in zip(parts, weights, strict=True))
+        return jnp.transpose(total, np.argsort(numbers.out_spec).tolist())
+
+    return function
+
+
+DEFINITIONS: dict[str, Callable[..., Function]] = {
+    "call_hi_primitive": expanded,
+    "reshape": reshape,
+    "platform_index": platform_index,
+    "mulhi": mulhi,
+    "one_minus_square": one_minus_square,
+    "polynomial": polynomial,
+    "log2": log2,
+    "cumlogsumexp": cumlogsumexp,
+    "random_gamma": random_gamma,
+    "reduce_window": reduce_window,
+    "reduce_window_sum": window_of(lax.add, lambda dtype: 0),
+    "reduce_window_max": window_of(lax.max, lowest),
+    "reduce_window_min": window_of(lax.min, highest),
+    "conv_general_dilated": convolution,
+}

@@ -1,0 +1,235 @@
+"""Walks a jaxpr and writes a program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+from jax.interpreters import partial_eval as pe
+
+from ..ir import Atom, Literal, Op, Program, Unsupported, Var, digest
+from ..passes.sink_into_branches import guard
+from ..trace_config import decisive
+from . import decompositions as definitions
+from . import keys
+from .control import CONTROL
+from .fold import fold, reciprocal
+from .jaxprs import CALLS, consts_of, opened
+
+SAME = {
+    "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "pcast", "mesh_cast",
+    "random_wrap", "random_unwrap", "random_clone", "stop_gradient", "reshard", "device_put", "layout_constraint",
+}  # fmt: skip
+
+FORGOTTEN = {
+    "sharding", "out_sharding", "weak_type", "accuracy", "precision", "preferred_element_type", "jvp_jaxpr_fun",
+    "fwd_jaxpr_thunk", "bwd", "unique_indices", "indices_are_sorted", "linear", "_split_transpose", "unroll",
+    "axis_name", "update_consts", "impl", "name", "computation",
+}  # fmt: skip
+
+
+def read(closed: Any) -> Program:
+    """The program of a closed jaxpr.
+
+    Raises:
+        Unsupported: for effects and for dtypes without a rule.
+    """
+    if closed.effects:
+        raise Unsupported(f"effects ({', '.join(sorted(map(str, closed.effects)))})")
+    jaxpr, _ = pe.dce_jaxpr(opened(closed), [True] * len(closed.out_avals), instantiate=True)
+    return guard(Reader().program(jaxpr, closed.consts))
+
+
+class Reader:
+    """Reads one jaxpr and the jaxprs within.
+
+    Attributes:
+        ops: operations of the program that is being written.
+        seen: their results by what they compute, for merging equal ones.
+        literals: constants by content.
+    """
+
+    def __init__(self, literals: dict[Any, Literal] | None = None) -> None:
+        self.ops: list[Op] = []
+        self.seen: dict[Any, list[Atom]] = {}
+        self.literals = {} if literals is None else literals
+
+    # ---- programs
+
+    def program(self, jaxpr: Any, consts: Sequence[Any], known: Sequence[Atom | None] | None = None) -> Program:
+        """The program of `jaxpr`; inputs for which `known` gives a constant do not become inputs."""
+        given = known or [None] * len(jaxpr.invars)
+        atoms = [self.new(v.aval) if k is None else k for v, k in zip(jaxpr.invars, given, strict=True)]
+        outputs = self.inline(jaxpr, consts, atoms)
+        inputs = [a for a, k in zip(atoms, given, strict=True) if k is None]
+        return Program(inputs, self.ops, outputs).without_dead_code()  # type: ignore[arg-type]
+
+    def inner(self, closed: Any, known: Sequence[Atom | None] | None = None) -> Program:
+        """The program of a jaxpr within a control-flow operation."""
+        return Reader(self.literals).program(opened(closed), consts_of(closed), known)
+
+    def inline(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
+        """The jaxpr's operations, appended here; its results."""
+        env: dict[Any, Atom] = dict(zip(jaxpr.invars, args, strict=True))
+        env.update((v, self.literal(c, v.aval)) for v, c in zip(jaxpr.constvars, consts, strict=True))
+
+        def atom(v: Any) -> Atom:
+            return self.literal(v.val, v.aval) if isinstance(v, jex_core.Literal) else env[v]
+
+        for eqn in jaxpr.eqns:
+            results = self.equation(eqn, [atom(v) for v in eqn.invars])
+            env.update(zip(eqn.outvars, results, strict=True))
+        return [atom(v) for v in jaxpr.outvars]
+
+    # ---- atoms
+
+    def new(self, aval: Any) -> Var:
+        """A new array of that shape and dtype."""
+        return Var(*keys.physical(aval))
+
+    def literal(self, value: Any, aval: Any) -> Literal:
+        """A constant."""
+        if keys.is_key(aval):
+            value = jax.random.key_data(value)
+        array = np.asarray(value, keys.physical(aval)[1])
+        if not array.flags.c_contiguous:
+            array = array.copy()
+        identity = (array.dtype, array.shape, array.tobytes())
+        return self.literals.setdefault(identity, Literal(array))
+
+    # ---- equations
+
+    def equation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+        """Append what one equation does; its results."""
+        name, params = eqn.primitive.name, eqn.params
+        if name in CALLS:
+            closed = params[CALLS[name]]
+            return self.inline(opened(closed), consts_of(closed), inputs)
+        if name in SAME:
+            return inputs
+        if name == "kousoku_kernel":
+            closed = params["kernel"].batched_jaxpr(params["lanes"], params["batched"])
+            return self.inline(closed.jaxpr, closed.consts, inputs)
+        if name in CONTROL:
+            return CONTROL[name](self, eqn, inputs)
+        avals = [v.aval for v in eqn.invars]
+        drawn = self.drawing(name, avals, params, inputs)
+        if drawn is not None:
+            return drawn
+        if definitions.defined(name, params):
+            closed = definitions.definition(name, avals, params)
+            return self.inline(closed.jaxpr, closed.consts, inputs)
+        if any(map(keys.is_key, avals)):
+            params = keys.append_axes(name, avals, eqn.outvars[0].aval, params)
+            inputs = self.with_key_axes(name, avals, inputs)
+        if "update_jaxpr" in params:
+            params = dict(params, update_jaxpr=self.combiner(params["update_jaxpr"], params["update_consts"]))
+        elif name == "reduce":
+            params = dict(params, jaxpr=self.inner(params["jaxpr"]))
+        return self.append(name, inputs, plain(params) if params else {}, [keys.physical(v.aval) for v in eqn.outvars])
+
+    def append(self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any]) -> list[Atom]:
+        """Append an operation, unless its result is known or was computed before."""
+        if len(outs) == 1 and all(isinstance(a, Literal) for a in inputs):
+            (shape, dtype), arrays = outs[0], [a.value for a in inputs]  # type: ignore[union-attr]
+            value = fold(name, arrays, params, math.prod(shape), dtype)
+            if value is not None:
+                return [self.literals.setdefault((dtype, shape, value.tobytes()), Literal(value))]
+        divisor = inputs[1] if name == "div" and isinstance(inputs[0], Var) else None
+        if isinstance(divisor, Literal) and (factor := reciprocal(divisor.value)) is not None:
+            name, inputs = "mul", [inputs[0], self.literal(factor, factor)]
+        if len(outs) == 1:
+            simpler = simplified(name, inputs, *outs[0])
+            if simpler is not None:
+                return [simpler]
+        kept = {key: value for key, value in params.items() if key not in FORGOTTEN}
+        identity = (name, tuple(map(id, inputs)), meaning(kept) if kept else "")
+        if identity not in self.seen:
+            outputs = [Var(shape, dtype) for shape, dtype in outs]
+            self.ops.append(Op(name, inputs, outputs, kept))
+            self.seen[identity] = list(outputs)
+        return self.seen[identity]
+
+    def drawing(self, name: str, avals: list[Any], params: dict[str, Any], inputs: list[Atom]) -> list[Atom] | None:
+        """A drawing primitive, by its generator's definition."""
+        if not name.startswith("random_"):
+            return None
+        told = tuple(sorted(params.items(), key=lambda kv: kv[0]))
+        closed = _definition(name, tuple(avals), told, decisive())
+        return None if closed is None else self.inline(closed.jaxpr, closed.consts, inputs)
+
+    def with_key_axes(self, name: str, avals: list[Any], inputs: list[Atom]) -> list[Atom]:
+        """Inputs beside keys that need the axes of words as well: a condition, or start indices."""
+        key = next(a for a in avals if keys.is_key(a))
+        extra = keys.words(key)
+        if name == "select_n" and inputs[0].shape:
+            shape = (*inputs[0].shape, *extra)
+            params = {"shape": shape, "broadcast_dimensions": tuple(range(len(inputs[0].shape)))}
+            return self.append("broadcast_in_dim", inputs[:1], params, [(shape, inputs[0].dtype)]) + inputs[1:]
+        if name in ("dynamic_slice", "dynamic_update_slice"):
+            zero = self.literals.setdefault(("zero",), Literal(np.zeros((), np.int32)))
+            return [*inputs, *(zero for _ in extra)]
+        return inputs
+
+    def combiner(self, jaxpr: Any, consts: Sequence[Any]) -> str | Program:
+        """What a scatter does with old and new: an operation's name, "" for replacing, or a function of its own."""
+        if jaxpr is None or jaxpr.outvars == jaxpr.invars[1:]:
+            return ""
+        if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars:
+            return jaxpr.eqns[0].primitive.name
+        return Reader(self.literals).program(jaxpr, consts)
+
+
+def meaning(params: dict[str, Any]) -> str:
+    """What parameters say."""
+    told = {key: digest(value) if isinstance(value, Program) else value for key, value in params.items()}
+    return repr(sorted(told.items()))
+
+
+def plain(value: Any) -> Any:
+    """Parameters with Python's integers in place of NumPy's."""
+    if isinstance(value, dict):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(plain, value))
+    if isinstance(value, tuple | list):
+        return tuple(map(plain, value))
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.dtype) -> Atom | None:
+    """The input that the operation returns unchanged, if it does."""
+    first = inputs[0] if inputs else None
+    if name in ("reshape", "broadcast_in_dim", "squeeze", "convert_element_type"):
+        return first if first is not None and first.shape == shape and first.dtype == dtype else None
+    if name == "select_n":
+        which, cases = inputs[0], inputs[1:]
+        if isinstance(which, Literal) and which.size == 1:
+            return cases[int(which.value.reshape(()))]
+        return cases[0] if all(c is cases[0] for c in cases) else None
+    if name in ("add", "or", "xor") and dtype.kind in "iub":
+        for a, b in (inputs, inputs[::-1]):
+            if isinstance(b, Literal) and not b.value.any() and a.shape == shape:
+                return a
+    if name == "and" and dtype.kind == "b":
+        for a, b in (inputs, inputs[::-1]):
+            if isinstance(b, Literal) and b.size == 1:
+                return a if b.value.all() else b
+    return None
+
+
+@lru_cache(maxsize=512)
+def _definition(
+    name: str, avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...], settings: tuple[object, ...]
+) -> Any:
+    del settings  # which the definition depends on
+    function = keys.definition(name, list(avals), dict(params))
+    if function is None:
+        return None
+    given = [jax.ShapeDtypeStruct(*keys.physical(a)) for a in avals]
+    return jax.make_jaxpr(function)(*given)

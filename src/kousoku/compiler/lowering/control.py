@@ -1,0 +1,353 @@
+"""cond, while and scan.
+
+A condition that all lanes share is a real branch. One that differs runs every branch that some lane takes, and picks.
+A loop runs until its last lane is done; lanes that are done keep what they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from ..codegen import index as ix
+from ..codegen.builder import I1, I64
+from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.operand import LLVM_TYPES, Operand, int_constant
+from ..codegen.value import Registers, Stored, Value
+from ..ir import Op, Program, Var
+from ..passes.uniformity import running_widths, scan_widths, while_widths, widths
+
+CHEAP = 24
+
+
+@contextmanager
+def region(k: Emitter, mask: Operand | None):
+    """A loop body or branch: buffers from outside must not be overwritten in it; only the lanes of `mask` count."""
+    outer = k.memory.region, k.mask
+    k.memory.region, k.mask = object(), mask
+    yield
+    k.memory.region, k.mask = outer
+
+
+def masked(k: Emitter, condition: Operand) -> Operand:
+    """The condition, in lanes that count."""
+    counting = k.mask or k.present
+    return condition if counting is None else k.b.and_(condition, counting)
+
+
+def small(value: Value) -> bool:
+    """Whether it lives in registers."""
+    return value.size <= UNROLL
+
+
+def elements(value: Value) -> list[Operand]:
+    """All elements of a small array."""
+    return [value.at(p) for p in ix.all_indices(value.shape)]
+
+
+# ---- cond
+
+
+def cond(k: Emitter, op: Op, index: Value, *operands: Value) -> list[Value]:
+    """One of several programs, by number; numbers outside are clamped."""
+    branches: tuple[Program, ...] = op.params["branches"]
+    number = index.at(())
+    args = [k.materialise(a) for a in operands]
+    if number.type == I1:
+        tests = [k.b.not_(number), number]
+    else:
+        chosen = ix.operand(ix.clamp(k.b, ix.as_index(k.b, number), 0, len(branches) - 1))
+        tests = [k.b.icmp("eq", chosen, int_constant(i, chosen.type)) for i in range(len(branches))]
+    if number.wide and k.b.lanes > 1:
+        return _blend(k, op, branches, tests, args)
+    wide = [False] * len(op.outputs)
+    for branch in branches:
+        wide = [a or b for a, b in zip(wide, widths(branch, [is_wide(a) for a in args]), strict=True)]
+    return _branch(k, op, branches, tests, args, wide)
+
+
+def _branch(
+    k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand], args: list[Value], wide: list[bool]
+) -> list[Value]:
+    """All lanes take the same branch."""
+    targets = _targets(k, op.outputs, wide)
+
+    def run(i: int) -> list[Operand]:
+        with region(k, k.mask):
+            return _deliver(k, k.run(branches[i], args), targets, None)
+
+    def pick(i: int) -> list[Operand]:
+        if i == len(branches) - 1:
+            return run(i)
+        return k.b.if_(tests[i], lambda: run(i), lambda: pick(i + 1), flat_widths)
+
+    flat_widths = [w for v, w, t in zip(op.outputs, wide, targets, strict=True) if t is None for _ in range(v.size)]
+    return _collect(k, op, pick(0), targets)
+
+
+def _blend(k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand], args: list[Value]) -> list[Value]:
+    """Lanes take different branches: each is run if some lane takes it, and its results go to those lanes."""
+    targets = _targets(k, op.outputs, [True] * len(op.outputs))
+    small_types = [
+        LLVM_TYPES[v.dtype.name] for v, t in zip(op.outputs, targets, strict=True) if t is None for _ in range(v.size)
+    ]
+    current = [k.b.splat(k.b.const(0, type)) for type in small_types]
+    for i, branch in enumerate(branches):
+        mask = masked(k, tests[i])
+        run = partial(_run_branch, k, branch, args, targets, mask, None if i == 0 else current)
+        if not cheap(branch):
+            run = partial(k.b.if_, k.b.any(mask), run, partial(list, current), [True] * len(current))
+        current = run()
+    return _collect(k, op, current, targets)
+
+
+def _run_branch(
+    k: Emitter,
+    branch: Program,
+    args: list[Value],
+    targets: Sequence[Stored | None],
+    mask: Operand,
+    others: list[Operand] | None,
+) -> list[Operand]:
+    """The branch's results in the lanes of the mask; in the rest, what came of the branches before it."""
+    with region(k, mask):
+        results = _deliver(k, k.run(branch, args), targets, None if others is None else mask)
+    if others is None:
+        return results
+    return [k.b.select(mask, new, old) for new, old in zip(results, others, strict=True)]
+
+
+def cheap(program: Program) -> bool:
+    """Whether running it costs less than asking whether to."""
+    return (
+        sum(v.size for op in program.walk() for v in op.outputs) <= CHEAP
+        and not any(op.programs() for op in program.ops)
+        and all(op.name != "threefry2x32" for op in program.ops)
+    )
+
+
+def _targets(k: Emitter, outputs: Sequence[Var], wide: Sequence[bool]) -> list[Stored | None]:
+    """Buffers for the large results."""
+    return [None if v.size <= UNROLL else _new_stored(k, v, w) for v, w in zip(outputs, wide, strict=True)]
+
+
+def _new_stored(k: Emitter, v: Var, wide: bool) -> Stored:
+    buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, wide and k.b.lanes > 1)
+    return k.memory.stored(buffer, v.shape, v.dtype)
+
+
+def _deliver(
+    k: Emitter, results: Sequence[Value], targets: Sequence[Stored | None], mask: Operand | None
+) -> list[Operand]:
+    """Large results into their buffers; the elements of the small ones."""
+    flat: list[Operand] = []
+    for value, target in zip(results, targets, strict=True):
+        if target is None:
+            flat += elements(value)
+        else:
+            k.write(target, value, mask)
+    return flat
+
+
+def _collect(k: Emitter, op: Op, flat: Sequence[Operand], targets: Sequence[Stored | None]) -> list[Value]:
+    """The results as arrays."""
+    values: list[Value] = []
+    at = 0
+    for v, target in zip(op.outputs, targets, strict=True):
+        if target is not None:
+            values.append(target)
+        else:
+            values.append(Registers(v.shape, v.dtype, k.memory, list(flat[at : at + v.size])))
+            at += v.size
+    return values
+
+
+def any_lane(k: Emitter, op: Op, condition: Value) -> Value:
+    """Whether a condition holds in any lane that counts: one that all lanes share. Arrays stay as they are."""
+    if condition.shape:
+        return condition
+    held = condition.at(())
+    return Registers((), condition.dtype, k.memory, [k.b.any(masked(k, held)) if held.wide else held])
+
+
+# ---- loops
+
+
+class Carry:
+    """What a loop carries: small arrays in registers, large ones each in a buffer of its own."""
+
+    def __init__(self, k: Emitter, inits: Sequence[Value], wide: Sequence[bool], fixed: Sequence[bool]) -> None:
+        self.k, self.fixed, self.inits = k, fixed, list(inits)
+        self.targets: list[Stored | None] = []
+        self.flat: list[Operand] = []
+        for value, w, f in zip(inits, wide, fixed, strict=True):
+            w = w and k.b.lanes > 1
+            self.targets.append(None if f or small(value) else k.copy(value, w))
+            if not f and small(value):
+                self.flat += [k.b.splat(e) if w else e for e in elements(value)]
+
+    def values(self, flat: Sequence[Operand]) -> list[Value]:
+        """As arrays, from the registers at some point of the loop."""
+        out: list[Value] = []
+        at = 0
+        for init, target, fixed in zip(self.inits, self.targets, self.fixed, strict=True):
+            if fixed:
+                out.append(init)
+            elif target is not None:
+                out.append(target)
+            else:
+                out.append(Registers(init.shape, init.dtype, self.k.memory, list(flat[at : at + init.size])))
+                at += init.size
+        return out
+
+    def adopt(self) -> None:
+        """The buffers may be overwritten in the region that begins now."""
+        for target in self.targets:
+            if target is not None:
+                target.buffer.region = self.k.memory.region
+
+    def update(self, results: Sequence[Value], mask: Operand | None) -> list[Operand]:
+        """Store what the body made; the registers to go on with."""
+        k = self.k
+        moved: list[tuple[Stored, Value]] = []
+        flat: list[Operand] = []
+        for value, target, fixed in zip(results, self.targets, self.fixed, strict=True):
+            if fixed:
+                continue
+            if target is None:
+                flat += elements(value)
+            elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
+                moved.append((target, value))
+        mine = [t.buffer for t, _ in moved]
+        moved = [(t, self._apart(v, mine) if len(moved) > 1 or v.buffers() else v) for t, v in moved]
+        for target, value in moved:
+            k.write(target, value, mask)
+        return flat
+
+    def _apart(self, value: Value, written: list) -> Value:
+        """The value, copied if it is read from a buffer that is about to be overwritten."""
+        return self.k.copy(value) if any(buffer in written for buffer in value.buffers()) else value
+
+
+def _unchanged(program: Program, skip: int, count: int) -> list[bool]:
+    """Which of the carried values the body returns as they came."""
+    return [out is came for out, came in zip(program.outputs[:count], program.inputs[skip : skip + count], strict=True)]
+
+
+def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
+    """Body while test, until no lane goes on."""
+    values = [k.materialise(v) for v in inputs]
+    p = op.params
+    n_test, n_body = p["test_consts"], p["body_consts"]
+    test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
+    test, body = p["test"], p["body"]
+    is_w = [is_wide(v) for v in values]
+    wide, per_lane = while_widths(op, is_w[:n_test], is_w[n_test : n_test + n_body], is_w[n_test + n_body :])
+    fixed = _unchanged(body, n_body, len(inits))
+    outer_mask = k.mask
+    if per_lane and k.b.lanes > 1:
+        return _while_some(k, op, values, wide, fixed)
+    carry = Carry(k, inits, wide, fixed)
+
+    def go_on(flat: list[Operand]) -> Operand:
+        with region(k, outer_mask):
+            return k.run(test, [*test_consts, *carry.values(flat)])[0].at(())
+
+    def step(flat: list[Operand]) -> list[Operand]:
+        with region(k, outer_mask):
+            carry.adopt()
+            return carry.update(k.run(body, [*body_consts, *carry.values(flat)]), None)
+
+    flat = k.b.while_(carry.flat, go_on, step)
+    carry.adopt()
+    return carry.values(flat)
+
+
+def _while_some(k: Emitter, op: Op, values: list[Value], wide: list[bool], fixed: list[bool]) -> list[Value]:
+    """A loop that lanes leave one after the other; those that have left keep what they carry.
+
+    What is the same in all lanes that still run, as a counter is, stays a single number, beside its last value in each
+    lane.
+    """
+    p = op.params
+    n_test, n_body = p["test_consts"], p["body_consts"]
+    test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
+    apart = [is_wide(v) or not (f or small(v)) for v, f in zip(inits, fixed, strict=True)]  # memory is each lane's own
+    running = running_widths(op, [is_wide(v) for v in body_consts], apart)
+    alike = [not r and not f and small(v) for r, f, v in zip(running, fixed, inits, strict=True)]
+    carry = Carry(k, inits, [w and not a for w, a in zip(wide, alike, strict=True)], fixed)
+    kept = [a for v, t, f, a in zip(inits, carry.targets, fixed, alike, strict=True) if t is None and not f
+            for _ in range(v.size)]  # fmt: skip
+    outer_mask, count = k.mask, len(carry.flat)
+
+    def go_on(flat: Sequence[Operand]) -> Operand:
+        with region(k, outer_mask):
+            return k.run(p["test"], [*test_consts, *carry.values(flat)])[0].at(())
+
+    def step(flat: Sequence[Operand], own: Sequence[Operand], mask: Operand) -> list[Operand]:
+        with region(k, mask):
+            carry.adopt()
+            new = carry.update(k.run(p["body"], [*body_consts, *carry.values(flat)]), mask)
+        flat = [n if a else k.b.select(mask, n, o) for n, o, a in zip(new, flat, kept, strict=True)]
+        own = [k.b.select(mask, n, o) for n, o in zip(_only(new, kept), own, strict=True)]
+        return [k.b.and_(go_on(flat), mask), *flat, *own]
+
+    first = k.b.splat(masked(k, go_on(carry.flat)))
+    _, *state = k.b.while_(
+        [first, *carry.flat, *map(k.b.splat, _only(carry.flat, kept))],
+        lambda c: k.b.any(c[0]),
+        lambda c: step(c[1 : count + 1], c[count + 1 :], c[0]),
+    )
+    carry.adopt()
+    last = iter(state[count:])
+    return carry.values([next(last) if a else f for f, a in zip(state[:count], kept, strict=True)])
+
+
+def _only(operands: Sequence[Operand], chosen: Sequence[bool]) -> list[Operand]:
+    return [x for x, c in zip(operands, chosen, strict=True) if c]
+
+
+def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
+    """The body `length` times: carried values, slices of the inputs, stacked outputs."""
+    values = [k.materialise(v) for v in inputs]
+    p = op.params
+    body: Program = p["body"]
+    n_consts, n_carry, length = p["consts"], p["carry"], p["length"]
+    consts, inits, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
+    is_w = [is_wide(v) for v in values]
+    wide = scan_widths(op, is_w[:n_consts], is_w[n_consts : n_consts + n_carry], is_w[n_consts + n_carry :])
+    carry = Carry(k, inits, wide[:n_carry], _unchanged(body, n_consts, n_carry))
+    stacks = [_new_stored(k, v, w) for v, w in zip(op.outputs[n_carry:], wide[n_carry:], strict=True)]
+    xs = [k.memory.spill(x) for x in xs]
+
+    def step(i: Operand, flat: list[Operand]) -> list[Operand]:
+        at = k.b.sub(int_constant(length - 1, I64), i) if p["reverse"] else i
+        with region(k, k.mask):
+            carry.adopt()
+            args = [*consts, *carry.values(flat), *(row(k, x, at) for x in xs)]
+            results = k.run(body, args)
+            for stack, y in zip(stacks, results[n_carry:], strict=True):
+                k.write(row_view(k, stack, at), y)
+            return carry.update(results[:n_carry], None)
+
+    flat = k.b.for_(int_constant(length, I64), carry.flat, step)
+    carry.adopt()
+    return [*carry.values(flat), *stacks]
+
+
+def row_view(k: Emitter, value: Stored, at: Operand) -> Stored:
+    """value[at], as a view."""
+    offset = ix.add(k.b, value.offset, ix.scale(k.b, at, value.strides[0]))
+    return Stored(value.shape[1:], value.dtype, k.memory, value.buffer, offset, value.strides[1:])
+
+
+def row(k: Emitter, value: Stored, at: Operand) -> Value:
+    """value[at], in registers if it is small."""
+    view = row_view(k, value, at)
+    if not small(view):
+        return view
+    return Registers(view.shape, view.dtype, k.memory, elements(view))
+
+
+RULES = {"cond": cond, "any_lane": any_lane, "while": while_, "scan": scan}

@@ -1,0 +1,252 @@
+"""Reading and writing at positions that are computed: slices, gather and scatter.
+
+Positions outside are moved inside, filled or dropped as XLA does: a slice's start is clamped so that the slice fits; a
+gathered slice or a scattered window that does not fit as a whole is filled or dropped as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..codegen import index as ix
+from ..codegen.builder import Builder
+from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.operand import Operand, int_constant
+from ..codegen.value import Position, Registers, Stored, Value
+from ..ir import Op, Program, Unsupported
+from .reductions import Combine, combiner, program_of
+
+SELECTED = 64
+
+
+def starts(k: Emitter, indices: Sequence[Value], limits: Sequence[int]) -> list[ix.Index]:
+    """Scalars as positions in [0, limit]."""
+    return [
+        ix.clamp(k.b, ix.as_index(k.b, i.at(()), i.dtype.kind == "i"), 0, limit)
+        for i, limit in zip(indices, limits, strict=True)
+    ]
+
+
+def add_positions(b: Builder, p: Sequence[ix.Index], q: Sequence[ix.Index]) -> Position:
+    """Element by element."""
+    return tuple(ix.add(b, i, j) for i, j in zip(p, q, strict=True))
+
+
+def dynamic_slice(k: Emitter, op: Op, x: Value, *indices: Value) -> Value:
+    """A part of a static size from a position."""
+    sizes = op.params["slice_sizes"]
+    start = starts(k, indices, [n - s for n, s in zip(x.shape, sizes, strict=True)])
+    x = k.settled(x)
+    if isinstance(x, Registers) and x.size > 1 and not all(isinstance(i, int) for i in start):
+        x = _pickable(k, x, op.outputs[0].size)
+    sources = (x, *indices)
+    return k.describe(
+        op.outputs[0].shape, x.dtype, sources, lambda p, v, *_: v.at(add_positions(k.b, p, start)), costly=False
+    )
+
+
+def _pickable(k: Emitter, x: Registers, reads: int) -> Value:
+    """Registers that are read at unknown positions: in memory, unless they are few and so are the reads."""
+    return x if x.size <= 8 and reads <= 2 else k.memory.spill(x)
+
+
+def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: Value) -> Value:
+    """x with a part replaced."""
+    start = starts(k, indices, [n - s for n, s in zip(x.shape, update.shape, strict=True)])
+    wide = is_wide(update) or any(isinstance(i, Operand) and i.wide for i in start)
+    if all(isinstance(i, int) for i in start) and x.size <= UNROLL:
+        elements = [x.at(p) for p in ix.all_indices(x.shape)]
+        strides = ix.strides_of(x.shape)
+        for p in ix.all_indices(update.shape):
+            flat = sum((i + s) * stride for i, s, stride in zip(p, start, strides, strict=True))  # type: ignore[operator]
+            elements[flat] = update.at(p)
+        return Registers(x.shape, x.dtype, k.memory, elements)
+    if x.size <= UNROLL and update.size == 1 and x.size <= SELECTED:
+        return _select_write(k, x, start, update.at((0,) * len(update.shape)), int_constant(1, "i1"), None)
+    update = k.settled(k.addressable(update) if update.size > UNROLL else update)
+    target = k.owned(x, wide, (update,))
+    mask = k.mask_of(target.buffer)
+
+    def write(p: Position) -> None:
+        k.memory.store(target.buffer, target.linear(add_positions(k.b, p, start)), update.at(p), mask)
+
+    positions(k, update.shape, write)
+    return target
+
+
+def positions(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], None]) -> None:
+    """Every position: written out for few, else in loops."""
+    if math.prod(shape) <= UNROLL:
+        for p in ix.all_indices(shape):
+            body(p)
+    else:
+        ix.each(k.b, shape, body)
+
+
+# ---- gather
+
+
+def gather(k: Emitter, op: Op, x: Value, indices: Value) -> Value:
+    """Slices at positions, as XLA's Gather."""
+    numbers, sizes = op.params["dimension_numbers"], op.params["slice_sizes"]
+    fill = _fill_value(op) if "FILL" in str(op.params["mode"]) else None
+    out, rank = op.outputs[0], len(x.shape)
+    skipped = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    window_axes = [d for d in range(rank) if d not in skipped]
+    batch_axes = [d for d in range(len(out.shape)) if d not in numbers.offset_dims]
+    signed = indices.dtype.kind == "i"
+    x = k.settled(x)
+    if isinstance(x, Registers) and x.size > 1:
+        x = _pickable(k, x, out.size)
+
+    def element(p: Position, source: Value, places: Value) -> Operand:
+        batch = [p[d] for d in batch_axes]
+        place: list[ix.Index] = [0] * rank
+        valid = int_constant(1, "i1")
+        for j, d in enumerate(numbers.start_index_map):
+            start = ix.as_index(k.b, places.at((*batch, j)), signed)
+            limit = x.shape[d] - sizes[d]
+            if fill is not None:
+                valid = _and(k.b, valid, ix.inside(k.b, start, limit + 1))
+            place[d] = ix.clamp(k.b, start, 0, limit)
+        for d, axis in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+            place[d] = batch[axis]
+        for d, axis in zip(window_axes, numbers.offset_dims, strict=True):
+            place[d] = ix.add(k.b, place[d], p[axis])
+        loaded = source.at(tuple(place))
+        return loaded if fill is None else k.b.select(valid, loaded, k.b.const(fill, source.type))
+
+    return k.describe(out.shape, out.dtype, (x, k.settled(indices)), element)
+
+
+def _and(b: Builder, x: Operand, y: Operand) -> Operand:
+    if x.value is not None:
+        return y if x.value else x
+    if y.value is not None:
+        return x if y.value else y
+    return b.and_(x, y)
+
+
+def _fill_value(op: Op) -> Any:
+    given, dtype = op.params.get("fill_value"), op.outputs[0].dtype
+    if given is not None:
+        return given
+    if dtype.kind == "f":
+        return float("nan")
+    if dtype.kind == "b":
+        return True
+    return int(np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max)
+
+
+# ---- scatter
+
+
+def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Value:
+    """Windows written at positions, one after the other, as XLA's Scatter."""
+    numbers, combine = op.params["dimension_numbers"], combination(k, op.params["update_jaxpr"], x.dtype)
+    rank = len(x.shape)
+    skipped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
+    window_axes = [d for d in range(rank) if d not in skipped]
+    scatter_axes = [d for d in range(len(updates.shape)) if d not in numbers.update_window_dims]
+    window = [1] * rank
+    for d, axis in zip(window_axes, numbers.update_window_dims, strict=True):
+        window[d] = updates.shape[axis]
+    clip = "CLIP" in str(op.params["mode"])
+    signed = indices.dtype.kind == "i"
+
+    def target_of(p: Position) -> tuple[list[ix.Index], Operand]:
+        batch = [p[d] for d in scatter_axes]
+        place: list[ix.Index] = [0] * rank
+        valid = int_constant(1, "i1")
+        for j, d in enumerate(numbers.scatter_dims_to_operand_dims):
+            start, limit = ix.as_index(k.b, indices.at((*batch, j)), signed), x.shape[d] - window[d]
+            if not clip:
+                valid = _and(k.b, valid, ix.inside(k.b, start, limit + 1))
+            place[d] = ix.clamp(k.b, start, 0, limit)
+        for d, axis in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True):
+            place[d] = batch[axis]
+        for d, axis in zip(window_axes, numbers.update_window_dims, strict=True):
+            place[d] = ix.add(k.b, place[d], p[axis])
+        return place, valid
+
+    indices, updates = k.settled(indices), k.settled(updates)
+    if any(x.shape[d] < window[d] for d in range(rank)):
+        return x
+    if x.size <= UNROLL and x.size * updates.size <= SELECTED:
+        result: Value = x
+        for p in ix.all_indices(updates.shape):
+            place, valid = target_of(p)
+            result = _select_write(k, result, place, updates.at(p), valid, combine)
+        return result
+    if updates.size > UNROLL:
+        indices, updates = k.addressable(indices), k.addressable(updates)
+    wide = is_wide(updates) or is_wide(indices)
+    target = k.owned(x, wide, (indices, updates))
+
+    def write(p: Position) -> None:
+        place, valid = target_of(p)
+        _combine_at(k, target, tuple(place), updates.at(p), valid, combine)
+
+    positions(k, updates.shape, write)
+    return target
+
+
+def combination(k: Emitter, given: str | Program, dtype: np.dtype) -> Combine | None:
+    """The function of old and new elements, None for replacing."""
+    if isinstance(given, Program):
+        run = program_of(k, given)
+        return lambda b, old, new: run([old, new])[0]
+    if given not in ("", "add", "sub", "mul", "min", "max", "and", "or", "xor"):
+        raise Unsupported(f"scatter with {given}")
+    return combiner({"add": "sum", "mul": "prod"}.get(given, given), dtype) if given else None
+
+
+def _combine_at(k: Emitter, target: Stored, place: Position, update: Operand, valid: Operand, combine: Any) -> None:
+    """Read, combine, write back, where that is valid."""
+    if valid.value == 0:
+        return
+    terms = target.linear(place)
+    if combine is not None:
+        update = combine(k.b, k.memory.load(target.buffer, terms), update)
+    mask, lanes = None if valid.value == 1 else valid, k.mask_of(target.buffer)
+    if lanes is not None:
+        mask = lanes if mask is None else k.b.and_(mask, lanes)
+    k.memory.store(target.buffer, terms, update, mask)
+
+
+def _select_write(
+    k: Emitter, x: Value, place: Sequence[ix.Index], update: Operand, valid: Operand, combine: Combine | None
+) -> Registers:
+    """x in registers with one element replaced or combined."""
+    b = k.b
+    flat: ix.Index = 0
+    for i, stride in zip(place, ix.strides_of(x.shape), strict=True):
+        flat = ix.add(b, flat, ix.scale(b, i, stride))
+    elements = []
+    for j, p in enumerate(ix.all_indices(x.shape)):
+        old = x.at(p)
+        here = (
+            int_constant(j == flat, "i1") if isinstance(flat, int) else b.icmp("eq", flat, int_constant(j, flat.type))
+        )
+        hit = _and(b, here, valid)
+        if hit.value == 0:
+            elements.append(old)
+            continue
+        elements.append(b.select(hit, update if combine is None else combine(b, old, update), old))
+    return Registers(x.shape, x.dtype, k.memory, elements)
+
+
+def _is(b: Builder, i: ix.Index, n: int) -> Operand:
+    return int_constant(i == n, "i1") if isinstance(i, int) else b.icmp("eq", i, int_constant(n, i.type))
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    "dynamic_slice": dynamic_slice,
+    "dynamic_update_slice": dynamic_update_slice,
+    "gather": gather,
+    **{f"scatter{suffix}": scatter for suffix in ("", "-add", "-sub", "-mul", "-min", "-max")},
+}

@@ -1,0 +1,298 @@
+"""Sums, extremes, running totals and products of matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..codegen import index as ix
+from ..codegen.builder import I1, I64, Builder
+from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
+from ..codegen.value import Position, Registers, Value
+from ..ir import Op, Program
+from .arrays import empty
+from .conversions import converted
+from .elementwise import extreme
+
+Combine = Callable[[Builder, Operand, Operand], Operand]
+UNROLL_TERMS = 64
+
+
+def combiner(name: str, dtype: np.dtype) -> Combine:
+    """The function of two elements that a reduction repeats."""
+    floating = dtype.kind == "f"
+    match name:
+        case "sum":
+            return (lambda b, x, y: b.fadd(x, y)) if floating else (lambda b, x, y: b.add(x, y))
+        case "prod":
+            return (lambda b, x, y: b.fmul(x, y)) if floating else (lambda b, x, y: b.mul(x, y))
+        case "sub":
+            return (lambda b, x, y: b.fsub(x, y)) if floating else (lambda b, x, y: b.sub(x, y))
+        case "max" | "min":
+            return extreme(name, dtype)
+        case _:
+            return lambda b, x, y: b.binary(name, x, y)
+
+
+def neutral(name: str, dtype: np.dtype) -> Operand:
+    """What a reduction of nothing gives."""
+    type = LLVM_TYPES[dtype.name]
+    if name in ("max", "min"):
+        if dtype.kind == "f":
+            return Builder(1).const(float("-inf") if name == "max" else float("inf"), type)
+        if dtype.kind == "b":
+            return int_constant(name == "min", type)
+        bounds = np.iinfo(dtype)
+        return int_constant(int(bounds.min if name == "max" else bounds.max), type)
+    if name == "and":
+        return int_constant(-1, type)
+    return Builder(1).const(1 if name == "prod" else 0, type)
+
+
+def reduce(name: str) -> Callable[..., Value]:
+    """The rule that reduces some axes."""
+
+    def rule(k: Emitter, op: Op, x: Value) -> Value:
+        axes = tuple(op.params["axes"])
+        combine, start = combiner(name, x.dtype), neutral(name, x.dtype)
+        inner = tuple(x.shape[a] for a in axes)
+
+        def element(p: Position, source: Value) -> Operand:
+            def term(q: Position) -> Operand:
+                return source.at(merge(p, q, axes, len(x.shape)))
+
+            return fold(k, inner, term, combine, start, x)
+
+        return k.describe(
+            op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > UNROLL else x,), element
+        )
+
+    return rule
+
+
+def merge(p: Position, q: Position, axes: tuple[int, ...], rank: int) -> Position:
+    """The position whose `axes` are q and whose other axes are p."""
+    outer, inner = iter(p), dict(zip(axes, q, strict=True))
+    return tuple(inner[a] if a in inner else next(outer) for a in range(rank))
+
+
+def fold(
+    k: Emitter,
+    shape: tuple[int, ...],
+    term: Callable[[Position], Operand],
+    combine: Combine,
+    start: Operand,
+    like: Value,
+) -> Operand:
+    """All terms combined: written out as a tree where they are few, else in a loop."""
+    if math.prod(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or (len(shape) <= 1 and math.prod(shape) <= 8)):
+        return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
+    total = k.b.splat(start) if is_wide(like) else start
+    return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
+
+
+def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> Operand:
+    """Neighbours first, as a balanced tree."""
+    if not terms:
+        return start
+    while len(terms) > 1:
+        pairs = [combine(b, terms[i], terms[i + 1]) for i in range(0, len(terms) - 1, 2)]
+        terms = pairs + terms[len(terms) & ~1 :]
+    return terms[0]
+
+
+def reduce_by(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
+    """Several arrays reduced together, by a function of its own."""
+    count = len(inputs) // 2
+    axes, combine = tuple(op.params["dimensions"]), program_of(k, op.params["jaxpr"])
+    sources, starts = [k.addressable(x) for x in inputs[:count]], [x.at(()) for x in inputs[count:]]
+    inner = tuple(sources[0].shape[a] for a in axes)
+    wide = any(map(is_wide, inputs))
+    shape, rank = op.outputs[0].shape, len(sources[0].shape)
+    targets = [empty(k, Op(op.name, [], [out], {}), inputs) for out in op.outputs]
+
+    def element(p: Position) -> None:
+        def step(q: Position, totals: list[Operand]) -> list[Operand]:
+            return combine([*totals, *(x.at(merge(p, q, axes, rank)) for x in sources)])
+
+        totals = nest(k.b, inner, step, [k.b.splat(s) if wide else s for s in starts])
+        for target, total in zip(targets, totals, strict=True):
+            k.memory.store(target.buffer, target.linear(p), total)
+
+    ix.each(k.b, shape, element)
+    return list(targets)
+
+
+def program_of(k: Emitter, program: Program) -> Callable[[list[Operand]], list[Operand]]:
+    """A program of scalars as a function of operands."""
+
+    def run(operands: list[Operand]) -> list[Operand]:
+        args = [Registers((), v.dtype, k.memory, [a]) for v, a in zip(program.inputs, operands, strict=True)]
+        return [value.at(()) for value in k.run(program, args)]
+
+    return run
+
+
+def nest(b: Builder, shape: tuple[int, ...], step: Callable, carried: list[Operand]) -> list[Operand]:
+    """Loops over a shape that carry something."""
+
+    def inside(outer: Position, rest: tuple[int, ...], now: list[Operand]) -> list[Operand]:
+        if not rest:
+            return step(outer, now)
+        return b.for_(int_constant(rest[0], I64), now, lambda i, c: inside((*outer, i), rest[1:], c))
+
+    return carried if 0 in shape else inside((), shape, carried)
+
+
+# ---- argmax, argmin
+
+
+def arg_extreme(which: str) -> Callable[..., Value]:
+    """The rule of argmax or argmin: the first of equals; NaN before everything."""
+
+    def rule(k: Emitter, op: Op, x: Value) -> Value:
+        (axis,) = op.params["axes"]
+        out, b = op.outputs[0], k.b
+        type = LLVM_TYPES[out.dtype.name]
+
+        def better(a: Operand, best: Operand) -> Operand:
+            if x.dtype.kind == "f":
+                beats = b.fcmp("ogt" if which == "max" else "olt", a, best)
+                return b.or_(beats, b.and_(b.fcmp("uno", a, a), b.fcmp("ord", best, best)))
+            sign = "s" if x.dtype.kind == "i" else "u"
+            return b.icmp(f"{sign}{'gt' if which == 'max' else 'lt'}", a, best)
+
+        def choose(pair: list[Operand], a: Operand, place: Operand) -> list[Operand]:
+            wins = better(a, pair[0])
+            return [b.select(wins, a, pair[0]), b.select(wins, place, pair[1])]
+
+        def element(p: Position, source: Value) -> Operand:
+            def term(i: ix.Index) -> Operand:
+                return source.at((*p[:axis], i, *p[axis:]))
+
+            n = x.shape[axis]
+            if n <= UNROLL and x.size <= 4 * UNROLL:
+                pair = [term(0), int_constant(0, type)]
+                for i in range(1, n):
+                    pair = choose(pair, term(i), int_constant(i, type))
+                return pair[1]
+            first = [term(0), int_constant(0, type)]
+            first = [b.splat(a) for a in first] if is_wide(x) else first
+            return b.for_(int_constant(n, I64), first, lambda i, c: choose(c, term(i), _as(b, i, type)))[1]
+
+        return k.describe(out.shape, out.dtype, (k.settled(k.addressable(x) if x.size > UNROLL else x),), element)
+
+    return rule
+
+
+def _as(b: Builder, i: Operand, type: str) -> Operand:
+    return b.cast("trunc", i, type) if BITS[type] < 64 else i
+
+
+# ---- running totals
+
+
+def cumulative(name: str) -> Callable[..., Value]:
+    """The rule of a running total along an axis."""
+
+    def rule(k: Emitter, op: Op, x: Value) -> Value:
+        axis, reverse = op.params["axis"], op.params["reverse"]
+        combine, n = combiner(name, x.dtype), x.shape[axis]
+        outer = (*x.shape[:axis], *x.shape[axis + 1 :])
+        if x.size <= UNROLL:
+            return _cumulative_in_registers(k, x, axis, reverse, combine)
+        target = empty(k, op, (x,))
+        source = k.addressable(x)
+        wide = target.buffer.wide
+
+        def along(p: Position) -> None:
+            def step(i: Operand, carried: list[Operand]) -> list[Operand]:
+                at = k.b.sub(int_constant(n - 1, I64), i) if reverse else i
+                q = (*p[:axis], at, *p[axis:])
+                total = combine(k.b, carried[0], source.at(q))
+                k.memory.store(target.buffer, target.linear(q), total)
+                return [total]
+
+            start = neutral(name, x.dtype)
+            k.b.for_(int_constant(n, I64), [k.b.splat(start) if wide else start], step)
+
+        ix.each(k.b, outer, along)
+        return target
+
+    return rule
+
+
+def _cumulative_in_registers(k: Emitter, x: Value, axis: int, reverse: bool, combine: Combine) -> Value:
+    done: dict[tuple[int, ...], Operand] = {}
+    order = list(np.ndindex(*x.shape))
+    for p in reversed(order) if reverse else order:
+        before = (*p[:axis], p[axis] + (1 if reverse else -1), *p[axis + 1 :])
+        here = x.at(p)
+        done[p] = combine(k.b, done[before], here) if before in done else here
+    return Registers(x.shape, x.dtype, k.memory, [done[p] for p in order])
+
+
+# ---- products of matrices
+
+
+def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
+    """Sum over contracted axes of products; batch axes first."""
+    (x_sum, y_sum), (x_batch, y_batch) = op.params["dimension_numbers"]
+    out, b = op.outputs[0], k.b
+    x_free = [a for a in range(len(x.shape)) if a not in (*x_sum, *x_batch)]
+    y_free = [a for a in range(len(y.shape)) if a not in (*y_sum, *y_batch)]
+    inner = tuple(x.shape[a] for a in x_sum)
+    floating = out.dtype.kind == "f"
+    wide = is_wide(x) or is_wide(y)
+
+    def element(p: Position, left: Value, right: Value) -> Operand:
+        batch, free = p[: len(x_batch)], p[len(x_batch) :]
+        x_at = dict(zip([*x_batch, *x_free], [*batch, *free[: len(x_free)]], strict=True))
+        y_at = dict(zip([*y_batch, *y_free], [*batch, *free[len(x_free) :]], strict=True))
+
+        def operands(q: Position) -> tuple[Operand, Operand]:
+            xs = x_at | dict(zip(x_sum, q, strict=True))
+            ys = y_at | dict(zip(y_sum, q, strict=True))
+            one = left.at(tuple(xs[a] for a in range(len(x.shape))))
+            other = right.at(tuple(ys[a] for a in range(len(y.shape))))
+            return converted(b, one, x.dtype, out.dtype), converted(b, other, y.dtype, out.dtype)
+
+        def add_product(total: Operand, q: Position) -> Operand:
+            one, other = operands(q)
+            if floating:
+                return b.fma(one, other, total)
+            return b.or_(total, b.and_(one, other)) if one.type == I1 else b.add(total, b.mul(one, other))
+
+        zero = b.const(0, LLVM_TYPES[out.dtype.name])
+        if math.prod(inner) <= UNROLL and x.size <= 4 * UNROLL and y.size <= 4 * UNROLL:
+            total = None
+            for q in ix.all_indices(inner):
+                total = (
+                    (b.fmul(*operands(q)) if floating else add_product(zero, q))
+                    if total is None
+                    else add_product(total, q)
+                )
+            return zero if total is None else total
+        return nest(b, inner, lambda q, c: [add_product(c[0], q)], [b.splat(zero) if wide else zero])[0]
+
+    sources = [
+        k.settled(v) if out.size * math.prod(inner) <= UNROLL * 4 else k.settled(k.addressable(v)) for v in (x, y)
+    ]
+    return k.describe(out.shape, out.dtype, sources, element)
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    **{f"reduce_{name}": reduce(name) for name in ("sum", "prod", "max", "min", "and", "or", "xor")},
+    "reduce": reduce_by,
+    "argmax": arg_extreme("max"),
+    "argmin": arg_extreme("min"),
+    "cumsum": cumulative("sum"),
+    "cumprod": cumulative("prod"),
+    "cummax": cumulative("max"),
+    "cummin": cumulative("min"),
+    "dot_general": dot_general,
+}

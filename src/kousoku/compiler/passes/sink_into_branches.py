@@ -1,0 +1,181 @@
+"""Work that only some lanes need becomes a branch.
+
+Environments are written with `where`: compute a fresh start state at every step, and take it where the episode ended. A
+kernel can do better: operations whose results are used only where a condition holds go into a branch, which runs only
+if the condition holds in some lane. The pass looks for selections by one scalar condition and moves what feeds one side
+of them alone into a `cond`, if that is costly enough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from ..ir import Atom, Literal, Op, Program, Var
+
+WORTH = 96
+SIDES = (1, 2)
+COSTS = {"threefry2x32": 80, "while": 2000, "scan": 400, "cond": 100, "sort": 400, "gather": 8, "exp": 12, "log": 12}
+
+
+def guard(program: Program) -> Program:
+    """The program with costly one-sided work in branches."""
+    for op in program.ops:
+        for key, value in op.params.items():
+            if isinstance(value, Program):
+                op.params[key] = guard(value)
+            elif isinstance(value, tuple) and any(isinstance(v, Program) for v in value):
+                op.params[key] = tuple(guard(v) for v in value)
+    flow = Flow(program)
+    for condition, selections in flow.conditions():
+        if max(work(flow.only_for(selections, side)) for side in SIDES) < WORTH:
+            continue
+        changed = _guard_by(program, flow, condition)
+        if changed is not program:
+            program, flow = changed, Flow(changed)
+    return program
+
+
+def work(ops: Iterable[Op]) -> int:
+    """A measure of what operations cost."""
+    return sum(COSTS.get(op.name, 1) * max([1, *(v.size for v in op.outputs)]) for op in ops)
+
+
+class Flow:
+    """Who makes and who reads each array of a program.
+
+    Attributes:
+        origin: the operation that makes an array, by the array's id.
+        uses: the operations that read it; None for the program's outputs.
+        place: of an operation in the program.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.origin = {id(v): op for op in program.ops for v in op.outputs}
+        self.place = {id(op): i for i, op in enumerate(program.ops)}
+        self.uses: dict[int, list[Op | None]] = defaultdict(list)
+        for op in program.ops:
+            for a in op.inputs:
+                self.uses[id(a)].append(op)
+        for a in program.outputs:
+            self.uses[id(a)].append(None)
+
+    def conditions(self) -> list[tuple[Var, list[Op]]]:
+        """The scalar booleans that select, and their selections."""
+        found: dict[int, tuple[Var, list[Op]]] = {}
+        for op in self.program.ops:
+            condition = self._scalar_condition(op.inputs[0]) if op.name == "select_n" else None
+            if condition is not None:
+                found.setdefault(id(condition), (condition, []))[1].append(op)
+        return list(found.values())
+
+    def selections(self, condition: Var) -> list[Op]:
+        """The selections by that condition."""
+        return next((chosen for found, chosen in self.conditions() if found is condition), [])
+
+    def _scalar_condition(self, atom: Atom) -> Var | None:
+        """The scalar boolean that `atom` is, or repeats."""
+        if isinstance(atom, Literal) or atom.dtype.kind != "b":
+            return None
+        if atom.shape == ():
+            return atom
+        op = self.origin.get(id(atom))
+        if op is not None and op.name in ("broadcast_in_dim", "reshape") and op.inputs[0].size == 1:
+            return self._scalar_condition(op.inputs[0])
+        return None
+
+    def only_for(self, selections: list[Op], side: int) -> list[Op]:
+        """The operations whose results only the selections' inputs number `side` use, in the program's order."""
+        chosen = set(map(id, selections))
+        inside: dict[int, Op] = {}
+
+        def serves(op: Op) -> bool:
+            for v in op.outputs:
+                for user in self.uses[id(v)]:
+                    if user is None:
+                        return False
+                    if id(user) in inside:
+                        continue
+                    if id(user) not in chosen or any(a is v for i, a in enumerate(user.inputs) if i != side):
+                        return False
+            return True
+
+        waiting = [op.inputs[side] for op in selections]
+        while waiting:
+            op = self.origin.get(id(waiting.pop()))
+            if op is not None and id(op) not in chosen and id(op) not in inside and serves(op):
+                inside[id(op)] = op
+                waiting += op.inputs
+        return sorted(inside.values(), key=lambda op: self.place[id(op)])
+
+
+def _guard_by(program: Program, flow: Flow, condition: Var) -> Program:
+    """Guard what one condition's selections allow."""
+    selections = _independent(program, flow.selections(condition))
+    sides = [flow.only_for(selections, side) for side in SIDES]
+    if max(map(work, sides)) < WORTH:
+        return program
+    moved = {id(op) for side in sides for op in side}
+    branches, operands = _branches(selections, sides, condition)
+    outputs = [op.outputs[0] for op in selections]
+    branch = Op("cond", [condition, *operands], outputs, {"branches": branches})
+    gone = moved | set(map(id, selections))
+    rest = [op for op in program.ops if id(op) not in gone]
+    return Program(program.inputs, _ordered([*rest, branch], program), program.outputs).without_dead_code()
+
+
+def _independent(program: Program, selections: list[Op]) -> list[Op]:
+    """The selections of which none depends on another."""
+    chosen: list[Op] = []
+    wanted = set(map(id, selections))
+    tainted: set[int] = set()
+    for op in program.ops:
+        depends = any(id(a) in tainted for a in op.inputs)
+        if id(op) in wanted and not depends:
+            chosen.append(op)
+            tainted.add(id(op.outputs[0]))
+        elif depends:
+            tainted.update(map(id, op.outputs))
+    return chosen
+
+
+def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tuple[tuple[Program, ...], list[Var]]:
+    """A program for each side, and what they read."""
+    made = [{id(v) for op in side for v in op.outputs} for side in sides]
+    operands: dict[int, Var] = {}
+    for number, side in enumerate(sides):
+        results = [op.inputs[number + 1] for op in selections]
+        for a in [a for op in side for a in op.inputs] + results:
+            if isinstance(a, Var) and id(a) not in made[number]:
+                operands[id(a)] = a
+    programs = []
+    for number, side in enumerate(sides):
+        renamed: dict[int, Atom] = {i: Var(v.shape, v.dtype) for i, v in operands.items()}
+        inputs = list(renamed.values())
+        ops = [Op(op.name, [renamed.get(id(a), a) for a in op.inputs], op.outputs, op.params) for op in side]
+        results = [op.inputs[number + 1] for op in selections]
+        programs.append(Program(inputs, ops, [renamed.get(id(a), a) for a in results]))  # type: ignore[arg-type]
+    return tuple(programs), list(operands.values())
+
+
+def _ordered(ops: list[Op], program: Program) -> list[Op]:
+    """The operations so that each comes after what it reads, else in the order given."""
+    origin = {id(v): op for op in ops for v in op.outputs}
+    done: set[int] = set()
+    order: list[Op] = []
+    for start in ops:
+        waiting = [start]
+        while waiting:
+            op = waiting[-1]
+            if id(op) in done:
+                waiting.pop()
+                continue
+            needs = [origin[id(a)] for a in op.inputs if id(a) in origin and id(origin[id(a)]) not in done]
+            if needs:
+                waiting += needs
+            else:
+                waiting.pop()
+                done.add(id(op))
+                order.append(op)
+    return order

@@ -1,0 +1,39 @@
+"""From LLVM IR to machine code, by way of the cache."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from ..llvm.compile import is_long, object_code
+from ..llvm.compile_subprocess import can_start, object_code_apart
+from ..llvm.target import Target
+from .object_cache import object_cache
+
+
+def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[], None] | None = None) -> bytes:
+    """The machine code of that key: from the user's cache, or compiled from the text.
+
+    Args:
+        key: of all that the code depends on.
+        text: makes the text, in LLVM's language.
+        target: the processor.
+        checked: called when LLVM has found nothing wrong with the text, before it begins to optimise: by a thread
+            beside others, which gives long text to another process so that they find LLVM free.
+    """
+    kept = object_cache()
+
+    def make() -> bytes:
+        made = text()
+        if checked is not None and is_long(made) and can_start():
+            with contextlib.suppress(OSError):  # no process to be had, or it was stopped
+                return object_code_apart(made, target, checked)
+        return object_code(made, target, checked)
+
+    return make() if kept is None else kept.get_or_make(key, make)
+
+
+def is_kept(key: str) -> bool:
+    """Whether there is machine code of that key in the user's cache."""
+    kept = object_cache()
+    return kept is not None and kept.has(key)
