@@ -27,20 +27,20 @@ def machine() -> llvm.TargetMachine:
     )
 
 
-def source(make: Callable[..., Operand], type: str, lanes: int, arity: int, given: str = "wide") -> str:
+def source(make: Callable[..., Operand], type: str, lanes: int, arity: int, given: str = "varying") -> str:
     """IR of f(a, b, out, n): out[i:i+lanes] = make(a[i:i+lanes], b[i:i+lanes]).
 
-    `given` says how the arguments go in: "wide"; "narrow", one element that all lanes share; "second narrow".
+    `given` says how the arguments go in: "varying"; "narrow", one element that all lanes share; "second narrow".
     """
     b = Builder(lanes, host().rare_convention)
     b.block = "loop"
     vector = b.type_of(type, True)
     operands = []
     for k in range(arity):
-        wide = given == "wide" or (given == "second narrow" and k == 0)
+        varying = given == "varying" or (given == "second narrow" and k == 0)
         place = b.define("ptr", False, f"getelementptr {type}, ptr %in{k}, i64 %i")
-        loaded = vector if wide else type
-        operands.append(b.define(type, wide, f"load {loaded}, ptr {place.text}, align {BYTES[type]}"))
+        loaded = vector if varying else type
+        operands.append(b.define(type, varying, f"load {loaded}, ptr {place.text}, align {BYTES[type]}"))
     result = b.splat(make(b, *operands))
     place = b.define("ptr", False, "getelementptr " + type + ", ptr %out, i64 %i")
     b.lines.append(f"  store {vector} {result.text}, ptr {place.text}, align {BYTES[type]}")
@@ -67,7 +67,7 @@ class Compiled:
     """One function as machine code."""
 
     def __init__(
-        self, make: Callable[..., Operand], type: str, lanes: int, arity: int = 1, given: str = "wide"
+        self, make: Callable[..., Operand], type: str, lanes: int, arity: int = 1, given: str = "varying"
     ) -> None:
         self.type, self.lanes, self.arity = type, lanes, arity
         self.module = llvm.parse_assembly(source(make, type, lanes, arity, given))
@@ -92,7 +92,7 @@ class Compiled:
 
 
 @cache
-def compiled(make: Callable[..., Operand], type: str, lanes: int, arity: int = 1, given: str = "wide") -> Compiled:
+def compiled(make: Callable[..., Operand], type: str, lanes: int, arity: int = 1, given: str = "varying") -> Compiled:
     return Compiled(make, type, lanes, arity, given)
 
 

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from kousoku.compiler.llvm import build
 from kousoku.compiler.llvm import compile as code
 from kousoku.compiler.llvm import compile_subprocess as apart
 from kousoku.compiler.llvm.target import host
-from kousoku.compiler.runtime import build
 
 TEXT = """
 define void @f(ptr %at) {
@@ -21,14 +21,14 @@ define void @f(ptr %at) {
 
 def test_it_gives_the_same_code_and_tells_when_the_text_is_checked():
     told = []
-    assert apart.object_code_apart(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
+    assert apart.object_code_in_subprocess(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
     assert told == [True]
 
 
 def test_text_that_llvm_refuses_is_refused_with_its_words():
     told = []
     with pytest.raises(apart.ProcessError, match="expected"):
-        apart.object_code_apart("define nonsense", host(), lambda: told.append(True))
+        apart.object_code_in_subprocess("define nonsense", host(), lambda: told.append(True))
     assert not told
 
 
@@ -36,7 +36,7 @@ def test_a_process_that_dies_is_told():
     """LLVM ends the process at what it calls fatal, such as a processor of another kind; the user's lives on."""
     strange = dataclasses.replace(host(), triple="no-such-machine")
     with pytest.raises(apart.ProcessError):
-        apart.object_code_apart(TEXT, strange, lambda: None)
+        apart.object_code_in_subprocess(TEXT, strange, lambda: None)
 
 
 def test_what_others_print_and_files_in_the_folder_do_no_harm(monkeypatch, tmp_path):
@@ -48,7 +48,7 @@ def test_what_others_print_and_files_in_the_folder_do_no_harm(monkeypatch, tmp_p
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.chdir(here)
     told = []
-    assert apart.object_code_apart(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
+    assert apart.object_code_in_subprocess(TEXT, host(), lambda: told.append(True)) == code.object_code(TEXT, host())
     assert told == [True]
 
 
@@ -73,7 +73,7 @@ def test_only_a_python_is_started(monkeypatch, program, can):
 def test_long_text_goes_there_from_a_thread_only(monkeypatch):
     asked = []
     monkeypatch.setattr(build, "object_cache", lambda: None)
-    monkeypatch.setattr(build, "object_code_apart", lambda *args: asked.append("apart") or b"apart")
+    monkeypatch.setattr(build, "object_code_in_subprocess", lambda *args: asked.append("apart") or b"apart")
     monkeypatch.setattr(build, "object_code", lambda *args: asked.append("here") or b"here")
     long = TEXT + "; \n" * (code.LONG_LINES + 1)
     assert build.build("key", lambda: long, host(), lambda: None) == b"apart"

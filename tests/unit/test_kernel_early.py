@@ -11,9 +11,9 @@ import pytest
 from jax.sharding import Mesh, PartitionSpec
 
 import kousoku as ks
-from kousoku.compiler.backends.cpu.ffi import runtime
-from kousoku.compiler.primitive import kernel_primitive as call
-from kousoku.compiler.runtime import kernels as compiled
+from kousoku.compiler.backends.cpu.ffi import registry
+from kousoku.compiler.primitive import kernel_primitive
+from kousoku.compiler.runtime import kernels
 from kousoku.training import parts
 
 
@@ -21,13 +21,13 @@ from kousoku.training import parts
 def built(monkeypatch):
     """Names of the threads that made machine code, in order."""
     threads = []
-    build = compiled.build
+    build = kernels.build
 
     def watched(*args):
         threads.append(threading.current_thread().name)
         return build(*args)
 
-    monkeypatch.setattr(compiled, "build", watched)
+    monkeypatch.setattr(kernels, "build", watched)
     return threads
 
 
@@ -59,7 +59,7 @@ def test_what_fails_early_is_told_when_it_is_asked_for(monkeypatch):
     def broken(*args):
         raise RuntimeError("no such machine")
 
-    monkeypatch.setattr(compiled, "build", broken)
+    monkeypatch.setattr(kernels, "build", broken)
     function, xs = ks.kernel(lambda x: x * 3.0), jnp.arange(20.0)
     jax.eval_shape(function, xs[0])
     function.begin_compiling(20, (0,))
@@ -70,7 +70,7 @@ def test_what_fails_early_is_told_when_it_is_asked_for(monkeypatch):
 
 def test_programs_are_compiled_meanwhile_and_wait_when_they_run(monkeypatch):
     """Only what LLVM has checked; its optimiser may take as long as it likes."""
-    go, build = threading.Event(), compiled.build
+    go, build = threading.Event(), kernels.build
 
     def slow(key, text, target, checked=None):
         code = build(key, text, target)
@@ -79,7 +79,7 @@ def test_programs_are_compiled_meanwhile_and_wait_when_they_run(monkeypatch):
             assert go.wait(60)
         return code
 
-    monkeypatch.setattr(compiled, "build", slow)
+    monkeypatch.setattr(kernels, "build", slow)
     function, xs = ks.kernel(lambda x: x * 5.0), jnp.arange(20.0)
     jax.eval_shape(function, xs[0])
     function.begin_compiling(20, (0,))
@@ -104,7 +104,7 @@ def test_a_program_whose_kernel_never_came_says_so(monkeypatch):
 
     told = []
     monkeypatch.setattr(threading, "excepthook", told.append)
-    monkeypatch.setattr(compiled, "build", broken)
+    monkeypatch.setattr(kernels, "build", broken)
     function, xs = ks.kernel(lambda x: x * 7.0), jnp.arange(20.0)
     jax.eval_shape(function, xs[0])
     function.begin_compiling(20, (0,))
@@ -117,7 +117,7 @@ def test_a_program_whose_kernel_never_came_says_so(monkeypatch):
 
 def test_an_equal_function_does_not_rely_on_what_may_fail(monkeypatch):
     """Kernels are shared by content: the second is lowered while the first is still being read, which then fails."""
-    hold, build = threading.Event(), compiled.build
+    hold, build = threading.Event(), kernels.build
 
     def broken(*args):
         if threading.current_thread() is threading.main_thread():
@@ -125,7 +125,7 @@ def test_an_equal_function_does_not_rely_on_what_may_fail(monkeypatch):
         assert hold.wait(60)
         raise RuntimeError("no such machine")
 
-    monkeypatch.setattr(compiled, "build", broken)
+    monkeypatch.setattr(kernels, "build", broken)
     first, second = (ks.kernel(lambda x: x * 11.0) for _ in range(2))
     xs = jnp.arange(20.0)
     jax.eval_shape(first, xs[0])
@@ -142,12 +142,12 @@ def test_code_goes_with_the_programs_that_call_it():
     function.begin_compiling(20, (0,))
     program = jax.jit(jax.vmap(function))
     program(xs).block_until_ready()
-    before = len(runtime().table)
+    before = len(registry())
     program.clear_cache()
     del program
     jax.clear_caches()
     gc.collect()
-    assert len(runtime().table) < before
+    assert len(registry()) < before
 
 
 def test_arguments_by_name_and_switches(built):
@@ -174,14 +174,14 @@ def test_what_has_no_rule_or_was_never_called_is_left_alone():
 
 def test_two_kernels_are_made_side_by_side(monkeypatch):
     """While one is being compiled, another is not kept waiting."""
-    slow, build = threading.Event(), compiled.build
+    slow, build = threading.Event(), kernels.build
 
     def watched(*args):
         if threading.current_thread() is not threading.main_thread():
             assert slow.wait(60)
         return build(*args)
 
-    monkeypatch.setattr(compiled, "build", watched)
+    monkeypatch.setattr(kernels, "build", watched)
     first, second = ks.kernel(lambda x: x + 1.5), ks.kernel(lambda x: x + 2.5)
     jax.eval_shape(first, jnp.float32(0))
     first.begin_compiling(4, (0,))
@@ -220,7 +220,7 @@ def test_what_was_traced_serves_each_device_too(check_vma):
 def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatch, built):
     """And begins with the very kernel that its block calls."""
     begun, used = [], []
-    begin, ask = call.Traced.begin_compiling, call.compiled
+    begin, ask = kernel_primitive.Traced.begin_compiling, kernel_primitive.compiled
 
     def watched(self, *args):
         begin(self, *args)
@@ -231,8 +231,8 @@ def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatc
         used.append((threading.current_thread().name, code.number))
         return code
 
-    monkeypatch.setattr(call.Traced, "begin_compiling", watched)
-    monkeypatch.setattr(call, "compiled", asked)
+    monkeypatch.setattr(kernel_primitive.Traced, "begin_compiling", watched)
+    monkeypatch.setattr(kernel_primitive, "compiled", asked)
     parts.on_parts.cache_clear()
     agent = ks.make_agent("ppo", num_envs=8, num_steps=8, minibatches=2, hidden=(8,))
     ks.train(agent, "Pendulum-v1", steps=64, devices=devices, out="", eval_episodes=0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.compiler.backends.cpu.ffi import runtime
+from kousoku.compiler.backends.cpu.ffi import registry
 
 
 def step(i: int):
@@ -21,20 +21,20 @@ def settle() -> int:
     """Kernels that are in memory when nobody in Python or XLA needs more."""
     jax.clear_caches()
     gc.collect()
-    return len(runtime().table)
+    return len(registry())
 
 
 @pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.full)])
 def test_small_functions_in_a_row_leave_nothing(count):
     """Neither code nor records: those of kernels that are gone are used again."""
     before = settle()
-    records = len(runtime().table.records)
+    records = len(registry().records)
     x = np.arange(8, dtype=np.float32)
     for i in range(count):
         y = jax.jit(jax.vmap(ks.kernel(step(i))))(x)
         np.testing.assert_array_equal(y, x * np.float32(0.5) + np.float32(i))
     assert settle() == before
-    assert len(runtime().table.records) <= records + count // 4
+    assert len(registry().records) <= records + count // 4
 
 
 def test_a_computation_runs_on_when_its_function_is_gone():
@@ -58,17 +58,17 @@ def test_one_kernel_serves_all_who_need_the_same():
     x = np.arange(8, dtype=np.float32)
     functions = [jax.jit(jax.vmap(ks.kernel(step(3)))) for _ in range(4)]
     results = [f(x) for f in functions]
-    assert len(runtime().table) == before + 1
+    assert len(registry()) == before + 1
     del functions[1:], results
     jax.block_until_ready(functions[0](x))
-    assert len(runtime().table) == before + 1
+    assert len(registry()) == before + 1
     del functions
     assert settle() == before
 
 
 FAR = """
 import ctypes, mmap
-from kousoku.compiler.llvm.compile import Loaded, object_code
+from kousoku.compiler.llvm.compile import LoadedCode, object_code
 from kousoku.compiler.llvm.target import host
 text = '''
 @table = private constant [64 x float] zeroinitializer, align 64
@@ -88,7 +88,7 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 kept = []
 for i in range(200):
-    kept.append(Loaded(code, ["function"]))
+    kept.append(LoadedCode(code, ["function"]))
     assert ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)(kept[-1].address("function"))(3) == 5.0
     libc.mmap(None, 3 << 30, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
 """

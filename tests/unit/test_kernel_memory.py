@@ -19,9 +19,9 @@ SETUP = """
 import json
 import jax, jax.numpy as jnp, numpy as np
 import kousoku as ks
-from kousoku.compiler import api as function
+from kousoku.compiler.tracing import trace
 
-function.__dict__["WORTH_SECONDS"] = 0.0
+trace.__dict__["WORTH_SECONDS"] = 0.0
 traces, make = [], jax.make_jaxpr
 def counting(f, *args, **kwargs):
     traces.append(f)
@@ -204,7 +204,7 @@ def test_identities(after):
     """What tells two things apart, and what has none."""
     script = """
 import enum, functools, threading
-from kousoku.compiler.tracing.fingerprint import Unknown, identity
+from kousoku.compiler.tracing.fingerprint import Unknown, fingerprint
 
 known = [
     1, 1.0, True, "1", b"1", None, (1,), [1], ((),), [[]], {"a": 1}, {1: "a"}, {1}, -0.0, 0.0, float("nan"),
@@ -216,17 +216,17 @@ known = [
     env.step, env.reset, ks.make("CartPole-v0").step, type(env).step, type(env), env, jnp.sin, np.sin, jax.nn.tanh,
     functools.partial(jnp.sum, axis=0), functools.partial(jnp.sum, axis=1), jax.jit, open,
 ]
-found = [identity(thing) for thing in known]
-assert found == [identity(thing) for thing in known]
+found = [fingerprint(thing) for thing in known]
+assert found == [fingerprint(thing) for thing in known]
 same = [(a, b) for i, a in enumerate(known) for j, b in enumerate(known[:i]) if found[i] == found[j]]
 assert not same, same
 ring = []
 ring.append(ring)
-assert identity(ring) == identity(ring)
+assert fingerprint(ring) == fingerprint(ring)
 
 def is_known(thing):
     try:
-        identity(thing)
+        fingerprint(thing)
     except (Unknown, RecursionError):
         return False
     return True
@@ -306,7 +306,7 @@ def test_functions_with_what_is_hard_to_tell(tmp_path):
 import dataclasses, functools, sys
 sys.path.insert(0, {str(tmp_path)!r})
 import sched
-from kousoku.compiler.tracing.fingerprint import Unknown, identity
+from kousoku.compiler.tracing.fingerprint import Unknown, fingerprint
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
@@ -320,7 +320,7 @@ state, _ = jax.jit(lambda: ks.kernel(held)())()
 assert words(state) == words(env.reset(jax.random.key(3))[0])
 assert float(ks.kernel(lambda pair: pair.x * 2.0)(Pair(jnp.float32(3)))) == 6.0
 try:
-    identity(sched.more)
+    fingerprint(sched.more)
     raise SystemExit("it has an identity")
 except Unknown:
     pass
@@ -331,8 +331,8 @@ print(json.dumps("right"))
 
 def test_nothing_is_kept_of_source_that_was_edited_meanwhile(tmp_path):
     script = """
-from kousoku.compiler.tracing import fingerprint as identity
-identity.__dict__["IMPORTED"] = identity.datetime.fromtimestamp(0, identity.UTC)
+from kousoku.compiler.tracing import fingerprint
+fingerprint.__dict__["IMPORTED"] = fingerprint.datetime.fromtimestamp(0, fingerprint.UTC)
 """
     processes = Processes(tmp_path)
     assert processes.run(script + STEP)[1] > 0

@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import pytest
 
 import kousoku as ks
-from kousoku.compiler.backends.cpu.entry import assemble
-from kousoku.compiler.frontend import read
+from kousoku.compiler.backends.cpu.entry import emit_module
+from kousoku.compiler.frontend import from_jaxpr
 from kousoku.compiler.llvm.compile import assembly_code
 from kousoku.compiler.llvm.target import Target, prepare
+from kousoku.compiler.passes import run_passes
 from kousoku.training.rollout import advance, begin
 
 TARGETS = {
@@ -26,9 +27,8 @@ def program(id: str):
     env = ks.make(id)
     lane = begin(env, jax.random.key(0))
     action = jnp.zeros(env.action_space.shape, env.action_space.dtype)
-    return read(
-        jax.make_jaxpr(lambda lane, action, key: advance(env, lane, action, key)[0])(lane, action, jax.random.key(0))
-    )
+    step = jax.make_jaxpr(lambda lane, action, key: advance(env, lane, action, key)[0])
+    return run_passes(from_jaxpr(step(lane, action, jax.random.key(0))))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -37,7 +37,7 @@ def test_assembly(target, id):
     prepare()
     processor, sign = TARGETS[target]
     step = program(id)
-    text = assemble(step, processor.lanes, (True,) * len(step.inputs), processor).text
+    text = emit_module(step, processor.lanes, (True,) * len(step.inputs), processor).text
     assert sign in assembly_code(text, processor)
 
 
@@ -53,8 +53,8 @@ def test_vectors_lie_on_the_stack_as_they_lie_in_cache(target):
         picked = table[i, i] * table[i, 0]
         return sum(parts[k] * parts[-k] * picked for k in range(48)), jnp.prod(jnp.stack(parts))
 
-    step = read(jax.make_jaxpr(many)(jnp.ones(48), jnp.int32(0)))
-    text = assembly_code(assemble(step, processor.lanes, (True, True), processor).text, processor)
+    step = run_passes(from_jaxpr(jax.make_jaxpr(many)(jnp.ones(48), jnp.int32(0))))
+    text = assembly_code(emit_module(step, processor.lanes, (True, True), processor).text, processor)
     spills = re.findall(rf"^\s+(vmov\w+)\s.*# {processor.bits // 8}-byte Spill$", text, re.MULTILINE)
     assert len(spills) > 10
     assert set(spills) <= {"vmovaps", "vmovapd", "vmovdqa", "vmovdqa64"}

@@ -10,13 +10,13 @@ import time
 import pytest
 
 from kousoku.cli import main
-from kousoku.compiler.runtime import object_cache
-from kousoku.compiler.runtime.object_cache import SUFFIX, UNFINISHED, ObjectCache
+from kousoku.compiler.llvm import object_cache
+from kousoku.compiler.llvm.object_cache import SUFFIX, UNFINISHED, ObjectCache
 from kousoku.core.cache_folder import SWITCH
 
 KERNEL = """
 import sys, numpy as np, jax, jax.numpy as jnp, kousoku as ks
-from kousoku.compiler.runtime import build
+from kousoku.compiler.llvm import build
 def function(x):
     for i in range(60):
         x = jnp.sin(x) * jnp.float32(1.5) + jnp.where(x > i, x, -x)

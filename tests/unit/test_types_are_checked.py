@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 from jaxtyping import TypeCheckError
 
-from kousoku.compiler.runtime.object_cache import ObjectCache
+from kousoku.compiler.llvm.object_cache import ObjectCache
 from kousoku.ops.advantages import gae
 from kousoku.ops.schedules import Linear
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from .options import parse
@@ -13,6 +12,7 @@ def run(words: Sequence[str]) -> int:
     parse("doctor", "Show versions, devices, caches and known problems.", (), words)
     import jax
 
+    from ..compiler import backends
     from ..core.cache_folder import SWITCH
     from ..training import compile_cache, facts
 
@@ -20,33 +20,34 @@ def run(words: Sequence[str]) -> int:
     device = facts.device()
     print(f"device:   {device['count']} x {device['kind']} ({device['platform']}), {device['cores']} cores, ", end="")
     print(f"{device['machine']} {device['system']}")
-    print(f"kernels:  {_kernels(device['platform'])}")
+    print(f"kernels:  {_kernels()}")
     compile_cache.enable()
     kept = [f"{kind} {len(files)} files in {folder}" for kind, (folder, files) in compile_cache.kept_files().items()]
     print(f"cache:    {'; '.join(kept) or 'off'}; `kousoku cache` shows and clears it, {SWITCH}=off switches it off")
     answer = float(jax.jit(lambda x: x + 1.0)(1.0))
     print(f"compiler: {'works' if answer == 2.0 else 'gives wrong results'}")
-    for problem in _problems(device["platform"]):
+    for problem in backends.current().problems():
         print(f"note:     {problem}")
     return 0 if answer == 2.0 else 1
 
 
-def _kernels(platform: str) -> str:
-    """What the kernel compiler makes code for, and whether that code gives right results."""
+def _kernels() -> str:
+    """Says what the kernel compiler makes code for, and whether that code gives right results."""
     import llvmlite
     import llvmlite.binding as llvm
 
+    from ..compiler import backends
     from ..compiler.config import VARIABLE, kernels_are_on
-    from ..compiler.llvm.target import host
 
     if not kernels_are_on():
         return f"off, by {VARIABLE}"
-    if platform != "cpu":
-        return f"none: functions are plain JAX on {platform}"
-    target = host()
+    current = backends.current()
+    if current.backend is None:
+        return f"none: functions are plain JAX on {current.name}"
+    target = current.backend.target()
     version = ".".join(map(str, llvm.llvm_version_info))
     return (
-        f"{target.cpu} ({target.triple}), vectors of {target.bits} bits, groups of {target.lanes} lanes, "
+        f"{target.cpu} ({target.triple}), vectors of {target.bits} bits, gangs of {target.lanes} lanes, "
         f"LLVM {version} of llvmlite {llvmlite.__version__}; {_check()}"
     )
 
@@ -71,16 +72,3 @@ def _check() -> str:
         except KernelWarning as reason:
             return f"not working: {reason}"
     return "works" if right else "gives wrong results"
-
-
-def _problems(platform: str) -> list[str]:
-    import jax
-
-    problems = []
-    scheduler_off = "xla_cpu_enable_concurrency_optimized_scheduler=false" in os.environ.get("XLA_FLAGS", "")
-    if platform == "cpu" and jax.__version_info__ >= (0, 10) and not scheduler_off:
-        problems.append(
-            "programs of your own with several independent batched LAPACK calls (cholesky, qr) can hang on a CPU with "
-            "this JAX; XLA_FLAGS=--xla_cpu_enable_concurrency_optimized_scheduler=false avoids it. Kousoku uses none."
-        )
-    return problems

@@ -14,7 +14,7 @@ _state: ContextVar[bool | None] = ContextVar("kousoku_kernel", default=None)
 
 
 def kernels_are_on() -> bool:
-    """Whether kernels are compiled; if not, they are plain JAX."""
+    """Returns whether kernels are compiled; if not, they are plain JAX."""
     chosen = _state.get()
     return _environment() if chosen is None else chosen
 
@@ -30,7 +30,7 @@ def _environment() -> bool:
 
 @contextmanager
 def use_kernels(on: bool) -> Iterator[None]:
-    """Within the context, functions that are traced use kernels or do not.
+    """Switches kernels on or off for functions that are traced within the context.
 
     Example:
         >>> import kousoku as ks

@@ -9,28 +9,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from .backends.cpu.entry import assemble
+from .backends import backend
 from .codegen.emitter import UNROLL
 from .fallback import reason_of
-from .ir import Program
+from .ir import Graph
 from .llvm.compile import assembly_code, object_code, optimised_code
-from .llvm.target import Target, host
-from .runtime.kernels import group_size
+from .llvm.target import Target
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a function of one lane is compiled; printed, a summary.
+    """Tells how a function of one lane is compiled; printed, a summary.
 
     Attributes:
         name: of the function.
-        lanes: lanes in a group, whose numbers lie side by side in vectors.
+        lanes: lanes in a gang, whose numbers lie side by side in vectors.
         target: the processor.
         fallback: why the function is plain JAX instead; None if it is compiled.
         operations: how many of each kind are left after simplifying, those inside loops and branches too.
         in_registers: arrays of so few elements that each is a number of its own.
         in_memory: larger arrays.
-        buffer_bytes: of a group's arrays in memory.
+        buffer_bytes: of a gang's arrays in memory.
         code_bytes: of machine code.
         seconds: of each stage: trace, read, emit, llvm.
         llvm_ir: what the compiler writes, as text.
@@ -50,17 +49,17 @@ class Explanation:
 
     @cached_property
     def optimised_ir(self) -> str:
-        """What LLVM makes of the text."""
+        """Returns what LLVM makes of the text."""
         return optimised_code(self.llvm_ir, self.target)
 
     @cached_property
     def assembly(self) -> str:
-        """The machine's instructions."""
+        """Returns the machine's instructions."""
         return assembly_code(self.llvm_ir, self.target)
 
     @property
     def traffic(self) -> dict[str, int]:
-        """Places in the code that are dear: lanes that read or write each where it wants, registers that ran out."""
+        """Counts dear places in the code: lanes that read or write each where it wants, registers that ran out."""
         return {
             "gathers": len(re.findall(r"call .*@llvm\.masked\.gather", self.optimised_ir)),
             "scatters": len(re.findall(r"call .*@llvm\.masked\.scatter", self.optimised_ir)),
@@ -73,9 +72,9 @@ class Explanation:
         counts = sorted(self.operations.items(), key=lambda item: (-item[1], item[0]))
         places = f"{self.in_registers} in registers, {self.in_memory} in memory"
         rows = {
-            "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {self.lanes} lanes in a group",
+            "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {self.lanes} lanes in a gang",
             "operations": f"{sum(self.operations.values())}: " + ", ".join(f"{name} {n}" for name, n in counts),
-            "arrays": f"{places}; {self.buffer_bytes} bytes a group",
+            "arrays": f"{places}; {self.buffer_bytes} bytes a gang",
             "code": f"{self.code_bytes} bytes; " + ", ".join(f"{n} {kind}" for kind, n in self.traffic.items()),
             "seconds": ", ".join(f"{stage} {spent:.3f}" for stage, spent in self.seconds.items()),
         }
@@ -84,27 +83,28 @@ class Explanation:
 
 
 def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
-    """Compile a traced function anew, for `lanes` lanes that all have their own inputs."""
-    target = host()
-    group = group_size(lanes, target)
+    """Compiles a traced function anew, for `lanes` lanes that all have their own inputs."""
+    compiler = backend()
+    target = compiler.target()
+    gang = compiler.gang_size(lanes, target)
     clock = _Clock()
     try:
-        program = traced.program
+        graph = traced.graph
         read = clock.lap()
-        assembly = assemble(program, group, (True,) * len(program.inputs), target)
+        assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target)
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
     except Exception as error:
-        return Explanation(traced.name, group, target, reason_of(error), {}, 0, 0, 0, 0, {"trace": traced_seconds}, "")
-    sizes = [v.size for v in _variables(program)]
+        return Explanation(traced.name, gang, target, reason_of(error), {}, 0, 0, 0, 0, {"trace": traced_seconds}, "")
+    sizes = [v.size for v in _variables(graph)]
     small = sum(size <= UNROLL for size in sizes)
     return Explanation(
         name=traced.name,
-        lanes=group,
+        lanes=gang,
         target=target,
         fallback=None,
-        operations=dict(Counter(op.name for op in program.walk())),
+        operations=dict(Counter(op.name for op in graph.walk())),
         in_registers=small,
         in_memory=len(sizes) - small,
         buffer_bytes=assembly.memory,
@@ -115,16 +115,16 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
 
 
 class _Clock:
-    """Time since it was last asked."""
+    """Measures time since it was last asked."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
 
     def lap(self) -> float:
-        """Seconds since the last lap."""
+        """Returns the seconds since the last lap."""
         before, self.began = self.began, time.perf_counter()
         return self.began - before
 
 
-def _variables(program: Program) -> list[Any]:
-    return [*program.inputs, *(v for op in program.walk() for v in op.outputs)]
+def _variables(graph: Graph) -> list[Any]:
+    return [*graph.inputs, *(v for op in graph.walk() for v in op.outputs)]

@@ -8,11 +8,11 @@ from .ir import Unsupported
 
 
 class KernelWarning(UserWarning):
-    """A function runs as plain JAX, since the kernel cannot compile something in it."""
+    """Warns that a function runs as plain JAX, since the kernel cannot compile something in it."""
 
 
 def reason_of(error: Exception) -> str:
-    """Why a function is not compiled: the error that stopped the compiler, in words.
+    """Says why a function is not compiled: the error that stopped the compiler, in words.
 
     A mistake of the compiler's own costs speed, not the user's run; it is told.
     """
@@ -26,7 +26,7 @@ _warned: set[tuple[str, str]] = set()
 
 
 def warn_once(name: str, reason: str) -> None:
-    """Warn, the first time for this function and reason."""
+    """Warns, the first time for this function and reason."""
     if (name, reason) not in _warned:
         _warned.add((name, reason))
         warnings.warn(

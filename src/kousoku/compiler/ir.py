@@ -1,6 +1,6 @@
 """What is compiled: a list of operations on arrays of one lane.
 
-A `Program` is a jaxpr without what the compiler need not know: calls are inlined, constants are folded, equal
+A `Graph` is a jaxpr without what the compiler need not know: calls are inlined, constants are folded, equal
 operations are one, keys are their words, and parameters are plain data. Every room of the compiler works on it.
 """
 
@@ -16,27 +16,32 @@ from typing import Any
 
 import numpy as np
 
+DTYPES: tuple[str, ...] = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+)  # fmt: skip
+"""Names of the dtypes that arrays may have."""
+
 
 class Unsupported(Exception):
-    """Something the kernel has no rule for: the function runs as plain JAX instead."""
+    """Tells of something that the kernel has no rule for: the function runs as plain JAX instead."""
 
 
 @dataclass(eq=False, slots=True)
 class Var:
-    """An array that an operation makes or that comes in. Compared by identity."""
+    """Stands for an array that an operation makes or that comes in. Compared by identity."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Returns the number of elements."""
         return math.prod(self.shape)
 
 
 @dataclass(eq=False, slots=True)
 class Literal:
-    """An array known at compile time."""
+    """Holds an array known at compile time."""
 
     value: np.ndarray
 
@@ -50,7 +55,7 @@ class Literal:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Returns the number of elements."""
         return self.value.size
 
 
@@ -59,12 +64,12 @@ Atom = Var | Literal
 
 @dataclass(eq=False, slots=True)
 class Op:
-    """One operation.
+    """Describes one operation.
 
     Attributes:
         name: the JAX primitive's.
         inputs, outputs: arrays.
-        params: the primitive's parameters; jaxprs among them have become programs.
+        params: the primitive's parameters; jaxprs among them have become graphs.
     """
 
     name: str
@@ -72,68 +77,68 @@ class Op:
     outputs: list[Var]
     params: dict[str, Any]
 
-    def programs(self) -> list[Program]:
-        """The programs inside a control-flow operation."""
+    def graphs(self) -> list[Graph]:
+        """Returns the graphs inside a control-flow operation."""
         found = []
         for value in self.params.values():
-            found += [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Program)]
+            found += [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Graph)]
         return found
 
 
 @dataclass(eq=False, slots=True)
-class Program:
-    """Operations in an order in which they can run.
+class Graph:
+    """Lists operations in an order in which they can run.
 
     Attributes:
-        widths: what `emit.width` has found out about it, by the widths of its inputs.
+        uniformity: what `passes.uniformity` has found out about it: by which inputs are varying, which outputs are.
     """
 
     inputs: list[Var]
     ops: list[Op] = field(default_factory=list)
     outputs: list[Atom] = field(default_factory=list)
-    widths: dict[tuple[bool, ...], list[bool]] = field(default_factory=dict, repr=False)
+    uniformity: dict[tuple[bool, ...], list[bool]] = field(default_factory=dict, repr=False)
 
     def walk(self) -> Iterator[Op]:
-        """All operations, those inside control flow included."""
+        """Iterates over all operations, those inside control flow included."""
         for op in self.ops:
             yield op
-            for inner in op.programs():
+            for inner in op.graphs():
                 yield from inner.walk()
 
-    def without_dead_code(self) -> Program:
-        """Only what the outputs need."""
+    def without_dead_code(self) -> Graph:
+        """Returns the graph with only what the outputs need."""
         needed = {id(v) for v in self.outputs}
         kept = []
         for op in reversed(self.ops):
             if any(id(v) in needed for v in op.outputs):
                 needed.update(id(v) for v in op.inputs)
                 kept.append(op)
-        return Program(self.inputs, kept[::-1], self.outputs)
+        return Graph(self.inputs, kept[::-1], self.outputs)
 
 
 LOOP_GUESS = 16
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What is asked of a program before its operations.
+class GraphSummary:
+    """Holds what is asked of a graph before its operations.
 
     Attributes:
         digest: see `digest`.
-        nanoseconds: a guess of what one group of lanes takes.
+        nanoseconds: a guess of what one gang of lanes takes.
     """
 
     digest: bytes
     nanoseconds: int
 
 
-class Source(ABC):
-    """Where a program comes from; its operations may have to be made first, which takes long."""
+class GraphSource(ABC):
+    """Provides a graph; its operations may have to be made first, which takes long."""
 
     @cached_property
     @abstractmethod
-    def summary(self) -> Summary:
-        """What it amounts to.
+    def summary(self) -> GraphSummary:
+        """Returns what the graph amounts to.
 
         Raises:
             Unsupported: if the compiler cannot read it.
@@ -141,37 +146,37 @@ class Source(ABC):
 
     @cached_property
     @abstractmethod
-    def program(self) -> Program:
-        """The program.
+    def graph(self) -> Graph:
+        """Returns the graph.
 
         Raises:
             Unsupported: if the compiler cannot read it.
         """
 
 
-def summary_of(program: Program) -> Summary:
-    """What it amounts to."""
-    return Summary(digest(program), cost(program))
+def summarise(graph: Graph) -> GraphSummary:
+    """Returns what a graph amounts to."""
+    return GraphSummary(digest(graph), cost(graph))
 
 
-def cost(program: Program) -> int:
-    """A guess of the nanoseconds that one group takes."""
+def cost(graph: Graph) -> int:
+    """Estimates the nanoseconds that one gang takes."""
     total = 0
-    for op in program.ops:
+    for op in graph.ops:
         times = {"scan": op.params.get("length", 1), "while": LOOP_GUESS}.get(op.name, 1)
-        inner = sum(cost(p) for p in op.programs())
+        inner = sum(cost(p) for p in op.graphs())
         total += times * inner + sum(v.size for v in op.outputs) * (40 if op.name == "threefry2x32" else 1)
     return max(1, total // 2)
 
 
-def digest(program: Program) -> bytes:
-    """SHA-256 of the program's meaning: the same in every process."""
+def digest(graph: Graph) -> bytes:
+    """Returns the SHA-256 of the graph's meaning: the same in every process."""
     sha = hashlib.sha256()
-    _hash_program(program, sha.update)
+    _hash_graph(graph, sha.update)
     return sha.digest()
 
 
-def _hash_program(program: Program, update: Any) -> None:
+def _hash_graph(graph: Graph, update: Any) -> None:
     numbers: dict[int, int] = {}
 
     def atom(a: Atom) -> str:
@@ -185,20 +190,20 @@ def _hash_program(program: Program, update: Any) -> None:
             numbers[id(v)] = len(numbers)
         return ",".join(f"{v.dtype.str}{v.shape}" for v in variables)
 
-    update(f"({define(program.inputs)})".encode())
-    for op in program.ops:
+    update(f"({define(graph.inputs)})".encode())
+    for op in graph.ops:
         inputs = ",".join(atom(a) for a in op.inputs)
         for key in sorted(op.params):
             _hash_param(key, op.params[key], update)
         update(f"{op.name} {inputs}->{define(op.outputs)};".encode())
-    update(("->" + ",".join(atom(a) for a in program.outputs)).encode())
+    update(("->" + ",".join(atom(a) for a in graph.outputs)).encode())
 
 
 def _hash_param(key: str, value: Any, update: Any) -> None:
-    if isinstance(value, Program):
+    if isinstance(value, Graph):
         update(key.encode())
-        _hash_program(value, update)
-    elif isinstance(value, tuple) and any(isinstance(v, Program) for v in value):
+        _hash_graph(value, update)
+    elif isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
         for i, v in enumerate(value):
             _hash_param(f"{key}{i}", v, update)
     else:

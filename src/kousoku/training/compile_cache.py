@@ -8,7 +8,7 @@ import warnings
 from importlib import metadata
 from pathlib import Path
 
-from ..compiler.runtime.object_cache import ObjectCache
+from ..compiler.llvm.object_cache import ObjectCache
 from ..core.cache_folder import SWITCH, cache_root, chosen_folder
 
 

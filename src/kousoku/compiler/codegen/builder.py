@@ -1,7 +1,7 @@
 """Writes the body of one function as LLVM IR's text.
 
 Text, since that is several times faster to make than a tree of Python objects, and since LLVM's own parser and verifier
-check it. Operands of one operation may be wide or narrow; narrow ones are spread over the lanes where that is needed.
+check it. Operands of one operation may be varying or uniform; uniform ones are spread over the lanes where needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Builder:
     """Appends instructions to the current block of a function.
 
     Args:
-        lanes: lanes in a wide operand; with 1, wide operands are plain scalars.
+        lanes: lanes in a varying operand; with 1, varying operands are plain scalars.
         rare: calling convention of functions that hardly ever run.
     """
 
@@ -36,36 +36,36 @@ class Builder:
     # ---- text
 
     def name(self) -> str:
-        """A fresh name."""
+        """Returns a fresh name."""
         self.counter += 1
         return f"%v{self.counter}"
 
-    def type_of(self, type: str, wide: bool) -> str:
-        """LLVM's spelling of a scalar or of a vector of it."""
-        return f"<{self.lanes} x {type}>" if wide and self.lanes > 1 else type
+    def type_of(self, type: str, varying: bool) -> str:
+        """Returns LLVM's spelling of a scalar type, or of a vector of it."""
+        return f"<{self.lanes} x {type}>" if varying and self.lanes > 1 else type
 
-    def define(self, type: str, wide: bool, code: str) -> Operand:
-        """The result of the instruction `code`."""
+    def define(self, type: str, varying: bool, code: str) -> Operand:
+        """Returns the result of the instruction `code`."""
         name = self.name()
         self.lines.append(f"  {name} = {code}")
-        return Operand(name, type, wide)
+        return Operand(name, type, varying)
 
-    def ref(self, a: Operand, wide: bool) -> str:
-        """How `a` is written as an operand of an instruction of that width."""
-        if wide and not a.wide and self.lanes > 1:
+    def ref(self, a: Operand, varying: bool) -> str:
+        """Returns how `a` is written as an operand of a varying or uniform instruction."""
+        if varying and not a.varying and self.lanes > 1:
             if a.value is not None:
                 return f"splat ({a.type} {a.text})"
             return self.splat(a).text
         return a.text
 
-    def typed(self, a: Operand, wide: bool | None = None) -> str:
-        """`a` with its type before it."""
-        wide = a.wide if wide is None else wide
-        return f"{self.type_of(a.type, wide)} {self.ref(a, wide)}"
+    def typed(self, a: Operand, varying: bool | None = None) -> str:
+        """Returns `a` with its type before it."""
+        varying = a.varying if varying is None else varying
+        return f"{self.type_of(a.type, varying)} {self.ref(a, varying)}"
 
     def splat(self, a: Operand) -> Operand:
-        """`a` in every lane."""
-        if a.wide:
+        """Returns `a` in every lane."""
+        if a.varying:
             return a
         if self.lanes == 1:
             return Operand(a.text, a.type, True, a.value)
@@ -79,50 +79,52 @@ class Builder:
     # ---- constants
 
     def const(self, value: object, type: str) -> Operand:
-        """A constant of an LLVM type, the same in all lanes."""
+        """Returns a constant of an LLVM type, the same in all lanes."""
         return constant(value, type)
 
     def f(self, value: float, like: Operand) -> Operand:
-        """A floating-point constant of the type of `like`."""
+        """Returns a floating-point constant of the type of `like`."""
         return float_constant(value, like.type)
 
     def i(self, value: int, like: Operand) -> Operand:
-        """An integer constant of the type of `like`."""
+        """Returns an integer constant of the type of `like`."""
         return int_constant(value, like.type)
 
     # ---- arithmetic
 
     def binary(self, op: str, a: Operand, b: Operand) -> Operand:
-        """`op a, b` for an instruction whose result has its operands' type."""
-        wide = a.wide or b.wide
-        return self.define(a.type, wide, f"{op} {self.type_of(a.type, wide)} {self.ref(a, wide)}, {self.ref(b, wide)}")
+        """Returns `op a, b` for an instruction whose result has its operands' type."""
+        varying = a.varying or b.varying
+        return self.define(
+            a.type, varying, f"{op} {self.type_of(a.type, varying)} {self.ref(a, varying)}, {self.ref(b, varying)}"
+        )
 
     def fadd(self, a: Operand, b: Operand, *, exact: bool = False) -> Operand:
-        """a + b. Unless `exact`, a product that is added may be fused with the addition (one rounding)."""
+        """Returns a + b. Unless `exact`, a product that is added may be fused with the addition (one rounding)."""
         return self.binary("fadd" if exact else "fadd contract", a, b)
 
     def fsub(self, a: Operand, b: Operand, *, exact: bool = False) -> Operand:
-        """a - b."""
+        """Computes a - b."""
         return self.binary("fsub" if exact else "fsub contract", a, b)
 
     def fmul(self, a: Operand, b: Operand, *, exact: bool = False) -> Operand:
-        """a * b."""
+        """Computes a * b."""
         return self.binary("fmul" if exact else "fmul contract", a, b)
 
     def fdiv(self, a: Operand, b: Operand) -> Operand:
-        """a / b."""
+        """Computes a / b."""
         return self.binary("fdiv", a, b)
 
     def fneg(self, a: Operand) -> Operand:
-        """-a, the sign bit flipped."""
-        return self.define(a.type, a.wide, f"fneg {self.typed(a)}")
+        """Computes -a, the sign bit flipped."""
+        return self.define(a.type, a.varying, f"fneg {self.typed(a)}")
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> Operand:
-        """a * b + c with one rounding."""
+        """Computes a * b + c with one rounding."""
         return self.intrinsic("llvm.fma", a, b, c)
 
     def add(self, a: Operand, b: Operand) -> Operand:
-        """a + b, wrapping around."""
+        """Computes a + b, wrapping around."""
         if a.value is not None and b.value is not None:
             return int_constant(int(a.value) + int(b.value), a.type)
         if b.value == 0:
@@ -132,13 +134,13 @@ class Builder:
         return self.binary("add", a, b)
 
     def sub(self, a: Operand, b: Operand) -> Operand:
-        """a - b, wrapping around."""
+        """Computes a - b, wrapping around."""
         if a.value is not None and b.value is not None:
             return int_constant(int(a.value) - int(b.value), a.type)
         return a if b.value == 0 else self.binary("sub", a, b)
 
     def mul(self, a: Operand, b: Operand) -> Operand:
-        """a * b, wrapping around."""
+        """Computes a * b, wrapping around."""
         if a.value is not None and b.value is not None:
             return int_constant(int(a.value) * int(b.value), a.type)
         if a.value == 1:
@@ -146,64 +148,64 @@ class Builder:
         return a if b.value == 1 else self.binary("mul", a, b)
 
     def and_(self, a: Operand, b: Operand) -> Operand:
-        """Bitwise and."""
+        """Returns the bitwise and."""
         return self.binary("and", a, b)
 
     def or_(self, a: Operand, b: Operand) -> Operand:
-        """Bitwise or."""
+        """Returns the bitwise or."""
         return self.binary("or", a, b)
 
     def xor(self, a: Operand, b: Operand) -> Operand:
-        """Bitwise exclusive or."""
+        """Returns the bitwise exclusive or."""
         return self.binary("xor", a, b)
 
     def not_(self, a: Operand) -> Operand:
-        """All bits flipped."""
+        """Returns a with all bits flipped."""
         if a.value is not None:
             return int_constant(~int(a.value), a.type)
         return self.binary("xor", a, int_constant(-1, a.type))
 
     def shl(self, a: Operand, b: Operand) -> Operand:
-        """a << b; poison where b is not less than the bits."""
+        """Returns a << b; poison where b is not less than the bits."""
         return self.binary("shl", a, b)
 
     def lshr(self, a: Operand, b: Operand) -> Operand:
-        """a >> b, zeros coming in; poison where b is not less than the bits."""
+        """Returns a >> b, zeros coming in; poison where b is not less than the bits."""
         return self.binary("lshr", a, b)
 
     def ashr(self, a: Operand, b: Operand) -> Operand:
-        """a >> b, the sign coming in; poison where b is not less than the bits."""
+        """Returns a >> b, the sign coming in; poison where b is not less than the bits."""
         return self.binary("ashr", a, b)
 
     # ---- comparisons and choices
 
     def icmp(self, predicate: str, a: Operand, b: Operand) -> Operand:
-        """Integer comparison: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge."""
+        """Compares integers: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge."""
         return self._compare("icmp", predicate, a, b)
 
     def fcmp(self, predicate: str, a: Operand, b: Operand) -> Operand:
-        """Floating-point comparison: oeq, une, olt, ole, ogt, oge, uno, ord, ..."""
+        """Compares floating-point numbers: oeq, une, olt, ole, ogt, oge, uno, ord, ..."""
         return self._compare("fcmp", predicate, a, b)
 
     def _compare(self, op: str, predicate: str, a: Operand, b: Operand) -> Operand:
-        wide = a.wide or b.wide
-        vector = self.type_of(a.type, wide)
-        return self.define(I1, wide, f"{op} {predicate} {vector} {self.ref(a, wide)}, {self.ref(b, wide)}")
+        varying = a.varying or b.varying
+        vector = self.type_of(a.type, varying)
+        return self.define(I1, varying, f"{op} {predicate} {vector} {self.ref(a, varying)}, {self.ref(b, varying)}")
 
     def select(self, condition: Operand, if_true: Operand, if_false: Operand) -> Operand:
-        """`if_true` where the condition (i1) holds, else `if_false`."""
+        """Selects `if_true` where the condition (i1) holds, else `if_false`."""
         if condition.value is not None:
             return if_true if condition.value else if_false
         if if_true == if_false:
             return if_true
-        wide = condition.wide or if_true.wide or if_false.wide
-        picked = f"{self.typed(if_true, wide)}, {self.typed(if_false, wide)}"
-        return self.define(if_true.type, wide, f"select {self.typed(condition)}, {picked}")
+        varying = condition.varying or if_true.varying or if_false.varying
+        picked = f"{self.typed(if_true, varying)}, {self.typed(if_false, varying)}"
+        return self.define(if_true.type, varying, f"select {self.typed(condition)}, {picked}")
 
     # ---- conversions
 
     def cast(self, op: str, a: Operand, type: str) -> Operand:
-        """trunc, zext, sext, fptrunc, fpext, fptosi, fptoui, sitofp or uitofp."""
+        """Converts by trunc, zext, sext, fptrunc, fpext, fptosi, fptoui, sitofp or uitofp."""
         if a.type == type:
             return a
         if a.value is not None and op in ("trunc", "zext"):
@@ -211,36 +213,36 @@ class Builder:
         if a.value is not None and op == "sext":
             bits = BITS[a.type]
             return int_constant(int(a.value) - ((int(a.value) >> (bits - 1)) << bits), type)
-        return self.define(type, a.wide, f"{op} {self.typed(a)} to {self.type_of(type, a.wide)}")
+        return self.define(type, a.varying, f"{op} {self.typed(a)} to {self.type_of(type, a.varying)}")
 
     def bitcast(self, a: Operand, type: str) -> Operand:
-        """The same bits as another type of the same size."""
+        """Returns the same bits as another type of the same size."""
         if a.type == type:
             return a
-        return self.define(type, a.wide, f"bitcast {self.typed(a)} to {self.type_of(type, a.wide)}")
+        return self.define(type, a.varying, f"bitcast {self.typed(a)} to {self.type_of(type, a.varying)}")
 
     def bits_of(self, a: Operand) -> Operand:
-        """A floating-point number's bits as an integer of its size."""
+        """Returns a floating-point number's bits as an integer of its size."""
         return self.bitcast(a, INT_OF_FLOAT[a.type])
 
     # ---- calls
 
     def intrinsic(self, name: str, *args: Operand, result: str | None = None, flags: Sequence[int] = ()) -> Operand:
-        """An overloaded LLVM intrinsic such as "llvm.sqrt"; `flags` are its trailing i1 immediates."""
-        wide = any(a.wide for a in args)
+        """Returns an overloaded LLVM intrinsic such as "llvm.sqrt"; `flags` are its trailing i1 immediates."""
+        varying = any(a.varying for a in args)
         type = result or args[0].type
-        vector = self.type_of(args[0].type, wide)
+        vector = self.type_of(args[0].type, varying)
         suffix = SHORT.get(args[0].type, args[0].type)
-        full = f"{name}.v{self.lanes}{suffix}" if wide and self.lanes > 1 else f"{name}.{suffix}"
+        full = f"{name}.v{self.lanes}{suffix}" if varying and self.lanes > 1 else f"{name}.{suffix}"
         types = [vector] * len(args) + ["i1"] * len(flags)
-        returned = self.type_of(type, wide)
+        returned = self.type_of(type, varying)
         self.declarations[full] = f"declare {returned} @{full}({', '.join(types)})"
-        given = [self.typed(a, wide) for a in args] + [f"i1 {('false', 'true')[flag]}" for flag in flags]
-        return self.define(type, wide, f"call {returned} @{full}({', '.join(given)})")
+        given = [self.typed(a, varying) for a in args] + [f"i1 {('false', 'true')[flag]}" for flag in flags]
+        return self.define(type, varying, f"call {returned} @{full}({', '.join(given)})")
 
     def any(self, a: Operand) -> Operand:
-        """Whether a condition holds in any lane: a narrow i1."""
-        if not a.wide or self.lanes == 1:
+        """Returns whether a condition holds in any lane: a uniform i1."""
+        if not a.varying or self.lanes == 1:
             return Operand(a.text, I1, False, a.value)
         bits = self.define(f"i{self.lanes}", False, f"bitcast {self.typed(a)} to i{self.lanes}")
         return self.define(I1, False, f"icmp ne i{self.lanes} {bits.text}, 0")
@@ -248,59 +250,59 @@ class Builder:
     # ---- control flow
 
     def label(self, hint: str) -> str:
-        """A fresh block's name."""
+        """Returns a fresh block's name."""
         self.counter += 1
         return f"{hint}{self.counter}"
 
     def start(self, label: str) -> None:
-        """Instructions go to this block from here on."""
+        """Starts a block: instructions go there from here on."""
         self.lines.append(f"{label}:")
         self.block = label
 
     def jump(self, label: str) -> None:
-        """Go on there."""
+        """Branches to a block."""
         self.lines.append(f"  br label %{label}")
 
     def branch(self, condition: Operand, if_true: str, if_false: str) -> None:
-        """Go on at one of two blocks, for all lanes alike."""
+        """Branches to one of two blocks, for all lanes alike."""
         self.lines.append(f"  br i1 {condition.text}, label %{if_true}, label %{if_false}")
 
-    def phi(self, type: str, wide: bool, incoming: Sequence[tuple[Operand, str]]) -> Operand:
-        """The operand that belongs to the block control came from."""
-        pairs = ", ".join(f"[ {self.ref_constant(a, wide)}, %{block} ]" for a, block in incoming)
-        return self.define(type, wide, f"phi {self.type_of(type, wide)} {pairs}")
+    def phi(self, type: str, varying: bool, incoming: Sequence[tuple[Operand, str]]) -> Operand:
+        """Returns the operand that belongs to the block control came from."""
+        pairs = ", ".join(f"[ {self.ref_constant(a, varying)}, %{block} ]" for a, block in incoming)
+        return self.define(type, varying, f"phi {self.type_of(type, varying)} {pairs}")
 
-    def ref_constant(self, a: Operand, wide: bool) -> str:
-        """`a` inside a phi, where no instruction can be inserted: already wide, or a constant."""
-        if wide and not a.wide and self.lanes > 1 and a.value is None:
-            raise AssertionError("a narrow operand must be spread before the end of its block")
-        return self.ref(a, wide)
+    def ref_constant(self, a: Operand, varying: bool) -> str:
+        """Returns `a` inside a phi, where no instruction can be inserted: already varying, or a constant."""
+        if varying and not a.varying and self.lanes > 1 and a.value is None:
+            raise AssertionError("a uniform operand must be spread before the end of its block")
+        return self.ref(a, varying)
 
-    def widened(self, operands: Sequence[Operand], wide: Sequence[bool]) -> list[Operand]:
-        """Operands spread over the lanes where `wide` says so."""
-        return [self.splat(a) if w else a for a, w in zip(operands, wide, strict=True)]
+    def as_varying(self, operands: Sequence[Operand], varying: Sequence[bool]) -> list[Operand]:
+        """Spreads operands over the lanes where `varying` says so."""
+        return [self.splat(a) if w else a for a, w in zip(operands, varying, strict=True)]
 
     def if_(
         self,
         condition: Operand,
         then: Callable[[], list[Operand]],
         otherwise: Callable[[], list[Operand]],
-        wide: Sequence[bool],
+        varying: Sequence[bool],
     ) -> list[Operand]:
-        """A real branch on a narrow condition; `wide` says which results are wide."""
+        """Writes a real branch on a uniform condition; `varying` says which results are varying."""
         yes, no, after = self.label("then"), self.label("else"), self.label("after")
         self.branch(condition, yes, no)
         ends = []
         for label, make in ((yes, then), (no, otherwise)):
             self.start(label)
-            results = self.widened(make(), wide)
+            results = self.as_varying(make(), varying)
             ends.append((results, self.block))
             self.jump(after)
         self.start(after)
         (first, first_block), (second, second_block) = ends
         return [
             self.phi(a.type, w, [(a, first_block), (b, second_block)])
-            for a, b, w in zip(first, second, wide, strict=True)
+            for a, b, w in zip(first, second, varying, strict=True)
         ]
 
     def while_(
@@ -309,22 +311,22 @@ class Builder:
         condition: Callable[[list[Operand]], Operand],
         body: Callable[[list[Operand]], list[Operand]],
     ) -> list[Operand]:
-        """A loop; `init` decides the width of what is carried, `condition` must be narrow."""
-        wide = [a.wide for a in init]
+        """Writes a loop; `init` decides whether what is carried is varying, `condition` must be uniform."""
+        varying = [a.varying for a in init]
         head, inside, after = self.label("loop"), self.label("body"), self.label("done")
         before = self.block
         self.jump(head)
         self.start(head)
-        carried = [Operand(self.name(), a.type, a.wide) for a in init]
+        carried = [Operand(self.name(), a.type, a.varying) for a in init]
         place = len(self.lines)
         self.branch(condition(carried), inside, after)
         self.start(inside)
-        results = self.widened(body(carried), wide)
+        results = self.as_varying(body(carried), varying)
         latch = self.block
         self.jump(head)
         self.lines[place:place] = [
-            f"  {c.text} = phi {self.type_of(c.type, c.wide)} [ {self.ref(a, a.wide)}, %{before} ], "
-            f"[ {self.ref(r, r.wide)}, %{latch} ]"
+            f"  {c.text} = phi {self.type_of(c.type, c.varying)} [ {self.ref(a, a.varying)}, %{before} ], "
+            f"[ {self.ref(r, r.varying)}, %{latch} ]"
             for c, a, r in zip(carried, init, results, strict=True)
         ]
         self.start(after)
@@ -336,7 +338,9 @@ class Builder:
         init: Sequence[Operand],
         body: Callable[[Operand, list[Operand]], list[Operand]],
     ) -> list[Operand]:
-        """`count` (narrow i64) times: the index and what is carried go in, what is carried comes out."""
+        """Writes a loop of `count` (uniform i64) steps: the index and what is carried go in, what is carried
+        comes out.
+        """
 
         def step(carried: list[Operand]) -> list[Operand]:
             index, *rest = carried

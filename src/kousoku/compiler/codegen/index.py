@@ -1,4 +1,4 @@
-"""Positions in arrays: a Python int known here, a narrow i64 that all lanes share, or a wide i32 for each lane."""
+"""Positions in arrays: a Python int known here, a uniform i64 that all lanes share, or a varying i32 for each lane."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Index = int | Operand
 
 
 def as_index(b: Builder, a: Operand, signed: bool = True) -> Index:
-    """An integer operand as a position."""
+    """Returns an integer operand as a position."""
     if a.value is not None:
         bits = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}[a.type]
         value = int(a.value)
         return value - (1 << bits) if signed and bits > 1 and value >> (bits - 1) else value
-    if a.wide:
+    if a.varying:
         return _as_word(b, a, signed)
     if not signed and a.type == I64:
         a = b.intrinsic("llvm.umin", a, int_constant((1 << 63) - 1, I64))
@@ -25,7 +25,10 @@ def as_index(b: Builder, a: Operand, signed: bool = True) -> Index:
 
 
 def _as_word(b: Builder, a: Operand, signed: bool) -> Operand:
-    """A wide position as i32; what does not fit becomes the nearest that does, which is outside of every array."""
+    """Returns a varying position as i32.
+
+    What does not fit becomes the nearest that does, which is outside of every array.
+    """
     highest = int_constant((1 << 31) - 1, a.type)
     if a.type == I64 and signed:
         a = b.intrinsic("llvm.smax", a, int_constant(-(1 << 31), I64))
@@ -35,13 +38,13 @@ def _as_word(b: Builder, a: Operand, signed: bool) -> Operand:
     return b.cast("sext" if signed and a.type != "i1" else "zext", a, I32)
 
 
-def operand(index: Index, wide: bool = False) -> Operand:
-    """A position as an operand."""
-    return int_constant(index, I32 if wide else I64) if isinstance(index, int) else index
+def operand(index: Index, varying: bool = False) -> Operand:
+    """Returns a position as an operand."""
+    return int_constant(index, I32 if varying else I64) if isinstance(index, int) else index
 
 
 def add(b: Builder, i: Index, j: Index) -> Index:
-    """i + j."""
+    """Computes i + j."""
     if isinstance(i, int) and isinstance(j, int):
         return i + j
     if isinstance(i, int):
@@ -52,21 +55,21 @@ def add(b: Builder, i: Index, j: Index) -> Index:
 
 
 def scale(b: Builder, i: Index, n: int) -> Index:
-    """i * n."""
+    """Computes i * n."""
     if isinstance(i, int):
         return i * n
     return 0 if n == 0 else i if n == 1 else b.mul(i, int_constant(n, i.type))
 
 
 def _alike(b: Builder, i: Operand, j: Operand) -> tuple[Operand, Operand]:
-    if i.wide != j.wide:
-        i = i if i.wide else b.cast("trunc", i, I32)
-        j = j if j.wide else b.cast("trunc", j, I32)
+    if i.varying != j.varying:
+        i = i if i.varying else b.cast("trunc", i, I32)
+        j = j if j.varying else b.cast("trunc", j, I32)
     return i, j
 
 
 def clamp(b: Builder, i: Index, low: int, high: int) -> Index:
-    """i, moved into [low, high]."""
+    """Computes i, moved into [low, high]."""
     if isinstance(i, int):
         return min(max(i, low), high)
     if low == high:
@@ -76,14 +79,14 @@ def clamp(b: Builder, i: Index, low: int, high: int) -> Index:
 
 
 def inside(b: Builder, i: Index, size: int) -> Operand:
-    """Whether 0 <= i < size."""
+    """Returns whether 0 <= i < size."""
     if isinstance(i, int):
         return int_constant(0 <= i < size, "i1")
     return b.icmp("ult", i, int_constant(size, i.type))
 
 
 def strides_of(shape: Sequence[int]) -> tuple[int, ...]:
-    """Row-major strides in elements."""
+    """Returns row-major strides in elements."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * shape[axis + 1]
@@ -91,12 +94,12 @@ def strides_of(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def all_indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every position, row-major."""
+    """Returns every position, row-major."""
     return product(*map(range, shape))
 
 
 def each(b: Builder, shape: Sequence[int], body: Callable[[tuple[Index, ...]], None]) -> None:
-    """Run `body` at every position of a shape, in loops."""
+    """Runs `body` at every position of a shape, in loops."""
     _nest(b, tuple(shape), (), body)
 
 

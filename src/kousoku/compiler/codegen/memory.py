@@ -1,6 +1,7 @@
 """Memory of a kernel: buffers on the stack or in one allocation, constant tables, loads and stores.
 
-A wide buffer holds element k of all lanes side by side: lane l of element k lies at k * lanes + l. Booleans are bytes.
+A varying buffer holds element k of all lanes side by side: lane l of element k lies at k * lanes + l. Booleans are
+bytes.
 Where each lane reads at a position of its own, the elements are gathered; where the position is shared, one vector is
 loaded.
 """
@@ -16,37 +17,38 @@ from . import index as ix
 from .builder import I1, I8, I32, Builder
 from .index import Index
 from .operand import BITS, Operand, int_constant
-from .value import Known, Position, Registers, Stored, Value
+from .value import Constant, Position, Registers, Stored, Value
 
-STACK_BYTES = 32 << 10
 ALIGN = 64
 PICK_BY_SELECT = 8
 
 
 def stored_type(type: str) -> str:
-    """The type in memory: booleans are bytes."""
+    """Returns the type in memory: booleans are bytes."""
     return I8 if type == I1 else type
 
 
 def element_bytes(type: str) -> int:
-    """Bytes of an element in memory."""
+    """Returns how many bytes an element takes in memory."""
     return max(BITS[type], 8) // 8
 
 
 class Buffer:
-    """A piece of memory.
+    """Stands for a piece of memory.
 
     Attributes:
         text: the pointer's name.
         type: LLVM type of the elements, as values.
         size: number of elements of one lane.
-        wide: whether it holds them for each lane.
+        varying: whether it holds them for each lane.
         region: the loop body or branch that it was made in, which alone may overwrite it; None for what nobody may.
         taken: bytes of the memory that it has taken from its home.
     """
 
-    def __init__(self, text: str, type: str, size: int, wide: bool, region: object, home: Memory | None = None) -> None:
-        self.text, self.type, self.size, self.wide, self.region, self.home = text, type, size, wide, region, home
+    def __init__(
+        self, text: str, type: str, size: int, varying: bool, region: object, home: KernelMemory | None = None
+    ) -> None:
+        self.text, self.type, self.size, self.varying, self.region, self.home = text, type, size, varying, region, home
         self.taken = 0
 
     def __del__(self) -> None:
@@ -54,7 +56,7 @@ class Buffer:
             self.home.free(self)
 
 
-class Memory:
+class KernelMemory:
     """Makes buffers and tables, reads and writes them.
 
     Attributes:
@@ -73,9 +75,9 @@ class Memory:
 
     # ---- buffers
 
-    def buffer(self, type: str, size: int, wide: bool) -> Buffer:
-        """A new buffer; what it holds is undefined."""
-        lanes = self.b.lanes if wide else 1
+    def buffer(self, type: str, size: int, varying: bool) -> Buffer:
+        """Returns a new buffer; what it holds is undefined."""
+        lanes = self.b.lanes if varying else 1
         need = max(size, 1) * lanes * element_bytes(type) + 4
         need = -(-need // ALIGN) * ALIGN
         free = self.unused.get(need)
@@ -85,23 +87,23 @@ class Memory:
             text = f"%slot{len(self.slots)}"
             self.slots.append((text, need))
             self.bytes += need
-        buffer = Buffer(text, type, size, wide, self.region, self)
+        buffer = Buffer(text, type, size, varying, self.region, self)
         buffer.taken = need
         return buffer
 
     def free(self, buffer: Buffer) -> None:
-        """Its memory may be used again."""
+        """Gives a buffer's memory back, to be used again."""
         self.unused.setdefault(buffer.taken, []).append(buffer.text)
 
     def stored(self, buffer: Buffer, shape: tuple[int, ...], dtype: np.dtype) -> Stored:
-        """The whole buffer as an array."""
+        """Returns the whole buffer as an array."""
         return Stored(shape, dtype, self, buffer, 0, ix.strides_of(shape))
 
     def table(self, array: np.ndarray) -> Stored:
-        """A constant array in memory, shared by all lanes."""
+        """Returns a constant array in memory, shared by all lanes."""
         identity = (array.dtype, array.shape, array.tobytes())
         if identity not in self.tables:
-            plain = Known(array.shape, array.dtype, self, array)
+            plain = Constant(array.shape, array.dtype, self, array)
             name = f"@table{len(self.tables)}"
             kind = stored_type(plain.type)
             raw = array.astype(np.uint8) if plain.type == I1 else array
@@ -115,13 +117,15 @@ class Memory:
     # ---- loads and stores
 
     def address(self, buffer: Buffer, terms: Sequence[Index]) -> tuple[str, Operand | None]:
-        """Where an element lies: a pointer that all lanes share, and each lane's further elements, if they differ."""
+        """Returns where an element lies: a pointer that all lanes share, and each lane's further elements, if
+        they differ.
+        """
         b, kind = self.b, stored_type(buffer.type)
-        lanes = b.lanes if buffer.wide else 1
+        lanes = b.lanes if buffer.varying else 1
         shared: Index = 0
         own: Index = 0
         for term in terms:
-            if isinstance(term, Operand) and term.wide:
+            if isinstance(term, Operand) and term.varying:
                 own = ix.add(b, own, term)
             else:
                 shared = ix.add(b, shared, term)
@@ -132,23 +136,23 @@ class Memory:
         if own == 0:
             return pointer, None
         own = ix.scale(b, own, lanes)
-        if buffer.wide and lanes > 1:
+        if buffer.varying and lanes > 1:
             own = b.add(own, self.lane_numbers())  # type: ignore[arg-type]
-        return pointer, ix.operand(own, wide=True)
+        return pointer, ix.operand(own, varying=True)
 
     def lane_numbers(self) -> Operand:
-        """0, 1, 2, ... over the lanes, i32."""
+        """Returns 0, 1, 2, ... over the lanes, i32."""
         return Operand("<" + ", ".join(f"i32 {i}" for i in range(self.b.lanes)) + ">", I32, True)
 
     def load(self, buffer: Buffer, terms: Sequence[Index]) -> Operand:
-        """The element there."""
+        """Returns the element there."""
         b, kind = self.b, stored_type(buffer.type)
         pointer, own = self.address(buffer, terms)
         if own is None:
             loaded = b.define(
                 kind,
-                buffer.wide,
-                f"load {b.type_of(kind, buffer.wide)}, ptr {pointer}, align {self.align(buffer, kind)}",
+                buffer.varying,
+                f"load {b.type_of(kind, buffer.varying)}, ptr {pointer}, align {self.align(buffer, kind)}",
             )
         elif b.lanes == 1:
             place = b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, {b.typed(own)}")
@@ -158,41 +162,41 @@ class Memory:
         return b.icmp("ne", loaded, int_constant(0, I8)) if buffer.type == I1 else loaded
 
     def align(self, buffer: Buffer, kind: str) -> int:
-        """What is known of an element's address."""
-        return element_bytes(kind) * (self.b.lanes & -self.b.lanes) if buffer.wide else element_bytes(kind)
+        """Returns what is known of an element's address."""
+        return element_bytes(kind) * (self.b.lanes & -self.b.lanes) if buffer.varying else element_bytes(kind)
 
     def gather(self, kind: str, pointer: str, own: Operand, padded: bool, mask: Operand | None = None) -> Operand:
-        """Each lane's element at `pointer` + `own`. Narrow integers are read as words where that is safe."""
+        """Reads each lane's element at `pointer` + `own`. Narrow integers are read as words where that is safe."""
         b = self.b
-        wide_kind = I32 if kind in ("i8", "i16") and padded else kind
+        loaded_kind = I32 if kind in ("i8", "i16") and padded else kind
         places = b.define("ptr", True, f"getelementptr {kind}, ptr {pointer}, {b.typed(own)}")
-        vector = b.type_of(wide_kind, True)
-        short = {"float": "f32", "double": "f64"}.get(wide_kind, wide_kind)
+        vector = b.type_of(loaded_kind, True)
+        short = {"float": "f32", "double": "f64"}.get(loaded_kind, loaded_kind)
         name = f"llvm.masked.gather.v{b.lanes}{short}.v{b.lanes}p0"
         pointers, bits = f"<{b.lanes} x ptr>", f"<{b.lanes} x i1>"
         b.declarations[name] = f"declare {vector} @{name}({pointers}, i32, {bits}, {vector})"
         on = "splat (i1 true)" if mask is None else b.ref(mask, True)
         align = element_bytes(kind)
         loaded = b.define(
-            wide_kind,
+            loaded_kind,
             True,
             f"call {vector} @{name}({pointers} {places.text}, i32 {align}, {bits} {on}, {vector} zeroinitializer)",
         )
-        return b.cast("trunc", loaded, kind) if wide_kind != kind else loaded
+        return b.cast("trunc", loaded, kind) if loaded_kind != kind else loaded
 
     def store(self, buffer: Buffer, terms: Sequence[Index], value: Operand, mask: Operand | None = None) -> None:
-        """Write an element, in the lanes of `mask` if that is given."""
+        """Writes an element, in the lanes of `mask` if that is given."""
         b, kind = self.b, stored_type(buffer.type)
         value = b.cast("zext", value, I8) if buffer.type == I1 else value
         pointer, own = self.address(buffer, terms)
-        if not buffer.wide:
-            own_to_lanes = value.wide or (mask is not None and mask.wide)
+        if not buffer.varying:
+            own_to_lanes = value.varying or (mask is not None and mask.varying)
             assert not own_to_lanes or b.lanes == 1, "a lane's own element cannot be stored where all lanes share it"
         if own is not None:
             self.scatter(kind, pointer, own, value, mask)
         elif mask is None:
-            b.lines.append(f"  store {b.typed(value, buffer.wide)}, ptr {pointer}, align {self.align(buffer, kind)}")
-        elif not buffer.wide or b.lanes == 1:
+            b.lines.append(f"  store {b.typed(value, buffer.varying)}, ptr {pointer}, align {self.align(buffer, kind)}")
+        elif not buffer.varying or b.lanes == 1:
             old = b.define(kind, False, f"load {kind}, ptr {pointer}")
             b.lines.append(f"  store {b.typed(b.select(mask, value, old))}, ptr {pointer}")
         else:
@@ -201,7 +205,7 @@ class Memory:
             b.lines.append(f"  store {b.typed(b.select(mask, value, old), True)}, ptr {pointer}, align {align}")
 
     def scatter(self, kind: str, pointer: str, own: Operand, value: Operand, mask: Operand | None) -> None:
-        """Each lane writes its element at `pointer` + `own`."""
+        """Writes each lane's element at `pointer` + `own`."""
         b = self.b
         places = b.define("ptr", True, f"getelementptr {kind}, ptr {pointer}, {b.typed(own, True)}")
         if b.lanes == 1:
@@ -222,7 +226,7 @@ class Memory:
     # ---- registers at a position that is not known
 
     def pick(self, value: Registers, position: Position) -> Operand:
-        """An element of registers: a chain of selections, or through memory where there are many."""
+        """Returns an element of registers: a chain of selections, or through memory where there are many."""
         b = self.b
         if len(value.elements) > PICK_BY_SELECT:
             return self.spill(value).at(position)
@@ -236,39 +240,19 @@ class Memory:
         return chosen
 
     def spill(self, value: Value) -> Stored:
-        """A copy in memory."""
-        if isinstance(value, Known):
+        """Copies to memory."""
+        if isinstance(value, Constant):
             return self.table(value.array)
         if isinstance(value, Stored):
             return value
         assert isinstance(value, Registers)
-        wide = any(e.wide for e in value.elements) and self.b.lanes > 1
-        buffer = self.buffer(value.type, value.size, wide)
+        varying = any(e.varying for e in value.elements) and self.b.lanes > 1
+        buffer = self.buffer(value.type, value.size, varying)
         for k, element in enumerate(value.elements):
             self.store(buffer, [k], element)
         return self.stored(buffer, value.shape, value.dtype)
 
-    def prologue(self) -> tuple[list[str], list[str]]:
-        """Instructions that make the buffers at the function's start, and those that give them back at its end."""
-        if self.bytes <= STACK_BYTES:
-            return [f"  {text} = alloca [{size} x i8], align {ALIGN}" for text, size in self.slots], []
-        total = sum(size for _, size in self.slots) + ALIGN
-        lines = [
-            f"  %arena = call ptr @malloc(i64 {total})",
-            "  %arena.int = ptrtoint ptr %arena to i64",
-            f"  %arena.up = add i64 %arena.int, {ALIGN - 1}",
-            f"  %arena.at = and i64 %arena.up, {-ALIGN}",
-            "  %arena.base = inttoptr i64 %arena.at to ptr",
-        ]
-        offset = 0
-        for text, size in self.slots:
-            lines.append(f"  {text} = getelementptr i8, ptr %arena.base, i64 {offset}")
-            offset += size
-        self.b.declarations["malloc"] = "declare noalias ptr @malloc(i64)"
-        self.b.declarations["free"] = "declare void @free(ptr)"
-        return lines, ["  call void @free(ptr %arena)"]
-
 
 def size_of(shape: Sequence[int]) -> int:
-    """Number of elements."""
+    """Returns the number of elements."""
     return math.prod(shape)

@@ -17,14 +17,14 @@ from .index import Index
 from .operand import LLVM_TYPES, Operand, constant
 
 if TYPE_CHECKING:
-    from .memory import Buffer, Memory
+    from .memory import Buffer, KernelMemory
 
 Position = tuple[Index, ...]
 
 
 @dataclass(eq=False)
 class Value:
-    """An array of one lane.
+    """Stands for an array of one lane.
 
     Attributes:
         shape, dtype: as in JAX.
@@ -35,28 +35,28 @@ class Value:
 
     @property
     def type(self) -> str:
-        """The LLVM type of an element."""
+        """Returns the LLVM type of an element."""
         return LLVM_TYPES[self.dtype.name]
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """Returns the number of elements."""
         return math.prod(self.shape)
 
     def at(self, position: Position) -> Operand:
-        """The element at a position."""
+        """Returns the element at a position."""
         raise NotImplementedError
 
     def buffers(self) -> Iterable[Buffer]:
-        """The memory that it is read from."""
+        """Returns the memory that it is read from."""
         return ()
 
 
 @dataclass(eq=False)
-class Known(Value):
-    """An array known at compile time."""
+class Constant(Value):
+    """Stands for an array known at compile time."""
 
-    memory: Memory
+    memory: KernelMemory
     array: np.ndarray
 
     def at(self, position: Position) -> Operand:
@@ -69,9 +69,9 @@ class Known(Value):
 
 @dataclass(eq=False)
 class Registers(Value):
-    """Few elements, each an operand."""
+    """Holds few elements, each an operand."""
 
-    memory: Memory
+    memory: KernelMemory
     elements: list[Operand]
 
     def at(self, position: Position) -> Operand:
@@ -85,7 +85,7 @@ class Registers(Value):
 
 @dataclass(eq=False)
 class Stored(Value):
-    """Elements in memory.
+    """Stands for elements in memory.
 
     Attributes:
         buffer: where.
@@ -93,7 +93,7 @@ class Stored(Value):
         strides: in elements, for each axis.
     """
 
-    memory: Memory
+    memory: KernelMemory
     buffer: Buffer
     offset: Index
     strides: tuple[int, ...]
@@ -102,7 +102,7 @@ class Stored(Value):
         return self.memory.load(self.buffer, self.linear(position))
 
     def linear(self, position: Position) -> list[Index]:
-        """The terms whose sum is the element's place in the buffer."""
+        """Returns the terms whose sum is the element's place in the buffer."""
         b = self.memory.b
         terms = [ix.scale(b, i, s) for i, s in zip(position, self.strides, strict=True)]
         return [self.offset, *terms]
@@ -112,23 +112,25 @@ class Stored(Value):
 
     @property
     def whole(self) -> bool:
-        """Whether it is its buffer, all of it and in order."""
+        """Returns whether it is its buffer, all of it and in order."""
         return self.offset == 0 and self.strides == ix.strides_of(self.shape) and self.buffer.size == self.size
 
 
 @dataclass(eq=False)
-class Blank(Value):
-    """Elements that nobody may count on: zeros where they are read, whatever lies there once they have a buffer."""
+class Undef(Value):
+    """Stands for elements that nobody may count on: zeros where they are read, whatever lies there once they
+    have a buffer.
+    """
 
-    memory: Memory
+    memory: KernelMemory
 
     def at(self, position: Position) -> Operand:
         return constant(0, self.type)
 
 
 @dataclass(eq=False)
-class Described(Value):
-    """Elements that are computed where they are needed.
+class Lazy(Value):
+    """Computes elements where they are needed.
 
     Attributes:
         element: from a position to the element.

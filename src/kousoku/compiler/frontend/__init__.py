@@ -1,5 +1,5 @@
-"""From a jaxpr to a program: calls inlined, keys as words, constants folded, equal operations merged."""
+"""From a jaxpr to a graph: calls inlined, keys as words, constants folded, equal operations merged."""
 
-from .reader import read
+from .reader import from_jaxpr
 
-__all__ = ["read"]
+__all__ = ["from_jaxpr"]

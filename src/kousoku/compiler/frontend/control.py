@@ -1,4 +1,4 @@
-"""cond, while and scan: operations that hold programs. Constants that go into one are known inside."""
+"""cond, while and scan: operations that hold graphs. Constants that go into one are known inside."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ir import Atom, Literal, Op, Var
-from . import decompositions as definitions
+from . import decompositions as decompositions
 from .jaxprs import consts_of, opened
 
 if TYPE_CHECKING:
-    from .reader import Reader
+    from .reader import JaxprReader
 
 
 def _constants(atoms: Sequence[Atom]) -> list[Atom | None]:
@@ -23,20 +23,20 @@ def _variables(atoms: Sequence[Atom]) -> list[Atom]:
     return [a for a in atoms if isinstance(a, Var)]
 
 
-def _cond(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+def _cond(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     index, operands = inputs[0], inputs[1:]
     branches = eqn.params["branches"]
     if isinstance(index, Literal):
         chosen = branches[int(np.clip(int(index.value), 0, len(branches) - 1))]
         return reader.inline(opened(chosen), consts_of(chosen), operands)
-    programs = tuple(reader.inner(branch, _constants(operands)) for branch in branches)
-    return _append_control(reader, "cond", [index, *_variables(operands)], {"branches": programs}, eqn)
+    graphs = tuple(reader.inner(branch, _constants(operands)) for branch in branches)
+    return _append_control(reader, "cond", [index, *_variables(operands)], {"branches": graphs}, eqn)
 
 
-def _while(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+def _while(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     test, body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
     test_consts, body_consts, carry = inputs[:test], inputs[test : test + body], inputs[test + body :]
-    p = definitions.with_one_end(eqn.params)
+    p = decompositions.with_one_end(eqn.params)
     if p is not eqn.params:
         body_consts = [*test_consts, *body_consts]
     free: list[Atom | None] = [None] * len(carry)
@@ -49,7 +49,7 @@ def _while(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     return _append_control(reader, "while", [*_variables(test_consts), *_variables(body_consts), *carry], params, eqn)
 
 
-def _scan(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+def _scan(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     p = eqn.params
     count, carry = _scan_counts(p)
     consts, rest = inputs[:count], inputs[count:]
@@ -65,14 +65,14 @@ def _scan(reader: Reader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
 
 
 def _scan_counts(params: dict[str, Any]) -> tuple[int, int]:
-    """How many inputs of a scan are constants, and how many the carry; newer JAX tells it by a tree."""
+    """Returns how many inputs of a scan are constants, and how many the carry; newer JAX tells it by a tree."""
     if "ft_in" in params:
         consts, carry, _ = params["ft_in"].unpack()
         return len(consts), len(carry)
     return params["num_consts"], params["num_carry"]
 
 
-def _append_control(reader: Reader, name: str, inputs: list[Atom], params: dict[str, Any], eqn: Any) -> list[Atom]:
+def _append_control(reader: JaxprReader, name: str, inputs: list[Atom], params: dict[str, Any], eqn: Any) -> list[Atom]:
     outputs = [reader.new(v.aval) for v in eqn.outvars]
     reader.ops.append(Op(name, inputs, outputs, params))
     return list(outputs)

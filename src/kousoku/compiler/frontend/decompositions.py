@@ -23,29 +23,29 @@ WINDOW = 64
 Function = Callable[..., Any]
 
 
-def definition(name: str, avals: Sequence[Any], params: dict[str, Any]) -> Any:
-    """The closed jaxpr of a defined operation."""
+def decompose(name: str, avals: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Returns the closed jaxpr of an operation in terms of plainer ones."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        return _closed(DEFINITIONS[name](**params), avals)
+        return _closed(DECOMPOSITIONS[name](**params), avals)
 
 
-def defined(name: str, params: dict[str, Any]) -> bool:
-    """Whether an operation is others in disguise."""
-    return name in DEFINITIONS and (name != "reshape" or params["dimensions"] is not None)
+def has_decomposition(name: str, params: dict[str, Any]) -> bool:
+    """Returns whether an operation is read in terms of plainer ones."""
+    return name in DECOMPOSITIONS and (name != "reshape" or params["dimensions"] is not None)
 
 
 def reshape(*, new_sizes: Sequence[int], dimensions: Sequence[int], **_: Any) -> Function:
-    """The axes in the order `dimensions`, then read as others."""
+    """Decomposes a reshape that orders axes first into a transpose and a plain reshape."""
     return lambda x: lax.reshape(lax.transpose(x, dimensions), new_sizes)
 
 
 def expanded(*, _prim: Any, **_: Any) -> Function:
-    """What JAX 0.12 makes of an operation on its higher level, such as `nonzero`."""
+    """Decomposes what JAX 0.12 makes of an operation on its higher level, such as `nonzero`."""
     return lambda *values: jax.tree.leaves(_prim.expand(*jax.tree.unflatten(_prim.in_tree, values)))
 
 
 def mulhi(**_: Any) -> Function:
-    """The upper half of a product of integers, from 64-bit products or from those of halves."""
+    """Decomposes the upper half of a product of integers, into 64-bit products or those of halves."""
 
     def function(x: Any, y: Any) -> Any:
         bits = x.dtype.itemsize * 8
@@ -62,22 +62,22 @@ def mulhi(**_: Any) -> Function:
 
 
 def one_minus_square(**_: Any) -> Function:
-    """1 - x^2 = (1 + x) (1 - x)."""
+    """Decomposes 1 - x^2 into (1 + x) (1 - x)."""
     return lambda x: (1 + x) * (1 - x)
 
 
 def polynomial(**_: Any) -> Function:
-    """Horner's rule; coefficients from the lowest degree up."""
+    """Decomposes a polynomial by Horner's rule; coefficients from the lowest degree up."""
     return lambda x, *coefficients: reduce(lambda total, c: total * x + c, coefficients[::-1])
 
 
 def log2(**_: Any) -> Function:
-    """log(x) / log(2)."""
+    """Decomposes log2(x) into log(x) / log(2)."""
     return lambda x: lax.log(x) * jnp.asarray(1.4426950408889634, x.dtype)
 
 
 def cumlogsumexp(*, axis: int, reverse: bool, **_: Any) -> Function:
-    """Running log of the sum of exponentials."""
+    """Decomposes the running log of the sum of exponentials into a scan."""
 
     def function(x: Any) -> Any:
         def step(total: Any, row: Any) -> tuple[Any, Any]:
@@ -92,23 +92,17 @@ def cumlogsumexp(*, axis: int, reverse: bool, **_: Any) -> Function:
 
 
 def random_gamma(*, log_space: bool, **_: Any) -> Function:
-    """JAX's own rejection sampler."""
+    """Decomposes drawing from a gamma distribution into JAX's own rejection sampler."""
     from jax._src.random import core
 
     return lambda key, a: core._gamma_impl(key, a, log_space=log_space)
-
-
-def platform_index(*, platforms: Sequence[Sequence[str] | None], **_: Any) -> Function:
-    """Which of the branches of `lax.platform_dependent` is the CPU's; None stands for the default."""
-    number = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
-    return lambda: jnp.asarray(number, jnp.int32)
 
 
 # ---- loops
 
 
 def with_one_end(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a `while` whose rows end one by one, as one that ends with the last of them.
+    """Returns the parameters of a `while` whose rows end one by one, as one that ends with the last of them.
 
     That is what `vmap` makes of a loop: a condition with axes; rows whose condition has failed stay as they are.
     """
@@ -140,7 +134,9 @@ def _closed(function: Function, avals: Sequence[Any]) -> Any:
 
 
 def reduce_window(*, jaxpr: Any, consts: Sequence[Any], **windows: Any) -> Function:
-    """A window's elements combined, by a function of its own."""
+    """Decomposes a reduction of windows by a function of its own into whole arrays, one for each place in the
+    window.
+    """
     combine = jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))
 
     def function(*args: Any) -> list[Any]:
@@ -162,7 +158,7 @@ def _elementwise(combine: Function, ndim: int, *args: Any) -> list[Any]:
 
 
 def window_of(combine: Function, start: Callable[[np.dtype], Any]) -> Callable[..., Function]:
-    """A window's elements combined, by sum, maximum or minimum."""
+    """Returns the decomposition of a reduction of windows by sum, maximum or minimum."""
 
     def define(**windows: Any) -> Function:
         return lambda x: reduce(combine, _shifted(x, jnp.asarray(start(x.dtype), x.dtype), **windows))
@@ -181,7 +177,7 @@ def _shifted(
     window_dilation: Sequence[int],
     **_: Any,
 ) -> list[Any]:
-    """For each place in the window, what lies there in every window."""
+    """Returns, for each place in the window, what lies there in every window."""
     if np.prod(window_dimensions) > WINDOW:
         raise Unsupported(f"a reduction over windows of {np.prod(window_dimensions)} elements")
     gaps = [(low, high, d - 1) for (low, high), d in zip(padding, base_dilation, strict=True)]
@@ -200,12 +196,12 @@ def _every(x: Any, place: Sequence[int], counts: Sequence[int], strides: Sequenc
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """What is below everything."""
+    """Returns what is below everything."""
     return -jnp.inf if dtype.kind == "f" else dtype.kind != "b" and jnp.iinfo(dtype).min
 
 
 def highest(dtype: np.dtype) -> Any:
-    """What is above everything."""
+    """Returns what is above everything."""
     return jnp.inf if dtype.kind == "f" else dtype.kind == "b" or jnp.iinfo(dtype).max
 
 
@@ -220,7 +216,7 @@ def convolution(
     batch_group_count: int,
     **_: Any,
 ) -> Function:
-    """A sum of products of matrices, one for each place in the window."""
+    """Decomposes a convolution into a sum of products of matrices, one for each place in the window."""
     numbers = dimension_numbers
 
     def function(x: Any, kernel: Any) -> Any:
@@ -244,10 +240,9 @@ def convolution(
     return function
 
 
-DEFINITIONS: dict[str, Callable[..., Function]] = {
+DECOMPOSITIONS: dict[str, Callable[..., Function]] = {
     "call_hi_primitive": expanded,
     "reshape": reshape,
-    "platform_index": platform_index,
     "mulhi": mulhi,
     "one_minus_square": one_minus_square,
     "polynomial": polynomial,

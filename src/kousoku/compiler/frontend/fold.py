@@ -122,7 +122,7 @@ ARITHMETIC = frozenset({"add", "sub", "mul", "div", "neg", "eq", "ne", "lt", "le
 
 
 def fold(name: str, arrays: Sequence[np.ndarray], params: dict[str, Any], size: int, dtype: Any) -> np.ndarray | None:
-    """The operation's result, or None if it is not to be computed now."""
+    """Computes the operation's result, or returns None if it is not to be computed now."""
     if name not in FOLDS or size > LIMIT or (name in ARITHMETIC and any(map(_subnormal, arrays))):
         return None
     with np.errstate(all="ignore"):
@@ -133,7 +133,7 @@ def fold(name: str, arrays: Sequence[np.ndarray], params: dict[str, Any], size: 
 
 
 def reciprocal(divisor: np.ndarray) -> np.ndarray | None:
-    """1 / divisor, by which XLA multiplies where a divisor is known; None where it divides."""
+    """Returns 1 / divisor, by which XLA multiplies where a divisor is known; None where it divides."""
     if divisor.dtype.kind != "f" or _subnormal(divisor):
         return None
     with np.errstate(all="ignore"):
@@ -141,7 +141,7 @@ def reciprocal(divisor: np.ndarray) -> np.ndarray | None:
 
 
 def _subnormal(array: np.ndarray) -> bool:
-    """Whether there are numbers that the processor may take for zero."""
+    """Returns whether there are numbers that the processor may take for zero."""
     if array.dtype.kind != "f":
         return False
     return bool(np.any((array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)))

@@ -22,10 +22,10 @@ CALLS = {
 
 
 def opened(closed: Any) -> Any:
-    """The jaxpr itself."""
+    """Returns the jaxpr itself."""
     return getattr(closed, "jaxpr", closed)
 
 
 def consts_of(closed: Any) -> Sequence[Any]:
-    """The constants that it is closed over."""
+    """Returns the constants that it is closed over."""
     return getattr(closed, "consts", ())

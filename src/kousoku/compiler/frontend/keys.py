@@ -15,12 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..codegen.operand import LLVM_TYPES
-from ..ir import Unsupported
+from ..ir import DTYPES, Unsupported
 
 
 def is_key(aval: Any) -> bool:
-    """Whether an abstract value is an array of keys."""
+    """Returns whether an abstract value is an array of keys."""
     return _is_key_dtype(aval.dtype)
 
 
@@ -31,17 +30,17 @@ def _is_key_dtype(dtype: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def _held(dtype: Any) -> np.dtype | None:
-    """The dtype as NumPy's, if the kernel can hold it."""
-    return np.dtype(dtype) if str(dtype) in LLVM_TYPES else None
+    """Returns the dtype as NumPy's, if the kernel can hold it."""
+    return np.dtype(dtype) if str(dtype) in DTYPES else None
 
 
 def words(aval: Any) -> tuple[int, ...]:
-    """The shape of one key's words."""
+    """Returns the shape of one key's words."""
     return tuple(aval.dtype._impl.key_shape)
 
 
 def physical(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and dtype of a value as the kernel holds it.
+    """Returns shape and dtype of a value as the kernel holds it.
 
     Raises:
         Unsupported: for dtypes that it cannot hold.
@@ -54,8 +53,8 @@ def physical(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
     return aval.shape, held
 
 
-def definition(name: str, avals: list[Any], params: dict[str, Any]) -> Callable[..., Any] | None:
-    """A function of words that does what the drawing primitive `name` does; None if it is no such primitive."""
+def decomposition(name: str, avals: list[Any], params: dict[str, Any]) -> Callable[..., Any] | None:
+    """Returns a function of words that does what the drawing primitive `name` does; None if it is no such primitive."""
     if name == "random_bits":
         impl = avals[0].dtype._impl
         return _over(lambda k: impl.random_bits(k, params["bit_width"], params["shape"]), avals[0].ndim)
@@ -88,7 +87,7 @@ def _fold_in(avals: list[Any]) -> Callable[..., Any]:
 
 
 def append_axes(name: str, avals: list[Any], out: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of an operation that moves keys about, as one that moves their words about."""
+    """Returns the parameters of an operation that moves keys about, as one that moves their words about."""
     key = next(a for a in avals if is_key(a))
     extra, ndim = words(key), key.ndim
     more = tuple(range(out.ndim, out.ndim + len(extra)))

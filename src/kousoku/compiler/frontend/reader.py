@@ -1,4 +1,4 @@
-"""Walks a jaxpr and writes a program."""
+"""Walks a jaxpr and writes a graph."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import numpy as np
 from jax.extend import core as jex_core
 from jax.interpreters import partial_eval as pe
 
-from ..ir import Atom, Literal, Op, Program, Unsupported, Var, digest
-from ..passes.sink_into_branches import guard
-from ..trace_config import decisive
-from . import decompositions as definitions
+from ..ir import Atom, Graph, Literal, Op, Unsupported, Var, digest
+from ..jax_config import trace_affecting_config
+from . import decompositions as decompositions
 from . import keys
 from .control import CONTROL
 from .fold import fold, reciprocal
@@ -33,8 +32,12 @@ FORGOTTEN = {
 }  # fmt: skip
 
 
-def read(closed: Any) -> Program:
-    """The program of a closed jaxpr.
+def from_jaxpr(closed: Any, platform: str | None = None) -> Graph:
+    """Reads a closed jaxpr into a graph.
+
+    Args:
+        closed: the jaxpr, with its constants.
+        platform: whose branches of `lax.platform_dependent` count; None for the default ones.
 
     Raises:
         Unsupported: for effects and for dtypes without a rule.
@@ -42,39 +45,41 @@ def read(closed: Any) -> Program:
     if closed.effects:
         raise Unsupported(f"effects ({', '.join(sorted(map(str, closed.effects)))})")
     jaxpr, _ = pe.dce_jaxpr(opened(closed), [True] * len(closed.out_avals), instantiate=True)
-    return guard(Reader().program(jaxpr, closed.consts))
+    return JaxprReader(platform).graph(jaxpr, closed.consts)
 
 
-class Reader:
+class JaxprReader:
     """Reads one jaxpr and the jaxprs within.
 
     Attributes:
-        ops: operations of the program that is being written.
+        platform: whose branches of `lax.platform_dependent` count.
+        ops: operations of the graph that is being written.
         seen: their results by what they compute, for merging equal ones.
         literals: constants by content.
     """
 
-    def __init__(self, literals: dict[Any, Literal] | None = None) -> None:
+    def __init__(self, platform: str | None = None, literals: dict[Any, Literal] | None = None) -> None:
+        self.platform = platform
         self.ops: list[Op] = []
         self.seen: dict[Any, list[Atom]] = {}
         self.literals = {} if literals is None else literals
 
-    # ---- programs
+    # ---- graphs
 
-    def program(self, jaxpr: Any, consts: Sequence[Any], known: Sequence[Atom | None] | None = None) -> Program:
-        """The program of `jaxpr`; inputs for which `known` gives a constant do not become inputs."""
+    def graph(self, jaxpr: Any, consts: Sequence[Any], known: Sequence[Atom | None] | None = None) -> Graph:
+        """Reads `jaxpr` into a graph; inputs for which `known` gives a constant do not become inputs."""
         given = known or [None] * len(jaxpr.invars)
         atoms = [self.new(v.aval) if k is None else k for v, k in zip(jaxpr.invars, given, strict=True)]
         outputs = self.inline(jaxpr, consts, atoms)
         inputs = [a for a, k in zip(atoms, given, strict=True) if k is None]
-        return Program(inputs, self.ops, outputs).without_dead_code()  # type: ignore[arg-type]
+        return Graph(inputs, self.ops, outputs).without_dead_code()  # type: ignore[arg-type]
 
-    def inner(self, closed: Any, known: Sequence[Atom | None] | None = None) -> Program:
-        """The program of a jaxpr within a control-flow operation."""
-        return Reader(self.literals).program(opened(closed), consts_of(closed), known)
+    def inner(self, closed: Any, known: Sequence[Atom | None] | None = None) -> Graph:
+        """Reads a jaxpr within a control-flow operation into a graph."""
+        return JaxprReader(self.platform, self.literals).graph(opened(closed), consts_of(closed), known)
 
     def inline(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
-        """The jaxpr's operations, appended here; its results."""
+        """Appends the jaxpr's operations here; returns its results."""
         env: dict[Any, Atom] = dict(zip(jaxpr.invars, args, strict=True))
         env.update((v, self.literal(c, v.aval)) for v, c in zip(jaxpr.constvars, consts, strict=True))
 
@@ -89,11 +94,11 @@ class Reader:
     # ---- atoms
 
     def new(self, aval: Any) -> Var:
-        """A new array of that shape and dtype."""
+        """Makes a new array of that shape and dtype."""
         return Var(*keys.physical(aval))
 
     def literal(self, value: Any, aval: Any) -> Literal:
-        """A constant."""
+        """Returns a constant."""
         if keys.is_key(aval):
             value = jax.random.key_data(value)
         array = np.asarray(value, keys.physical(aval)[1])
@@ -105,7 +110,7 @@ class Reader:
     # ---- equations
 
     def equation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
-        """Append what one equation does; its results."""
+        """Appends what one equation does; returns its results."""
         name, params = eqn.primitive.name, eqn.params
         if name in CALLS:
             closed = params[CALLS[name]]
@@ -117,12 +122,14 @@ class Reader:
             return self.inline(closed.jaxpr, closed.consts, inputs)
         if name in CONTROL:
             return CONTROL[name](self, eqn, inputs)
+        if name == "platform_index":
+            return [self.literal(_branch_of(self.platform, params["platforms"]), eqn.outvars[0].aval)]
         avals = [v.aval for v in eqn.invars]
         drawn = self.drawing(name, avals, params, inputs)
         if drawn is not None:
             return drawn
-        if definitions.defined(name, params):
-            closed = definitions.definition(name, avals, params)
+        if decompositions.has_decomposition(name, params):
+            closed = decompositions.decompose(name, avals, params)
             return self.inline(closed.jaxpr, closed.consts, inputs)
         if any(map(keys.is_key, avals)):
             params = keys.append_axes(name, avals, eqn.outvars[0].aval, params)
@@ -134,7 +141,7 @@ class Reader:
         return self.append(name, inputs, plain(params) if params else {}, [keys.physical(v.aval) for v in eqn.outvars])
 
     def append(self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any]) -> list[Atom]:
-        """Append an operation, unless its result is known or was computed before."""
+        """Appends an operation, unless its result is known or was computed before; returns its results."""
         if len(outs) == 1 and all(isinstance(a, Literal) for a in inputs):
             (shape, dtype), arrays = outs[0], [a.value for a in inputs]  # type: ignore[union-attr]
             value = fold(name, arrays, params, math.prod(shape), dtype)
@@ -156,15 +163,15 @@ class Reader:
         return self.seen[identity]
 
     def drawing(self, name: str, avals: list[Any], params: dict[str, Any], inputs: list[Atom]) -> list[Atom] | None:
-        """A drawing primitive, by its generator's definition."""
+        """Appends a drawing primitive by its generator's definition; returns None if it is none."""
         if not name.startswith("random_"):
             return None
         told = tuple(sorted(params.items(), key=lambda kv: kv[0]))
-        closed = _definition(name, tuple(avals), told, decisive())
+        closed = _random_decomposition(name, tuple(avals), told, trace_affecting_config())
         return None if closed is None else self.inline(closed.jaxpr, closed.consts, inputs)
 
     def with_key_axes(self, name: str, avals: list[Any], inputs: list[Atom]) -> list[Atom]:
-        """Inputs beside keys that need the axes of words as well: a condition, or start indices."""
+        """Returns inputs beside keys with the axes of words that they need as well: a condition, or start indices."""
         key = next(a for a in avals if keys.is_key(a))
         extra = keys.words(key)
         if name == "select_n" and inputs[0].shape:
@@ -176,23 +183,25 @@ class Reader:
             return [*inputs, *(zero for _ in extra)]
         return inputs
 
-    def combiner(self, jaxpr: Any, consts: Sequence[Any]) -> str | Program:
-        """What a scatter does with old and new: an operation's name, "" for replacing, or a function of its own."""
+    def combiner(self, jaxpr: Any, consts: Sequence[Any]) -> str | Graph:
+        """Returns what a scatter does with old and new: an operation's name, "" for replacing, or a function of
+        its own.
+        """
         if jaxpr is None or jaxpr.outvars == jaxpr.invars[1:]:
             return ""
         if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars:
             return jaxpr.eqns[0].primitive.name
-        return Reader(self.literals).program(jaxpr, consts)
+        return JaxprReader(self.platform, self.literals).graph(jaxpr, consts)
 
 
 def meaning(params: dict[str, Any]) -> str:
-    """What parameters say."""
-    told = {key: digest(value) if isinstance(value, Program) else value for key, value in params.items()}
+    """Returns what parameters say, as text."""
+    told = {key: digest(value) if isinstance(value, Graph) else value for key, value in params.items()}
     return repr(sorted(told.items()))
 
 
 def plain(value: Any) -> Any:
-    """Parameters with Python's integers in place of NumPy's."""
+    """Returns parameters with Python's integers in place of NumPy's."""
     if isinstance(value, dict):
         return {key: plain(v) for key, v in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -203,7 +212,7 @@ def plain(value: Any) -> Any:
 
 
 def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.dtype) -> Atom | None:
-    """The input that the operation returns unchanged, if it does."""
+    """Returns the input that the operation returns unchanged, if it does."""
     first = inputs[0] if inputs else None
     if name in ("reshape", "broadcast_in_dim", "squeeze", "convert_element_type"):
         return first if first is not None and first.shape == shape and first.dtype == dtype else None
@@ -223,12 +232,20 @@ def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.
     return None
 
 
+def _branch_of(platform: str | None, platforms: Sequence[Sequence[str] | None]) -> int:
+    """Returns which of the branches of `lax.platform_dependent` is the platform's; None stands for the default."""
+    found = next((i for i, names in enumerate(platforms) if names is None or platform in names), None)
+    if found is None:
+        raise Unsupported(f"platform_dependent without a branch for {platform}")
+    return found
+
+
 @lru_cache(maxsize=512)
-def _definition(
+def _random_decomposition(
     name: str, avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...], settings: tuple[object, ...]
 ) -> Any:
     del settings  # which the definition depends on
-    function = keys.definition(name, list(avals), dict(params))
+    function = keys.decomposition(name, list(avals), dict(params))
     if function is None:
         return None
     given = [jax.ShapeDtypeStruct(*keys.physical(a)) for a in avals]

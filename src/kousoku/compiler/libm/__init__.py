@@ -1,6 +1,6 @@
 """Elementary functions as LLVM IR: polynomials over lanes, without libm, tables in memory or branches on lanes.
 
-Each function takes a builder and an operand ("float" or "double", wide or narrow) and returns the result as an operand.
+Each function takes a builder and an operand ("float" or "double", varying or uniform) and returns an operand.
 Special cases (NaN, infinities, signs of zero) are those of C's Annex F; `bounds.ULP_BOUNDS` states the accuracy.
 Subnormal numbers are right as arguments and results unless `bounds` says otherwise; under a processor mode that flushes
 them they count as zero.

@@ -6,26 +6,26 @@ from ..codegen.builder import Builder
 from ..codegen.operand import Operand
 from . import coefficients as c
 from .exponential import exp_near_zero, exp_of_negative, scaled, without_ln2
-from .layout import LAYOUTS, at_most, copysign, fabs, nearest, pick
+from .float_format import FLOAT_FORMATS, at_most, copysign, fabs, nearest, pick
 from .logarithm import log_of_normal
 from .polynomial import polynomial
 
 
 def erfc_over_exp(b: Builder, size: Operand) -> Operand:
-    """exp(x^2) erfc(x) for x in [0, 38]: G((x - 2) / (x + 2)) / (x + 2)."""
+    """Computes exp(x^2) erfc(x) for x in [0, 38]: G((x - 2) / (x + 2)) / (x + 2)."""
     inverse = b.fdiv(b.f(1.0, size), b.fadd(size, b.f(2.0, size), exact=True))
     t = b.fma(inverse, b.f(-4.0, size), b.f(1.0, size))
     return b.fmul(polynomial(b, t, c.ERFC), inverse, exact=True)
 
 
 def minus_square(b: Builder, size: Operand) -> tuple[Operand, Operand]:
-    """-x^2 rounded, and what it lacks."""
+    """Computes -x^2 rounded, and what it lacks."""
     square = b.fneg(b.fmul(size, size, exact=True))
     return square, b.fneg(b.fma(size, size, square))
 
 
 def erf(b: Builder, x: Operand) -> Operand:
-    """The error function: x + x P(x^2) up to |x| = 1, then 1 - erfc(|x|)."""
+    """Returns the error function: x + x P(x^2) up to |x| = 1, then 1 - erfc(|x|)."""
     size = fabs(b, x)
     z = b.fmul(x, x, exact=True)
     near = b.fma(size, polynomial(b, z, c.ERF), size)
@@ -38,10 +38,13 @@ def erf(b: Builder, x: Operand) -> Operand:
 
 
 def erfc(b: Builder, x: Operand) -> Operand:
-    """1 - erf(x); beyond |x| = 0.8 by its own series, without loss of digits for great x; subnormal before it is 0."""
+    """Computes 1 - erf(x).
+
+    Beyond |x| = 0.8 by its own series, without loss of digits for great x; subnormal before it is 0.
+    """
     size = at_most(b, fabs(b, x), pick(x, 10.15, 27.29))
     square, lack = minus_square(b, size)
-    n, bits = nearest(b, square, c.LOG2_E[x.type][0], 2 * LAYOUTS[x.type].bias)
+    n, bits = nearest(b, square, c.LOG2_E[x.type][0], 2 * FLOAT_FORMATS[x.type].bias)
     near = exp_near_zero(b, without_ln2(b, square, n))
     near = b.fma(near, lack, near)
     value = scaled(b, b.fmul(near, erfc_over_exp(b, size), exact=True), n, bits)
@@ -51,7 +54,7 @@ def erfc(b: Builder, x: Operand) -> Operand:
 
 
 def erf_inv(b: Builder, x: Operand) -> Operand:
-    """The inverse of erf: x P(w) with w = -log(1 - x^2), in the tails x P(sqrt(w)) [1].
+    """Returns the inverse of erf: x P(w) with w = -log(1 - x^2), in the tails x P(sqrt(w)) [1].
 
     References:
         [1] M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2011), section 10.2: the

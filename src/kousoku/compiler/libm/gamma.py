@@ -11,7 +11,7 @@ import math
 from ..codegen.builder import Builder
 from ..codegen.operand import Operand
 from . import coefficients as c
-from .layout import fabs
+from .float_format import fabs
 from .logarithm import log
 from .polynomial import polynomial
 from .trigonometric import cos_near_zero, sin_near_zero
@@ -20,17 +20,17 @@ SHIFT = 8
 
 
 def in_double(b: Builder, x: Operand) -> Operand:
-    """x as float64."""
+    """Converts x to float64."""
     return b.cast("fpext", x, "double")
 
 
 def to_period(b: Builder, x: Operand) -> Operand:
-    """x less the nearest integer."""
+    """Computes x less the nearest integer."""
     return b.fsub(x, b.intrinsic("llvm.rint", x), exact=True)
 
 
 def sin_cos_of_pi(b: Builder, y: Operand) -> tuple[Operand, Operand]:
-    """sin(pi y) and cos(pi y) for y in [-1/2, 1/2]."""
+    """Computes sin(pi y) and cos(pi y) for y in [-1/2, 1/2]."""
     pi, zero = b.f(math.pi, y), b.f(0.0, y)
     size = fabs(b, y)
     steep = b.fcmp("ogt", size, b.f(0.25, y))
@@ -42,7 +42,7 @@ def sin_cos_of_pi(b: Builder, y: Operand) -> tuple[Operand, Operand]:
 
 
 def carried(b: Builder, x: Operand) -> tuple[Operand, Operand, Operand]:
-    """(z, p, q): z = x + 8, p = x (x + 1) ... (x + 7) and q = dp/dx for x < 8; else z = x, p = 1, q = 0."""
+    """Computes (z, p, q): z = x + 8, p = x (x + 1) ... (x + 7) and q = dp/dx for x < 8; else z = x, p = 1, q = 0."""
     low = b.fcmp("olt", x, b.f(float(SHIFT), x))
     product, slope = x, b.f(1.0, x)
     for k in range(1, SHIFT):
@@ -54,7 +54,7 @@ def carried(b: Builder, x: Operand) -> tuple[Operand, Operand, Operand]:
 
 
 def lgamma(b: Builder, x: Operand) -> Operand:
-    """log |Gamma(x)|; infinite at 0, -1, -2, ... and at both infinities."""
+    """Computes log |Gamma(x)|; infinite at 0, -1, -2, ... and at both infinities."""
     type, x = x.type, in_double(b, x)
     one = b.f(1.0, x)
     left = b.fcmp("olt", x, b.f(0.5, x))
@@ -68,7 +68,7 @@ def lgamma(b: Builder, x: Operand) -> Operand:
 
 
 def _lgamma_right(b: Builder, x: Operand) -> Operand:
-    """log Gamma(x) for x >= 1/2."""
+    """Computes log Gamma(x) for x >= 1/2."""
     z, product, _ = carried(b, x)
     inverse = b.fdiv(b.f(1.0, x), z)
     series = polynomial(b, b.fmul(inverse, inverse, exact=True), c.STIRLING)
@@ -84,7 +84,7 @@ def _lgamma_right(b: Builder, x: Operand) -> Operand:
 
 
 def digamma(b: Builder, x: Operand) -> Operand:
-    """The derivative of log Gamma(x); NaN at 0, -1, -2, ..."""
+    """Returns the derivative of log Gamma(x); NaN at 0, -1, -2, ..."""
     type, x = x.type, in_double(b, x)
     one, zero = b.f(1.0, x), b.f(0.0, x)
     left = b.fcmp("olt", x, b.f(0.5, x))

@@ -17,7 +17,9 @@ DIGITS, TABLE = "kousoku.two_over_pi", 1280
 
 
 def reduced(b: Builder, x: Operand) -> tuple[Operand, Operand, Operand]:
-    """(n, r, lo) with x = n pi/2 + r + lo up to multiples of 2 pi, for a narrow finite float64 with |x| >= 2^17."""
+    """Reduces a uniform finite float64 with |x| >= 2^17: (n, r, lo) with x = n pi/2 + r + lo up to multiples of
+    2 pi.
+    """
     bits = b.bits_of(x)
     field = b.and_(b.lshr(bits, b.i(52, bits)), b.i(0x7FF, bits))
     mantissa = b.or_(b.and_(bits, b.i((1 << 52) - 1, bits)), b.i(1 << 52, bits))
@@ -30,12 +32,12 @@ def reduced(b: Builder, x: Operand) -> tuple[Operand, Operand, Operand]:
 
 
 def wide_int(value: int) -> Operand:
-    """A 192-bit constant."""
+    """Returns a 192-bit constant."""
     return Operand(str(value), "i192")
 
 
 def window(b: Builder, field: Operand) -> Operand:
-    """floor(2/pi 2^(p + 190)) mod 2^192, where `field` = p + 1075 is the argument's exponent field."""
+    """Computes floor(2/pi 2^(p + 190)) mod 2^192, where `field` = p + 1075 is the argument's exponent field."""
     b.declarations[DIGITS] = f"@{DIGITS} = private unnamed_addr constant i{TABLE} {c.TWO_OVER_PI_DIGITS}, align 8"
     shift = b.sub(int_constant(c.TWO_OVER_PI_BITS - 190 + 1075, "i64"), field)
     byte, rest = b.lshr(shift, int_constant(3, "i64")), b.and_(shift, int_constant(7, "i64"))
@@ -45,14 +47,16 @@ def window(b: Builder, field: Operand) -> Operand:
 
 
 def fraction(b: Builder, product: Operand) -> tuple[Operand, Operand]:
-    """The nearest integer to product / 2^190 (its low bits), and what is left, as a signed fraction of 2^192."""
+    """Returns the nearest integer to product / 2^190 (its low bits), and what is left, as a signed fraction of
+    2^192.
+    """
     left = b.shl(product, wide_int(2))
     up = b.cast("zext", b.icmp("slt", left, wide_int(0)), "i64")
     return b.add(b.cast("trunc", b.lshr(product, wide_int(190)), "i64"), up), left
 
 
 def times_half_pi(b: Builder, left: Operand) -> tuple[Operand, Operand]:
-    """left / 2^192 pi/2 as a float64 and what it lacks."""
+    """Computes left / 2^192 pi/2 as a float64 and what it lacks."""
     negative = b.icmp("slt", left, wide_int(0))
     size = b.select(negative, b.sub(wide_int(0), left), left)
     zeros = b.intrinsic("llvm.ctlz", size, flags=(0,))

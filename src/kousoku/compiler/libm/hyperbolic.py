@@ -10,16 +10,16 @@ from ..codegen.builder import Builder
 from ..codegen.operand import Operand
 from . import coefficients as c
 from .exponential import exp_of_negative, without_ln2
-from .layout import LAYOUTS, at_most, copysign, fabs, integer, nearest, pick, power_of_two
+from .float_format import FLOAT_FORMATS, at_most, copysign, fabs, integer, nearest, pick, power_of_two
 from .logarithm import limits, log1p_of_regular
 from .polynomial import polynomial
 
 
 class Halves:
-    """sinh and cosh of n ln 2 and of r, the former divided by 2 so that nothing overflows early."""
+    """Holds sinh and cosh of n ln 2 and of r, the former divided by 2 so that nothing overflows early."""
 
     def __init__(self, b: Builder, size: Operand) -> None:
-        layout = LAYOUTS[size.type]
+        layout = FLOAT_FORMATS[size.type]
         size = at_most(b, size, pick(size, 89.6, 710.6))
         n, bits = nearest(b, size, c.LOG2_E[size.type][0], layout.bias - 2)
         self.r = without_ln2(b, size, n)
@@ -34,7 +34,7 @@ class Halves:
 
 
 def sinh(b: Builder, x: Operand) -> Operand:
-    """The hyperbolic sine."""
+    """Returns the hyperbolic sine."""
     size = fabs(b, x)
     h = Halves(b, size)
     rest = b.fma(h.sinh_n, h.cosh_rest, b.fmul(h.cosh_n, h.sinh_rest, exact=True))
@@ -44,7 +44,7 @@ def sinh(b: Builder, x: Operand) -> Operand:
 
 
 def cosh(b: Builder, x: Operand) -> Operand:
-    """The hyperbolic cosine."""
+    """Returns the hyperbolic cosine."""
     h = Halves(b, fabs(b, x))
     rest = b.fma(h.cosh_n, h.cosh_rest, b.fmul(h.sinh_n, b.fadd(h.r, h.sinh_rest, exact=True), exact=True))
     half = b.fadd(h.cosh_n, rest, exact=True)
@@ -52,7 +52,7 @@ def cosh(b: Builder, x: Operand) -> Operand:
 
 
 def tanh(b: Builder, x: Operand) -> Operand:
-    """The hyperbolic tangent: x + x^3 P(x^2), or 1 - 2 e^-2|x| / (1 + e^-2|x|) for |x| > 1."""
+    """Returns the hyperbolic tangent: x + x^3 P(x^2), or 1 - 2 e^-2|x| / (1 + e^-2|x|) for |x| > 1."""
     size, one = fabs(b, x), b.f(1.0, x)
     z = b.fmul(x, x, exact=True)
     near = b.fma(b.fmul(size, z, exact=True), polynomial(b, z, c.TANH), size)
@@ -62,14 +62,14 @@ def tanh(b: Builder, x: Operand) -> Operand:
 
 
 def log1p_and_ln2(b: Builder, x: Operand, doubled: Operand) -> Operand:
-    """log(1 + x), plus ln 2 where `doubled`."""
+    """Computes log(1 + x), plus ln 2 where `doubled`."""
     value = log1p_of_regular(b, x)
     more = b.select(doubled, b.f(c.LN2[x.type][0], x), b.f(0.0, x))
     return b.fadd(value, more, exact=True)
 
 
 def asinh(b: Builder, x: Operand) -> Operand:
-    """sign(x) log(1 + |x| + x^2 / (1 + sqrt(1 + x^2))), or log(2 |x|) where x^2 + 1 is x^2."""
+    """Computes sign(x) log(1 + |x| + x^2 / (1 + sqrt(1 + x^2))), or log(2 |x|) where x^2 + 1 is x^2."""
     size, one = fabs(b, x), b.f(1.0, x)
     great = b.fcmp("ogt", size, pick(x, 2.0**32, 2.0**60))
     square = b.fmul(x, x, exact=True)
@@ -81,7 +81,7 @@ def asinh(b: Builder, x: Operand) -> Operand:
 
 
 def acosh(b: Builder, x: Operand) -> Operand:
-    """log(1 + t + sqrt(2 t + t^2)) with t = x - 1, or log(2 x) where x^2 - 1 is x^2; NaN below 1."""
+    """Computes log(1 + t + sqrt(2 t + t^2)) with t = x - 1, or log(2 x) where x^2 - 1 is x^2; NaN below 1."""
     t = b.fsub(x, b.f(1.0, x), exact=True)
     great = b.fcmp("ogt", x, pick(x, 2.0**32, 2.0**60))
     root = b.intrinsic("llvm.sqrt", b.fma(t, t, b.fadd(t, t, exact=True)))
@@ -91,7 +91,7 @@ def acosh(b: Builder, x: Operand) -> Operand:
 
 
 def atanh(b: Builder, x: Operand) -> Operand:
-    """sign(x) / 2 log(1 + 2 |x| / (1 - |x|))."""
+    """Computes sign(x) / 2 log(1 + 2 |x| / (1 - |x|))."""
     size = fabs(b, x)
     ratio = b.fdiv(b.fadd(size, size, exact=True), b.fsub(b.f(1.0, x), size, exact=True))
     value = b.fmul(limits(b, ratio, -1.0, log1p_of_regular(b, ratio)), b.f(0.5, x), exact=True)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from ..codegen.builder import Builder
 from ..codegen.operand import Operand
 from . import coefficients as c
-from .layout import copysign, fabs, integer
+from .float_format import copysign, fabs, integer
 from .polynomial import polynomial
 
 
 def angle(b: Builder, quarters: int, like: Operand) -> tuple[Operand, Operand]:
-    """quarters pi/2 as a number and what it lacks."""
+    """Computes quarters pi/2 as a number and what it lacks."""
     high, low = (c.HALF_PI if quarters == 1 else c.PI)[like.type][:2]
     return b.f(high, like), b.f(low, like)
 
 
 def odd_rest(b: Builder, x: Operand, z: Operand, table: dict[str, tuple[float, ...]], extra: Operand) -> Operand:
-    """x z P(z) + extra."""
+    """Computes x z P(z) + extra."""
     return b.fma(b.fmul(x, z, exact=True), polynomial(b, z, table), extra)
 
 
 def asin(b: Builder, x: Operand) -> Operand:
-    """The arc sine; pi/2 - 2 asin(sqrt((1 - |x|) / 2)) for |x| > 1/2."""
+    """Returns the arc sine; pi/2 - 2 asin(sqrt((1 - |x|) / 2)) for |x| > 1/2."""
     size, zero = fabs(b, x), b.f(0.0, x)
     far, z, root = folded(b, size)
     high, low = angle(b, 1, x)
@@ -32,14 +32,14 @@ def asin(b: Builder, x: Operand) -> Operand:
 
 
 def folded(b: Builder, size: Operand) -> tuple[Operand, Operand, Operand]:
-    """Whether size > 1/2, the square of the arc sine's argument, and its root if so: sqrt((1 - size) / 2)."""
+    """Returns whether size > 1/2, the square of the arc sine's argument, and its root if so: sqrt((1 - size) / 2)."""
     far = b.fcmp("ogt", size, b.f(0.5, size))
     half = b.fma(size, b.f(-0.5, size), b.f(0.5, size))
     return far, b.select(far, half, b.fmul(size, size, exact=True)), b.intrinsic("llvm.sqrt", half)
 
 
 def acos(b: Builder, x: Operand) -> Operand:
-    """The arc cosine: 2 asin(sqrt((1 - x) / 2)), pi/2 - asin(x), or pi - 2 asin(sqrt((1 + x) / 2))."""
+    """Returns the arc cosine: 2 asin(sqrt((1 - x) / 2)), pi/2 - asin(x), or pi - 2 asin(sqrt((1 + x) / 2))."""
     size, zero = fabs(b, x), b.f(0.0, x)
     far, z, root = folded(b, size)
     below = b.fcmp("olt", x, zero)
@@ -53,7 +53,7 @@ def acos(b: Builder, x: Operand) -> Operand:
 
 
 def atan(b: Builder, x: Operand) -> Operand:
-    """The arc tangent; pi/2 - atan(1 / |x|) for |x| > 1."""
+    """Returns the arc tangent; pi/2 - atan(1 / |x|) for |x| > 1."""
     size, zero = fabs(b, x), b.f(0.0, x)
     far = b.fcmp("ogt", size, b.f(1.0, x))
     ratio = b.select(far, b.fdiv(b.f(-1.0, x), size), size)
@@ -64,7 +64,7 @@ def atan(b: Builder, x: Operand) -> Operand:
 
 
 def atan2(b: Builder, y: Operand, x: Operand) -> Operand:
-    """The angle of (x, y), with C's results for zeros and infinities."""
+    """Returns the angle of (x, y), with C's results for zeros and infinities."""
     height, width = fabs(b, y), fabs(b, x)
     steep = b.fcmp("ogt", height, width)
     less, more = b.select(steep, width, height), b.select(steep, height, width)

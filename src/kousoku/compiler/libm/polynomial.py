@@ -9,7 +9,7 @@ from ..codegen.operand import Operand
 
 
 def horner(b: Builder, x: Operand, coefficients: Sequence[float]) -> Operand:
-    """c_0 + x (c_1 + x (c_2 + ...)): the fewest operations, one long chain."""
+    """Computes c_0 + x (c_1 + x (c_2 + ...)): the fewest operations, one long chain."""
     value = b.f(coefficients[-1], x)
     for c in reversed(coefficients[:-1]):
         value = b.fma(value, x, b.f(c, x))
@@ -17,7 +17,9 @@ def horner(b: Builder, x: Operand, coefficients: Sequence[float]) -> Operand:
 
 
 def chains(b: Builder, x: Operand, coefficients: Sequence[float], count: int) -> Operand:
-    """sum_j x^j p_j(x^count), where each p_j is Horner's: `count` (a power of two) short chains side by side."""
+    """Computes sum_j x^j p_j(x^count), where each p_j is Horner's: `count` (a power of two) short chains side
+    by side.
+    """
     power, powers = x, []
     for _ in range(count.bit_length() - 1):
         powers.append(power)
@@ -29,7 +31,7 @@ def chains(b: Builder, x: Operand, coefficients: Sequence[float], count: int) ->
 
 
 def polynomial(b: Builder, x: Operand, table: dict[str, tuple[float, ...]]) -> Operand:
-    """The table's polynomial at x: c_0 + x q(x) with q in as many chains (1, 2 or 4) as its length is worth.
+    """Evaluates the table's polynomial at x: c_0 + x q(x), q in as many chains (1, 2 or 4) as its length is worth.
 
     The last step alone sees c_0, so that rounding errors of the chains reach the result only after a product with x.
     """

@@ -13,7 +13,7 @@ from ..codegen.builder import Builder
 from ..codegen.operand import Operand
 from . import coefficients as c
 from .exponential import scaled
-from .layout import LAYOUTS, at_least, at_most, copysign, fabs, integer, nearest, power_of_two
+from .float_format import FLOAT_FORMATS, at_least, at_most, copysign, fabs, integer, nearest, power_of_two
 from .logarithm import split, unbiased
 from .pairs import Pair, fast_sum, product
 from .polynomial import polynomial
@@ -22,18 +22,18 @@ GUESS = {"float": (8, 0x54A1F800 >> 8), "double": (32, 1430186411)}
 
 
 def sqrt(b: Builder, x: Operand) -> Operand:
-    """The square root, correctly rounded; NaN below zero."""
+    """Returns the square root, correctly rounded; NaN below zero."""
     return b.intrinsic("llvm.sqrt", x)
 
 
 def rsqrt(b: Builder, x: Operand) -> Operand:
-    """1 / sqrt(x), each correctly rounded."""
+    """Computes 1 / sqrt(x), each correctly rounded."""
     return b.fdiv(b.f(1.0, x), sqrt(b, x))
 
 
 def guess(b: Builder, x: Operand) -> Operand:
-    """About x^(-1/3) for a positive normal x: the upper bits' third is taken as a floating-point number."""
-    layout = LAYOUTS[x.type]
+    """Estimates x^(-1/3) for a positive normal x: the upper bits' third is taken as a floating-point number."""
+    layout = FLOAT_FORMATS[x.type]
     shift, constant = GUESS[x.type]
     unit = 2.0**layout.digits
     upper = b.or_(b.lshr(b.bits_of(x), integer(x, shift)), integer(x, (layout.bias + layout.digits) << layout.digits))
@@ -42,8 +42,8 @@ def guess(b: Builder, x: Operand) -> Operand:
 
 
 def cbrt(b: Builder, x: Operand) -> Operand:
-    """The cube root: x y^2 with y = x^(-1/3), and one Newton step for the last digit."""
-    layout = LAYOUTS[x.type]
+    """Returns the cube root: x y^2 with y = x^(-1/3), and one Newton step for the last digit."""
+    layout = FLOAT_FORMATS[x.type]
     size = fabs(b, x)
     tiny = b.fcmp("olt", size, b.f(layout.least, x))
     up, down = (24, 8) if x.type == "float" else (54, 18)
@@ -61,7 +61,7 @@ def cbrt(b: Builder, x: Operand) -> Operand:
 
 
 def integer_pow(b: Builder, x: Operand, exponent: int) -> Operand:
-    """x ** exponent by repeated squaring; the reciprocal of that where the exponent is negative."""
+    """Computes x ** exponent by repeated squaring; the reciprocal of that where the exponent is negative."""
     if exponent == 0:
         return b.f(1.0, x)
     result, square, left = None, x, abs(exponent)
@@ -76,8 +76,8 @@ def integer_pow(b: Builder, x: Operand, exponent: int) -> Operand:
 
 
 def split_any(b: Builder, a: Operand) -> tuple[Operand, Operand]:
-    """(e, f) with a = 2^e (1 + f), for finite a > 0, subnormal numbers too."""
-    layout = LAYOUTS[a.type]
+    """Computes (e, f) with a = 2^e (1 + f), for finite a > 0, subnormal numbers too."""
+    layout = FLOAT_FORMATS[a.type]
     unit = 2.0**layout.digits
     tiny = b.fcmp("olt", a, b.f(layout.least, a))
     field, whole = split(b, b.select(tiny, b.fmul(a, b.f(unit, a), exact=True), a))
@@ -87,14 +87,14 @@ def split_any(b: Builder, a: Operand) -> tuple[Operand, Operand]:
 
 
 def pow(b: Builder, x: Operand, y: Operand) -> Operand:
-    """x ** y."""
+    """Computes x ** y."""
     size = fabs(b, x)
     value = (_power32 if x.type == "float" else _power64)(b, size, y)
     return _signed(b, x, y, size, value)
 
 
 def _limits(b: Builder, size: Operand, log2: Operand, y: Operand, exponent: Operand) -> Operand:
-    """y log2(size) where size is 0, infinite or NaN, and 0 where either factor is."""
+    """Computes y log2(size) where size is 0, infinite or NaN, and 0 where either factor is."""
     infinity = b.f(float("inf"), size)
     wild = b.select(b.fcmp("oeq", size, b.f(0.0, size)), b.f(float("-inf"), size), size)
     regular = b.and_(b.fcmp("ogt", size, b.f(0.0, size)), b.fcmp("olt", size, infinity))
@@ -106,12 +106,12 @@ def _limits(b: Builder, size: Operand, log2: Operand, y: Operand, exponent: Oper
 
 
 def _power32(b: Builder, size: Operand, y: Operand) -> Operand:
-    """size ** y in float64."""
+    """Computes size ** y in float64."""
     e, f = (b.cast("fpext", a, "double") for a in split_any(b, size))
     log2 = b.fma(f, polynomial(b, f, c.LOG2), e)
     exponent = _limits(b, size, log2, y, b.fmul(log2, b.cast("fpext", y, "double"), exact=True))
     exponent = at_least(b, at_most(b, exponent, b.f(200.0, exponent)), b.f(-200.0, exponent))
-    n, bits = nearest(b, exponent, 1.0, LAYOUTS["double"].bias)
+    n, bits = nearest(b, exponent, 1.0, FLOAT_FORMATS["double"].bias)
     r = b.fsub(exponent, n, exact=True)
     scale = power_of_two(b, bits, "double")
     near = b.fma(r, polynomial(b, r, c.EXP2_SHORT), b.f(1.0, r))
@@ -119,13 +119,13 @@ def _power32(b: Builder, size: Operand, y: Operand) -> Operand:
 
 
 def _power64(b: Builder, size: Operand, y: Operand) -> Operand:
-    """size ** y with the logarithm as a pair."""
+    """Computes size ** y with the logarithm as a pair."""
     log2 = _log2_pair(b, size)
     high, low = product(b, log2, y)
     bound = b.f(1100.0, y)
     exponent = at_least(b, at_most(b, _limits(b, size, log2.high, y, high), bound), b.fneg(bound))
     low = b.select(b.fcmp("oeq", exponent, high), low, b.f(0.0, y))
-    n, bits = nearest(b, exponent, 1.0, 2 * LAYOUTS["double"].bias)
+    n, bits = nearest(b, exponent, 1.0, 2 * FLOAT_FORMATS["double"].bias)
     r = b.fsub(exponent, n, exact=True)
     start = product(b, Pair(*(b.f(p, y) for p in c.LN2["double"])), r)
     near = fast_sum(b, b.f(1.0, y), start.high)
@@ -136,7 +136,7 @@ def _power64(b: Builder, size: Operand, y: Operand) -> Operand:
 
 
 def _log2_pair(b: Builder, size: Operand) -> Pair:
-    """log2(size) to about 2^-68; log(1 + f) = 2 s + s^3 (2/3 + z R(z)) with s = f / (2 + f), z = s^2."""
+    """Computes log2(size) to about 2^-68; log(1 + f) = 2 s + s^3 (2/3 + z R(z)) with s = f / (2 + f), z = s^2."""
     e, f = split_any(b, size)
     two = b.f(2.0, f)
     below = fast_sum(b, two, f)
@@ -160,7 +160,7 @@ def _log2_pair(b: Builder, size: Operand) -> Pair:
 
 
 def _signed(b: Builder, x: Operand, y: Operand, size: Operand, value: Operand) -> Operand:
-    """`value` with a sign where y is odd, and NaN where x is finite and negative and y no integer."""
+    """Returns `value` with a sign where y is odd, and NaN where x is finite and negative and y no integer."""
     half = b.fmul(y, b.f(0.5, y), exact=True)
     whole = b.fcmp("oeq", b.intrinsic("llvm.rint", y), y)
     odd = b.and_(whole, b.fcmp("une", b.intrinsic("llvm.rint", half), half))

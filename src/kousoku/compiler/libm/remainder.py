@@ -9,7 +9,7 @@ EXACT_QUOTIENT = {"float": 2.0**22, "double": 2.0**51}
 
 
 def fmod(b: Builder, x: Operand, y: Operand) -> Operand:
-    """x - n y with n = x / y rounded towards zero: exact, with the sign of x; NaN for y = 0 or infinite x.
+    """Computes x - n y with n = x / y rounded towards zero: exact, with the sign of x; NaN for y = 0 or infinite x.
 
     A quotient that fits the significand is at most one off, which shows in the sign of the rest; only where some lane's
     quotient is larger, the processor's slow remainder is taken for all.
@@ -29,7 +29,7 @@ def fmod(b: Builder, x: Operand, y: Operand) -> Operand:
     def slow() -> list[Operand]:
         return [b.binary("frem", a, c)]
 
-    result = b.if_(far, slow, near, [x.wide or y.wide])[0]
+    result = b.if_(far, slow, near, [x.varying or y.varying])[0]
     poisoned = b.fcmp("oeq", a, b.f(float("inf"), a))
     result = b.select(poisoned, b.f(float("nan"), x), result)
     return b.intrinsic("llvm.copysign", result, x)

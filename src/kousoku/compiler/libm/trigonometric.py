@@ -12,8 +12,8 @@ from collections.abc import Callable
 from ..codegen.builder import Builder
 from ..codegen.operand import Operand
 from . import coefficients as c
+from .float_format import fabs, integer, nearest, pick
 from .huge import reduced
-from .layout import fabs, integer, nearest, pick
 from .polynomial import polynomial
 
 BOUND = {"float": 2.0**17, "double": 2.0**29}
@@ -22,7 +22,7 @@ Finish = Callable[[Builder, Operand, Operand, Operand], Operand]
 
 
 def reduce(b: Builder, x: Operand) -> tuple[Operand, Operand, Operand]:
-    """n's low bits, r, and what r lacks."""
+    """Reduces x by quarters: n's low bits, r, and what r lacks."""
     n, bits = nearest(b, x, c.TWO_OVER_PI[x.type][0])
     first, second, third = (b.f(-p, x) for p in c.HALF_PI[x.type])
     start = b.fma(n, first, x)
@@ -34,20 +34,20 @@ def reduce(b: Builder, x: Operand) -> tuple[Operand, Operand, Operand]:
 
 
 def sin_near_zero(b: Builder, r: Operand, lo: Operand) -> Operand:
-    """sin(r + lo) = r + (lo + r^3 S(r^2))."""
+    """Computes sin(r + lo) = r + (lo + r^3 S(r^2))."""
     z = b.fmul(r, r, exact=True)
     return b.fadd(r, b.fma(b.fmul(r, z, exact=True), polynomial(b, z, c.SIN), lo), exact=True)
 
 
 def cos_near_zero(b: Builder, r: Operand, lo: Operand) -> Operand:
-    """cos(r + lo) = 1 + r (r (r^2 C(r^2) - 1/2) - lo)."""
+    """Computes cos(r + lo) = 1 + r (r (r^2 C(r^2) - 1/2) - lo)."""
     z = b.fmul(r, r, exact=True)
     inner = b.fma(z, polynomial(b, z, c.COS), b.f(-0.5, r))
     return b.fma(r, b.fma(r, inner, b.fneg(lo)), b.f(1.0, r))
 
 
 def quarter(b: Builder, quadrant: Operand, r: Operand, lo: Operand, turn: int) -> Operand:
-    """sin(r + lo + (quadrant + turn) pi/2)."""
+    """Computes sin(r + lo + (quadrant + turn) pi/2)."""
     one, two = integer(r, 1), integer(r, 2)
     odd = b.icmp("ne", b.and_(quadrant, one), integer(r, 0))
     sine, cosine = sin_near_zero(b, r, lo), cos_near_zero(b, r, lo)
@@ -58,17 +58,17 @@ def quarter(b: Builder, quadrant: Operand, r: Operand, lo: Operand, turn: int) -
 
 
 def finish_sin(b: Builder, quadrant: Operand, r: Operand, lo: Operand) -> Operand:
-    """sin(r + lo + quadrant pi/2)."""
+    """Computes sin(r + lo + quadrant pi/2)."""
     return quarter(b, quadrant, r, lo, 0)
 
 
 def finish_cos(b: Builder, quadrant: Operand, r: Operand, lo: Operand) -> Operand:
-    """cos(r + lo + quadrant pi/2)."""
+    """Computes cos(r + lo + quadrant pi/2)."""
     return quarter(b, quadrant, r, lo, 1)
 
 
 def finish_tan(b: Builder, quadrant: Operand, r: Operand, lo: Operand) -> Operand:
-    """tan(r + lo + quadrant pi/2): t, or -1 / t for an odd quadrant."""
+    """Computes tan(r + lo + quadrant pi/2): t, or -1 / t for an odd quadrant."""
     z = b.fmul(r, r, exact=True)
     slope = b.fma(lo, z, lo)
     t = b.fadd(r, b.fma(b.fmul(r, z, exact=True), polynomial(b, z, c.TAN), slope), exact=True)
@@ -77,50 +77,53 @@ def finish_tan(b: Builder, quadrant: Operand, r: Operand, lo: Operand) -> Operan
 
 
 def sin(b: Builder, x: Operand) -> Operand:
-    """The sine."""
+    """Returns the sine."""
     return periodic(b, "sin", finish_sin, x)
 
 
 def cos(b: Builder, x: Operand) -> Operand:
-    """The cosine."""
+    """Returns the cosine."""
     return periodic(b, "cos", finish_cos, x)
 
 
 def tan(b: Builder, x: Operand) -> Operand:
-    """The tangent."""
+    """Returns the tangent."""
     return periodic(b, "tan", finish_tan, x)
 
 
 def periodic(b: Builder, name: str, finish: Finish, x: Operand) -> Operand:
-    """`finish` of the reduced x; if any lane is beyond `BOUND`, a function that is seldom called sees to those."""
+    """Applies `finish` to the reduced x.
+
+    If any lane is beyond `BOUND`, a function that is seldom called sees to those.
+    """
     fast = finish(b, *reduce(b, x))
     if name != "cos":
         fast = b.select(b.fcmp("oeq", x, b.f(0.0, x)), x, fast)
     far = b.fcmp("ogt", fabs(b, x), pick(x, BOUND["float"], BOUND["double"]))
 
     def exact() -> list[Operand]:
-        function, vector = define_exact(b, name, finish, fast), b.type_of(fast.type, fast.wide)
-        given = f"{b.typed(x, fast.wide)}, {b.typed(fast)}"
-        return [b.define(fast.type, fast.wide, f"call {b.rare} {vector} @{function}({given})")]
+        function, vector = define_exact(b, name, finish, fast), b.type_of(fast.type, fast.varying)
+        given = f"{b.typed(x, fast.varying)}, {b.typed(fast)}"
+        return [b.define(fast.type, fast.varying, f"call {b.rare} {vector} @{function}({given})")]
 
-    return b.if_(b.any(far), exact, lambda: [fast], [fast.wide])[0]
+    return b.if_(b.any(far), exact, lambda: [fast], [fast.varying])[0]
 
 
 def define_exact(b: Builder, name: str, finish: Finish, like: Operand) -> str:
-    """Adds to the module, once, the function (x, fast) -> exact where |x| is beyond `BOUND`, else fast.
+    """Computes Adds to the module, once, the function (x, fast) -> exact where |x| is beyond `BOUND`, else fast.
 
     It takes lane by lane, in float64.
     """
-    wide = like.wide and b.lanes > 1
-    function = f"kousoku.{name}.huge.{b.lanes if wide else 1}.{like.type}"
+    varying = like.varying and b.lanes > 1
+    function = f"kousoku.{name}.huge.{b.lanes if varying else 1}.{like.type}"
     if function in b.declarations:
         return function
     inner = Builder(b.lanes, b.rare)
-    vector = inner.type_of(like.type, wide)
-    x, fast = Operand("%x", like.type, wide), Operand("%fast", like.type, wide)
+    vector = inner.type_of(like.type, varying)
+    x, fast = Operand("%x", like.type, varying), Operand("%fast", like.type, varying)
 
     def one(a: Operand, otherwise: Operand) -> Operand:
-        """The result of one lane."""
+        """Returns the result of one lane."""
         far = inner.fcmp("ogt", fabs(inner, a), pick(a, BOUND["float"], BOUND["double"]))
         return inner.if_(far, lambda: [exact_of_one(inner, finish, a)], lambda: [otherwise], [False])[0]
 
@@ -131,7 +134,7 @@ def define_exact(b: Builder, name: str, finish: Finish, like: Operand) -> str:
         put = f"insertelement {vector} {results[0].text}, {like.type} {one(given, otherwise).text}, i64 {i.text}"
         return [inner.define(like.type, True, put)]
 
-    result = inner.for_(Operand(str(b.lanes), "i64"), [fast], lane)[0] if wide else one(x, fast)
+    result = inner.for_(Operand(str(b.lanes), "i64"), [fast], lane)[0] if varying else one(x, fast)
     b.declarations |= inner.declarations
     body = "\n".join(["entry:", *inner.lines, f"  ret {vector} {result.text}"])
     header = f"define internal {b.rare} {vector} @{function}({vector} %x, {vector} %fast) noinline cold nounwind"
@@ -140,7 +143,7 @@ def define_exact(b: Builder, name: str, finish: Finish, like: Operand) -> str:
 
 
 def exact_of_one(b: Builder, finish: Finish, a: Operand) -> Operand:
-    """The result for a narrow argument beyond `BOUND`; NaN for infinite ones."""
+    """Returns the result for a uniform argument beyond `BOUND`; NaN for infinite ones."""
     x = b.cast("fpext", a, "double")
     result = b.fadd(finish(b, *reduced(b, x)), b.fsub(x, x, exact=True), exact=True)
     return b.cast("fptrunc", result, a.type)

@@ -14,7 +14,7 @@ LONG_LINES = 4000
 
 
 def optimise(text: str, target: Target, checked: Callable[[], None] | None = None) -> llvm.ModuleRef:
-    """The module, checked and optimised; `checked` is called in between."""
+    """Checks and optimises the module; `checked` is called in between."""
     prepare()
     module = llvm.parse_assembly(text)
     module.triple = target.triple
@@ -33,12 +33,12 @@ def optimise(text: str, target: Target, checked: Callable[[], None] | None = Non
 
 
 def is_long(text: str) -> bool:
-    """Whether the module is so long that compiling is felt: thousands of operations, as of robots."""
+    """Returns whether the module is so long that compiling is felt: thousands of operations, as of robots."""
     return text.count("\n") > LONG_LINES
 
 
 def _short() -> llvm.ModulePassManager:
-    """The few passes that long code needs.
+    """Returns the few passes that long code needs.
 
     The reader has folded constants and merged equal operations, so LLVM's many passes, which take most of the time,
     find little to do in it; and they spread what is live over more of it than there are registers for. Sinking does the
@@ -55,18 +55,18 @@ def _short() -> llvm.ModulePassManager:
 
 
 def object_code(text: str, target: Target, checked: Callable[[], None] | None = None) -> bytes:
-    """The module's machine code as an object file."""
+    """Compiles the module to machine code, as an object file."""
     module = optimise(text, target, checked)
     return target.machine().emit_object(module)
 
 
 def optimised_code(text: str, target: Target) -> str:
-    """The module as LLVM's optimiser leaves it."""
+    """Returns the module as LLVM's optimiser leaves it."""
     return str(optimise(text, target))
 
 
 def assembly_code(text: str, target: Target) -> str:
-    """The module's machine code as text, with LLVM's remarks."""
+    """Returns the module's machine code as text, with LLVM's remarks."""
     machine = target.machine()
     machine.set_asm_verbosity(True)
     return machine.emit_assembly(optimise(text, target))
@@ -74,7 +74,7 @@ def assembly_code(text: str, target: Target) -> str:
 
 @cache
 def _linker() -> llvm.LLJIT:
-    """LLVM's loader, one for the process."""
+    """Returns LLVM's loader, one for the process."""
     prepare()
     return llvm.create_lljit_compiler(host().machine(), use_jit_link=True)
 
@@ -82,8 +82,8 @@ def _linker() -> llvm.LLJIT:
 _numbers = itertools.count()
 
 
-class Loaded:
-    """Object code in executable memory, for as long as this object lives.
+class LoadedCode:
+    """Holds object code in executable memory, for as long as this object lives.
 
     JITLink puts code and constants into one piece of memory. LLVM's older loader does not: in a process with little
     room in between they may be farther from one another than the code's 32-bit distances reach, and it aborts.
@@ -99,5 +99,5 @@ class Loaded:
         self.tracker = library.link(_linker(), f"kernel {next(_numbers)}")
 
     def address(self, name: str) -> int:
-        """Where an exported function or variable lies."""
+        """Returns where an exported function or variable lies."""
         return self.tracker[name]

@@ -24,16 +24,16 @@ START = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name_
 
 
 class ProcessError(Exception):
-    """The process ended without code."""
+    """Tells that the process ended without code."""
 
 
 def can_start() -> bool:
-    """Whether there is a Python to start, and not a program that has one built in."""
+    """Returns whether there is a Python to start, and not a program that has one built in."""
     return os.path.basename(sys.executable or "").lower().startswith("python")
 
 
-def object_code_apart(text: str, target: Target, checked: Callable[[], None]) -> bytes:
-    """As `object_code`.
+def object_code_in_subprocess(text: str, target: Target, checked: Callable[[], None]) -> bytes:
+    """Compiles as `object_code` does, in another process.
 
     Raises:
         ProcessError: if LLVM refuses the text, with its words, or brings the process down.
@@ -64,7 +64,7 @@ _SEAL = hashlib.sha256().digest_size
 
 
 def _exchange(process: subprocess.Popen[bytes], asked: bytes, checked: Callable[[], None]) -> bytes:
-    """Ask, and hear the answer; what others print while Python starts comes before it."""
+    """Asks, and hears the answer; what others print while Python starts comes before it."""
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(BrokenPipeError):  # it ended early, and says why
@@ -78,7 +78,10 @@ def _exchange(process: subprocess.Popen[bytes], asked: bytes, checked: Callable[
 
 
 def serve() -> None:
-    """The process's side: text in, machine code out. Whatever else is printed goes to the errors."""
+    """Serves one request, on the process's side: text in, machine code out.
+
+    Whatever else is printed goes to the errors.
+    """
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
         asked = json.loads(sys.stdin.buffer.read())

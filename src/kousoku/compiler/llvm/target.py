@@ -10,13 +10,13 @@ import llvmlite.binding as llvm
 
 @dataclass(frozen=True)
 class Target:
-    """A processor.
+    """Describes a processor.
 
     Attributes:
         triple: LLVM's name of architecture, vendor and system.
         cpu: LLVM's name of the model.
         features: its instruction set extensions, as LLVM spells them.
-        lanes: float32 numbers that a group of lanes should have.
+        lanes: float32 numbers that a gang of lanes should have.
         bits: of a vector register.
     """
 
@@ -27,7 +27,7 @@ class Target:
     bits: int
 
     def attributes(self) -> str:
-        """Function attributes.
+        """Returns function attributes.
 
         On x86 the stack is aligned to whole vectors. LLVM knows only when it is too late that it has to put vectors
         there, and every access would reach over the end of a cache line.
@@ -40,14 +40,14 @@ class Target:
 
     @property
     def rare_convention(self) -> str:
-        """How to call what hardly ever runs: sparing all registers, so that a kernel's vectors survive it.
+        """Returns how to call what hardly ever runs: sparing all registers, so that a kernel's vectors survive it.
 
         LLVM 22 fails on it for AArch64.
         """
         return "preserve_allcc" if self.triple.startswith("x86_64") else "ccc"
 
     def machine(self) -> llvm.TargetMachine:
-        """LLVM's code generator for it."""
+        """Makes LLVM's code generator for it."""
         target = llvm.Target.from_triple(self.triple)
         return target.create_target_machine(
             cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
@@ -56,7 +56,7 @@ class Target:
 
 @cache
 def prepare() -> None:
-    """Start LLVM, once in a process."""
+    """Starts LLVM, once in a process."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
@@ -64,7 +64,7 @@ def prepare() -> None:
 
 @cache
 def host() -> Target:
-    """This machine's processor."""
+    """Returns this machine's processor."""
     prepare()
     features = llvm.get_host_cpu_features()
     triple = llvm.get_process_triple()

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from ..codegen import index as ix
-from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.emitter import UNROLL, Emitter, is_varying
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
-from ..codegen.value import Blank, Known, Position, Registers, Stored, Value
+from ..codegen.value import Constant, Position, Registers, Stored, Undef, Value
 from ..ir import Op
 
 
 def view(k: Emitter, op: Op, value: Stored, offset: ix.Index, strides: tuple[int, ...]) -> Stored:
-    """Other axes over the same memory."""
+    """Makes other axes over the same memory."""
     out = op.outputs[0]
     return Stored(out.shape, out.dtype, k.memory, value.buffer, offset, strides)
 
 
 def broadcast_in_dim(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
-    """Repeated along new axes."""
+    """Repeats along new axes."""
     axes, out = op.params["broadcast_dimensions"], op.outputs[0]
 
     def where(p: Position) -> Position:
@@ -36,13 +36,13 @@ def broadcast_in_dim(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
 
 
 def reshape(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
-    """The same elements in the same order with other axes."""
+    """Lays the same elements, in the same order, along other axes."""
     out = op.outputs[0]
     if x.size <= UNROLL:
         elements = [x.at(p) for p in ix.all_indices(x.shape)]
         return Registers(out.shape, out.dtype, k.memory, elements)
-    if isinstance(x, Known):
-        return Known(out.shape, out.dtype, k.memory, x.array.reshape(out.shape))
+    if isinstance(x, Constant):
+        return Constant(out.shape, out.dtype, k.memory, x.array.reshape(out.shape))
     ones_dropped = [n for n in x.shape if n != 1] == [n for n in out.shape if n != 1]
     if ones_dropped and not isinstance(x, Stored):
         return k.move(op, lambda p: _without_ones(p, out.shape, x.shape), x)
@@ -57,7 +57,7 @@ def _without_ones(p: Position, shape: tuple[int, ...], target: tuple[int, ...]) 
 
 
 def transpose(k: Emitter, op: Op, x: Value) -> Value:
-    """Axes in another order."""
+    """Orders axes otherwise."""
     order = op.params["permutation"]
     if isinstance(x, Stored) and x.size > UNROLL:
         return view(k, op, x, x.offset, tuple(x.strides[axis] for axis in order))
@@ -66,7 +66,7 @@ def transpose(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def slice_(k: Emitter, op: Op, x: Value) -> Value:
-    """Every stride-th element from start to limit."""
+    """Takes every stride-th element from start to limit."""
     start, steps = op.params["start_indices"], op.params["strides"] or [1] * len(x.shape)
     if isinstance(x, Stored) and op.outputs[0].size > UNROLL:
         offset = ix.add(k.b, x.offset, sum(i * s for i, s in zip(start, x.strides, strict=True)))
@@ -79,7 +79,7 @@ def slice_(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def rev(k: Emitter, op: Op, x: Value) -> Value:
-    """Backwards along some axes."""
+    """Reverses some axes."""
     axes = op.params["dimensions"]
 
     def where(p: Position) -> Position:
@@ -92,7 +92,7 @@ def rev(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def concatenate(k: Emitter, op: Op, *parts: Value) -> Value:
-    """One array after the other along an axis."""
+    """Joins arrays along an axis."""
     out, axis = op.outputs[0], op.params["dimension"]
     ends = np.cumsum([part.shape[axis] for part in parts]).tolist()
     if out.size <= UNROLL:
@@ -111,20 +111,20 @@ def concatenate(k: Emitter, op: Op, *parts: Value) -> Value:
 
 
 def empty(k: Emitter, op: Op, inputs: tuple[Value, ...]) -> Stored:
-    """A new buffer for the result, wide if an input is."""
+    """Makes a new buffer for the result, varying if an input is."""
     out = op.outputs[0]
-    wide = any(map(is_wide, inputs)) and k.b.lanes > 1
-    return k.memory.stored(k.memory.buffer(LLVM_TYPES[out.dtype.name], out.size, wide), out.shape, out.dtype)
+    varying = any(map(is_varying, inputs)) and k.b.lanes > 1
+    return k.memory.stored(k.memory.buffer(LLVM_TYPES[out.dtype.name], out.size, varying), out.shape, out.dtype)
 
 
 def window(k: Emitter, value: Stored, place: list[int], shape: tuple[int, ...]) -> Stored:
-    """A part of an array, as a view."""
+    """Makes a view of a part of an array."""
     offset = ix.add(k.b, value.offset, sum(i * s for i, s in zip(place, value.strides, strict=True)))
     return Stored(shape, value.dtype, k.memory, value.buffer, offset, value.strides)
 
 
 def stack(k: Emitter, op: Op, *parts: Value) -> Value:
-    """Arrays along a new axis."""
+    """Joins arrays along a new axis."""
     axis = op.params["axis"]
     lifted = [lift(k, part, axis) for part in parts]
     joined = Op("concatenate", op.inputs, op.outputs, {"dimension": axis})
@@ -132,15 +132,15 @@ def stack(k: Emitter, op: Op, *parts: Value) -> Value:
 
 
 def lift(k: Emitter, value: Value, axis: int) -> Value:
-    """With a new axis of size one."""
+    """Adds an axis of size one."""
     shape = (*value.shape[:axis], 1, *value.shape[axis:])
-    return k.describe(shape, value.dtype, (value,), lambda p, v: v.at((*p[:axis], *p[axis + 1 :])), costly=False)
+    return k.lazy(shape, value.dtype, (value,), lambda p, v: v.at((*p[:axis], *p[axis + 1 :])), costly=False)
 
 
 def split(k: Emitter, op: Op, x: Value) -> list[Value]:
-    """Pieces along an axis."""
+    """Splits along an axis."""
     axis, sizes = op.params["axis"], op.params["sizes"]
-    x = k.settled(x)
+    x = k.reusable(x)
     pieces = []
     start = 0
     for size, out in zip(sizes, op.outputs, strict=True):
@@ -153,9 +153,9 @@ def split(k: Emitter, op: Op, x: Value) -> list[Value]:
 
 
 def unstack(k: Emitter, op: Op, x: Value) -> list[Value]:
-    """The parts of an array along an axis, without it."""
+    """Splits along an axis, which goes."""
     axis = op.params["axis"]
-    x = k.settled(x)
+    x = k.reusable(x)
 
     def part(i: int) -> Value:
         return k.move(op, lambda p: (*p[:axis], i, *p[axis:]), x)
@@ -164,7 +164,7 @@ def unstack(k: Emitter, op: Op, x: Value) -> list[Value]:
 
 
 def tile(k: Emitter, op: Op, x: Value) -> Value:
-    """Repeated as a whole along its axes; more of them may come first."""
+    """Repeats an array as a whole along its axes; more of them may come first."""
     reps, shape = op.params["reps"], x.shape
     new = len(reps) - len(shape)
 
@@ -179,14 +179,14 @@ def _modulo(k: Emitter, i: ix.Index, n: int) -> ix.Index:
 
 
 def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
-    """With borders, gaps and cut-off edges."""
+    """Pads with borders and gaps, or cuts edges off."""
     config, out, b = op.params["padding_config"], op.outputs[0], k.b
     if x.size == 0:
-        return k.describe(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False)
-    x = k.settled(x)
+        return k.lazy(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False)
+    x = k.reusable(x)
     if out.size > UNROLL and all(low >= 0 and high >= 0 and gap == 0 for low, high, gap in config):
         target = empty(k, op, (x, filler))
-        k.write(target, k.describe(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False))
+        k.write(target, k.lazy(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False))
         k.write(window(k, target, [low for low, _, _ in config], x.shape), x)
         return target
 
@@ -209,7 +209,7 @@ def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
         return Registers(
             out.shape, out.dtype, k.memory, [_pad_static(p, x, filler, config) for p in np.ndindex(*out.shape)]
         )
-    return k.describe(out.shape, out.dtype, (x, filler), element)
+    return k.lazy(out.shape, out.dtype, (x, filler), element)
 
 
 def _pad_static(p: tuple[int, ...], x: Value, filler: Value, config: Any) -> Operand:
@@ -223,7 +223,7 @@ def _pad_static(p: tuple[int, ...], x: Value, filler: Value, config: Any) -> Ope
 
 
 def iota(k: Emitter, op: Op, *_: Value) -> Value:
-    """0, 1, 2, ... along an axis."""
+    """Counts 0, 1, 2, ... along an axis."""
     out, axis = op.outputs[0], op.params["dimension"]
     type = LLVM_TYPES[out.dtype.name]
 
@@ -235,24 +235,27 @@ def iota(k: Emitter, op: Op, *_: Value) -> Value:
             return k.b.cast("sitofp", i, type)
         return k.b.cast("trunc" if int(type[1:]) < int(i.type[1:]) else "sext", i, type)
 
-    return k.describe(out.shape, out.dtype, (), element, costly=False)
+    return k.lazy(out.shape, out.dtype, (), element, costly=False)
 
 
 def squeeze(k: Emitter, op: Op, x: Value) -> Value:
-    """Without axes of size one."""
+    """Drops axes of size one."""
     return reshape(k, op, x)
 
 
 def zero(k: Emitter, op: Op) -> Value:
-    """A number that means nothing, in what a derivative keeps of a branch that is not taken; XLA's is zero too."""
+    """Makes a number that means nothing, in what a derivative keeps of a branch that is not taken.
+
+    XLA's is zero too.
+    """
     out = op.outputs[0]
-    return Known(out.shape, out.dtype, k.memory, np.zeros(out.shape, out.dtype))
+    return Constant(out.shape, out.dtype, k.memory, np.zeros(out.shape, out.dtype))
 
 
 def blank(k: Emitter, op: Op, *_: Value) -> Value:
-    """Elements that will be written before they are read."""
+    """Makes elements that will be written before they are read."""
     out = op.outputs[0]
-    return Blank(out.shape, out.dtype, k.memory)
+    return Undef(out.shape, out.dtype, k.memory)
 
 
 RULES: dict[str, Callable[..., Any]] = {

@@ -12,18 +12,21 @@ from functools import partial
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64
-from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.emitter import UNROLL, Emitter, is_varying
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Registers, Stored, Value
-from ..ir import Op, Program, Var
-from ..passes.uniformity import running_widths, scan_widths, while_widths, widths
+from ..ir import Graph, Op, Var
+from ..passes.uniformity import running_varying, scan_varying, varying_outputs, while_varying
 
 CHEAP = 24
 
 
 @contextmanager
 def region(k: Emitter, mask: Operand | None):
-    """A loop body or branch: buffers from outside must not be overwritten in it; only the lanes of `mask` count."""
+    """Opens a loop body or branch: buffers from outside must not be overwritten in it.
+
+    Only the lanes of `mask` count.
+    """
     outer = k.memory.region, k.mask
     k.memory.region, k.mask = object(), mask
     yield
@@ -31,18 +34,18 @@ def region(k: Emitter, mask: Operand | None):
 
 
 def masked(k: Emitter, condition: Operand) -> Operand:
-    """The condition, in lanes that count."""
+    """Restricts the condition to lanes that count."""
     counting = k.mask or k.present
     return condition if counting is None else k.b.and_(condition, counting)
 
 
 def small(value: Value) -> bool:
-    """Whether it lives in registers."""
+    """Returns whether it lives in registers."""
     return value.size <= UNROLL
 
 
 def elements(value: Value) -> list[Operand]:
-    """All elements of a small array."""
+    """Returns all elements of a small array."""
     return [value.at(p) for p in ix.all_indices(value.shape)]
 
 
@@ -50,8 +53,8 @@ def elements(value: Value) -> list[Operand]:
 
 
 def cond(k: Emitter, op: Op, index: Value, *operands: Value) -> list[Value]:
-    """One of several programs, by number; numbers outside are clamped."""
-    branches: tuple[Program, ...] = op.params["branches"]
+    """Runs one of several graphs, by number; numbers outside are clamped."""
+    branches: tuple[Graph, ...] = op.params["branches"]
     number = index.at(())
     args = [k.materialise(a) for a in operands]
     if number.type == I1:
@@ -59,19 +62,19 @@ def cond(k: Emitter, op: Op, index: Value, *operands: Value) -> list[Value]:
     else:
         chosen = ix.operand(ix.clamp(k.b, ix.as_index(k.b, number), 0, len(branches) - 1))
         tests = [k.b.icmp("eq", chosen, int_constant(i, chosen.type)) for i in range(len(branches))]
-    if number.wide and k.b.lanes > 1:
+    if number.varying and k.b.lanes > 1:
         return _blend(k, op, branches, tests, args)
-    wide = [False] * len(op.outputs)
+    varying = [False] * len(op.outputs)
     for branch in branches:
-        wide = [a or b for a, b in zip(wide, widths(branch, [is_wide(a) for a in args]), strict=True)]
-    return _branch(k, op, branches, tests, args, wide)
+        varying = [a or b for a, b in zip(varying, varying_outputs(branch, [is_varying(a) for a in args]), strict=True)]
+    return _branch(k, op, branches, tests, args, varying)
 
 
 def _branch(
-    k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand], args: list[Value], wide: list[bool]
+    k: Emitter, op: Op, branches: Sequence[Graph], tests: list[Operand], args: list[Value], varying: list[bool]
 ) -> list[Value]:
-    """All lanes take the same branch."""
-    targets = _targets(k, op.outputs, wide)
+    """Branches: all lanes take the same branch."""
+    targets = _targets(k, op.outputs, varying)
 
     def run(i: int) -> list[Operand]:
         with region(k, k.mask):
@@ -80,14 +83,14 @@ def _branch(
     def pick(i: int) -> list[Operand]:
         if i == len(branches) - 1:
             return run(i)
-        return k.b.if_(tests[i], lambda: run(i), lambda: pick(i + 1), flat_widths)
+        return k.b.if_(tests[i], lambda: run(i), lambda: pick(i + 1), flat_varying)
 
-    flat_widths = [w for v, w, t in zip(op.outputs, wide, targets, strict=True) if t is None for _ in range(v.size)]
+    flat_varying = [w for v, w, t in zip(op.outputs, varying, targets, strict=True) if t is None for _ in range(v.size)]
     return _collect(k, op, pick(0), targets)
 
 
-def _blend(k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand], args: list[Value]) -> list[Value]:
-    """Lanes take different branches: each is run if some lane takes it, and its results go to those lanes."""
+def _blend(k: Emitter, op: Op, branches: Sequence[Graph], tests: list[Operand], args: list[Value]) -> list[Value]:
+    """Runs each branch that some lane takes, and gives its results to those lanes."""
     targets = _targets(k, op.outputs, [True] * len(op.outputs))
     small_types = [
         LLVM_TYPES[v.dtype.name] for v, t in zip(op.outputs, targets, strict=True) if t is None for _ in range(v.size)
@@ -104,13 +107,13 @@ def _blend(k: Emitter, op: Op, branches: Sequence[Program], tests: list[Operand]
 
 def _run_branch(
     k: Emitter,
-    branch: Program,
+    branch: Graph,
     args: list[Value],
     targets: Sequence[Stored | None],
     mask: Operand,
     others: list[Operand] | None,
 ) -> list[Operand]:
-    """The branch's results in the lanes of the mask; in the rest, what came of the branches before it."""
+    """Returns the branch's results in the lanes of the mask; in the rest, what came of the branches before it."""
     with region(k, mask):
         results = _deliver(k, k.run(branch, args), targets, None if others is None else mask)
     if others is None:
@@ -118,29 +121,29 @@ def _run_branch(
     return [k.b.select(mask, new, old) for new, old in zip(results, others, strict=True)]
 
 
-def cheap(program: Program) -> bool:
-    """Whether running it costs less than asking whether to."""
+def cheap(graph: Graph) -> bool:
+    """Returns whether running it costs less than asking whether to."""
     return (
-        sum(v.size for op in program.walk() for v in op.outputs) <= CHEAP
-        and not any(op.programs() for op in program.ops)
-        and all(op.name != "threefry2x32" for op in program.ops)
+        sum(v.size for op in graph.walk() for v in op.outputs) <= CHEAP
+        and not any(op.graphs() for op in graph.ops)
+        and all(op.name != "threefry2x32" for op in graph.ops)
     )
 
 
-def _targets(k: Emitter, outputs: Sequence[Var], wide: Sequence[bool]) -> list[Stored | None]:
-    """Buffers for the large results."""
-    return [None if v.size <= UNROLL else _new_stored(k, v, w) for v, w in zip(outputs, wide, strict=True)]
+def _targets(k: Emitter, outputs: Sequence[Var], varying: Sequence[bool]) -> list[Stored | None]:
+    """Makes buffers for the large results."""
+    return [None if v.size <= UNROLL else _new_stored(k, v, w) for v, w in zip(outputs, varying, strict=True)]
 
 
-def _new_stored(k: Emitter, v: Var, wide: bool) -> Stored:
-    buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, wide and k.b.lanes > 1)
+def _new_stored(k: Emitter, v: Var, varying: bool) -> Stored:
+    buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, varying and k.b.lanes > 1)
     return k.memory.stored(buffer, v.shape, v.dtype)
 
 
 def _deliver(
     k: Emitter, results: Sequence[Value], targets: Sequence[Stored | None], mask: Operand | None
 ) -> list[Operand]:
-    """Large results into their buffers; the elements of the small ones."""
+    """Writes large results into their buffers; returns the elements of the small ones."""
     flat: list[Operand] = []
     for value, target in zip(results, targets, strict=True):
         if target is None:
@@ -151,7 +154,7 @@ def _deliver(
 
 
 def _collect(k: Emitter, op: Op, flat: Sequence[Operand], targets: Sequence[Stored | None]) -> list[Value]:
-    """The results as arrays."""
+    """Returns the results as arrays."""
     values: list[Value] = []
     at = 0
     for v, target in zip(op.outputs, targets, strict=True):
@@ -164,31 +167,31 @@ def _collect(k: Emitter, op: Op, flat: Sequence[Operand], targets: Sequence[Stor
 
 
 def any_lane(k: Emitter, op: Op, condition: Value) -> Value:
-    """Whether a condition holds in any lane that counts: one that all lanes share. Arrays stay as they are."""
+    """Makes a condition true in all lanes if it holds in one."""
     if condition.shape:
         return condition
     held = condition.at(())
-    return Registers((), condition.dtype, k.memory, [k.b.any(masked(k, held)) if held.wide else held])
+    return Registers((), condition.dtype, k.memory, [k.b.any(masked(k, held)) if held.varying else held])
 
 
 # ---- loops
 
 
 class Carry:
-    """What a loop carries: small arrays in registers, large ones each in a buffer of its own."""
+    """Holds what a loop carries: small arrays in registers, large ones each in a buffer of its own."""
 
-    def __init__(self, k: Emitter, inits: Sequence[Value], wide: Sequence[bool], fixed: Sequence[bool]) -> None:
+    def __init__(self, k: Emitter, inits: Sequence[Value], varying: Sequence[bool], fixed: Sequence[bool]) -> None:
         self.k, self.fixed, self.inits = k, fixed, list(inits)
         self.targets: list[Stored | None] = []
         self.flat: list[Operand] = []
-        for value, w, f in zip(inits, wide, fixed, strict=True):
+        for value, w, f in zip(inits, varying, fixed, strict=True):
             w = w and k.b.lanes > 1
             self.targets.append(None if f or small(value) else k.copy(value, w))
             if not f and small(value):
                 self.flat += [k.b.splat(e) if w else e for e in elements(value)]
 
     def values(self, flat: Sequence[Operand]) -> list[Value]:
-        """As arrays, from the registers at some point of the loop."""
+        """Returns arrays, from the registers at some point of the loop."""
         out: list[Value] = []
         at = 0
         for init, target, fixed in zip(self.inits, self.targets, self.fixed, strict=True):
@@ -202,13 +205,13 @@ class Carry:
         return out
 
     def adopt(self) -> None:
-        """The buffers may be overwritten in the region that begins now."""
+        """Returns the buffers may be overwritten in the region that begins now."""
         for target in self.targets:
             if target is not None:
                 target.buffer.region = self.k.memory.region
 
     def update(self, results: Sequence[Value], mask: Operand | None) -> list[Operand]:
-        """Store what the body made; the registers to go on with."""
+        """Stores what the body made; the registers to go on with."""
         k = self.k
         moved: list[tuple[Stored, Value]] = []
         flat: list[Operand] = []
@@ -226,29 +229,29 @@ class Carry:
         return flat
 
     def _apart(self, value: Value, written: list) -> Value:
-        """The value, copied if it is read from a buffer that is about to be overwritten."""
+        """Returns the value, copied if it is read from a buffer that is about to be overwritten."""
         return self.k.copy(value) if any(buffer in written for buffer in value.buffers()) else value
 
 
-def _unchanged(program: Program, skip: int, count: int) -> list[bool]:
-    """Which of the carried values the body returns as they came."""
-    return [out is came for out, came in zip(program.outputs[:count], program.inputs[skip : skip + count], strict=True)]
+def _unchanged(graph: Graph, skip: int, count: int) -> list[bool]:
+    """Returns which of the carried values the body returns as they came."""
+    return [out is came for out, came in zip(graph.outputs[:count], graph.inputs[skip : skip + count], strict=True)]
 
 
 def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
-    """Body while test, until no lane goes on."""
+    """Runs the body while the test holds, until no lane goes on."""
     values = [k.materialise(v) for v in inputs]
     p = op.params
     n_test, n_body = p["test_consts"], p["body_consts"]
     test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
     test, body = p["test"], p["body"]
-    is_w = [is_wide(v) for v in values]
-    wide, per_lane = while_widths(op, is_w[:n_test], is_w[n_test : n_test + n_body], is_w[n_test + n_body :])
+    is_w = [is_varying(v) for v in values]
+    varying, per_lane = while_varying(op, is_w[:n_test], is_w[n_test : n_test + n_body], is_w[n_test + n_body :])
     fixed = _unchanged(body, n_body, len(inits))
     outer_mask = k.mask
     if per_lane and k.b.lanes > 1:
-        return _while_some(k, op, values, wide, fixed)
-    carry = Carry(k, inits, wide, fixed)
+        return _while_some(k, op, values, varying, fixed)
+    carry = Carry(k, inits, varying, fixed)
 
     def go_on(flat: list[Operand]) -> Operand:
         with region(k, outer_mask):
@@ -264,8 +267,8 @@ def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     return carry.values(flat)
 
 
-def _while_some(k: Emitter, op: Op, values: list[Value], wide: list[bool], fixed: list[bool]) -> list[Value]:
-    """A loop that lanes leave one after the other; those that have left keep what they carry.
+def _while_some(k: Emitter, op: Op, values: list[Value], varying: list[bool], fixed: list[bool]) -> list[Value]:
+    """Returns a loop that lanes leave one after the other; those that have left keep what they carry.
 
     What is the same in all lanes that still run, as a counter is, stays a single number, beside its last value in each
     lane.
@@ -273,10 +276,12 @@ def _while_some(k: Emitter, op: Op, values: list[Value], wide: list[bool], fixed
     p = op.params
     n_test, n_body = p["test_consts"], p["body_consts"]
     test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
-    apart = [is_wide(v) or not (f or small(v)) for v, f in zip(inits, fixed, strict=True)]  # memory is each lane's own
-    running = running_widths(op, [is_wide(v) for v in body_consts], apart)
+    apart = [
+        is_varying(v) or not (f or small(v)) for v, f in zip(inits, fixed, strict=True)
+    ]  # memory is each lane's own
+    running = running_varying(op, [is_varying(v) for v in body_consts], apart)
     alike = [not r and not f and small(v) for r, f, v in zip(running, fixed, inits, strict=True)]
-    carry = Carry(k, inits, [w and not a for w, a in zip(wide, alike, strict=True)], fixed)
+    carry = Carry(k, inits, [w and not a for w, a in zip(varying, alike, strict=True)], fixed)
     kept = [a for v, t, f, a in zip(inits, carry.targets, fixed, alike, strict=True) if t is None and not f
             for _ in range(v.size)]  # fmt: skip
     outer_mask, count = k.mask, len(carry.flat)
@@ -309,16 +314,16 @@ def _only(operands: Sequence[Operand], chosen: Sequence[bool]) -> list[Operand]:
 
 
 def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
-    """The body `length` times: carried values, slices of the inputs, stacked outputs."""
+    """Returns the body `length` times: carried values, slices of the inputs, stacked outputs."""
     values = [k.materialise(v) for v in inputs]
     p = op.params
-    body: Program = p["body"]
+    body: Graph = p["body"]
     n_consts, n_carry, length = p["consts"], p["carry"], p["length"]
     consts, inits, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
-    is_w = [is_wide(v) for v in values]
-    wide = scan_widths(op, is_w[:n_consts], is_w[n_consts : n_consts + n_carry], is_w[n_consts + n_carry :])
-    carry = Carry(k, inits, wide[:n_carry], _unchanged(body, n_consts, n_carry))
-    stacks = [_new_stored(k, v, w) for v, w in zip(op.outputs[n_carry:], wide[n_carry:], strict=True)]
+    is_w = [is_varying(v) for v in values]
+    varying = scan_varying(op, is_w[:n_consts], is_w[n_consts : n_consts + n_carry], is_w[n_consts + n_carry :])
+    carry = Carry(k, inits, varying[:n_carry], _unchanged(body, n_consts, n_carry))
+    stacks = [_new_stored(k, v, w) for v, w in zip(op.outputs[n_carry:], varying[n_carry:], strict=True)]
     xs = [k.memory.spill(x) for x in xs]
 
     def step(i: Operand, flat: list[Operand]) -> list[Operand]:
@@ -337,13 +342,13 @@ def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
 
 
 def row_view(k: Emitter, value: Stored, at: Operand) -> Stored:
-    """value[at], as a view."""
+    """Returns value[at], as a view."""
     offset = ix.add(k.b, value.offset, ix.scale(k.b, at, value.strides[0]))
     return Stored(value.shape[1:], value.dtype, k.memory, value.buffer, offset, value.strides[1:])
 
 
 def row(k: Emitter, value: Stored, at: Operand) -> Value:
-    """value[at], in registers if it is small."""
+    """Returns value[at], in registers if it is small."""
     view = row_view(k, value, at)
     if not small(view):
         return view

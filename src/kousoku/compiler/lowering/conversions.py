@@ -16,13 +16,13 @@ from ..ir import Op, Unsupported
 
 
 def convert(k: Emitter, op: Op, x: Value) -> Value:
-    """To another dtype."""
+    """Converts to another dtype."""
     source, target = x.dtype, op.outputs[0].dtype
     return k.map(op, lambda b, a: converted(b, a, source, target), x)
 
 
 def converted(b: Builder, a: Operand, source: np.dtype, target: np.dtype) -> Operand:
-    """One element as another dtype."""
+    """Returns one element as another dtype."""
     to = LLVM_TYPES[target.name]
     if target.kind == "b":
         return b.fcmp("une", a, b.f(0.0, a)) if source.kind == "f" else b.icmp("ne", a, b.i(0, a))
@@ -39,17 +39,17 @@ def converted(b: Builder, a: Operand, source: np.dtype, target: np.dtype) -> Ope
 
 
 def saturated(b: Builder, name: str, a: Operand, to: str) -> Operand:
-    """A float as an integer: the nearest that there is, NaN as 0."""
-    result, given = b.type_of(to, a.wide), b.type_of(a.type, a.wide)
+    """Returns a float as an integer: the nearest that there is, NaN as 0."""
+    result, given = b.type_of(to, a.varying), b.type_of(a.type, a.varying)
     short = {"float": "f32", "double": "f64"}[a.type]
-    vector = f"v{b.lanes}" if a.wide and b.lanes > 1 else ""
+    vector = f"v{b.lanes}" if a.varying and b.lanes > 1 else ""
     full = f"{name}.{vector}{to}.{vector}{short}"
     b.declarations[full] = f"declare {result} @{full}({given})"
-    return b.define(to, a.wide, f"call {result} @{full}({b.typed(a)})")
+    return b.define(to, a.varying, f"call {result} @{full}({b.typed(a)})")
 
 
 def bitcast(k: Emitter, op: Op, x: Value) -> Value:
-    """The same bits; a last axis appears or goes where the sizes differ, the lowest bits being first."""
+    """Returns the same bits; a last axis appears or goes where the sizes differ, the lowest bits being first."""
     source, target = x.dtype, op.outputs[0].dtype
     if "b" in (target.kind, source.kind):
         raise Unsupported(f"bitcast_convert_type of {source} to {target}")
@@ -57,7 +57,7 @@ def bitcast(k: Emitter, op: Op, x: Value) -> Value:
     if target.itemsize == source.itemsize:
         return k.map(op, lambda b, a: b.bitcast(a, to), x)
     element = _part(to) if target.itemsize < source.itemsize else _whole(to, source.itemsize)
-    return k.describe(op.outputs[0].shape, target, (k.settled(x),), lambda p, v: element(k.b, p, v))
+    return k.lazy(op.outputs[0].shape, target, (k.reusable(x),), lambda p, v: element(k.b, p, v))
 
 
 def _part(to: str) -> Callable[[Builder, Position, Value], Operand]:
@@ -88,7 +88,7 @@ def _as_integer(b: Builder, a: Operand) -> Operand:
 
 
 def reduce_precision(k: Emitter, op: Op, x: Value) -> Value:
-    """Rounded to fewer bits, ties to even; what is too large becomes infinite, what would be subnormal zero."""
+    """Rounds to fewer bits, ties to even; what is too large becomes infinite, what would be subnormal zero."""
     own_exponent, own_digits = {4: (8, 23), 8: (11, 52)}[x.dtype.itemsize]
     exponent, digits = op.params["exponent_bits"], op.params["mantissa_bits"]
 
@@ -111,7 +111,7 @@ def reduce_precision(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def _rounded(b: Builder, bits: Operand, dropped: int) -> Operand:
-    """Without the lowest bits, rounded to the nearest, ties to even."""
+    """Rounds to the nearest without the lowest bits, ties to even."""
     odd = b.and_(b.lshr(bits, b.i(dropped, bits)), b.i(1, bits))
     up = b.add(b.add(bits, odd), b.i((1 << (dropped - 1)) - 1, bits))
     return b.and_(up, b.i(-1 << dropped, bits))

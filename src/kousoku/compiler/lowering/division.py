@@ -14,7 +14,7 @@ from .kinds import Function, by_kind, simple
 
 
 def divide(b: Builder, x: Operand, y: Operand, signed: bool, remainder: bool) -> Operand:
-    """x / y or x % y of integers.
+    """Computes x / y or x % y of integers.
 
     Processors divide no vectors of integers: up to 32 bits it is done exactly in double precision, by constants LLVM
     multiplies.
@@ -30,8 +30,8 @@ def divide(b: Builder, x: Operand, y: Operand, signed: bool, remainder: bool) ->
         overflow = b.and_(lowest, b.icmp("eq", y, b.i(-1, y)))
     bad = by_zero if overflow is None else b.or_(by_zero, overflow)
     safe = b.select(bad, one, y)
-    wide = x.wide or y.wide
-    if wide and BITS[x.type] <= 32 and b.lanes > 1:
+    varying = x.varying or y.varying
+    if varying and BITS[x.type] <= 32 and b.lanes > 1:
         result = _divide_as_doubles(b, x, safe, signed, remainder)
     else:
         result = b.binary(op, x, safe)
@@ -60,7 +60,7 @@ def _division(remainder: bool) -> Callable[..., Value]:
 
 
 def shift(name: str) -> Function:
-    """A shift whose result is 0 (or the sign) where the count is not less than the bits."""
+    """Returns a shift whose result is 0 (or the sign) where the count is not less than the bits."""
 
     def function(b: Builder, x: Operand, count: Operand) -> Operand:
         bits = BITS[x.type]

@@ -25,7 +25,7 @@ from .kinds import Function, binary, by_kind, call, compare, float_function, kin
 
 
 def float_extreme(which: str) -> Function:
-    """IEEE's minimum or maximum: NaN if either is, and -0 below +0.
+    """Computes IEEE's minimum or maximum: NaN if either is, and -0 below +0.
 
     The processor's own instruction chooses the second operand if they are equal or one is NaN.
     """
@@ -51,7 +51,7 @@ def float_extreme(which: str) -> Function:
 
 
 def maximum(which: str) -> Callable[..., Value]:
-    """The rule of min or max."""
+    """Returns the rule of min or max."""
     return by_kind(
         f=float_extreme(which),
         i=call(f"llvm.s{which}"),
@@ -61,7 +61,7 @@ def maximum(which: str) -> Callable[..., Value]:
 
 
 def extreme(which: str, dtype: np.dtype) -> Function:
-    """min or max of two operands of that dtype."""
+    """Computes min or max of two operands of that dtype."""
     if dtype.kind == "f":
         return float_extreme(which)
     if dtype.kind == "b":
@@ -70,18 +70,18 @@ def extreme(which: str, dtype: np.dtype) -> Function:
 
 
 def float_sign(b: Builder, x: Operand) -> Operand:
-    """1, -1, or x itself if it is 0 or NaN."""
+    """Computes 1, -1, or x itself if it is 0 or NaN."""
     one = b.intrinsic("llvm.copysign", b.f(1.0, x), x)
     return b.select(b.fcmp("one", x, b.f(0.0, x)), one, x)
 
 
 def int_sign(b: Builder, x: Operand) -> Operand:
-    """1, 0 or -1."""
+    """Computes 1, 0 or -1."""
     return b.or_(b.ashr(x, b.i(BITS[x.type] - 1, x)), b.cast("zext", b.icmp("ne", x, b.i(0, x)), x.type))
 
 
 def clamp(k: Emitter, op: Op, low: Value, x: Value, high: Value) -> Value:
-    """min(max(low, x), high)."""
+    """Computes min(max(low, x), high)."""
     top, bottom = extreme("min", x.dtype), extreme("max", x.dtype)
     return k.map(op, lambda b, a, y, c: top(b, bottom(b, a, y), c), low, x, high)
 
@@ -90,7 +90,7 @@ def clamp(k: Emitter, op: Op, low: Value, x: Value, high: Value) -> Value:
 
 
 def select_n(k: Emitter, op: Op, which: Value, *cases: Value) -> Value:
-    """cases[which], element by element."""
+    """Computes cases[which], element by element."""
     if len(cases) == 1:
         return cases[0]
     if which.dtype.kind == "b":
@@ -109,7 +109,7 @@ def select_n(k: Emitter, op: Op, which: Value, *cases: Value) -> Value:
 
 
 def integer_pow(k: Emitter, op: Op, x: Value) -> Value:
-    """x ** n for a static integer n."""
+    """Computes x ** n for a static integer n."""
     n = op.params["y"]
     if kind(x) == "f":
         return k.map(op, lambda b, a: power.integer_pow(b, a, n), x)
@@ -125,7 +125,7 @@ def integer_pow(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def pow_(k: Emitter, op: Op, x: Value, y: Value) -> Value:
-    """x ** y; an integer y raises to an integer power."""
+    """Computes x ** y; an integer y raises to an integer power."""
     if kind(x) != "f":
         raise Unsupported(f"pow of {x.dtype}")
     if kind(y) == "f":
@@ -141,12 +141,12 @@ def pow_(k: Emitter, op: Op, x: Value, y: Value) -> Value:
 
 
 def absolute(b: Builder, x: Operand) -> Operand:
-    """|x| of an integer; the lowest stays."""
+    """Computes |x| of an integer; the lowest stays."""
     return b.intrinsic("llvm.abs", x, flags=(0,))
 
 
 def count_zeros(b: Builder, x: Operand) -> Operand:
-    """Leading zero bits."""
+    """Computes leading zero bits."""
     return b.intrinsic("llvm.ctlz", x, flags=(0,))
 
 

@@ -14,13 +14,13 @@ from .kinds import by_kind, call, icmp
 
 
 def round_(k: Emitter, op: Op, x: Value) -> Value:
-    """To the nearest integer; ties away from zero (0) or to even (1)."""
+    """Rounds to the nearest integer; ties away from zero (0) or to even (1)."""
     even = int(op.params["rounding_method"]) == 1
     return k.map(op, call("llvm.roundeven") if even else round_away, x)
 
 
 def round_away(b: Builder, x: Operand) -> Operand:
-    """To the nearest integer, ties away from zero."""
+    """Rounds to the nearest integer, ties away from zero."""
     whole = b.intrinsic("llvm.trunc", x)
     rest = b.intrinsic("llvm.fabs", b.fsub(x, whole, exact=True))
     step = b.intrinsic("llvm.copysign", b.f(1.0, x), x)
@@ -28,7 +28,9 @@ def round_away(b: Builder, x: Operand) -> Operand:
 
 
 def nextafter(b: Builder, x: Operand, y: Operand) -> Operand:
-    """The next number from x towards y, in integers: subnormal numbers count even where arithmetic flushes them."""
+    """Returns the next number from x towards y, in integers: subnormal numbers count even where arithmetic
+    flushes them.
+    """
     bits, other = b.bits_of(x), b.bits_of(y)
     top = b.i(1 << (BITS[bits.type] - 1), bits)
     zero, one = b.i(0, bits), b.i(1, bits)
@@ -42,19 +44,19 @@ def nextafter(b: Builder, x: Operand, y: Operand) -> Operand:
 
 
 def is_finite(b: Builder, x: Operand) -> Operand:
-    """Neither infinite nor NaN."""
+    """Returns whether x is neither infinite nor NaN."""
     return b.fcmp("olt", b.intrinsic("llvm.fabs", x), b.f(float("inf"), x))
 
 
 def rank(b: Builder, x: Operand) -> Operand:
-    """An integer that orders floats: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
+    """Returns an integer that orders floats: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
     bits = b.bits_of(x)
     sign = b.ashr(bits, b.i(BITS[bits.type] - 1, bits))
     return b.xor(bits, b.and_(sign, b.i((1 << (BITS[bits.type] - 1)) - 1, bits)))
 
 
 def total_order(predicate: str) -> Callable[..., Value]:
-    """A rule for a comparison by rank."""
+    """Returns a rule for a comparison by rank."""
     signed, unsigned = (predicate if predicate == "eq" else sign + predicate for sign in "su")
     return by_kind(
         f=lambda b, x, y: b.icmp(signed, rank(b, x), rank(b, y)), i=icmp(signed), u=icmp(unsigned), b=icmp(unsigned)

@@ -14,17 +14,17 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import Builder
-from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.emitter import UNROLL, Emitter, is_varying
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Position, Registers, Stored, Value
-from ..ir import Op, Program, Unsupported
-from .reductions import Combine, combiner, program_of
+from ..ir import Graph, Op, Unsupported
+from .reductions import Combine, combiner, graph_of
 
 SELECTED = 64
 
 
 def starts(k: Emitter, indices: Sequence[Value], limits: Sequence[int]) -> list[ix.Index]:
-    """Scalars as positions in [0, limit]."""
+    """Returns scalars as positions in [0, limit]."""
     return [
         ix.clamp(k.b, ix.as_index(k.b, i.at(()), i.dtype.kind == "i"), 0, limit)
         for i, limit in zip(indices, limits, strict=True)
@@ -32,32 +32,32 @@ def starts(k: Emitter, indices: Sequence[Value], limits: Sequence[int]) -> list[
 
 
 def add_positions(b: Builder, p: Sequence[ix.Index], q: Sequence[ix.Index]) -> Position:
-    """Element by element."""
+    """Adds positions element by element."""
     return tuple(ix.add(b, i, j) for i, j in zip(p, q, strict=True))
 
 
 def dynamic_slice(k: Emitter, op: Op, x: Value, *indices: Value) -> Value:
-    """A part of a static size from a position."""
+    """Takes a part of x, moved inside."""
     sizes = op.params["slice_sizes"]
     start = starts(k, indices, [n - s for n, s in zip(x.shape, sizes, strict=True)])
-    x = k.settled(x)
+    x = k.reusable(x)
     if isinstance(x, Registers) and x.size > 1 and not all(isinstance(i, int) for i in start):
         x = _pickable(k, x, op.outputs[0].size)
     sources = (x, *indices)
-    return k.describe(
+    return k.lazy(
         op.outputs[0].shape, x.dtype, sources, lambda p, v, *_: v.at(add_positions(k.b, p, start)), costly=False
     )
 
 
 def _pickable(k: Emitter, x: Registers, reads: int) -> Value:
-    """Registers that are read at unknown positions: in memory, unless they are few and so are the reads."""
+    """Puts registers that are read at unknown positions into memory, unless they are few and so are the reads."""
     return x if x.size <= 8 and reads <= 2 else k.memory.spill(x)
 
 
 def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: Value) -> Value:
-    """x with a part replaced."""
+    """Replaces a part of x."""
     start = starts(k, indices, [n - s for n, s in zip(x.shape, update.shape, strict=True)])
-    wide = is_wide(update) or any(isinstance(i, Operand) and i.wide for i in start)
+    varying = is_varying(update) or any(isinstance(i, Operand) and i.varying for i in start)
     if all(isinstance(i, int) for i in start) and x.size <= UNROLL:
         elements = [x.at(p) for p in ix.all_indices(x.shape)]
         strides = ix.strides_of(x.shape)
@@ -67,8 +67,8 @@ def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: 
         return Registers(x.shape, x.dtype, k.memory, elements)
     if x.size <= UNROLL and update.size == 1 and x.size <= SELECTED:
         return _select_write(k, x, start, update.at((0,) * len(update.shape)), int_constant(1, "i1"), None)
-    update = k.settled(k.addressable(update) if update.size > UNROLL else update)
-    target = k.owned(x, wide, (update,))
+    update = k.reusable(k.addressable(update) if update.size > UNROLL else update)
+    target = k.writable(x, varying, (update,))
     mask = k.mask_of(target.buffer)
 
     def write(p: Position) -> None:
@@ -79,7 +79,7 @@ def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: 
 
 
 def positions(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], None]) -> None:
-    """Every position: written out for few, else in loops."""
+    """Visits every position: written out for few, else in loops."""
     if math.prod(shape) <= UNROLL:
         for p in ix.all_indices(shape):
             body(p)
@@ -91,7 +91,7 @@ def positions(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], Non
 
 
 def gather(k: Emitter, op: Op, x: Value, indices: Value) -> Value:
-    """Slices at positions, as XLA's Gather."""
+    """Takes slices at positions, as XLA's Gather."""
     numbers, sizes = op.params["dimension_numbers"], op.params["slice_sizes"]
     fill = _fill_value(op) if "FILL" in str(op.params["mode"]) else None
     out, rank = op.outputs[0], len(x.shape)
@@ -99,7 +99,7 @@ def gather(k: Emitter, op: Op, x: Value, indices: Value) -> Value:
     window_axes = [d for d in range(rank) if d not in skipped]
     batch_axes = [d for d in range(len(out.shape)) if d not in numbers.offset_dims]
     signed = indices.dtype.kind == "i"
-    x = k.settled(x)
+    x = k.reusable(x)
     if isinstance(x, Registers) and x.size > 1:
         x = _pickable(k, x, out.size)
 
@@ -120,7 +120,7 @@ def gather(k: Emitter, op: Op, x: Value, indices: Value) -> Value:
         loaded = source.at(tuple(place))
         return loaded if fill is None else k.b.select(valid, loaded, k.b.const(fill, source.type))
 
-    return k.describe(out.shape, out.dtype, (x, k.settled(indices)), element)
+    return k.lazy(out.shape, out.dtype, (x, k.reusable(indices)), element)
 
 
 def _and(b: Builder, x: Operand, y: Operand) -> Operand:
@@ -146,7 +146,7 @@ def _fill_value(op: Op) -> Any:
 
 
 def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Value:
-    """Windows written at positions, one after the other, as XLA's Scatter."""
+    """Writes windows at positions, one after the other, as XLA's Scatter."""
     numbers, combine = op.params["dimension_numbers"], combination(k, op.params["update_jaxpr"], x.dtype)
     rank = len(x.shape)
     skipped = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
@@ -173,7 +173,7 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
             place[d] = ix.add(k.b, place[d], p[axis])
         return place, valid
 
-    indices, updates = k.settled(indices), k.settled(updates)
+    indices, updates = k.reusable(indices), k.reusable(updates)
     if any(x.shape[d] < window[d] for d in range(rank)):
         return x
     if x.size <= UNROLL and x.size * updates.size <= SELECTED:
@@ -184,8 +184,8 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
         return result
     if updates.size > UNROLL:
         indices, updates = k.addressable(indices), k.addressable(updates)
-    wide = is_wide(updates) or is_wide(indices)
-    target = k.owned(x, wide, (indices, updates))
+    varying = is_varying(updates) or is_varying(indices)
+    target = k.writable(x, varying, (indices, updates))
 
     def write(p: Position) -> None:
         place, valid = target_of(p)
@@ -195,10 +195,10 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
     return target
 
 
-def combination(k: Emitter, given: str | Program, dtype: np.dtype) -> Combine | None:
-    """The function of old and new elements, None for replacing."""
-    if isinstance(given, Program):
-        run = program_of(k, given)
+def combination(k: Emitter, given: str | Graph, dtype: np.dtype) -> Combine | None:
+    """Returns the function of old and new elements, None for replacing."""
+    if isinstance(given, Graph):
+        run = graph_of(k, given)
         return lambda b, old, new: run([old, new])[0]
     if given not in ("", "add", "sub", "mul", "min", "max", "and", "or", "xor"):
         raise Unsupported(f"scatter with {given}")
@@ -206,7 +206,7 @@ def combination(k: Emitter, given: str | Program, dtype: np.dtype) -> Combine | 
 
 
 def _combine_at(k: Emitter, target: Stored, place: Position, update: Operand, valid: Operand, combine: Any) -> None:
-    """Read, combine, write back, where that is valid."""
+    """Reads, combines and writes back, where that is valid."""
     if valid.value == 0:
         return
     terms = target.linear(place)
@@ -221,7 +221,7 @@ def _combine_at(k: Emitter, target: Stored, place: Position, update: Operand, va
 def _select_write(
     k: Emitter, x: Value, place: Sequence[ix.Index], update: Operand, valid: Operand, combine: Combine | None
 ) -> Registers:
-    """x in registers with one element replaced or combined."""
+    """Replaces or combines one element of x in registers."""
     b = k.b
     flat: ix.Index = 0
     for i, stride in zip(place, ix.strides_of(x.shape), strict=True):

@@ -12,7 +12,7 @@ from ..codegen.builder import I32, I64, Builder
 from ..codegen.emitter import UNROLL, Emitter, spread
 from ..codegen.index import Index, add, each, operand, scale, strides_of
 from ..codegen.operand import Operand, int_constant
-from ..codegen.value import Described, Position, Registers, Value
+from ..codegen.value import Lazy, Position, Registers, Value
 from ..ir import Op
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -21,7 +21,7 @@ WRITTEN_OUT = 4
 
 
 def block(b: Builder, key: tuple[Operand, Operand], counter: tuple[Operand, Operand]) -> tuple[Operand, Operand]:
-    """Two random words."""
+    """Returns two random words."""
     schedule = [*key, b.xor(b.xor(*key), int_constant(PARITY, I32))]
     x, y = b.add(counter[0], schedule[0]), b.add(counter[1], schedule[1])
     for i in range(5):
@@ -34,9 +34,9 @@ def block(b: Builder, key: tuple[Operand, Operand], counter: tuple[Operand, Oper
 
 
 def threefry2x32(k: Emitter, op: Op, *words: Value) -> list[Value]:
-    """The two output words for key words and counter words, element by element."""
+    """Returns the two output words for key words and counter words, element by element."""
     out = op.outputs[0]
-    sources = tuple(k.settled(w) for w in words)
+    sources = tuple(k.reusable(w) for w in words)
     if out.size <= WRITTEN_OUT:
         pairs = []
         for p in np.ndindex(*out.shape):
@@ -57,8 +57,8 @@ def _in_memory(k: Emitter, op: Op, words: tuple[Value, ...]) -> list[Value]:
         results = block(k.b, (k0, k1), (x0, x1))
         for i, word in enumerate(results):
             if len(buffers) < 2:
-                wide = word.wide and k.b.lanes > 1
-                buffers.append(k.memory.stored(k.memory.buffer(I32, out.size, wide), out.shape, out.dtype))
+                varying = word.varying and k.b.lanes > 1
+                buffers.append(k.memory.stored(k.memory.buffer(I32, out.size, varying), out.shape, out.dtype))
             k.memory.store(buffers[i].buffer, buffers[i].linear(position), word)
 
     each(k.b, out.shape, body)
@@ -66,7 +66,7 @@ def _in_memory(k: Emitter, op: Op, words: tuple[Value, ...]) -> list[Value]:
 
 
 def iota_2x32_shape(k: Emitter, op: Op) -> list[Value]:
-    """The high and low words of 0, 1, 2, ... in row-major order."""
+    """Returns the high and low words of 0, 1, 2, ... in row-major order."""
     out = op.outputs[0]
     strides = strides_of(out.shape)
 
@@ -79,14 +79,14 @@ def iota_2x32_shape(k: Emitter, op: Op) -> list[Value]:
         return k.b.cast("trunc", operand(total), I32) if total.type == I64 else total
 
     zero = int_constant(0, I32)
-    high = Described(out.shape, out.dtype, lambda p: zero, (), costly=False)
+    high = Lazy(out.shape, out.dtype, lambda p: zero, (), costly=False)
     if out.size <= UNROLL:
         positions = list(np.ndindex(*out.shape))
         return [
             Registers(out.shape, out.dtype, k.memory, [zero] * len(positions)),
             Registers(out.shape, out.dtype, k.memory, [low(p) for p in positions]),
         ]
-    return [high, Described(out.shape, out.dtype, low, (), costly=False)]
+    return [high, Lazy(out.shape, out.dtype, low, (), costly=False)]
 
 
 RULES = {"threefry2x32": threefry2x32, "iota_2x32_shape": iota_2x32_shape}

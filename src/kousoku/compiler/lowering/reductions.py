@@ -10,10 +10,10 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64, Builder
-from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.emitter import UNROLL, Emitter, is_varying
 from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Position, Registers, Value
-from ..ir import Op, Program
+from ..ir import Graph, Op
 from .arrays import empty
 from .conversions import converted
 from .elementwise import extreme
@@ -23,7 +23,7 @@ UNROLL_TERMS = 64
 
 
 def combiner(name: str, dtype: np.dtype) -> Combine:
-    """The function of two elements that a reduction repeats."""
+    """Returns the function of two elements that a reduction repeats."""
     floating = dtype.kind == "f"
     match name:
         case "sum":
@@ -39,7 +39,7 @@ def combiner(name: str, dtype: np.dtype) -> Combine:
 
 
 def neutral(name: str, dtype: np.dtype) -> Operand:
-    """What a reduction of nothing gives."""
+    """Returns what a reduction of nothing gives."""
     type = LLVM_TYPES[dtype.name]
     if name in ("max", "min"):
         if dtype.kind == "f":
@@ -54,7 +54,7 @@ def neutral(name: str, dtype: np.dtype) -> Operand:
 
 
 def reduce(name: str) -> Callable[..., Value]:
-    """The rule that reduces some axes."""
+    """Returns the rule that reduces some axes."""
 
     def rule(k: Emitter, op: Op, x: Value) -> Value:
         axes = tuple(op.params["axes"])
@@ -67,7 +67,7 @@ def reduce(name: str) -> Callable[..., Value]:
 
             return fold(k, inner, term, combine, start, x)
 
-        return k.describe(
+        return k.lazy(
             op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > UNROLL else x,), element
         )
 
@@ -75,7 +75,7 @@ def reduce(name: str) -> Callable[..., Value]:
 
 
 def merge(p: Position, q: Position, axes: tuple[int, ...], rank: int) -> Position:
-    """The position whose `axes` are q and whose other axes are p."""
+    """Returns the position whose `axes` are q and whose other axes are p."""
     outer, inner = iter(p), dict(zip(axes, q, strict=True))
     return tuple(inner[a] if a in inner else next(outer) for a in range(rank))
 
@@ -88,15 +88,15 @@ def fold(
     start: Operand,
     like: Value,
 ) -> Operand:
-    """All terms combined: written out as a tree where they are few, else in a loop."""
+    """Combines all terms: written out as a tree where they are few, else in a loop."""
     if math.prod(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or (len(shape) <= 1 and math.prod(shape) <= 8)):
         return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
-    total = k.b.splat(start) if is_wide(like) else start
+    total = k.b.splat(start) if is_varying(like) else start
     return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
 
 
 def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> Operand:
-    """Neighbours first, as a balanced tree."""
+    """Combines neighbours first, as a balanced tree."""
     if not terms:
         return start
     while len(terms) > 1:
@@ -106,12 +106,12 @@ def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> 
 
 
 def reduce_by(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
-    """Several arrays reduced together, by a function of its own."""
+    """Reduces several arrays together, by a function of its own."""
     count = len(inputs) // 2
-    axes, combine = tuple(op.params["dimensions"]), program_of(k, op.params["jaxpr"])
+    axes, combine = tuple(op.params["dimensions"]), graph_of(k, op.params["jaxpr"])
     sources, starts = [k.addressable(x) for x in inputs[:count]], [x.at(()) for x in inputs[count:]]
     inner = tuple(sources[0].shape[a] for a in axes)
-    wide = any(map(is_wide, inputs))
+    varying = any(map(is_varying, inputs))
     shape, rank = op.outputs[0].shape, len(sources[0].shape)
     targets = [empty(k, Op(op.name, [], [out], {}), inputs) for out in op.outputs]
 
@@ -119,7 +119,7 @@ def reduce_by(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
         def step(q: Position, totals: list[Operand]) -> list[Operand]:
             return combine([*totals, *(x.at(merge(p, q, axes, rank)) for x in sources)])
 
-        totals = nest(k.b, inner, step, [k.b.splat(s) if wide else s for s in starts])
+        totals = nest(k.b, inner, step, [k.b.splat(s) if varying else s for s in starts])
         for target, total in zip(targets, totals, strict=True):
             k.memory.store(target.buffer, target.linear(p), total)
 
@@ -127,18 +127,18 @@ def reduce_by(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     return list(targets)
 
 
-def program_of(k: Emitter, program: Program) -> Callable[[list[Operand]], list[Operand]]:
-    """A program of scalars as a function of operands."""
+def graph_of(k: Emitter, graph: Graph) -> Callable[[list[Operand]], list[Operand]]:
+    """Returns a graph of scalars as a function of operands."""
 
     def run(operands: list[Operand]) -> list[Operand]:
-        args = [Registers((), v.dtype, k.memory, [a]) for v, a in zip(program.inputs, operands, strict=True)]
-        return [value.at(()) for value in k.run(program, args)]
+        args = [Registers((), v.dtype, k.memory, [a]) for v, a in zip(graph.inputs, operands, strict=True)]
+        return [value.at(()) for value in k.run(graph, args)]
 
     return run
 
 
 def nest(b: Builder, shape: tuple[int, ...], step: Callable, carried: list[Operand]) -> list[Operand]:
-    """Loops over a shape that carry something."""
+    """Writes loops over a shape that carry something."""
 
     def inside(outer: Position, rest: tuple[int, ...], now: list[Operand]) -> list[Operand]:
         if not rest:
@@ -152,7 +152,7 @@ def nest(b: Builder, shape: tuple[int, ...], step: Callable, carried: list[Opera
 
 
 def arg_extreme(which: str) -> Callable[..., Value]:
-    """The rule of argmax or argmin: the first of equals; NaN before everything."""
+    """Returns the rule of argmax or argmin: the first of equals; NaN before everything."""
 
     def rule(k: Emitter, op: Op, x: Value) -> Value:
         (axis,) = op.params["axes"]
@@ -181,10 +181,10 @@ def arg_extreme(which: str) -> Callable[..., Value]:
                     pair = choose(pair, term(i), int_constant(i, type))
                 return pair[1]
             first = [term(0), int_constant(0, type)]
-            first = [b.splat(a) for a in first] if is_wide(x) else first
+            first = [b.splat(a) for a in first] if is_varying(x) else first
             return b.for_(int_constant(n, I64), first, lambda i, c: choose(c, term(i), _as(b, i, type)))[1]
 
-        return k.describe(out.shape, out.dtype, (k.settled(k.addressable(x) if x.size > UNROLL else x),), element)
+        return k.lazy(out.shape, out.dtype, (k.reusable(k.addressable(x) if x.size > UNROLL else x),), element)
 
     return rule
 
@@ -197,7 +197,7 @@ def _as(b: Builder, i: Operand, type: str) -> Operand:
 
 
 def cumulative(name: str) -> Callable[..., Value]:
-    """The rule of a running total along an axis."""
+    """Returns the rule of a running total along an axis."""
 
     def rule(k: Emitter, op: Op, x: Value) -> Value:
         axis, reverse = op.params["axis"], op.params["reverse"]
@@ -207,7 +207,7 @@ def cumulative(name: str) -> Callable[..., Value]:
             return _cumulative_in_registers(k, x, axis, reverse, combine)
         target = empty(k, op, (x,))
         source = k.addressable(x)
-        wide = target.buffer.wide
+        varying = target.buffer.varying
 
         def along(p: Position) -> None:
             def step(i: Operand, carried: list[Operand]) -> list[Operand]:
@@ -218,7 +218,7 @@ def cumulative(name: str) -> Callable[..., Value]:
                 return [total]
 
             start = neutral(name, x.dtype)
-            k.b.for_(int_constant(n, I64), [k.b.splat(start) if wide else start], step)
+            k.b.for_(int_constant(n, I64), [k.b.splat(start) if varying else start], step)
 
         ix.each(k.b, outer, along)
         return target
@@ -240,14 +240,14 @@ def _cumulative_in_registers(k: Emitter, x: Value, axis: int, reverse: bool, com
 
 
 def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
-    """Sum over contracted axes of products; batch axes first."""
+    """Sums products over contracted axes; batch axes first."""
     (x_sum, y_sum), (x_batch, y_batch) = op.params["dimension_numbers"]
     out, b = op.outputs[0], k.b
     x_free = [a for a in range(len(x.shape)) if a not in (*x_sum, *x_batch)]
     y_free = [a for a in range(len(y.shape)) if a not in (*y_sum, *y_batch)]
     inner = tuple(x.shape[a] for a in x_sum)
     floating = out.dtype.kind == "f"
-    wide = is_wide(x) or is_wide(y)
+    varying = is_varying(x) or is_varying(y)
 
     def element(p: Position, left: Value, right: Value) -> Operand:
         batch, free = p[: len(x_batch)], p[len(x_batch) :]
@@ -277,12 +277,12 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
                     else add_product(total, q)
                 )
             return zero if total is None else total
-        return nest(b, inner, lambda q, c: [add_product(c[0], q)], [b.splat(zero) if wide else zero])[0]
+        return nest(b, inner, lambda q, c: [add_product(c[0], q)], [b.splat(zero) if varying else zero])[0]
 
     sources = [
-        k.settled(v) if out.size * math.prod(inner) <= UNROLL * 4 else k.settled(k.addressable(v)) for v in (x, y)
+        k.reusable(v) if out.size * math.prod(inner) <= UNROLL * 4 else k.reusable(k.addressable(v)) for v in (x, y)
     ]
-    return k.describe(out.shape, out.dtype, sources, element)
+    return k.lazy(out.shape, out.dtype, sources, element)
 
 
 RULES: dict[str, Callable[..., Any]] = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import I32, I64, Builder
-from ..codegen.emitter import UNROLL, Emitter, is_wide
+from ..codegen.emitter import UNROLL, Emitter, is_varying
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Position, Registers, Stored, Value
 from ..ir import Op, Unsupported
@@ -28,7 +28,7 @@ Elements = list[Operand]
 
 
 def less(b: Builder, x: Operand, y: Operand, dtype: np.dtype, total: bool) -> Operand:
-    """x before y: NaN last, -0 and 0 equal; or, in the total order, by rank."""
+    """Returns whether x comes before y: NaN last, -0 and 0 equal; or, in the total order, by rank."""
     if dtype.kind == "f" and total:
         return b.icmp("slt", rank(b, x), rank(b, y))
     if dtype.kind == "f":
@@ -38,7 +38,7 @@ def less(b: Builder, x: Operand, y: Operand, dtype: np.dtype, total: bool) -> Op
 
 @dataclass(frozen=True)
 class Order:
-    """An order of tuples.
+    """Defines an order of tuples.
 
     Attributes:
         dtypes: of the elements that decide, the first deciding first.
@@ -51,7 +51,7 @@ class Order:
     stable: bool
 
     def before(self, b: Builder, xs: Elements, ys: Elements) -> Operand:
-        """Whether xs come before ys; never true of equals."""
+        """Returns whether xs come before ys; never true of equals."""
         result = b.icmp("slt", xs[-1], ys[-1]) if self.stable else None
         for x, y, dtype in list(zip(xs, ys, self.dtypes, strict=False))[::-1]:
             x, y = (y, x) if self.descending else (x, y)
@@ -63,7 +63,7 @@ class Order:
         return result
 
     def exchange(self, b: Builder, low: Elements, high: Elements) -> tuple[Elements, Elements]:
-        """Both, in order."""
+        """Returns both, in order."""
         swap = self.before(b, high, low)
         firsts = [b.select(swap, h, x) for x, h in zip(low, high, strict=True)]
         seconds = [b.select(swap, x, h) for x, h in zip(low, high, strict=True)]
@@ -71,7 +71,7 @@ class Order:
 
 
 def sort(k: Emitter, op: Op, *arrays: Value) -> list[Value]:
-    """The arrays in the order of the first `num_keys` of them, along an axis."""
+    """Sorts the arrays in the order of the first `num_keys` of them, along an axis."""
     keys = arrays[: op.params["num_keys"]]
     alone = len(arrays) == 1 and arrays[0].dtype.kind != "f"
     order = Order(tuple(a.dtype for a in keys), False, op.params["is_stable"] and not alone)
@@ -81,7 +81,7 @@ def sort(k: Emitter, op: Op, *arrays: Value) -> list[Value]:
 
 
 def top_k(k: Emitter, op: Op, x: Value) -> list[Value]:
-    """The largest elements along an axis, in descending order, and where they are; the first of equals first.
+    """Finds the largest elements along an axis, in descending order, and where they are; the first of equals first.
 
     XLA puts floats in their total order here, and only here.
     """
@@ -95,32 +95,32 @@ def top_k(k: Emitter, op: Op, x: Value) -> list[Value]:
 
 
 def numbers(k: Emitter, shape: tuple[int, ...], axis: int) -> Value:
-    """0, 1, 2, ... along an axis."""
+    """Counts 0, 1, 2, ... along an axis."""
 
     def element(p: Position) -> Operand:
         i = p[axis]
         return int_constant(i, I32) if isinstance(i, int) else k.b.cast("trunc", i, I32)
 
-    return k.describe(shape, PLACE, (), element, costly=False)
+    return k.lazy(shape, PLACE, (), element, costly=False)
 
 
 def in_order(k: Emitter, order: Order, arrays: list[Value], axis: int) -> list[Value]:
-    """The arrays sorted along an axis."""
+    """Sorts the arrays along an axis."""
     shape = arrays[0].shape
     n = shape[axis]
     if n > LONGEST:
         raise Unsupported(f"sort of {n} elements")
     if arrays[0].size <= UNROLL:
         return _in_registers(k, order, arrays, axis)
-    wide = any(map(is_wide, arrays))
-    targets = [k.copy(a, wide) for a in arrays]
+    varying = any(map(is_varying, arrays))
+    targets = [k.copy(a, varying) for a in arrays]
     outer = (*shape[:axis], *shape[axis + 1 :])
     ix.each(k.b, outer, lambda p: _line(k, order, targets, axis, p))
     return list(targets)
 
 
 def network(n: int) -> Iterator[tuple[int, int]]:
-    """The pairs that are compared, in order, for n elements."""
+    """Yields the pairs that are compared, in order, for n elements."""
     for size, reach in _stages(n):
         for start in range(reach % size, n - reach, 2 * reach):
             for i in range(start, min(start + reach, n - reach)):
@@ -129,7 +129,7 @@ def network(n: int) -> Iterator[tuple[int, int]]:
 
 
 def _stages(n: int) -> Iterator[tuple[int, int]]:
-    """Lengths of the sorted runs that are merged, and distances of the elements compared."""
+    """Yields lengths of the sorted runs that are merged, and distances of the elements compared."""
     size = 1
     while size < n:
         reach = size
@@ -152,7 +152,7 @@ def _in_registers(k: Emitter, order: Order, arrays: Sequence[Value], axis: int) 
 
 
 def _line(k: Emitter, order: Order, targets: list[Stored], axis: int, outer: Position) -> None:
-    """Sort in memory: the pairs come from a table."""
+    """Sorts in memory: the pairs come from a table."""
     b = k.b
     pairs = np.array(list(network(targets[0].shape[axis])), np.int32).reshape(-1, 2)
     table = k.memory.table(pairs)

@@ -11,71 +11,71 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from ..ir import Atom, Literal, Op, Program, Var
+from ..ir import Atom, Graph, Literal, Op, Var
 
-WORTH = 96
+MIN_COST = 96
 SIDES = (1, 2)
 COSTS = {"threefry2x32": 80, "while": 2000, "scan": 400, "cond": 100, "sort": 400, "gather": 8, "exp": 12, "log": 12}
 
 
-def guard(program: Program) -> Program:
-    """The program with costly one-sided work in branches."""
-    for op in program.ops:
+def sink_into_branches(graph: Graph) -> Graph:
+    """Returns the graph with costly one-sided work in branches."""
+    for op in graph.ops:
         for key, value in op.params.items():
-            if isinstance(value, Program):
-                op.params[key] = guard(value)
-            elif isinstance(value, tuple) and any(isinstance(v, Program) for v in value):
-                op.params[key] = tuple(guard(v) for v in value)
-    flow = Flow(program)
+            if isinstance(value, Graph):
+                op.params[key] = sink_into_branches(value)
+            elif isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
+                op.params[key] = tuple(sink_into_branches(v) for v in value)
+    flow = Flow(graph)
     for condition, selections in flow.conditions():
-        if max(work(flow.only_for(selections, side)) for side in SIDES) < WORTH:
+        if max(cost_of(flow.only_for(selections, side)) for side in SIDES) < MIN_COST:
             continue
-        changed = _guard_by(program, flow, condition)
-        if changed is not program:
-            program, flow = changed, Flow(changed)
-    return program
+        changed = _sink_by(graph, flow, condition)
+        if changed is not graph:
+            graph, flow = changed, Flow(changed)
+    return graph
 
 
-def work(ops: Iterable[Op]) -> int:
-    """A measure of what operations cost."""
+def cost_of(ops: Iterable[Op]) -> int:
+    """Estimates what operations cost."""
     return sum(COSTS.get(op.name, 1) * max([1, *(v.size for v in op.outputs)]) for op in ops)
 
 
 class Flow:
-    """Who makes and who reads each array of a program.
+    """Knows who makes and who reads each array of a graph.
 
     Attributes:
         origin: the operation that makes an array, by the array's id.
-        uses: the operations that read it; None for the program's outputs.
-        place: of an operation in the program.
+        uses: the operations that read it; None for the graph's outputs.
+        place: of an operation in the graph.
     """
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.origin = {id(v): op for op in program.ops for v in op.outputs}
-        self.place = {id(op): i for i, op in enumerate(program.ops)}
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.origin = {id(v): op for op in graph.ops for v in op.outputs}
+        self.place = {id(op): i for i, op in enumerate(graph.ops)}
         self.uses: dict[int, list[Op | None]] = defaultdict(list)
-        for op in program.ops:
+        for op in graph.ops:
             for a in op.inputs:
                 self.uses[id(a)].append(op)
-        for a in program.outputs:
+        for a in graph.outputs:
             self.uses[id(a)].append(None)
 
     def conditions(self) -> list[tuple[Var, list[Op]]]:
-        """The scalar booleans that select, and their selections."""
+        """Returns the scalar booleans that select, and their selections."""
         found: dict[int, tuple[Var, list[Op]]] = {}
-        for op in self.program.ops:
+        for op in self.graph.ops:
             condition = self._scalar_condition(op.inputs[0]) if op.name == "select_n" else None
             if condition is not None:
                 found.setdefault(id(condition), (condition, []))[1].append(op)
         return list(found.values())
 
     def selections(self, condition: Var) -> list[Op]:
-        """The selections by that condition."""
+        """Returns the selections by that condition."""
         return next((chosen for found, chosen in self.conditions() if found is condition), [])
 
     def _scalar_condition(self, atom: Atom) -> Var | None:
-        """The scalar boolean that `atom` is, or repeats."""
+        """Returns the scalar boolean that `atom` is, or repeats."""
         if isinstance(atom, Literal) or atom.dtype.kind != "b":
             return None
         if atom.shape == ():
@@ -86,7 +86,7 @@ class Flow:
         return None
 
     def only_for(self, selections: list[Op], side: int) -> list[Op]:
-        """The operations whose results only the selections' inputs number `side` use, in the program's order."""
+        """Returns the operations whose results only the selections' inputs number `side` use, in the graph's order."""
         chosen = set(map(id, selections))
         inside: dict[int, Op] = {}
 
@@ -110,27 +110,27 @@ class Flow:
         return sorted(inside.values(), key=lambda op: self.place[id(op)])
 
 
-def _guard_by(program: Program, flow: Flow, condition: Var) -> Program:
-    """Guard what one condition's selections allow."""
-    selections = _independent(program, flow.selections(condition))
+def _sink_by(graph: Graph, flow: Flow, condition: Var) -> Graph:
+    """Sinks what one condition's selections allow."""
+    selections = _independent(graph, flow.selections(condition))
     sides = [flow.only_for(selections, side) for side in SIDES]
-    if max(map(work, sides)) < WORTH:
-        return program
+    if max(map(cost_of, sides)) < MIN_COST:
+        return graph
     moved = {id(op) for side in sides for op in side}
     branches, operands = _branches(selections, sides, condition)
     outputs = [op.outputs[0] for op in selections]
     branch = Op("cond", [condition, *operands], outputs, {"branches": branches})
     gone = moved | set(map(id, selections))
-    rest = [op for op in program.ops if id(op) not in gone]
-    return Program(program.inputs, _ordered([*rest, branch], program), program.outputs).without_dead_code()
+    rest = [op for op in graph.ops if id(op) not in gone]
+    return Graph(graph.inputs, _ordered([*rest, branch], graph), graph.outputs).without_dead_code()
 
 
-def _independent(program: Program, selections: list[Op]) -> list[Op]:
-    """The selections of which none depends on another."""
+def _independent(graph: Graph, selections: list[Op]) -> list[Op]:
+    """Returns the selections of which none depends on another."""
     chosen: list[Op] = []
     wanted = set(map(id, selections))
     tainted: set[int] = set()
-    for op in program.ops:
+    for op in graph.ops:
         depends = any(id(a) in tainted for a in op.inputs)
         if id(op) in wanted and not depends:
             chosen.append(op)
@@ -140,8 +140,8 @@ def _independent(program: Program, selections: list[Op]) -> list[Op]:
     return chosen
 
 
-def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tuple[tuple[Program, ...], list[Var]]:
-    """A program for each side, and what they read."""
+def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tuple[tuple[Graph, ...], list[Var]]:
+    """Makes a graph for each side, and returns what they read."""
     made = [{id(v) for op in side for v in op.outputs} for side in sides]
     operands: dict[int, Var] = {}
     for number, side in enumerate(sides):
@@ -149,18 +149,18 @@ def _branches(selections: list[Op], sides: list[list[Op]], condition: Var) -> tu
         for a in [a for op in side for a in op.inputs] + results:
             if isinstance(a, Var) and id(a) not in made[number]:
                 operands[id(a)] = a
-    programs = []
+    graphs = []
     for number, side in enumerate(sides):
         renamed: dict[int, Atom] = {i: Var(v.shape, v.dtype) for i, v in operands.items()}
         inputs = list(renamed.values())
         ops = [Op(op.name, [renamed.get(id(a), a) for a in op.inputs], op.outputs, op.params) for op in side]
         results = [op.inputs[number + 1] for op in selections]
-        programs.append(Program(inputs, ops, [renamed.get(id(a), a) for a in results]))  # type: ignore[arg-type]
-    return tuple(programs), list(operands.values())
+        graphs.append(Graph(inputs, ops, [renamed.get(id(a), a) for a in results]))  # type: ignore[arg-type]
+    return tuple(graphs), list(operands.values())
 
 
-def _ordered(ops: list[Op], program: Program) -> list[Op]:
-    """The operations so that each comes after what it reads, else in the order given."""
+def _ordered(ops: list[Op], graph: Graph) -> list[Op]:
+    """Orders the operations so that each comes after what it reads, else as given."""
     origin = {id(v): op for op in ops for v in op.outputs}
     done: set[int] = set()
     order: list[Op] = []

@@ -1,4 +1,4 @@
-"""Branches that all lanes of a group may take though only some have to.
+"""Branches that all lanes of a gang may take though only some have to.
 
 Where lanes differ, a kernel merges what a branch makes with what the other lanes have, number by number. A branch that
 changes nothing in lanes that do not need it can do without.
@@ -19,7 +19,8 @@ batching.defvectorized(any_lane_p)
 
 
 def any_lane(condition: ArrayLike) -> jax.Array:
-    """True where the condition holds, and in a kernel also where it holds in some lane that runs at once with this one.
+    """Returns True where the condition holds, and in a kernel also where it holds in some lane that runs at
+    once with this.
 
     `lax.cond(any_lane(needed), change, keep, x)` is right where both give the same in lanes that do not need it.
 

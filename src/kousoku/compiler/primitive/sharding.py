@@ -18,11 +18,13 @@ from jax.experimental.custom_partitioning import ArrayMapping, SdyShardingRule, 
 from jax.extend.core import Primitive
 from jax.sharding import NamedSharding, PartitionSpec
 
+from ..tracing.devices import varying_axes
+
 LANES = "lanes"
 
 
 def needs_devices(primitive: Primitive) -> None:
-    """Have JAX say, when it lowers the primitive, which devices the program will run on.
+    """Has JAX say, when it lowers the primitive, which devices the program will run on.
 
     JAX has no public way to ask for it. Without it, every device does all lanes: slower, and as right.
     """
@@ -33,7 +35,7 @@ def needs_devices(primitive: Primitive) -> None:
 
 
 def spans_devices(ctx: Any) -> bool:
-    """Whether XLA is to divide the program that is being lowered among devices, and says among which."""
+    """Returns whether XLA is to divide the program that is being lowered among devices, and says among which."""
     context = ctx.module_context.axis_context
     manual = getattr(context, "manual_axes", frozenset())
     if manual:
@@ -41,23 +43,8 @@ def spans_devices(ctx: Any) -> bool:
     return len(getattr(context, "device_assignment", None) or ()) > 1
 
 
-def of_one_device(aval: Any) -> Any:
-    """The type of a value that each device has its own of (within `jax.shard_map`), as it would be on one device.
-
-    What was traced before serves there too: a function of one lane knows nothing of devices.
-    """
-    mesh = aval.sharding.mesh
-    alone = not mesh.empty and set(mesh.manual_axes) == set(mesh.axis_names)
-    return jax.typeof(jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)) if alone else aval
-
-
-def varying(aval: Any) -> frozenset[Any]:
-    """The axes of devices along which values of a type differ, as `jax.shard_map` keeps track of them."""
-    return getattr(getattr(aval, "manual_axis_type", None), "varying", frozenset())
-
-
 def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], used: Sequence[Any] = ()) -> Any:
-    """The type of a result of that shape, on the devices that the arguments' types say.
+    """Returns the type of a result of that shape, on the devices that the arguments' types say.
 
     Args:
         args: types of all arguments.
@@ -65,7 +52,7 @@ def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], used: Sequence
         shape: with lanes.
         used: types of those that the result depends on: it varies along the same axes.
     """
-    axes = frozenset[Any]().union(*map(varying, used))
+    axes = frozenset[Any]().union(*map(varying_axes, used))
     more = {"manual_axis_type": type(used[0].manual_axis_type)(varying=axes)} if axes else {}
     meshes = [arg.sharding.mesh for arg in args if not arg.sharding.mesh.empty]
     if not meshes or meshes[0] == aval.sharding.mesh:
@@ -75,7 +62,7 @@ def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], used: Sequence
 
 
 def over_devices(function: Callable[..., list[Any]], batched: Sequence[bool], shapes: Any) -> Callable[..., list[Any]]:
-    """The function, divided by lanes.
+    """Divides the function by lanes.
 
     Args:
         function: of arrays to a list of arrays that all begin with the axis of lanes.
@@ -100,13 +87,13 @@ def over_devices(function: Callable[..., list[Any]], batched: Sequence[bool], sh
 
 
 def _spec(arrays: Sequence[Any]) -> Any:
-    """The mesh axes along which the first array that is divided has its lanes."""
+    """Returns the mesh axes along which the first array that is divided has its lanes."""
     specs = [array.sharding.spec[0] for array in arrays if array.sharding is not None and len(array.sharding.spec)]
     return next((spec for spec in specs if spec is not None), None)
 
 
 def _rule(batched: Sequence[bool], shapes: Any, results: Any) -> SdyShardingRule:
-    """Lanes may be split; every other axis is needed whole."""
+    """Writes Shardy's rule: lanes may be split; every other axis is needed whole."""
     whole: list[str] = []
 
     def mapping(shape: Sequence[int], along: bool) -> ArrayMapping:

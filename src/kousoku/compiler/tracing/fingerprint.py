@@ -23,9 +23,9 @@ import jax
 import numpy as np
 from jax.core import ShapedArray, Tracer
 
-from .. import trace_config as settings
+from .. import jax_config
 from ..frontend.keys import is_key
-from ..runtime.object_cache import source_version
+from ..llvm.object_cache import source_version
 
 OURS = "kousoku"
 DEPENDENCIES = {name: name for name in ("jax", "jaxlib", "numpy", "equinox", "optax")} | {"mujoco": "mujoco-core"}
@@ -35,11 +35,12 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
 
 class Unknown(Exception):
-    """Something that is not the library's own, or of a kind that has no name of its own."""
+    """Tells of something that is not the library's own, or of a kind that has no name of its own."""
 
 
-def identity(*things: Any) -> str:
-    """SHA-256, in hexadecimal digits, of all that the things say about themselves, and of the versions they run with.
+def fingerprint(*things: Any) -> str:
+    """Returns the SHA-256, in hexadecimal digits, of all that the things say about themselves and the versions
+    they run with.
 
     Args:
         things: values, arrays and types of arrays, functions with what they enclose, objects, trees of those.
@@ -51,24 +52,24 @@ def identity(*things: Any) -> str:
     with jax.ensure_compile_time_eval():
         _Walk(sha.update).tell(things)
     # Last, for they take longest, and a user's function has no identity.
-    sha.update(repr((_versions(), settings.every())).encode())
+    sha.update(repr((_versions(), jax_config.all_config())).encode())
     return sha.hexdigest()
 
 
 @cache
 def is_trusted(module: str | None) -> bool:
-    """Whether a module is the library's, a dependency's or Python's."""
+    """Returns whether a module is the library's, a dependency's or Python's."""
     top = (module or "").partition(".")[0]
     return top == OURS or top in DEPENDENCIES or (top in sys.stdlib_module_names and _is_pythons(top))
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module is trusted, or of a package that the library imports and traces nothing of."""
+    """Returns whether a module is trusted, or of a package that the library imports and traces nothing of."""
     return is_trusted(module) or module.partition(".")[0] in DEPENDED
 
 
 def _is_pythons(top: str) -> bool:
-    """Whether a module with the name of one of Python's is that one, and not a file of the user's."""
+    """Returns whether a module with the name of one of Python's is that one, and not a file of the user's."""
     file = getattr(sys.modules.get(top), "__file__", None)
     if file is None:
         return top in sys.builtin_module_names or top in sys.modules
@@ -83,7 +84,7 @@ def _homes() -> list[Path]:
 
 @cache
 def _versions() -> list[Any]:
-    """Of all that is trusted.
+    """Returns the versions of all that is trusted.
 
     Raises:
         Unknown: if the library's source has been edited since it was imported.
@@ -95,14 +96,14 @@ def _versions() -> list[Any]:
 
 
 class _Walk:
-    """One pass over things that may share parts or hold themselves."""
+    """Passes once over things that may share parts or hold themselves."""
 
     def __init__(self, write: Callable[[bytes], Any]) -> None:
         self.write = write
         self.met: dict[int, tuple[int, Any]] = {}  # keeps what it met, or another thing might take over its id
 
     def tell(self, thing: Any) -> None:
-        """Write what it is."""
+        """Writes what a thing is."""
         kind = type(thing)
         if kind in PLAIN:
             self.say(kind.__name__, repr(thing))
@@ -123,7 +124,7 @@ class _Walk:
             self.first_time(thing)
 
     def first_time(self, thing: Any) -> None:
-        """Write what may hold other things, and itself."""
+        """Writes what may hold other things, and itself."""
         kind: Any = type(thing)
         if kind is list:
             self.each("list", thing)
@@ -147,26 +148,29 @@ class _Walk:
             self.object(thing)
 
     def say(self, *words: Any) -> None:
-        """Write words, so that no two sequences of them read the same."""
+        """Writes words, so that no two sequences of them read the same."""
         for word in words:
             text = str(word).encode()
             self.write(b"%d:" % len(text) + text)
 
     def each(self, kind: str, parts: Iterable[Any]) -> None:
-        """Write parts in order."""
+        """Writes parts in order."""
         told = list(parts)
         self.say(kind, len(told))
         for part in told:
             self.tell(part)
 
     def array(self, array: Any, about: Any) -> None:
-        """Write a known array."""
+        """Writes a known array."""
         values = np.asarray(array)
         self.say("array", about, getattr(about, "weak_type", False), values.shape, values.dtype.str)
         self.write(values.tobytes())
 
     def function(self, function: types.FunctionType) -> None:
-        """Write where it is defined, which code it is, and what it encloses; its module's globals are not told here."""
+        """Writes where it is defined, which code it is, and what it encloses.
+
+        Its module's globals are not told here.
+        """
         code = function.__code__
         self.say("function", _home(function), function.__qualname__, code.co_firstlineno)
         self.write(_code(code))
@@ -174,7 +178,7 @@ class _Walk:
         self.each("with", [cells, function.__defaults__, function.__kwdefaults__, vars(function)])
 
     def object(self, thing: Any) -> None:
-        """Write its class and what it would be pickled as."""
+        """Writes its class and what it would be pickled as."""
         if not has_name(type(thing)):
             raise Unknown(f"an object of {type(thing).__module__}.{type(thing).__qualname__}")
         try:
@@ -189,7 +193,7 @@ class _Walk:
         return self.each("object", [type(thing), make, args, state, *rest])
 
     def single(self, thing: Any, name: str) -> None:
-        """Write what there is one of, in a module that holds it under that name."""
+        """Writes what there is one of, in a module that holds it under that name."""
         home = pickle.whichmodule(thing, name)  # type: ignore[attr-defined]
         if not is_trusted(home) or getattr(sys.modules.get(home), name, None) is not thing:
             raise Unknown(f"{home}.{name}")
@@ -197,7 +201,7 @@ class _Walk:
 
 
 def has_name(thing: Any) -> bool:
-    """Whether it is what its trusted module holds under its name."""
+    """Returns whether it is what its trusted module holds under its name."""
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", None)
     if not (isinstance(module, str) and isinstance(name, str) and is_trusted(module)):
         return False
@@ -208,7 +212,7 @@ def has_name(thing: Any) -> bool:
 
 
 def _home(function: types.FunctionType, is_known: Callable[[str], bool] = is_trusted) -> str:
-    """The module that a function was written in; what it says of itself may be copied from one that it wraps.
+    """Returns the module that a function was written in; what it says of itself may be copied from one that it wraps.
 
     Raises:
         Unknown: if it is nobody's that we know.
@@ -221,7 +225,7 @@ def _home(function: types.FunctionType, is_known: Callable[[str], bool] = is_tru
 
 @cache
 def _code(code: types.CodeType) -> bytes:
-    """Everything in a function's code, and in those within."""
+    """Returns a hash of everything in a function's code, and in those within."""
     parts = [code.co_code, code.co_linetable, repr((code.co_names, code.co_varnames)).encode()]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -237,7 +241,7 @@ def _code(code: types.CodeType) -> bytes:
 
 
 def modules() -> dict[str, str | None]:
-    """For each of the library's modules that are loaded: a hash of what functions may read there.
+    """Returns for each of the library's modules that are loaded a hash of what functions may read there.
 
     It changes when another function, number or array is put into a module, a class, a list or a dictionary; it is None
     if something was that is not the library's own.
@@ -246,7 +250,7 @@ def modules() -> dict[str, str | None]:
 
 
 def agree(before: Mapping[str, str | None], now: Mapping[str, str | None]) -> bool:
-    """Whether the modules that were loaded before hold the same now, as far as they are loaded."""
+    """Returns whether the modules that were loaded before hold the same now, as far as they are loaded."""
     return all(held is not None and now.get(name, held) == held for name, held in before.items())
 
 
@@ -271,7 +275,7 @@ def _tell_names(names: Mapping[str, Any], module: str, write: Callable[[bytes], 
 
 
 def _brief(value: Any) -> str:
-    """A constant's value, a function's code, the kind of anything else.
+    """Returns a constant's value, a function's code, the kind of anything else.
 
     Raises:
         Unknown: for what is not the library's own.

@@ -17,18 +17,19 @@ from typing import Any
 import jax
 
 from ...core.cache_folder import cache_root
-from .. import trace_config as settings
-from ..ir import Program, Summary, digest
-from ..primitive.kernel_primitive import Traced
-from ..runtime.object_cache import ObjectCache
-from .fingerprint import agree, identity, modules
+from .. import jax_config
+from ..backends import current
+from ..ir import Graph, GraphSummary, digest
+from ..llvm.object_cache import ObjectCache
+from .fingerprint import agree, fingerprint, modules
+from .traced import Traced
 
 FOLDER = "traces"
 
 
 @dataclass(frozen=True)
-class Record:
-    """What is kept of a function.
+class TraceRecord:
+    """Holds what is kept of a function.
 
     Attributes:
         results: the tree that it returns, of types.
@@ -37,12 +38,12 @@ class Record:
     """
 
     results: Any
-    summary: Summary
+    summary: GraphSummary
     modules: dict[str, str | None]
 
 
-class Recalled(Traced):
-    """A function that was traced in an earlier process, and is traced again only for its operations.
+class CachedTrace(Traced):
+    """Stands for a function that an earlier process traced, and that is traced again only for its operations.
 
     Should they be others than those that were kept, the record is removed, and the function refused.
 
@@ -54,7 +55,7 @@ class Recalled(Traced):
 
     def __init__(
         self,
-        record: Record,
+        record: TraceRecord,
         forget: Callable[[], None],
         name: str,
         in_avals: Sequence[Any],
@@ -64,8 +65,8 @@ class Recalled(Traced):
         super().__init__(name, in_avals, out_avals, lambda: self._checked(trace()))
         self.summary, self.forget = record.summary, forget
 
-    def read(self) -> Program:
-        """Make the program.
+    def read(self) -> Graph:
+        """Makes the graph.
 
         Raises:
             RuntimeError: if it is another than that which was kept.
@@ -84,25 +85,28 @@ class Recalled(Traced):
             raise RuntimeError(f"{self.name} is not what it was when the cache was filled: run it again")
 
 
-class Memory:
-    """The place of one function, for arguments of certain types."""
+class TraceCacheEntry:
+    """Finds and keeps the record of one function, for arguments of certain types."""
 
     def __init__(self, cache: ObjectCache, key: str) -> None:
-        self.cache, self.key, self.settings = cache, key, settings.every()
+        self.cache, self.key, self.settings = cache, key, jax_config.all_config()
 
     @classmethod
-    def of(cls, *things: Any) -> Memory | None:
-        """The place of the function that these things determine; None if that is not known, or if nothing is kept."""
+    def of(cls, *things: Any) -> TraceCacheEntry | None:
+        """Returns the entry of the function that these things determine.
+
+        None if that is not known, or if nothing is kept.
+        """
         root = cache_root()
-        if root is None or jax.default_backend() != "cpu":
+        if root is None or current().backend is None:
             return None
         try:
-            return cls(ObjectCache(root / FOLDER), identity(*things))
+            return cls(ObjectCache(root / FOLDER), fingerprint(*things))
         except Exception:  # a thing may raise anything when it is asked what it is: then it is traced, as ever
             return None
 
     def recall(self, name: str, in_avals: Sequence[Any], trace: Callable[[], Any]) -> tuple[Traced, Any] | None:
-        """The function, if it was kept and all still holds, and the tree of its results.
+        """Returns the function, if it was kept and all still holds, and the tree of its results.
 
         Args:
             name: its name.
@@ -113,25 +117,25 @@ class Memory:
         if kept is None:
             return None
         try:
-            record: Record = pickle.loads(kept)
+            record: TraceRecord = pickle.loads(kept)
             holds = agree(record.modules, modules())
         except Exception:  # as above
             return None
         if not holds:
             return None
-        found = Recalled(record, partial(self.cache.remove, self.key), name, in_avals, trace)
+        found = CachedTrace(record, partial(self.cache.remove, self.key), name, in_avals, trace)
         return found, jax.tree.structure(record.results)
 
-    def keep(self, results: Any, held: dict[str, str | None], summary: Summary) -> None:
-        """Keep it, unless something in it is not the library's, or will not last.
+    def keep(self, results: Any, held: dict[str, str | None], summary: GraphSummary) -> None:
+        """Keeps the function, unless something in it is not the library's, or will not last.
 
         Args:
             results: the tree that it returns, of types.
             held: what the library's modules held when it was traced.
             summary: of its program.
         """
-        record = Record(results, summary, held)
-        if not agree(held, held) or settings.every() != self.settings:
+        record = TraceRecord(results, summary, held)
+        if not agree(held, held) or jax_config.all_config() != self.settings:
             return
         with contextlib.suppress(Exception):  # what cannot be pickled is traced, as ever
             kept = pickle.dumps(record)

@@ -1,14 +1,13 @@
-"""The whole function: lanes in groups, inputs spread over vectors, results put back.
+"""The whole function: lanes in gangs, inputs spread over vectors, results put back.
 
-JAX keeps the elements of one lane side by side; a kernel wants one element of all lanes side by side. So each group's
-inputs are turned on the way in and its results on the way out. The last group may be incomplete: the lanes it lacks
+JAX keeps the elements of one lane side by side; a kernel wants one element of all lanes side by side. So each gang's
+inputs are turned on the way in and its results on the way out. The last gang may be incomplete: the lanes it lacks
 read what its last lane has, and write nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...codegen import index as ix
 from ...codegen.builder import I1, I8, I32, I64, Builder
@@ -16,63 +15,50 @@ from ...codegen.emitter import UNROLL, Emitter
 from ...codegen.memory import Buffer, element_bytes, stored_type
 from ...codegen.operand import LLVM_TYPES, Operand, int_constant
 from ...codegen.value import Registers, Value
-from ...ir import Program, Var
+from ...ir import Graph, Var
 from ...llvm.target import Target
 from ...lowering import RULES
+from ..backend import KernelModule
+from .frame import frame
 
 SHUFFLED = 8
 NAME = "kousoku_kernel"
 
 
-@dataclass(frozen=True)
-class Assembly:
-    """A function as text.
-
-    Attributes:
-        text: LLVM IR of a module that defines it.
-        lanes: lanes in a group.
-        memory: bytes of buffers for one group.
-    """
-
-    text: str
-    lanes: int
-    memory: int
-
-
-def assemble(program: Program, lanes: int, batched: Sequence[bool], target: Target) -> Assembly:
-    """The function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
+def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Target) -> KernelModule:
+    """Writes the function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
 
     Args:
-        program: what one lane does.
-        lanes: lanes in a group; 1 for a single lane, whose inputs all count as shared.
+        graph: what one lane does.
+        lanes: lanes in a gang; 1 for a single lane, whose inputs all count as shared.
         batched: which inputs have a leading axis of lanes; the others are shared.
         target: the processor, whose attributes the function gets.
     """
-    writer = (_Single if lanes == 1 else _Grouped)(program, lanes, batched, target)
+    writer = (_ScalarEntry if lanes == 1 else _GangEntry)(graph, lanes, batched, target)
     body, k = writer.write(), writer.k
-    buffers, release = k.memory.prologue()
+    buffers, release = frame(k.memory)
     header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {target.attributes()} {{"
     function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
     text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *function, ""])
-    return Assembly(text, lanes, k.memory.bytes)
+    return KernelModule(text, lanes, k.memory.bytes)
 
 
-class _Writer:
-    """What both forms share."""
+class _Entry:
+    """Shares what both forms of entry code have."""
 
-    def __init__(self, program: Program, lanes: int, batched: Sequence[bool], target: Target) -> None:
-        self.program, self.batched = program, batched
+    def __init__(self, graph: Graph, lanes: int, batched: Sequence[bool], target: Target) -> None:
+        self.graph, self.batched = graph, batched
         self.k = Emitter(Builder(lanes, target.rare_convention), RULES)
         self.b = self.k.b
 
     def pointer(self, array: str, place: int) -> str:
-        """The address of an input or output."""
+        """Returns the address of an input or output."""
         b = self.b
         slot = b.define("ptr", False, f"getelementptr ptr, ptr %{array}, i64 {place}")
         return b.define("ptr", False, f"load ptr, ptr {slot.text}").text
 
     def shared(self, v: Var, pointer: str) -> Value:
-        """An input that all lanes share: small ones are read now, large ones where they lie."""
+        """Returns an input that all lanes share: small ones are read now, large ones where they lie."""
         buffer = Buffer(pointer, LLVM_TYPES[v.dtype.name], v.size, False, "input")
         stored = self.k.memory.stored(buffer, v.shape, v.dtype)
         if v.size > UNROLL:
@@ -81,20 +67,20 @@ class _Writer:
         return Registers(v.shape, v.dtype, self.k.memory, elements)
 
     def base(self, pointer: str, first: Operand, size: int, kind: str) -> str:
-        """The address of a lane's first element."""
+        """Returns the address of a lane's first element."""
         b = self.b
         offset = b.mul(first, int_constant(size, I64))
         return b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, i64 {offset.text}").text
 
 
-class _Single(_Writer):
-    """Lanes one after the other, in scalars."""
+class _ScalarEntry(_Entry):
+    """Writes lanes one after the other, in scalars."""
 
     def write(self) -> list[str]:
-        """The function's instructions."""
+        """Returns the function's instructions."""
         b = self.b
-        inputs = [self.pointer("inputs", i) for i in range(len(self.program.inputs))]
-        outputs = [self.pointer("outputs", i) for i in range(len(self.program.outputs))]
+        inputs = [self.pointer("inputs", i) for i in range(len(self.graph.inputs))]
+        outputs = [self.pointer("outputs", i) for i in range(len(self.graph.outputs))]
 
         def lane(carried: list[Operand]) -> list[Operand]:
             self.lane(carried[0], inputs, outputs)
@@ -105,61 +91,61 @@ class _Single(_Writer):
         return b.lines
 
     def lane(self, number: Operand, inputs: list[str], outputs: list[str]) -> None:
-        """One lane."""
+        """Writes one lane."""
         own = [
             self.base(p, number, v.size, stored_type(LLVM_TYPES[v.dtype.name])) if batched else p
-            for v, p, batched in zip(self.program.inputs, inputs, self.batched, strict=True)
+            for v, p, batched in zip(self.graph.inputs, inputs, self.batched, strict=True)
         ]
-        args = [self.shared(v, p) for v, p in zip(self.program.inputs, own, strict=True)]
-        for value, pointer in zip(self.k.run(self.program, args), outputs, strict=True):
+        args = [self.shared(v, p) for v, p in zip(self.graph.inputs, own, strict=True)]
+        for value, pointer in zip(self.k.run(self.graph, args), outputs, strict=True):
             place = self.base(pointer, number, value.size, stored_type(value.type))
             buffer = Buffer(place, value.type, value.size, False, "output")
             self.k.write(self.k.memory.stored(buffer, value.shape, value.dtype), value)
 
 
-class _Grouped(_Writer):
-    """Many lanes, in vectors, a group at a time."""
+class _GangEntry(_Entry):
+    """Writes many lanes, in vectors, a gang at a time."""
 
     def write(self) -> list[str]:
-        """The function's instructions."""
-        b, program = self.b, self.program
-        inputs = [self.pointer("inputs", i) for i in range(len(program.inputs))]
-        outputs = [self.pointer("outputs", i) for i in range(len(program.outputs))]
+        """Returns the function's instructions."""
+        b, graph = self.b, self.graph
+        inputs = [self.pointer("inputs", i) for i in range(len(graph.inputs))]
+        outputs = [self.pointer("outputs", i) for i in range(len(graph.outputs))]
         constant = {
             i: self.shared(v, p)
-            for i, (v, p, wide) in enumerate(zip(program.inputs, inputs, self.batched, strict=True))
-            if not wide
+            for i, (v, p, varying) in enumerate(zip(graph.inputs, inputs, self.batched, strict=True))
+            if not varying
         }
         begin, end = Operand("%begin", I64), Operand("%end", I64)
 
-        def group(carried: list[Operand]) -> list[Operand]:
-            self.group(carried[0], end, inputs, outputs, constant)
+        def gang(carried: list[Operand]) -> list[Operand]:
+            self.gang(carried[0], end, inputs, outputs, constant)
             return [b.add(carried[0], int_constant(b.lanes, I64))]
 
-        b.while_([begin], lambda c: b.icmp("slt", c[0], end), group)
+        b.while_([begin], lambda c: b.icmp("slt", c[0], end), gang)
         return b.lines
 
-    def group(
+    def gang(
         self, first: Operand, end: Operand, inputs: list[str], outputs: list[str], constant: dict[int, Value]
     ) -> None:
-        """One group of lanes, from `first` on."""
+        """Writes one gang of lanes, from `first` on."""
         b, k = self.b, self.k
         count = b.intrinsic("llvm.smin", b.sub(end, first), int_constant(b.lanes, I64))
         self.full = b.icmp("eq", count, int_constant(b.lanes, I64))
         self.count = b.cast("trunc", count, I32)
         k.present = b.icmp("slt", k.memory.lane_numbers(), self.count)
         self.lane = b.intrinsic("llvm.umin", k.memory.lane_numbers(), b.sub(self.count, int_constant(1, I32)))
-        wide = {i: v for i, v in enumerate(self.program.inputs) if i not in constant}
-        small = {i: v for i, v in wide.items() if v.size <= UNROLL}
+        varying = {i: v for i, v in enumerate(self.graph.inputs) if i not in constant}
+        small = {i: v for i, v in varying.items() if v.size <= UNROLL}
         args = constant | self.load_small(small, inputs, first)
-        args |= {i: self.load_large(v, inputs[i], first) for i, v in wide.items() if i not in small}
-        results = k.run(self.program, [args[i] for i in range(len(self.program.inputs))])
+        args |= {i: self.load_large(v, inputs[i], first) for i, v in varying.items() if i not in small}
+        results = k.run(self.graph, [args[i] for i in range(len(self.graph.inputs))])
         self.store_all(results, outputs, first)
 
     # ---- in
 
     def load_small(self, inputs: dict[int, Var], pointers: list[str], first: Operand) -> dict[int, Value]:
-        """Inputs of few elements, into registers."""
+        """Loads inputs of few elements into registers."""
         b = self.b
         bases = {i: self.base(pointers[i], first, v.size, self.kind(v)) for i, v in inputs.items()}
 
@@ -181,7 +167,7 @@ class _Grouped(_Writer):
         return values
 
     def load_rows(self, v: Var, base: str) -> list[Operand]:
-        """The elements of a complete group: whole vectors, turned by shuffles."""
+        """Loads the elements of a complete gang: whole vectors, turned by shuffles."""
         b, kind, n = self.b, self.kind(v), v.size
         if n == 0 or n > SHUFFLED:
             return [self.load_strided(kind, base, n, e) for e in range(n)]
@@ -200,7 +186,7 @@ class _Grouped(_Writer):
         ]
 
     def load_strided(self, kind: str, base: str, size: int, element: ix.Index) -> Operand:
-        """One element of every lane, one by one."""
+        """Loads one element of every lane, one by one."""
         own = self.strided(size)
         pointer = base
         if element != 0:
@@ -209,11 +195,11 @@ class _Grouped(_Writer):
         return self.k.memory.gather(kind, pointer, own, padded=False)
 
     def strided(self, size: int) -> Operand:
-        """Where each lane's elements begin."""
+        """Returns where each lane's elements begin."""
         return self.b.mul(self.lane, int_constant(size, I32))
 
     def load_large(self, v: Var, pointer: str, first: Operand) -> Value:
-        """An input of many elements, into a buffer."""
+        """Loads an input of many elements into a buffer."""
         k, kind = self.k, self.kind(v)
         base = self.base(pointer, first, v.size, kind)
         buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, True)
@@ -227,18 +213,18 @@ class _Grouped(_Writer):
         return value
 
     def as_value(self, element: Operand, v: Var) -> Operand:
-        """A loaded element as the kernel computes with it: booleans as bits."""
+        """Returns a loaded element as the kernel computes with it: booleans as bits."""
         return self.b.icmp("ne", element, int_constant(0, I8)) if v.dtype.kind == "b" else element
 
     @staticmethod
     def kind(v: Var) -> str:
-        """The element's type in memory."""
+        """Returns the element's type in memory."""
         return stored_type(LLVM_TYPES[v.dtype.name])
 
     # ---- out
 
     def store_all(self, results: list[Value], pointers: list[str], first: Operand) -> None:
-        """Write the results of the lanes that exist."""
+        """Writes the results of the lanes that exist."""
         b = self.b
         bases = [self.base(p, first, v.size, stored_type(v.type)) for v, p in zip(results, pointers, strict=True)]
         large = [(v, base) for v, base in zip(results, bases, strict=True) if v.size > UNROLL]
@@ -264,12 +250,12 @@ class _Grouped(_Writer):
         b.if_(self.full, complete, incomplete, [])
 
     def in_memory(self, element: Operand) -> Operand:
-        """An element as memory holds it, in every lane."""
+        """Returns an element as memory holds it, in every lane."""
         element = self.b.cast("zext", element, I8) if element.type == I1 else element
         return self.b.splat(element)
 
     def store_rows(self, elements: list[Operand], base: str) -> None:
-        """The elements of a complete group: vectors, turned by shuffles."""
+        """Writes the elements of a complete gang: vectors, turned by shuffles."""
         b, n = self.b, len(elements)
         if n == 0 or n > SHUFFLED:
             for e, element in enumerate(elements):
@@ -288,7 +274,7 @@ class _Grouped(_Writer):
         b.lines.append(f"  store <{n * b.lanes} x {kind}> {block.text}, ptr {base}, align {element_bytes(kind)}")
 
     def concatenated(self, elements: list[Operand]) -> tuple[Operand, int, list[int]]:
-        """Vectors side by side in one: it, its length, and where each one went."""
+        """Returns vectors side by side in one: it, its length, and where each one went."""
         b, kind = self.b, elements[0].type
         count = 1 << (len(elements) - 1).bit_length()
         parts = [*elements, *[elements[-1]] * (count - len(elements))]
@@ -308,7 +294,7 @@ class _Grouped(_Writer):
         return parts[0], width, list(range(len(elements)))
 
     def store_strided(self, element: Operand, base: str, size: int, place: ix.Index) -> None:
-        """One element of every lane that exists, one by one."""
+        """Writes one element of every lane that exists, one by one."""
         kind, pointer = element.type, base
         if place != 0:
             offset = self.b.typed(ix.operand(place))
@@ -316,7 +302,7 @@ class _Grouped(_Writer):
         self.k.memory.scatter(kind, pointer, self.strided(size), element, self.k.present)
 
     def store_large(self, value: Value, base: str) -> None:
-        """A result of many elements."""
+        """Writes a result of many elements."""
         stored = self.k.addressable(value)
         strides = ix.strides_of(value.shape)
 

@@ -15,34 +15,36 @@ from typing import Any
 
 import jax.ffi
 
-from ...llvm.compile import Loaded
+from ...llvm.build import build
+from ...llvm.compile import LoadedCode
+from ...llvm.object_cache import compiler_version
 from ...llvm.target import host
-from ...runtime.build import build
-from ...runtime.object_cache import compiler_version
+from .entry import NAME
 
-TARGET_NAME = "kousoku_kernel"
+PLATFORM = "cpu"
+CALL_TARGET = "kousoku_kernel"
 TYPE_NAME = "kousoku_kernel_record"
 FREE = 0
 BROKEN = 1
 EXPORTED = ("kousoku_handler", "kousoku_records", "kousoku_type", "kousoku_type_info")
 
 
-class Record(ctypes.Structure):
-    """`%Record` in handler.ll. It never moves and is never given back, but used again for another kernel."""
+class KernelRecord(ctypes.Structure):
+    """Mirrors `%Record` in handler.ll. It never moves and is never given back, but used again for another kernel."""
 
     _fields_ = (
         ("number", ctypes.c_int64),
         ("next", ctypes.c_void_p),
         ("function", ctypes.c_void_p),
-        ("group", ctypes.c_int64),
+        ("gang", ctypes.c_int64),
         ("grain", ctypes.c_int64),
         ("batched", ctypes.c_int64),
         ("programs", ctypes.c_int64),
     )
 
 
-class Table:
-    """The list of records. The handler reads it without a lock while others write: a number is written last.
+class KernelTable:
+    """Keeps the list of records. The handler reads it without a lock while others write: a number is written last.
 
     A kernel that is let go of stays while a program of XLA's holds it: a computation runs on, in XLA's own threads,
     when the function that began it is gone.
@@ -51,76 +53,89 @@ class Table:
     def __init__(self, first: int) -> None:
         self.lock = threading.RLock()
         self.first = ctypes.c_void_p.from_address(first)
-        self.records: list[Record] = []
-        self.free: list[Record] = []
-        self.leaving: list[tuple[Record, list[Loaded]]] = []
+        self.records: list[KernelRecord] = []
+        self.free: list[KernelRecord] = []
+        self.leaving: list[tuple[KernelRecord, list[LoadedCode]]] = []
 
-    def add(self, number: int, group: int, grain: int, batched: bool) -> Record:
-        """Make a kernel known, before it has its code: programs may hold it, and calls of it wait."""
+    def add(self, number: int, gang: int, grain: int, batched: bool) -> KernelRecord:
+        """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait."""
         with self.lock:
             self.clear()
             record = self.free.pop() if self.free else self._another()
-            record.function, record.group, record.grain, record.batched = None, group, grain, batched
+            record.function, record.gang, record.grain, record.batched = None, gang, grain, batched
             record.number = number
             return record
 
-    def _another(self) -> Record:
-        record = Record()
+    def _another(self) -> KernelRecord:
+        record = KernelRecord()
         record.next = self.first.value
         self.records.append(record)
         self.first.value = ctypes.addressof(record)
         return record
 
-    def remove(self, record: Record, code: list[Loaded]) -> None:
-        """Forget a kernel and free its code, as soon as no program holds it."""
+    def load(self, record: KernelRecord, code: bytes) -> LoadedCode:
+        """Gives a kernel its machine code, which calls wait for; returns what keeps the code in memory."""
+        loaded = LoadedCode(code, [NAME])
+        record.function = loaded.address(NAME)
+        return loaded
+
+    def give_up(self, record: KernelRecord) -> None:
+        """Says that there will be no code: nobody finds the kernel any more, and calls of those who hold it fail."""
+        record.number = FREE
+        record.function = BROKEN
+
+    def remove(self, record: KernelRecord, code: list[LoadedCode]) -> None:
+        """Forgets a kernel and frees its code, as soon as no program holds it."""
         with self.lock:
             record.number = FREE
             self.leaving.append((record, code))
             self.clear()
 
     def clear(self) -> None:
-        """Free what nobody holds any more."""
+        """Frees what nobody holds any more."""
         with self.lock:
             gone = [record for record, _ in self.leaving if record.programs == 0]
             self.free.extend(gone)
             self.leaving = [(record, code) for record, code in self.leaving if record not in gone]
 
     def __len__(self) -> int:
-        """Kernels that are known, with their code or on the way to it."""
+        """Returns how many kernels are known, with their code or on the way to it."""
         with self.lock:
             self.clear()
             return len(self.records) - len(self.free)
 
 
-class Runtime:
-    """The handler, registered with XLA, and its table."""
+class KernelRuntime:
+    """Registers the handler with XLA, and holds its table."""
 
     def __init__(self) -> None:
         text = resources.files("kousoku.compiler.backends.cpu").joinpath("handler.ll").read_text(encoding="utf-8")
         key = hashlib.sha256(f"{compiler_version()} {host()}".encode()).hexdigest()
         imported = {"kousoku_yield": _address("sched_yield"), "kousoku_nap": _address("usleep")}
-        self.code = Loaded(build(key, lambda: text, host()), EXPORTED, imported)
-        self.table = Table(self.code.address("kousoku_records"))
+        self.code = LoadedCode(build(key, lambda: text, host()), EXPORTED, imported)
+        self.table = KernelTable(self.code.address("kousoku_records"))
         state: Any = {"type_id": self._capsule("kousoku_type"), "type_info": self._capsule("kousoku_type_info")}
-        jax.ffi.register_ffi_type(TYPE_NAME, state, platform="cpu")
+        jax.ffi.register_ffi_type(TYPE_NAME, state, platform=PLATFORM)
         handler = self._capsule("kousoku_handler")
-        jax.ffi.register_ffi_target(TARGET_NAME, {"instantiate": handler, "execute": handler}, platform="cpu")
+        jax.ffi.register_ffi_target(CALL_TARGET, {"instantiate": handler, "execute": handler}, platform=PLATFORM)
 
     def _capsule(self, name: str) -> object:
         return jax.ffi.pycapsule(ctypes.c_void_p(self.code.address(name)))
 
 
 def _address(name: str) -> int:
-    """The system's function that lets another thread run, for a moment or (not on Windows) for some microseconds."""
+    """Returns the system's function that lets another thread run, for a moment or (not on Windows) for some
+    microseconds.
+    """
     function = ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else getattr(ctypes.CDLL(None), name)
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def runtime() -> Runtime:
-    """The process's one runtime."""
+def registry() -> KernelTable:
+    """Returns the process's one table of kernels; the handler is registered with XLA at the first call."""
     with _lock:
-        return _runtime()
+        return _runtime().table
 
 
 _lock = threading.Lock()
-_runtime = cache(Runtime)
+_runtime = cache(KernelRuntime)

@@ -6,7 +6,7 @@
 ; threads that have not started.
 
 ; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed),
-; lanes in a group, lanes in the smallest chunk, whether there is a lane axis, programs of XLA's that use it.
+; lanes in a gang, lanes in the smallest chunk, whether there is a lane axis, programs of XLA's that use it.
 %Record = type { i64, ptr, ptr, i64, i64, i64, i64 }
 
 ; What the workers of one call share: next chunk, chunks done, users, function, inputs, outputs, lanes, lanes in a
@@ -197,7 +197,7 @@ threads:
   %alone = icmp slt i64 %threads.n, 2
   br i1 %alone, label %serial, label %share
 
-; Chunks of whole groups: four for each thread, unless they get too small.
+; Chunks of whole gangs: four for each thread, unless they get too small.
 share:
   %group.at = getelementptr %Record, ptr %record, i64 0, i32 3
   %group = load i64, ptr %group.at

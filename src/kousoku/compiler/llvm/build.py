@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from ..llvm.compile import is_long, object_code
-from ..llvm.compile_subprocess import can_start, object_code_apart
-from ..llvm.target import Target
+from .compile import is_long, object_code
+from .compile_subprocess import can_start, object_code_in_subprocess
 from .object_cache import object_cache
+from .target import Target
 
 
 def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[], None] | None = None) -> bytes:
-    """The machine code of that key: from the user's cache, or compiled from the text.
+    """Returns the machine code of that key: from the user's cache, or compiled from the text.
 
     Args:
         key: of all that the code depends on.
@@ -27,13 +27,13 @@ def build(key: str, text: Callable[[], str], target: Target, checked: Callable[[
         made = text()
         if checked is not None and is_long(made) and can_start():
             with contextlib.suppress(OSError):  # no process to be had, or it was stopped
-                return object_code_apart(made, target, checked)
+                return object_code_in_subprocess(made, target, checked)
         return object_code(made, target, checked)
 
     return make() if kept is None else kept.get_or_make(key, make)
 
 
 def is_kept(key: str) -> bool:
-    """Whether there is machine code of that key in the user's cache."""
+    """Returns whether there is machine code of that key in the user's cache."""
     kept = object_cache()
     return kept is not None and kept.has(key)

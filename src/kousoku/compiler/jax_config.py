@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import jax
 
-DECISIVE = (
+TRACE_AFFECTING = (
     "jax_enable_x64", "jax_threefry_partitionable", "jax_default_prng_impl", "jax_numpy_dtype_promotion",
     "jax_numpy_rank_promotion", "jax_default_matmul_precision", "jax_high_dynamic_range_gumbel",
 )  # fmt: skip
 
 
-def decisive() -> tuple[object, ...]:
-    """Those that change results: asked at every call."""
-    return tuple(getattr(jax.config, name, None) for name in DECISIVE)
+def trace_affecting_config() -> tuple[object, ...]:
+    """Returns those of JAX's settings that change results: asked at every call."""
+    return tuple(getattr(jax.config, name, None) for name in TRACE_AFFECTING)
 
 
-def every() -> list[tuple[str, str]]:
-    """All of them, but for where JAX's cache lies."""
+def all_config() -> list[tuple[str, str]]:
+    """Returns all of JAX's settings, but for where its cache lies."""
     return [(name, repr(getattr(jax.config, name, None))) for name in sorted(jax.config.values) if "cache" not in name]

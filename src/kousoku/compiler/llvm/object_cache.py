@@ -34,7 +34,7 @@ CHECKSUM = hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class ObjectCache:
-    """A folder of machine code.
+    """Keeps machine code in a folder.
 
     Attributes:
         folder: made when something is put into it.
@@ -47,7 +47,7 @@ class ObjectCache:
     worth: float = WORTH_SECONDS
 
     def get_or_make(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """The code of that key, from the folder or else made, and kept if it was worth it."""
+        """Returns the code of that key, from the folder or else made, and kept if it was worth it."""
         found = self.get(key)
         if found is not None:
             return found
@@ -58,7 +58,7 @@ class ObjectCache:
         return code
 
     def get(self, key: str) -> bytes | None:
-        """The code of that key, or None where there is none or a damaged one, which is removed."""
+        """Returns the code of that key, or None where there is none or a damaged one, which is removed."""
         file = self.folder / (key + SUFFIX)
         try:
             data = file.read_bytes()
@@ -73,16 +73,16 @@ class ObjectCache:
         return code
 
     def has(self, key: str) -> bool:
-        """Whether there is an entry of that key, damaged or not."""
+        """Returns whether there is an entry of that key, damaged or not."""
         return (self.folder / (key + SUFFIX)).exists()
 
     def remove(self, key: str) -> None:
-        """Throw an entry away, if it is there."""
+        """Throws an entry away, if it is there."""
         with contextlib.suppress(OSError):
             (self.folder / (key + SUFFIX)).unlink()
 
     def put(self, key: str, code: bytes) -> None:
-        """Keep code; where the disk refuses, warn and go on."""
+        """Keeps code; where the disk refuses, warns and goes on."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=UNFINISHED, delete=False) as file:
@@ -93,15 +93,15 @@ class ObjectCache:
             _warn_once(str(error))
 
     def entries(self) -> list[tuple[float, int, Path]]:
-        """When each entry was last used, its bytes and its file; the oldest first."""
+        """Returns when each entry was last used, its bytes and its file; the oldest first."""
         return sorted(_seen(self.folder.glob(f"*{SUFFIX}")))
 
     def files(self) -> list[Path]:
-        """Every file of the cache, unfinished ones too."""
+        """Returns every file of the cache, unfinished ones too."""
         return [file for suffix in (SUFFIX, UNFINISHED) for file in self.folder.glob(f"*{suffix}")]
 
     def trim(self) -> None:
-        """Remove what was not used for longest until the rest is within the limit, and what others left unfinished."""
+        """Removes what was not used for longest until the rest is within the limit, and what others left unfinished."""
         entries = self.entries()
         excess = sum(size for _, size, _ in entries) - self.limit
         gone = [
@@ -118,20 +118,20 @@ class ObjectCache:
 
 
 def object_cache() -> ObjectCache | None:
-    """The user's cache, or None if it is switched off."""
+    """Returns the user's cache, or None if it is switched off."""
     root = cache_root()
     return None if root is None else ObjectCache(root / "kernels")
 
 
 @cache
 def compiler_version() -> str:
-    """A hash of the compiler's own source and of LLVM's version: other source, other code."""
+    """Returns a hash of the compiler's own source and of LLVM's version: other source, other code."""
     return f"{llvmlite.__version__} {source_version('kousoku.compiler')}"
 
 
 @cache
 def source_version(package: str) -> str:
-    """A hash of the source of a package and of all below it."""
+    """Returns a hash of the source of a package and of all below it."""
     sha = hashlib.sha256()
     for name, text in sorted(_sources(resources.files(package), "")):
         sha.update(name.encode() + text)
@@ -150,7 +150,7 @@ def _sources(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
 
 
 def _seen(files: Iterable[Path]) -> list[tuple[float, int, Path]]:
-    """Time of last use, size and path of the files; another process may remove some meanwhile."""
+    """Returns time of last use, size and path of the files; another process may remove some meanwhile."""
     found = []
     for file in files:
         with contextlib.suppress(OSError):

@@ -1,0 +1,104 @@
+"""What a back end has to offer, so that nothing outside of it asks which platform it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from ..ir import Graph
+from ..llvm.target import Target
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """Holds LLVM IR that defines one kernel.
+
+    Attributes:
+        text: LLVM IR of a module that defines it.
+        lanes: lanes in a gang.
+        memory: bytes of buffers for one gang.
+    """
+
+    text: str
+    lanes: int
+    memory: int
+
+
+@runtime_checkable
+class Registry(Protocol):
+    """Tells XLA's programs of a platform where the code of each kernel is. Records are the registry's own."""
+
+    def add(self, number: int, gang: int, grain: int, batched: bool) -> Any:
+        """Makes a kernel known, before it has its code: programs may hold it, and calls of it wait.
+
+        Args:
+            number: what programs call it by, from 1 to 2**63 - 1.
+            gang: lanes in a gang.
+            grain: lanes in the smallest piece of work for a thread.
+            batched: whether there is an axis of lanes.
+
+        Returns:
+            The kernel's record.
+        """
+        ...
+
+    def load(self, record: Any, code: bytes) -> object:
+        """Gives a kernel its machine code, which calls wait for; returns what keeps the code in memory."""
+        ...
+
+    def give_up(self, record: Any) -> None:
+        """Says that there will be no code: calls of the kernel fail."""
+        ...
+
+    def remove(self, record: Any, code: list[Any]) -> None:
+        """Forgets a kernel and frees its code, as soon as no program holds it.
+
+        Args:
+            record: what `add` returned.
+            code: what `load` returned; empty where it was not called.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Describes how kernels are compiled for a platform and called there.
+
+    Attributes:
+        platform: JAX's name of it.
+        target: returns the processor that kernels are compiled for.
+        gang_size: (number of lanes, processor) -> lanes in a gang.
+        emit_module: (graph, lanes in a gang, which inputs have an axis of lanes, processor) -> LLVM IR with the entry
+            code that the registry calls. What is too large for a stack is its affair too.
+        registry: returns the process's one registry, known to XLA from the first call on.
+        call_target: the name of XLA's custom call, whose attribute `kernel` is a kernel's number.
+    """
+
+    platform: str
+    target: Callable[[], Target]
+    gang_size: Callable[[int, Target], int]
+    emit_module: Callable[[Graph, int, Sequence[bool], Target], KernelModule]
+    registry: Callable[[], Registry]
+    call_target: str
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Describes what programs had better know of the platform that JAX runs on.
+
+    Attributes:
+        name: JAX's name of it.
+        backend: what compiles kernels for it; None where functions are plain JAX.
+        cache_bound: whether an operation on more numbers than fit a core's cache is slower for each of them, so that
+            a program of many agents had better advance a few at a time.
+        startup_options: `compiler_options` of `jax.jit` for a program that runs once, where optimising it takes longer
+            than it saves; None for XLA's own.
+        problems: returns what users of this JAX on it should know, a sentence or two each.
+    """
+
+    name: str
+    backend: Backend | None = None
+    cache_bound: bool = False
+    startup_options: dict[str, Any] | None = None
+    problems: Callable[[], list[str]] = list

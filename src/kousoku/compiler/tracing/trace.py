@@ -1,0 +1,104 @@
+"""Traces a function of one lane, or finds on disk what an earlier process traced it to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer, eval_jaxpr
+
+from ..no_gc import no_gc
+from .devices import of_one_device, varying_axes
+from .fingerprint import modules
+from .trace_cache import TraceCacheEntry
+from .traced import Traced, struct
+
+WORTH_SECONDS = 0.05  # of tracing, from which on it is kept
+
+
+def trace_like(function: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Traced:
+    """Traces the function for arguments like these, which may be shapes."""
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    dynamic = [leaf for leaf in leaves if is_array(leaf)]
+    static = tuple(None if is_array(leaf) else leaf for leaf in leaves)
+    structs = [jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype) for x in dynamic]
+    return _trace(function, name, tree, static, structs)[0]
+
+
+def is_array(leaf: Any) -> bool:
+    """Returns whether a leaf of the arguments is traced: an array, a number, or the shape of one."""
+    kinds = jax.Array | np.ndarray | np.generic | bool | int | float | Tracer | jax.ShapeDtypeStruct
+    return isinstance(leaf, kinds)
+
+
+def _as_on_one_device(value: Any) -> Any:
+    """Returns a value, or its type on one device if it is one of several's own."""
+    aval = jax.typeof(value)
+    alone = of_one_device(aval)
+    return value if alone is aval else struct(alone)
+
+
+def recall_or_trace(
+    function: Callable[..., Any],
+    name: str,
+    tree: Any,
+    static: tuple[Any, ...],
+    dynamic: list[Any],
+    avals: Sequence[Any],
+) -> tuple[Traced, Any, list[Any]]:
+    """Traces as `_trace` does; but a function that an earlier process has traced is not traced again."""
+    types = list(map(struct, avals))
+    memory = TraceCacheEntry.of(function, name, tree, static, types)
+    if memory is not None:
+        found = memory.recall(name, avals, lambda: _trace(function, name, tree, static, types)[0].jaxpr)
+        if found is not None:
+            return *found, []
+    began = time.perf_counter()
+    traced, out_tree, consts = _trace(function, name, tree, static, dynamic)
+    if memory is not None and not consts and time.perf_counter() - began >= WORTH_SECONDS:
+        results = jax.tree.unflatten(out_tree, map(struct, traced.out_avals))
+        traced.told = partial(memory.keep, results, modules())
+    return traced, out_tree, consts
+
+
+def _trace(
+    function: Callable[..., Any], name: str, tree: Any, static: tuple[Any, ...], dynamic: list[Any]
+) -> tuple[Traced, Any, list[Any]]:
+    """Traces the function: returns it, the structure of its result, and values of outer traces that it uses."""
+    out_tree = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal out_tree
+        given = iter(values)
+        leaves = [next(given) if s is None else s for s in static]
+        args, kwargs = jax.tree.unflatten(tree, leaves)
+        results, out_tree = jax.tree.flatten(function(*args, **kwargs))
+        return results
+
+    with no_gc():
+        jaxpr = jax.make_jaxpr(flat)(*map(_as_on_one_device, dynamic))
+        if any(isinstance(c, Tracer) and varying_axes(jax.typeof(c)) for c in jaxpr.consts):
+            jaxpr = jax.make_jaxpr(flat)(*dynamic)  # the types of what it uses name the devices: so all have to
+    jaxpr, consts = _lift_tracers(jaxpr)
+    return Traced.of(jaxpr, name), out_tree, consts
+
+
+def _lift_tracers(closed: Any) -> tuple[Any, list[Any]]:
+    """Makes constants that are values of an outer trace the first inputs."""
+    lifted = [isinstance(c, Tracer) for c in closed.consts]
+    if not any(lifted):
+        return closed, []
+    moved = [c for c, yes in zip(closed.consts, lifted, strict=True) if yes]
+
+    def opened(*values: Any) -> list[Any]:
+        given = iter(values[: len(moved)])
+        consts = [next(given) if yes else c for c, yes in zip(closed.consts, lifted, strict=True)]
+        return eval_jaxpr(closed.jaxpr, consts, *values[len(moved) :])
+
+    avals = [*map(jax.typeof, moved), *closed.in_avals]
+    return jax.make_jaxpr(opened)(*map(struct, avals)), moved

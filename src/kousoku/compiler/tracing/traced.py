@@ -1,0 +1,183 @@
+"""A function of one lane as JAX traced it, with what the compiler derives from it: its graph and its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
+from jax.interpreters import partial_eval as pe
+
+from ..backends import backend
+from ..frontend import from_jaxpr
+from ..ir import Graph, GraphSource, GraphSummary, summarise
+from ..no_gc import no_gc
+from ..passes import run_passes
+from ..runtime.kernels import CompiledKernel, begin
+from .devices import varying_axes
+
+Flags = tuple[tuple[bool, ...], ...]
+
+
+class Traced(GraphSource):
+    """Holds a function of one lane: traced, or known from an earlier process and traced when its operations are
+    asked for.
+
+    Attributes:
+        name: the function's, for messages.
+        in_avals, out_avals: the types of its arguments and results.
+        trace: gives its jaxpr.
+        origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
+        told: called with the summary when it has been worked out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        in_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        trace: Callable[[], Any],
+    ) -> None:
+        self.name, self.in_avals, self.out_avals = name, in_avals, out_avals
+        self.trace = trace
+        self.origin: tuple[Traced, tuple[bool, ...]] | None = None
+        self.told: Callable[[GraphSummary], None] | None = None
+        self.derived: dict[Any, Traced] = {}
+        self.jitted: dict[Any, Any] = {}
+        self.begun: CompiledKernel | None = None
+
+    @classmethod
+    def of(cls, jaxpr: Any, name: str) -> Traced:
+        """Makes one of a closed jaxpr that is at hand."""
+        return cls(name, jaxpr.in_avals, jaxpr.out_avals, lambda: jaxpr)
+
+    @cached_property
+    def jaxpr(self) -> Any:
+        """Returns its jaxpr, closed."""
+        return self.trace()
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Returns what the compiler reads.
+
+        Raises:
+            Unsupported: if it cannot.
+        """
+        return self.read()
+
+    @cached_property
+    def summary(self) -> GraphSummary:
+        """Returns what the graph amounts to.
+
+        Raises:
+            Unsupported: if the compiler cannot read it.
+        """
+        found = summarise(self.graph)
+        if self.told is not None:
+            self.told(found)
+        return found
+
+    def read(self) -> Graph:
+        """Makes the graph."""
+        jaxpr = self.jaxpr
+        with no_gc():
+            return run_passes(from_jaxpr(jaxpr, backend().platform))
+
+    def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
+        """Compiles for `count` lanes in a thread, while this one goes on.
+
+        Raises:
+            Unsupported: if the compiler cannot read it.
+        """
+        self.begun = begin(backend(), self, count, batched, f"kousoku compiles {self.name}")
+
+    def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
+        """Returns the function over all axes of lanes, in plain JAX."""
+        function = jaxpr_as_fun(self.jaxpr)
+        for level in reversed(range(len(lanes))):
+            axes = tuple(0 if flags[level] else None for flags in batched)
+            function = jax.vmap(function, in_axes=axes, axis_size=lanes[level])
+        return function
+
+    def batched_jaxpr(self, lanes: tuple[int, ...], batched: Flags) -> Any:
+        """Returns the jaxpr over all axes of lanes."""
+        if not lanes:
+            return self.jaxpr
+        shapes = [
+            jax.ShapeDtypeStruct((*(n for n, f in zip(lanes, flags, strict=True) if f), *a.shape), a.dtype)
+            for a, flags in zip(self.in_avals, batched, strict=True)
+        ]
+        return jax.make_jaxpr(self.batched_function(lanes, batched))(*shapes)
+
+    @cached_property
+    def uses(self) -> list[list[bool]]:
+        """Returns for each result which inputs it depends on."""
+        count = len(self.out_avals)
+        return [pe.dce_jaxpr(self.jaxpr.jaxpr, [i == k for i in range(count)])[1] for k in range(count)]
+
+    def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
+        """Returns the function (inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
+        if ("jvp", nonzero) not in self.derived:
+            avals = self.in_avals
+            function = jaxpr_as_fun(self.jaxpr)
+
+            def push(*values: Any) -> list[Any]:
+                primals, given = values[: len(avals)], iter(values[len(avals) :])
+                tangents = [next(given) if n else _zero(p) for n, p in zip(nonzero, primals, strict=True)]
+                _, out = jax.jvp(lambda *xs: _floats(function(*xs)), primals, tuple(tangents))
+                return list(out)
+
+            given = [a for a, n in zip(avals, nonzero, strict=True) if n]
+            jaxpr = jax.make_jaxpr(push)(*map(struct, [*avals, *given]))
+            found = self.derived["jvp", nonzero] = Traced.of(jaxpr, f"jvp of {self.name}")
+            found.origin = self, nonzero
+        return self.derived["jvp", nonzero]
+
+    def cotangent(self, nonzero: tuple[bool, ...]) -> Traced:
+        """Returns the function (inputs, cotangents of the differentiable outputs) -> cotangents of the
+        `nonzero` inputs.
+        """
+        if ("vjp", nonzero) not in self.derived:
+            avals = self.in_avals
+            function = jaxpr_as_fun(self.jaxpr)
+
+            def pull(*values: Any) -> list[Any]:
+                primals, cotangents = values[: len(avals)], values[len(avals) :]
+                moving = [p for p, n in zip(primals, nonzero, strict=True) if n]
+
+                def of_moving(*xs: Any) -> list[Any]:
+                    given = iter(xs)
+                    return _floats(function(*(next(given) if n else p for n, p in zip(nonzero, primals, strict=True))))
+
+                _, back = jax.vjp(of_moving, *moving)
+                return list(back(list(cotangents)))
+
+            outs = [a for a in self.out_avals if is_differentiable(a)]
+            jaxpr = jax.make_jaxpr(pull)(*map(struct, [*avals, *outs]))
+            self.derived["vjp", nonzero] = Traced.of(jaxpr, f"vjp of {self.name}")
+        return self.derived["vjp", nonzero]
+
+
+def struct(aval: Any) -> jax.ShapeDtypeStruct:
+    """Returns what to trace with for a value of that type."""
+    devices = {"manual_axis_type": aval.manual_axis_type, "sharding": aval.sharding} if varying_axes(aval) else {}
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False), **devices)
+
+
+def is_differentiable(aval: Any) -> bool:
+    """Returns whether values of that type have derivatives."""
+    return jnp.issubdtype(aval.dtype, jnp.floating)
+
+
+def _floats(values: Sequence[Any]) -> list[Any]:
+    return [v for v in values if is_differentiable(jax.typeof(v))]  # a value may be a constant, a plain bool even
+
+
+def _zero(primal: Any) -> Any:
+    if is_differentiable(primal):
+        return jnp.zeros_like(primal)
+    return np.zeros(primal.shape, jax.dtypes.float0)
