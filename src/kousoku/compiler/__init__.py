@@ -10,8 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "api": ("Kernel", "compiles", "kernel", "reason_against"),
+    "api": ("Kernel", "compiles", "decide", "kernel", "reason_against"),
     "config": ("kernels_are_on", "use_kernels"),
+    "cost": ("Decision",),
     "explain": ("Explanation",),
     "fallback": ("KernelWarning",),
     "llvm.target": ("host",),
@@ -24,10 +25,12 @@ __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 if TYPE_CHECKING:
     from .api import Kernel as Kernel
     from .api import compiles as compiles
+    from .api import decide as decide
     from .api import kernel as kernel
     from .api import reason_against as reason_against
     from .config import kernels_are_on as kernels_are_on
     from .config import use_kernels as use_kernels
+    from .cost import Decision as Decision
     from .explain import Explanation as Explanation
     from .fallback import KernelWarning as KernelWarning
     from .llvm.target import host as host

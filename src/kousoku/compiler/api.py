@@ -13,6 +13,7 @@ import jax
 from ..core.errors import check_count
 from .backends import backend, current
 from .config import kernels_are_on
+from .cost import Decision, weigh
 from .explain import Explanation, explain
 from .fallback import reason_of
 from .jax_config import trace_affecting_config
@@ -98,8 +99,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
             return
         (tree, static, *_), (traced, _) = list(cache.items())[-1]
         args, kwargs = jax.tree.unflatten(tree, [leaf is None for leaf in static])
-        axes = [*zip(in_axes, args, strict=True), (0, kwargs)]
-        along = tuple(axis is not None for axis, arg in axes for dynamic in jax.tree.leaves(arg) if dynamic)
+        along = _varying((*in_axes, 0), (*args, kwargs), lambda dynamic: dynamic)
         with contextlib.suppress(Exception):  # whoever lowers it meets it again, and tells
             traced.begin_compiling(lanes, along)
 
@@ -108,17 +108,60 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
     return made
 
 
-def compiles(function: Callable[..., Any], *args: Any) -> bool:
-    """Returns whether kernels are on, the platform is one that they are compiled for, and there is a rule for
-    everything.
+def decide(
+    function: Callable[..., Any], *args: Any, lanes: int | None = None, in_axes: Sequence[int | None] | None = None
+) -> Decision:
+    """Decides whether a function of one lane should be one kernel; nothing is compiled.
+
+    It should not where kernels are off, where the platform has no back end, where XLA is estimated to be faster (see
+    `cost`), and where there is no rule for something in it. `kernel` itself compiles whatever it is given.
+
+    Args:
+        function: of arrays, of one lane; what it raises when it is traced is raised here.
+        args: its arguments of one lane, or their shapes.
+        lanes: how many there will be, where that is known.
+        in_axes: as `jax.vmap` will have them, one for each argument; None if all have lanes.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> decide(lambda x, w: jnp.tanh(x @ w), jnp.ones((32, 256)), jnp.ones((256, 256)), lanes=8).take
+        False
     """
+    if not kernels_are_on():
+        return Decision(False, "kernels are off")
+    if current().backend is None:
+        return Decision(False, f"kernels are not compiled for {current().name}")
+    traced = trace_like(function, "", *args)
+    decision = weigh(traced.jaxpr, lanes, None if in_axes is None else _varying(in_axes, args))
+    reason = _reason_against(traced) if decision.take else None
+    return decision if reason is None else Decision(False, reason)
+
+
+def _varying(
+    in_axes: Sequence[int | None], args: Sequence[Any], dynamic: Callable[[Any], bool] = is_array
+) -> tuple[bool, ...]:
+    """Returns for each leaf of the arguments that is traced whether it has an axis of lanes."""
+    axes = zip(in_axes, args, strict=True)
+    return tuple(axis is not None for axis, arg in axes for leaf in jax.tree.leaves(arg) if dynamic(leaf))
+
+
+def compiles(function: Callable[..., Any], *args: Any) -> bool:
+    """Returns whether kernels are on, the platform is one that they are compiled for, and there is a rule for all."""
     return kernels_are_on() and current().backend is not None and reason_against(function, *args) is None
 
 
 def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
     """Returns what keeps a function of one lane from being compiled, or None."""
     try:
-        graph = trace_like(function, "", *args).graph
+        traced = trace_like(function, "", *args)
+    except Exception as error:
+        return reason_of(error)
+    return _reason_against(traced)
+
+
+def _reason_against(traced: Traced) -> str | None:
+    try:
+        graph = traced.graph
         backend().emit_module(graph, 1, [False] * len(graph.inputs), backend().target())
     except Exception as error:
         return reason_of(error)

@@ -11,6 +11,7 @@ from typing import Any
 
 from .backends import backend
 from .codegen.emitter import UNROLL
+from .cost import Decision, weigh
 from .fallback import reason_of
 from .ir import Graph
 from .llvm.compile import assembly_code, object_code, optimised_code
@@ -26,6 +27,7 @@ class Explanation:
         lanes: lanes in a gang, whose numbers lie side by side in vectors.
         target: the processor.
         fallback: why the function is plain JAX instead; None if it is compiled.
+        decision: whether a kernel is estimated to be faster than XLA; it is compiled all the same.
         operations: how many of each kind are left after simplifying, those inside loops and branches too.
         in_registers: arrays of so few elements that each is a number of its own.
         in_memory: larger arrays.
@@ -39,6 +41,7 @@ class Explanation:
     lanes: int
     target: Target
     fallback: str | None
+    decision: Decision
     operations: dict[str, int]
     in_registers: int
     in_memory: int
@@ -72,6 +75,7 @@ class Explanation:
         counts = sorted(self.operations.items(), key=lambda item: (-item[1], item[0]))
         places = f"{self.in_registers} in registers, {self.in_memory} in memory"
         rows = {
+            "decision": self.decision.reason,
             "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {self.lanes} lanes in a gang",
             "operations": f"{sum(self.operations.values())}: " + ", ".join(f"{name} {n}" for name, n in counts),
             "arrays": f"{places}; {self.buffer_bytes} bytes a gang",
@@ -84,6 +88,7 @@ class Explanation:
 
 def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     """Compiles a traced function anew, for `lanes` lanes that all have their own inputs."""
+    decision = weigh(traced.jaxpr, lanes)
     compiler = backend()
     target = compiler.target()
     gang = compiler.gang_size(lanes, target)
@@ -96,7 +101,9 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
         code = object_code(assembly.text, target)
         seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
     except Exception as error:
-        return Explanation(traced.name, gang, target, reason_of(error), {}, 0, 0, 0, 0, {"trace": traced_seconds}, "")
+        return Explanation(
+            traced.name, gang, target, reason_of(error), decision, {}, 0, 0, 0, 0, {"trace": traced_seconds}, ""
+        )
     sizes = [v.size for v in _variables(graph)]
     small = sum(size <= UNROLL for size in sizes)
     return Explanation(
@@ -104,6 +111,7 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
         lanes=gang,
         target=target,
         fallback=None,
+        decision=decision,
         operations=dict(Counter(op.name for op in graph.walk())),
         in_registers=small,
         in_memory=len(sizes) - small,

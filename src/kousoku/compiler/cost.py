@@ -1,0 +1,195 @@
+"""Estimates whether a function is worth one SIMD kernel, from its jaxpr alone.
+
+A kernel wins nearly everywhere: no operation of it has an overhead, and lanes fill vectors. It loses where products of
+matrices that each lane has of its own take the time: XLA computes them in blocks that fit registers, a kernel one
+element of all lanes after the other; and where much memory of each lane has to be brought in and out of every call.
+
+The constants are nanoseconds, measured by tools/kernel_cost.py on two cores of an x86 server with gangs of 8 lanes and
+JAX 0.10: in products of matrices of up to [32, 32] a multiply-add of a gang takes 1.1 to 2.3 ns, and with matrices of
+[64, 64], which do not fit a core's first caches for a gang, 10 to 17 ns; XLA takes 0.08 to 0.16 ns for each lane. Other
+operations take 1.2 to 3 ns an element of a gang; with XLA 0.3 to 2 ns an element of a lane and 90 ns an operation
+of a loop, however small. Arrays that come in or go out cost 2 ns an element. A DQN with two layers of 64 in its own
+state, estimated 3 to 4 times faster with XLA, was measured to be so by 11 on 2 lanes, 4.9 on 16 and 1.5 on 64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+from .backends import backend
+from .frontend.jaxprs import CALLS, opened
+
+LANES = 128
+"""Lanes that are assumed where their number is not known."""
+STEPS = 1024
+"""Iterations that are assumed of a loop that ends by what it computes."""
+IN_REGISTERS = 32
+"""Elements up to which an array comes in and goes out in registers."""
+CACHE_BYTES = 64 << 10
+"""Of a gang's matrix, beyond which its elements come from slower memory: one of [64, 64] for 8 lanes is."""
+
+KERNEL_MULTIPLY_ADD, KERNEL_MULTIPLY_ADD_IN_MEMORY, KERNEL_ELEMENT, KERNEL_COPY = 1.4, 13.0, 2.0, 2.0
+XLA_MULTIPLY_ADD, XLA_ELEMENT, XLA_OPERATION = 0.12, 0.6, 90.0
+BUSY_CORES = 2
+MARGIN = 2.0
+"""How many times faster XLA has to be by the estimate, which may err by as much."""
+MOVES = frozenset({"reshape", "squeeze", "broadcast_in_dim", "convert_element_type", "copy", "copy_p", "expand_dims"})
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Says whether a function is worth one kernel.
+
+    Attributes:
+        take: whether it is.
+        reason: why, in words.
+    """
+
+    take: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counts what one lane does in one call; loops and what they hold are multiplied out.
+
+    Attributes:
+        products: multiply-adds of products of matrices, by the elements of the larger matrix.
+        elements: results of all other operations.
+        operations: how many operations run, however large.
+        moved: elements of large arrays that come in or go out.
+    """
+
+    products: tuple[tuple[int, float], ...] = ()
+    elements: float = 0.0
+    operations: float = 0.0
+    moved: float = 0.0
+
+    @property
+    def multiply_adds(self) -> float:
+        """Returns the multiply-adds of all products of matrices."""
+        return sum(count for _, count in self.products)
+
+    def kernel_ns(self, lanes: int) -> float:
+        """Estimates the nanoseconds of a call as one kernel."""
+        compiler = backend()
+        gang = compiler.gang_size(lanes, compiler.target())
+        in_memory = sum(count for size, count in self.products if size * gang * 4 > CACHE_BYTES)
+        each = KERNEL_MULTIPLY_ADD * (self.multiply_adds - in_memory) + KERNEL_MULTIPLY_ADD_IN_MEMORY * in_memory
+        each += KERNEL_ELEMENT * self.elements
+        return max(1.0, lanes / gang / BUSY_CORES) * each + KERNEL_COPY * lanes * self.moved
+
+    def xla_ns(self, lanes: int) -> float:
+        """Estimates the nanoseconds of a call as XLA's program over all lanes."""
+        each = XLA_MULTIPLY_ADD * self.multiply_adds + XLA_ELEMENT * self.elements
+        return lanes * each + XLA_OPERATION * self.operations
+
+
+def weigh(closed: Any, lanes: int | None = None, varying: Sequence[bool] | None = None) -> Decision:
+    """Decides by estimates of both times.
+
+    Args:
+        closed: the jaxpr of one lane.
+        lanes: how many there will be; `LANES` where that is not known.
+        varying: which inputs have an axis of lanes; None for all. Those that all lanes share are read where they lie.
+    """
+    work = work_of(closed, varying)
+    count = LANES if lanes is None else lanes
+    kernel, xla = work.kernel_ns(count), work.xla_ns(count)
+    assumed = f"{count} lanes" + (" (assumed)" if lanes is None else "")
+    if kernel <= MARGIN * xla:
+        return Decision(True, f"one kernel, which is estimated to take {kernel / xla:.0%} of XLA's time on {assumed}")
+    return Decision(
+        False, f"XLA is estimated to be {kernel / xla:.1f} times faster on {assumed}: {_culprit(work, count)}"
+    )
+
+
+def _culprit(work: Work, lanes: int) -> str:
+    """Says what takes a kernel's time."""
+    without_products = replace(work, products=()).kernel_ns(lanes)
+    if work.kernel_ns(lanes) - without_products >= KERNEL_COPY * lanes * work.moved:
+        ratio = work.multiply_adds / max(1.0, work.elements)
+        return f"products of matrices have {ratio:.1f} multiply-adds for each element of all else"
+    return f"{work.moved:,.0f} elements of large arrays come in and go out of each call"
+
+
+def work_of(closed: Any, varying: Sequence[bool] | None = None) -> Work:
+    """Counts the work of a closed jaxpr, those within included; `varying` as for `weigh`."""
+    jaxpr = opened(closed)
+    products: dict[int, float] = {}
+    elements = operations = 0.0
+    for eqn, times in _operations(jaxpr, 1.0):
+        multiply_adds = _multiply_adds(eqn)
+        if multiply_adds:
+            larger = max(_size(v.aval) for v in eqn.invars)
+            products[larger] = products.get(larger, 0.0) + times * multiply_adds
+        elif eqn.primitive.name not in MOVES:
+            elements += times * _elements(eqn)
+            operations += times
+    ends = [*compress(jaxpr.invars, varying or [True] * len(jaxpr.invars)), *jaxpr.outvars]
+    moved = sum(size for v in ends if (size := _size(v.aval)) > IN_REGISTERS)
+    return Work(tuple(products.items()), elements, operations, float(moved))
+
+
+def _operations(jaxpr: Any, times: float) -> Iterator[tuple[Any, float]]:
+    """Yields the operations that are no calls, and how often each runs; of a `cond` all branches, as over lanes."""
+    for eqn in jaxpr.eqns:
+        name, params = eqn.primitive.name, eqn.params
+        if name in CALLS:
+            yield from _operations(opened(params[CALLS[name]]), times)
+        elif name == "cond":
+            for branch in params["branches"]:
+                yield from _operations(opened(branch), times)
+        elif name == "while":
+            yield from _operations(opened(params["cond_jaxpr"]), times * STEPS)
+            yield from _operations(opened(params["body_jaxpr"]), times * STEPS)
+        elif name == "scan":
+            yield from _operations(opened(params["jaxpr"]), times * params["length"])
+        elif name == "kousoku_kernel":
+            inside = params["kernel"].batched_jaxpr(params["lanes"], params["batched"])
+            yield from _operations(opened(inside), times)
+        else:
+            yield eqn, times
+
+
+def _size(aval: Any) -> int:
+    shape = getattr(aval, "shape", ())
+    return math.prod(shape)
+
+
+def _elements(eqn: Any) -> int:
+    """Returns how many elements an operation works on: what it makes, or reads in reducing, or writes into an array."""
+    name = eqn.primitive.name
+    if name.startswith("scatter"):
+        return _size(eqn.invars[2].aval)
+    if name == "dynamic_update_slice":
+        return _size(eqn.invars[1].aval)
+    read = eqn.invars if name.startswith(("reduce", "arg", "sort", "cum")) else []
+    return max(sum(_size(v.aval) for v in vs) for vs in (eqn.outvars, read))
+
+
+def _multiply_adds(eqn: Any) -> int:
+    """Returns the multiply-adds of a product of matrices or a convolution; 0 for anything else."""
+    rule: Callable[[Any], int] | None = PRODUCTS.get(eqn.primitive.name)
+    return 0 if rule is None else rule(eqn)
+
+
+def _dot_multiply_adds(eqn: Any) -> int:
+    (summed, _), _ = eqn.params["dimension_numbers"]
+    return _size(eqn.outvars[0].aval) * math.prod(eqn.invars[0].aval.shape[axis] for axis in summed)
+
+
+def _convolution_multiply_adds(eqn: Any) -> int:
+    kernel, numbers = eqn.invars[1].aval, eqn.params["dimension_numbers"]
+    window = math.prod(kernel.shape[axis] for axis in numbers.rhs_spec[1:])
+    return _size(eqn.outvars[0].aval) * window
+
+
+PRODUCTS: dict[str, Callable[[Any], int]] = {
+    "dot_general": _dot_multiply_adds,
+    "conv_general_dilated": _convolution_multiply_adds,
+}

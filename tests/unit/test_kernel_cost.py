@@ -1,0 +1,167 @@
+"""The estimate of what is worth a kernel: tabular learners are, networks that are trained are not."""
+
+from functools import partial
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.agents import list_agents
+from kousoku.compiler import cost, decide
+from kousoku.core.agent import RolloutAgent
+from kousoku.core.env import Finite
+from kousoku.training import loops
+from kousoku.training.config import TrainConfig
+from kousoku.training.lanes import first, make_lanes
+
+FINITE = [name for name in ks.list_envs() if name != "CustomGrid-v0" and isinstance(ks.make(name), Finite)]
+LEARNERS = [
+    name
+    for name in list_agents()
+    if not name.startswith("bandit") and not isinstance(ks.make_agent(name), RolloutAgent)
+]
+BANDITS = [name for name in list_agents() if name.startswith("bandit")]
+BANDIT_ENVS = [name for name in ks.list_envs() if "andit" in name]
+
+
+def whole_run(agent: str, env: str):
+    """Every step of one agent, as training would give it to a kernel, and its arguments' shapes."""
+    lanes = make_lanes(ks.make_agent(agent), TrainConfig(steps=100, seeds=2))
+    loop = loops.CompiledLoop(lanes, ks.make(env), loops.Record(), 1, 100)
+    begin = partial(loops._start.__wrapped__, loop.program)
+    learner = jax.eval_shape(begin, loop.numbers, loop.env_arrays, loop.keys)
+    alone = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), learner)
+    args = first(loop.numbers), loop.env_arrays, loop.keys[0], alone, jnp.int32(0), jnp.int32(100)
+    return partial(loops._lane, loop.program), args
+
+
+def check_taken(agent: str, env: str) -> None:
+    function, args = whole_run(agent, env)
+    in_axes = (0, None, 0, 0, None, None)
+    decision = decide(function, *args, in_axes=in_axes)
+    assert decision.take, decision.reason
+    varying = [axis == 0 for axis, arg in zip(in_axes, args, strict=True) for _ in jax.tree.leaves(arg)]
+    work = cost.work_of(jax.make_jaxpr(function)(*args), varying)
+    for lanes in (2, 30, 4096):
+        assert work.kernel_ns(lanes) < cost.MARGIN * work.xla_ns(lanes), lanes
+
+
+@pytest.mark.parametrize("env", FINITE)
+def test_q_learning_is_one_kernel_on_every_finite_environment(env):
+    check_taken("q_learning", env)
+
+
+@pytest.mark.parametrize("agent", LEARNERS)
+def test_every_tabular_agent_is_one_kernel(agent):
+    check_taken(agent, "FrozenLake-v1")
+
+
+@pytest.mark.parametrize("agent", BANDITS)
+@pytest.mark.parametrize("env", BANDIT_ENVS)
+def test_every_bandit_agent_is_one_kernel(agent, env):
+    check_taken(agent, env)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("env", FINITE)
+@pytest.mark.parametrize("agent", LEARNERS)
+def test_every_tabular_agent_is_one_kernel_everywhere(agent, env):
+    check_taken(agent, env)
+
+
+def dqn(hidden: tuple[int, ...], batch: int = 32, capacity: int = 1000):
+    """CartPole and a DQN with a replay buffer in its own state: so many steps of both, and arguments of one lane."""
+    env = ks.make("CartPole-v1")
+    sizes = [4, *hidden, 2]
+    weights = [(jnp.zeros((m, n)), jnp.zeros(n)) for m, n in pairwise(sizes)]
+
+    def one(weights, x):
+        for w, b in weights[:-1]:
+            x = jnp.maximum(x @ w + b, 0.0)
+        w, b = weights[-1]
+        return x @ w + b
+
+    q = jax.vmap(one, (None, 0))
+
+    def step(i, carried):
+        weights, target, rows, state, obs, key = carried
+        key, step_key, batch_key = jax.random.split(key, 3)
+        action = jnp.argmax(one(weights, obs)).astype(jnp.int32)
+        state, timestep = env.step(step_key, state, action)
+        row = jnp.concatenate([obs, timestep.obs, jnp.stack([timestep.reward, action.astype(jnp.float32)])])
+        rows = rows.at[i % capacity].set(row)
+        drawn = rows[jax.random.randint(batch_key, (batch,), 0, capacity)]
+
+        def loss(weights):
+            wanted = drawn[:, 8] + 0.99 * q(target, drawn[:, 4:8]).max(1)
+            values = jnp.take_along_axis(q(weights, drawn[:, :4]), drawn[:, 9:].astype(jnp.int32), 1)[:, 0]
+            return jnp.mean((values - wanted) ** 2)
+
+        weights = jax.tree.map(lambda w, g: w - 0.01 * g, weights, jax.grad(loss)(weights))
+        target = jax.tree.map(lambda t, w: 0.99 * t + 0.01 * w, target, weights)
+        return weights, target, rows, state, timestep.obs, key
+
+    def run(*carried):
+        return jax.lax.fori_loop(0, carried[0], step, carried[1:])
+
+    state, timestep = env.reset(jax.random.key(0))
+    return run, (jnp.int32(64), weights, weights, jnp.zeros((capacity, 10)), state, timestep.obs, jax.random.key(1))
+
+
+@pytest.mark.parametrize("lanes", [None, 2, 16, 512])
+def test_a_dqn_is_not(lanes):
+    decision = decide(*_called(dqn((64, 64))), lanes=lanes)
+    assert not decision.take
+    assert "products of matrices" in decision.reason
+
+
+def _called(made):
+    function, args = made
+    return function, *args
+
+
+def test_a_tiny_linear_policy_is():
+    assert decide(lambda w, x: jnp.tanh(w @ x), jnp.ones((2, 4)), jnp.ones(4)).take
+
+
+def test_large_arrays_that_come_and_go_are_not():
+    decision = decide(lambda rows, i: rows.at[i].add(1.0), jnp.zeros(100_000), 3)
+    assert not decision.take
+    assert "200,000 elements of large arrays" in decision.reason
+
+
+def test_what_stands_against_it_is_said():
+    with ks.use_kernels(False):
+        assert decide(jnp.sin, 1.0) == ks.compiler.Decision(False, "kernels are off")
+    assert "no rule for cholesky" in decide(jnp.linalg.cholesky, jnp.eye(2)).reason
+
+
+def test_an_explicit_kernel_is_compiled_all_the_same_and_explains():
+    x, w = jnp.ones((32, 96)), jnp.full((96, 96), 0.01)
+    product = ks.kernel(lambda x, w: x @ w)
+    explanation = product.explain(x, w, lanes=8)
+    assert explanation.fallback is None
+    assert not explanation.decision.take
+    assert "XLA is estimated to be" in str(explanation)
+    many = jnp.stack([x, 2 * x])
+    np.testing.assert_allclose(jax.vmap(product, (0, None))(many, w), many @ w, rtol=1e-5)
+
+
+def test_work_is_counted():
+    """By hand: loops multiplied out, calls entered, every branch of a choice, and writes by what they write."""
+
+    def function(x, w, rows):
+        def body(x, _):
+            return jnp.where(x > 0, x @ w, x), None
+
+        x, _ = jax.lax.scan(body, x, None, length=5)
+        return jax.lax.cond(x[0] > 0, lambda: jnp.sin(x), lambda: jnp.cos(x)), rows.at[3].set(1.0)
+
+    shapes = jnp.ones(4), jnp.ones((4, 4)), jnp.ones(100)
+    work = cost.work_of(jax.make_jaxpr(function)(*shapes))
+    assert work.products == ((16, 5 * 16),)
+    assert work.moved == 200
+    assert 5 * 8 + 8 <= work.elements <= 5 * 8 + 30
