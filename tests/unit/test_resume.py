@@ -465,6 +465,7 @@ def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whol
     survives(tmp_path, [int(e) for e in np.random.default_rng(0).integers(12, 150, size=2)], whole)
 
 
+@pytest.mark.full
 def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tmp_path):
     """All three in processes of their own: XLA rounds as its options say, and those of the tests are others."""
     settings = (
