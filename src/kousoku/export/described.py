@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Program
+from .program import ExportProgram
 
 Part = tuple[tuple[str, ...], tuple[int, ...], str, int | None, Any]
 """(names that lead to it in a Dict, shape, dtype, least, most) of a part of an observation; see `runtime.parts_of`."""
@@ -25,6 +25,6 @@ class Described:
     """
 
     title: str
-    program: Program
+    program: ExportProgram
     parts: tuple[Part, ...]
     start: tuple[np.ndarray, ...]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import BATCH, Atom, Operation, Program, Value, refusal
+from .program import BATCH, Atom, ExportProgram, Operation, Tensor, refusal
 
 Rule = Callable[..., str]
 KINDS = (
@@ -256,7 +256,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 )
 
 
-class Writer:
+class NumpyWriter:
     """Writes a program down.
 
     Attributes:
@@ -264,7 +264,7 @@ class Writer:
         lines: one for each operation.
     """
 
-    def __init__(self, program: Program, names: list[str]) -> None:
+    def __init__(self, program: ExportProgram, names: list[str]) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self.lines: list[str] = []
         self._names = dict(zip(map(id, program.inputs), names, strict=True))
@@ -276,7 +276,7 @@ class Writer:
 
     def read(self, atom: Atom) -> str:
         """How a later line names a value."""
-        if isinstance(atom, Value):
+        if isinstance(atom, Tensor):
             return self._names[id(atom)]
         if atom.ndim == 0:
             return number(atom)

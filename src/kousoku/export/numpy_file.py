@@ -11,7 +11,7 @@ import numpy as np
 
 from . import runtime
 from .described import Described
-from .numpy_code import Writer, batch_line, dims
+from .numpy_code import NumpyWriter, batch_line, dims
 
 ALWAYS = ("array", "refuse", "parts_of", "part_of")
 RARELY = ("logistic", "erf", "whole_quotient", "convolution")
@@ -57,7 +57,7 @@ def numpy_file(policy: Described) -> str:
     """
     program = policy.program
     names = [f"x{i}" for i in range(len(program.inputs))]
-    writer = Writer(program, names)
+    writer = NumpyWriter(program, names)
     body = [batch_line(names[0]), *writer.lines, f"return {outputs(writer, policy)}"]
     code = "\n".join(body)
     helpers = [*ALWAYS, *(["memory_of"] if policy.start else []), *(name for name in RARELY if f"{name}(" in code)]
@@ -74,7 +74,7 @@ def numpy_file(policy: Described) -> str:
     return "\n".join(blocks)
 
 
-def outputs(writer: Writer, policy: Described) -> str:
+def outputs(writer: NumpyWriter, policy: Described) -> str:
     """What the program returns; a result that does not depend on the batch is repeated along it."""
     made = []
     for name, atom in zip(writer.outputs, policy.program.outputs, strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .described import Described
-from .onnx_graph import OUTSIDE, Graph, library
+from .onnx_graph import OUTSIDE, OnnxGraph, library
 from .onnx_rules import write
 
 OPSET, IR_VERSION = 18, 8
@@ -27,7 +27,7 @@ def onnx_file(policy: Described) -> bytes:
     program = policy.program
     memory = [f"memory_{i}" for i in range(len(policy.start))]
     names = [".".join(("obs", *names)) for names, *_ in policy.parts] + memory
-    graph = Graph(program, names)
+    graph = OnnxGraph(program, names)
     for operation in program.operations:
         write(graph, operation)
     results = ["action", *(f"next_{name}" for name in memory)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import ConfigError
-from .program import Atom, Program, Value, multiple, refusal
+from .program import Atom, ExportProgram, Tensor, multiple, refusal
 
 OUTSIDE = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9}
 OUTSIDE |= {"float16": 10, "float64": 11, "uint32": 12}
@@ -47,7 +47,7 @@ def inside(dtype: Any) -> str:
     return "int64" if np.dtype(dtype).kind in "iu" else name
 
 
-class Graph:
+class OnnxGraph:
     """Nodes and constants so far.
 
     Attributes:
@@ -55,7 +55,7 @@ class Graph:
         constants: the initialisers.
     """
 
-    def __init__(self, program: Program, names: list[str]) -> None:
+    def __init__(self, program: ExportProgram, names: list[str]) -> None:
         self._onnx = library()
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
@@ -84,7 +84,7 @@ class Graph:
             self._kept.append(atom)
         return self._names[id(atom)]
 
-    def define(self, value: Value, name: str) -> None:
+    def define(self, value: Tensor, name: str) -> None:
         """Give a value a name."""
         self._names[id(value)] = name
 

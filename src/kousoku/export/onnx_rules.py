@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .numpy_code import check_convolution, check_padding, einsum
-from .onnx_graph import UINT64, Graph, inside
+from .onnx_graph import UINT64, OnnxGraph, inside
 from .program import Operation, multiple, refusal
 
 Rule = Callable[..., Any]
@@ -19,7 +19,7 @@ END = 2**62
 def node(kind: str, **attributes: Any) -> Rule:
     """One node; whole numbers are cut back to their width after it."""
 
-    def rule(graph: Graph, operation: Operation, *xs: str) -> str:
+    def rule(graph: OnnxGraph, operation: Operation, *xs: str) -> str:
         return graph.wrap(graph.add(kind, *xs, **attributes), operation.outputs[0].dtype)
 
     return rule
@@ -28,7 +28,7 @@ def node(kind: str, **attributes: Any) -> Rule:
 def logical(kind: str) -> Rule:
     """A node for truth values, or its namesake for the bits of whole numbers."""
 
-    def rule(graph: Graph, operation: Operation, *xs: str) -> str:
+    def rule(graph: OnnxGraph, operation: Operation, *xs: str) -> str:
         dtype = operation.outputs[0].dtype
         return graph.add(kind, *xs) if dtype.kind == "b" else graph.wrap(graph.add(f"Bitwise{kind}", *xs), dtype)
 
@@ -38,7 +38,7 @@ def logical(kind: str) -> Rule:
 def shift(direction: str) -> Rule:
     """A shift of bits, with zeros from the other side."""
 
-    def rule(graph: Graph, operation: Operation, x: str, by: str) -> str:
+    def rule(graph: OnnxGraph, operation: Operation, x: str, by: str) -> str:
         dtype = operation.outputs[0].dtype
         bits = graph.wrap(x, f"uint{8 * dtype.itemsize}")
         moved = graph.add("BitShift", *(graph.add("Cast", y, to=UINT64) for y in (bits, by)), direction=direction)
@@ -50,7 +50,7 @@ def shift(direction: str) -> Rule:
 def reduction(kind: str) -> Rule:
     """A sum, product or extremum over axes."""
 
-    def rule(graph: Graph, operation: Operation, x: str) -> str:
+    def rule(graph: OnnxGraph, operation: Operation, x: str) -> str:
         axes = graph.constant([int(axis) for axis in operation.params["axes"]])
         return graph.wrap(graph.add(kind, x, axes, keepdims=0), operation.outputs[0].dtype)
 
@@ -60,7 +60,7 @@ def reduction(kind: str) -> Rule:
 def truth(kind: str) -> Rule:
     """A reduction of truth values as whole numbers."""
 
-    def rule(graph: Graph, operation: Operation, x: str) -> str:
+    def rule(graph: OnnxGraph, operation: Operation, x: str) -> str:
         axes = graph.constant([int(axis) for axis in operation.params["axes"]])
         return graph.cast(graph.add(kind, graph.cast(x, np.int64), axes, keepdims=0), bool)
 
@@ -70,32 +70,32 @@ def truth(kind: str) -> Rule:
 def best(kind: str) -> Rule:
     """Where the extremum along one axis is."""
 
-    def rule(graph: Graph, operation: Operation, x: str) -> str:
+    def rule(graph: OnnxGraph, operation: Operation, x: str) -> str:
         (axis,) = operation.params["axes"]
         return graph.add(kind, x, axis=int(axis), keepdims=0)
 
     return rule
 
 
-def running_sum(graph: Graph, operation: Operation, x: str) -> str:
+def running_sum(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Sums so far, along one axis."""
     p = operation.params
     total = graph.add("CumSum", x, graph.constant(int(p["axis"])), reverse=int(p["reverse"]))
     return graph.wrap(total, operation.outputs[0].dtype)
 
 
-def convert(graph: Graph, operation: Operation, x: str) -> str:
+def convert(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Another dtype."""
     before, after = operation.inputs[0].dtype, operation.outputs[0].dtype
     return graph.wrap(x if inside(before) == inside(after) else graph.cast(x, after), after)
 
 
-def finite(graph: Graph, operation: Operation, x: str) -> str:
+def finite(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Whether neither infinite nor NaN."""
     return graph.add("Not", graph.add("Or", graph.add("IsNaN", x), graph.add("IsInf", x)))
 
 
-def log1p(graph: Graph, operation: Operation, x: str) -> str:
+def log1p(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """log(u) x / (u - 1) with u = 1 + x as rounded, and x where that is 1: exact for small x too."""
     one = graph.constant(1, operation.outputs[0].dtype)
     u = graph.add("Add", x, one)
@@ -103,7 +103,7 @@ def log1p(graph: Graph, operation: Operation, x: str) -> str:
     return graph.add("Where", graph.add("Equal", u, one), x, ratio)
 
 
-def expm1(graph: Graph, operation: Operation, x: str) -> str:
+def expm1(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """(u - 1) x / log(u) with u = exp(x) as rounded, x where that is 1, and u - 1 away from 0."""
     one = graph.constant(1, operation.outputs[0].dtype)
     u = graph.add("Exp", x)
@@ -113,12 +113,12 @@ def expm1(graph: Graph, operation: Operation, x: str) -> str:
     return graph.add("Where", graph.add("Equal", u, one), x, graph.add("Where", near, ratio, less))
 
 
-def reshape(graph: Graph, operation: Operation, x: str) -> str:
+def reshape(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """The same entries in another shape."""
     return graph.reshape(x, operation.outputs[0].shape)
 
 
-def broadcast(graph: Graph, operation: Operation, x: str) -> str:
+def broadcast(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """New axes by reshaping, and copies along them where they are longer than 1."""
     shape, places = operation.outputs[0].shape, [int(d) for d in operation.params["broadcast_dimensions"]]
     before = operation.inputs[0].shape
@@ -127,24 +127,24 @@ def broadcast(graph: Graph, operation: Operation, x: str) -> str:
     return x if middle == list(shape) else graph.expand(x, shape)
 
 
-def transpose(graph: Graph, operation: Operation, x: str) -> str:
+def transpose(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Axes in another order."""
     return graph.add("Transpose", x, perm=[int(axis) for axis in operation.params["permutation"]])
 
 
-def concatenate(graph: Graph, operation: Operation, *xs: str) -> str:
+def concatenate(graph: OnnxGraph, operation: Operation, *xs: str) -> str:
     """Arrays one after the other."""
     return graph.add("Concat", *xs, axis=int(operation.params["dimension"]))
 
 
-def reverse(graph: Graph, operation: Operation, x: str) -> str:
+def reverse(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Axes turned round."""
     axes = [int(axis) for axis in operation.params["dimensions"]]
     bounds = ([-1] * len(axes), [-END] * len(axes), axes, [-1] * len(axes))
     return graph.add("Slice", x, *map(graph.constant, bounds))
 
 
-def sliced(graph: Graph, operation: Operation, x: str) -> str:
+def sliced(graph: OnnxGraph, operation: Operation, x: str) -> str:
     """Part of an array."""
     p, shape = operation.params, operation.inputs[0].shape
     steps = p["strides"] or [1] * len(shape)
@@ -159,19 +159,19 @@ def sliced(graph: Graph, operation: Operation, x: str) -> str:
     return graph.add("Slice", x, *map(graph.constant, (begins, ends, axes, strides)))
 
 
-def split(graph: Graph, operation: Operation, x: str) -> list[str]:
+def split(graph: OnnxGraph, operation: Operation, x: str) -> list[str]:
     """Parts of an array along one axis."""
     sizes = graph.constant([int(size) for size in operation.params["sizes"]])
     made = graph.add("Split", x, sizes, count=len(operation.outputs), axis=int(operation.params["axis"]))
     return [made] if isinstance(made, str) else made
 
 
-def take(graph: Graph, operation: Operation, x: str, index: str) -> str:
+def take(graph: OnnxGraph, operation: Operation, x: str, index: str) -> str:
     """Rows."""
     return graph.add("Gather", x, graph.add("Squeeze", index, graph.constant([-1])), axis=0)
 
 
-def product(graph: Graph, operation: Operation, a: str, b: str) -> str:
+def product(graph: OnnxGraph, operation: Operation, a: str, b: str) -> str:
     """A matrix product where it is one, otherwise the general sum of products."""
     (over_a, over_b), (batch_a, _) = operation.params["dimension_numbers"]
     rank_a, rank_b = (len(x.shape) for x in operation.inputs)
@@ -180,7 +180,7 @@ def product(graph: Graph, operation: Operation, a: str, b: str) -> str:
     return graph.wrap(graph.add("Einsum", a, b, equation=einsum(operation)), operation.outputs[0].dtype)
 
 
-def convolution(graph: Graph, operation: Operation, x: str, w: str) -> str:
+def convolution(graph: OnnxGraph, operation: Operation, x: str, w: str) -> str:
     """A convolution, in ONNX's order of axes."""
     p = check_convolution(operation, "ONNX")
     lhs, rhs, out = p["dimension_numbers"]
@@ -196,13 +196,13 @@ def convolution(graph: Graph, operation: Operation, x: str, w: str) -> str:
     return graph.add("Transpose", made, perm=[int(axis) for axis in np.argsort(out)])
 
 
-def pad(graph: Graph, operation: Operation, x: str, value: str) -> str:
+def pad(graph: OnnxGraph, operation: Operation, x: str, value: str) -> str:
     """A value around an array."""
     config = check_padding(operation, "ONNX")
     return graph.add("Pad", x, graph.constant([pads[side] for side in (0, 1) for pads in config]), value)
 
 
-def iota(graph: Graph, operation: Operation) -> str:
+def iota(graph: OnnxGraph, operation: Operation) -> str:
     """0, 1, 2, ... along one axis."""
     shape, d = operation.outputs[0].shape, int(operation.params["dimension"])
     end = graph.add("Squeeze", graph.size(shape[d]), graph.constant([0]))
@@ -259,7 +259,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 )
 
 
-def write(graph: Graph, operation: Operation) -> None:
+def write(graph: OnnxGraph, operation: Operation) -> None:
     """Add an operation to a graph.
 
     Raises:

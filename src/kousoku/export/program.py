@@ -17,7 +17,7 @@ BATCH = "n"
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class Tensor:
     """An array that the program computes or is given: two are the same only if they are one object.
 
     Attributes:
@@ -29,7 +29,7 @@ class Value:
     dtype: np.dtype
 
 
-Atom = Value | np.ndarray
+Atom = Tensor | np.ndarray
 """What an operation reads: a value, or a constant."""
 
 
@@ -47,11 +47,11 @@ class Operation:
     name: str
     params: dict[str, Any]
     inputs: tuple[Atom, ...]
-    outputs: tuple[Value, ...]
+    outputs: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
-class Program:
+class ExportProgram:
     """Operations in order; whatever does not depend on the inputs is a constant already.
 
     Attributes:
@@ -60,12 +60,12 @@ class Program:
         outputs: of the function.
     """
 
-    inputs: tuple[Value, ...]
+    inputs: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
     outputs: tuple[Atom, ...]
 
 
-def trace(function: Callable[..., Sequence[Any]], examples: Sequence[Any]) -> Program:
+def trace(function: Callable[..., Sequence[Any]], examples: Sequence[Any]) -> ExportProgram:
     """The program of a function of one example, for a batch of any size.
 
     Args:
@@ -80,18 +80,18 @@ def trace(function: Callable[..., Sequence[Any]], examples: Sequence[Any]) -> Pr
         >>> program.inputs[0].shape
         (n, 3)
     """
-    from .flatten import Reader
+    from .flatten import OperationReader
 
     (n,) = export.symbolic_shape(BATCH)
     batched = [jax.ShapeDtypeStruct((n, *x.shape), x.dtype) for x in examples]
     closed = jax.make_jaxpr(jax.vmap(lambda *arrays: tuple(function(*arrays))))(*batched)
-    reader = Reader()
-    inputs = tuple(Value(tuple(x.shape), np.dtype(x.dtype)) for x in batched)
+    reader = OperationReader()
+    inputs = tuple(Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in batched)
     outputs = reader.inline(closed.jaxpr, closed.consts, inputs)
-    return needed(Program(inputs, tuple(reader.operations), tuple(outputs)))
+    return needed(ExportProgram(inputs, tuple(reader.operations), tuple(outputs)))
 
 
-def needed(program: Program) -> Program:
+def needed(program: ExportProgram) -> ExportProgram:
     """The program without operations that no output depends on."""
     used = {id(atom) for atom in program.outputs}
     kept: list[Operation] = []
@@ -99,12 +99,12 @@ def needed(program: Program) -> Program:
         if any(id(output) in used for output in operation.outputs):
             used.update(id(atom) for atom in operation.inputs)
             kept.append(operation)
-    return Program(program.inputs, tuple(reversed(kept)), program.outputs)
+    return ExportProgram(program.inputs, tuple(reversed(kept)), program.outputs)
 
 
-def depends(program: Program, outputs: Sequence[int]) -> list[bool]:
+def depends(program: ExportProgram, outputs: Sequence[int]) -> list[bool]:
     """Of each input, whether any of these outputs depends on it."""
-    chosen = Program(program.inputs, program.operations, tuple(program.outputs[i] for i in outputs))
+    chosen = ExportProgram(program.inputs, program.operations, tuple(program.outputs[i] for i in outputs))
     used = {id(atom) for operation in needed(chosen).operations for atom in operation.inputs}
     used |= {id(atom) for atom in chosen.outputs}
     return [id(value) in used for value in program.inputs]

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..ir import Atom, Literal, Op, Var
 from . import decompositions as decompositions
-from .jaxprs import consts_of, opened
 
 if TYPE_CHECKING:
     from .reader import JaxprReader
@@ -28,7 +27,7 @@ def _cond(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     branches = eqn.params["branches"]
     if isinstance(index, Literal):
         chosen = branches[int(np.clip(int(index.value), 0, len(branches) - 1))]
-        return reader.inline(opened(chosen), consts_of(chosen), operands)
+        return reader.closed(chosen, operands)
     graphs = tuple(reader.inner(branch, _constants(operands)) for branch in branches)
     return _append_control(reader, "cond", [index, *_variables(operands)], {"branches": graphs}, eqn)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core as jex_core
 from jax.interpreters import partial_eval as pe
 
 from ..ir import Atom, Graph, Literal, Op, Unsupported, Var, digest
@@ -18,12 +17,8 @@ from . import decompositions as decompositions
 from . import keys
 from .control import CONTROL
 from .fold import fold, reciprocal
-from .jaxprs import CALLS, consts_of, opened
-
-SAME = {
-    "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "pcast", "mesh_cast",
-    "random_wrap", "random_unwrap", "random_clone", "stop_gradient", "reshard", "device_put", "layout_constraint",
-}  # fmt: skip
+from .inline import UNCHANGED, Inliner
+from .jaxprs import consts_of, opened
 
 FORGOTTEN = {
     "sharding", "out_sharding", "weak_type", "accuracy", "precision", "preferred_element_type", "jvp_jaxpr_fun",
@@ -48,7 +43,7 @@ def from_jaxpr(closed: Any, platform: str | None = None) -> Graph:
     return JaxprReader(platform).graph(jaxpr, closed.consts)
 
 
-class JaxprReader:
+class JaxprReader(Inliner):
     """Reads one jaxpr and the jaxprs within.
 
     Attributes:
@@ -57,6 +52,8 @@ class JaxprReader:
         seen: their results by what they compute, for merging equal ones.
         literals: constants by content.
     """
+
+    unchanged = UNCHANGED | {"random_wrap", "random_unwrap", "random_clone"}
 
     def __init__(self, platform: str | None = None, literals: dict[Any, Literal] | None = None) -> None:
         self.platform = platform
@@ -78,26 +75,13 @@ class JaxprReader:
         """Reads a jaxpr within a control-flow operation into a graph."""
         return JaxprReader(self.platform, self.literals).graph(opened(closed), consts_of(closed), known)
 
-    def inline(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
-        """Appends the jaxpr's operations here; returns its results."""
-        env: dict[Any, Atom] = dict(zip(jaxpr.invars, args, strict=True))
-        env.update((v, self.literal(c, v.aval)) for v, c in zip(jaxpr.constvars, consts, strict=True))
-
-        def atom(v: Any) -> Atom:
-            return self.literal(v.val, v.aval) if isinstance(v, jex_core.Literal) else env[v]
-
-        for eqn in jaxpr.eqns:
-            results = self.equation(eqn, [atom(v) for v in eqn.invars])
-            env.update(zip(eqn.outvars, results, strict=True))
-        return [atom(v) for v in jaxpr.outvars]
-
     # ---- atoms
 
     def new(self, aval: Any) -> Var:
         """Makes a new array of that shape and dtype."""
         return Var(*keys.physical(aval))
 
-    def literal(self, value: Any, aval: Any) -> Literal:
+    def constant(self, value: Any, aval: Any) -> Literal:
         """Returns a constant."""
         if keys.is_key(aval):
             value = jax.random.key_data(value)
@@ -109,28 +93,23 @@ class JaxprReader:
 
     # ---- equations
 
-    def equation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
-        """Appends what one equation does; returns its results."""
+    def operation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+        """Appends an operation that is no call; returns its results."""
         name, params = eqn.primitive.name, eqn.params
-        if name in CALLS:
-            closed = params[CALLS[name]]
-            return self.inline(opened(closed), consts_of(closed), inputs)
-        if name in SAME:
-            return inputs
         if name == "kousoku_kernel":
             closed = params["kernel"].batched_jaxpr(params["lanes"], params["batched"])
-            return self.inline(closed.jaxpr, closed.consts, inputs)
+            return self.closed(closed, inputs)
         if name in CONTROL:
             return CONTROL[name](self, eqn, inputs)
         if name == "platform_index":
-            return [self.literal(_branch_of(self.platform, params["platforms"]), eqn.outvars[0].aval)]
+            return [self.constant(_branch_of(self.platform, params["platforms"]), eqn.outvars[0].aval)]
         avals = [v.aval for v in eqn.invars]
         drawn = self.drawing(name, avals, params, inputs)
         if drawn is not None:
             return drawn
         if decompositions.has_decomposition(name, params):
             closed = decompositions.decompose(name, avals, params)
-            return self.inline(closed.jaxpr, closed.consts, inputs)
+            return self.closed(closed, inputs)
         if any(map(keys.is_key, avals)):
             params = keys.append_axes(name, avals, eqn.outvars[0].aval, params)
             inputs = self.with_key_axes(name, avals, inputs)
@@ -149,7 +128,7 @@ class JaxprReader:
                 return [self.literals.setdefault((dtype, shape, value.tobytes()), Literal(value))]
         divisor = inputs[1] if name == "div" and isinstance(inputs[0], Var) else None
         if isinstance(divisor, Literal) and (factor := reciprocal(divisor.value)) is not None:
-            name, inputs = "mul", [inputs[0], self.literal(factor, factor)]
+            name, inputs = "mul", [inputs[0], self.constant(factor, factor)]
         if len(outs) == 1:
             simpler = simplified(name, inputs, *outs[0])
             if simpler is not None:
@@ -168,7 +147,7 @@ class JaxprReader:
             return None
         told = tuple(sorted(params.items(), key=lambda kv: kv[0]))
         closed = _random_decomposition(name, tuple(avals), told, trace_affecting_config())
-        return None if closed is None else self.inline(closed.jaxpr, closed.consts, inputs)
+        return None if closed is None else self.closed(closed, inputs)
 
     def with_key_axes(self, name: str, avals: list[Any], inputs: list[Atom]) -> list[Atom]:
         """Returns inputs beside keys with the axes of words that they need as well: a condition, or start indices."""

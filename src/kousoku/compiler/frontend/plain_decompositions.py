@@ -1,9 +1,12 @@
-"""Operations in terms of plainer ones, written in JAX and traced again."""
+"""Operations in terms of plainer ones yet, for targets that know few: files of NumPy code and ONNX models.
+
+As `decompositions`, each is written in JAX and traced again; here shapes may be symbolic.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,16 +16,35 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-from ..core.errors import ConfigError
+from ..ir import Unsupported
 
 LONGEST = 256
-"""Steps of a loop that is unrolled."""
+"""Steps of a loop that is unrolled, at most."""
 
 Rewrite = Callable[..., Any]
 
 
+def has_plain_decomposition(name: str, params: dict[str, Any], inputs: Sequence[Any]) -> bool:
+    """Returns whether an operation is read in terms of plainer ones.
+
+    Args:
+        name, params, inputs: the operation's.
+    """
+    return name in REWRITES and not is_plain(name, params, inputs[0].dtype)
+
+
+def decompose_plainly(name: str, avals: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Returns the closed jaxpr of an operation in terms of plainer ones.
+
+    Raises:
+        Unsupported: for a loop of more than `LONGEST` steps.
+    """
+    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in avals]
+    return jax.make_jaxpr(lambda *xs: REWRITES[name](*xs, **params))(*shapes)
+
+
 def is_rows(rank: int, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, **_: Any) -> bool:
-    """Whether a gather to `rank` axes is of the one form that is written down: `rows`."""
+    """Returns whether a gather to `rank` axes is of the one form that is written down: `rows`."""
     tail = len(slice_sizes) - 1
     return (
         dimension_numbers.collapsed_slice_dims == (0,)
@@ -34,7 +56,7 @@ def is_rows(rank: int, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, *
 
 
 def rows(operand: Array, index: Array) -> Array:
-    """operand[index], for an index in range: the gather that `is_rows` knows."""
+    """Takes operand[index], for an index in range: the gather that `is_rows` knows."""
     offsets = tuple(range(index.ndim, index.ndim + operand.ndim - 1))
     numbers = lax.GatherDimensionNumbers(offset_dims=offsets, collapsed_slice_dims=(0,), start_index_map=(0,))
     sizes = (1, *operand.shape[1:])
@@ -44,7 +66,7 @@ def rows(operand: Array, index: Array) -> Array:
 def gather(
     operand: Array, indices: Array, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any, **_: Any
 ) -> Array:
-    """Any gather by one of rows: of whole rows, or of single entries at their places in C order.
+    """Expresses any gather by one of rows: of whole rows, or of single entries at their places in C order.
 
     Indices out of range are clipped, or lead to the fill value where the mode says so.
     """
@@ -83,7 +105,7 @@ def gather(
 
 
 def _nothing(dtype: Any) -> Any:
-    """What JAX puts where an index is out of range."""
+    """Returns what JAX puts where an index is out of range."""
     if jnp.issubdtype(dtype, jnp.inexact):
         return math.nan
     if jnp.issubdtype(dtype, jnp.bool_):
@@ -92,9 +114,13 @@ def _nothing(dtype: Any) -> Any:
 
 
 def scan(*args: Array, jaxpr: Any, length: int, num_consts: int, num_carry: int, reverse: bool, **_: Any) -> list[Any]:
-    """A loop of a known number of steps, one after the other."""
+    """Unrolls a loop of a known number of steps.
+
+    Raises:
+        Unsupported: for more than `LONGEST` steps.
+    """
     if length > LONGEST:
-        raise ConfigError("export", f"a scan of {length} steps", f"use a network with loops of at most {LONGEST} steps")
+        raise Unsupported(f"a scan of {length} steps")
     consts, carry, xs = args[:num_consts], list(args[num_consts:][:num_carry]), args[num_consts + num_carry :]
     body, made = jax.extend.core.jaxpr_as_fun(jaxpr), {}
     for i in reversed(range(length)) if reverse else range(length):
@@ -104,12 +130,12 @@ def scan(*args: Array, jaxpr: Any, length: int, num_consts: int, num_carry: int,
 
 
 def stack(*arrays: Array, axis: int, **_: Any) -> Array:
-    """Arrays along a new axis."""
+    """Joins arrays along a new axis."""
     return lax.concatenate([lax.expand_dims(x, (axis,)) for x in arrays], axis)
 
 
 def integer_pow(x: Array, *, y: int, **_: Any) -> Array:
-    """x^y by multiplications."""
+    """Computes x^y by multiplications."""
     if y < 0:
         return jnp.ones_like(x) / integer_pow(x, y=-y)
     result, square = None, x
@@ -121,7 +147,7 @@ def integer_pow(x: Array, *, y: int, **_: Any) -> Array:
 
 
 def select_n(which: Array, *cases: Array, **_: Any) -> Array:
-    """A choice among many by choices between two."""
+    """Chooses among many by choices between two."""
     result = cases[-1]
     for i in reversed(range(len(cases) - 1)):
         result = jnp.where(which <= i, cases[i], result)
@@ -129,18 +155,18 @@ def select_n(which: Array, *cases: Array, **_: Any) -> Array:
 
 
 def round_away(x: Array, **_: Any) -> Array:
-    """The nearest whole number, halves away from zero."""
+    """Rounds to the nearest whole number, halves away from zero."""
     return jnp.sign(x) * jnp.floor(jnp.abs(x) + jnp.asarray(0.5, x.dtype))
 
 
 def is_plain(name: str, params: dict[str, Any], dtype: Any) -> bool:
-    """Whether an operation can stay as it is although there is a rewrite: a choice between two, rounding to even."""
+    """Returns whether an operation stays as it is although there is a rewrite: a choice of two, rounding to even."""
     even = name == "round" and params["rounding_method"] == lax.RoundingMethod.TO_NEAREST_EVEN
     return even or (name == "select_n" and jnp.issubdtype(dtype, jnp.bool_))
 
 
 def clamp(low: Array, x: Array, high: Array, **_: Any) -> Array:
-    """min(max(x, low), high)."""
+    """Computes min(max(x, low), high)."""
     return jnp.minimum(jnp.maximum(x, low), high)
 
 
