@@ -1,4 +1,4 @@
-"""`kernel`: the function that users call."""
+"""Compiles functions of one lane: `kernel` and what decides about it."""
 
 from __future__ import annotations
 

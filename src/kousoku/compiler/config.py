@@ -1,4 +1,4 @@
-"""The switch: an environment variable, a context manager, an argument."""
+"""Switches kernels on and off: an environment variable, a context manager, an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of a function: operations, registers and memory, times, and the code itself on request."""
+"""Tells what became of a function: operations, registers and memory, times, and the code itself on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens where a kernel cannot be compiled: plain JAX, and one warning that says why."""
+"""Falls back to plain JAX where a kernel cannot be compiled, with one warning that says why."""
 
 from __future__ import annotations
 

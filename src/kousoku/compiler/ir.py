@@ -1,4 +1,4 @@
-"""What is compiled: a list of operations on arrays of one lane.
+"""Defines what is compiled: a list of operations on arrays of one lane.
 
 A `Graph` is a jaxpr without what the compiler need not know: calls are inlined, constants are folded, equal
 operations are one, keys are their words, and parameters are plain data. Every room of the compiler works on it.

@@ -1,4 +1,4 @@
-"""JAX's settings, as they are here and now: what is traced depends on them, and a context may change them."""
+"""Reads JAX's settings as they are here and now: what is traced depends on them, and a context may change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, paused where a great many objects are made that all stay."""
+"""Pauses Python's collector of cycles where a great many objects are made that all stay."""
 
 from __future__ import annotations
 

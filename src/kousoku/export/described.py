@@ -15,7 +15,7 @@ Part = tuple[tuple[str, ...], tuple[int, ...], str, int | None, Any]
 
 @dataclass(frozen=True)
 class Described:
-    """A policy to be written down.
+    """Describes a policy to be written down.
 
     Attributes:
         title: what it is, as text; it is never more than text in a file.

@@ -21,13 +21,13 @@ KINDS = (
 
 
 def dims(shape: Any) -> str:
-    """A shape as Python writes it; the size of the batch by its name."""
+    """Returns a shape as Python writes it; the size of the batch by its name."""
     sizes = [str(size) for size in shape]
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
 def kind(dtype: Any) -> str:
-    """A dtype as Python writes it.
+    """Returns a dtype as Python writes it.
 
     Raises:
         ConfigError: for one that NumPy does not know.
@@ -39,17 +39,17 @@ def kind(dtype: Any) -> str:
 
 
 def call(function: str) -> Rule:
-    """A function of the inputs."""
+    """Makes the rule that calls a function of the inputs."""
     return lambda operation, *xs: f"{function}({', '.join(xs)})"
 
 
 def infix(sign: str) -> Rule:
-    """An operator between two inputs."""
+    """Makes the rule that writes an operator between two inputs."""
     return lambda operation, a, b: f"{a} {sign} {b}"
 
 
 def over_axes(function: str) -> Rule:
-    """A reduction, in the dtype of the input."""
+    """Makes the rule of a reduction, in the dtype of the input."""
 
     def rule(operation: Operation, x: str) -> str:
         axes = tuple(int(axis) for axis in operation.params["axes"])
@@ -60,7 +60,7 @@ def over_axes(function: str) -> Rule:
 
 
 def along(function: str) -> Rule:
-    """A running reduction along one axis."""
+    """Makes the rule of a running reduction along one axis."""
 
     def rule(operation: Operation, x: str) -> str:
         axis = int(operation.params["axis"])
@@ -72,7 +72,7 @@ def along(function: str) -> Rule:
 
 
 def best(function: str) -> Rule:
-    """argmax or argmin."""
+    """Makes the rule of argmax or argmin."""
 
     def rule(operation: Operation, x: str) -> str:
         (axis,) = operation.params["axes"]
@@ -82,17 +82,17 @@ def best(function: str) -> Rule:
 
 
 def division(operation: Operation, a: str, b: str) -> str:
-    """Whole numbers are rounded towards zero."""
+    """Divides; whole numbers are rounded towards zero."""
     return f"{a} / {b}" if operation.outputs[0].dtype.kind == "f" else f"whole_quotient({a}, {b})"
 
 
 def reshaped(operation: Operation, x: str) -> str:
-    """The same entries in another shape."""
+    """Reshapes."""
     return f"{x}.reshape({dims(operation.outputs[0].shape)})"
 
 
 def broadcast(operation: Operation, x: str) -> str:
-    """New axes by reshaping, and copies along them where they are longer than 1."""
+    """Broadcasts: new axes by reshaping, and copies along them where they are longer than 1."""
     shape, places = operation.outputs[0].shape, [int(d) for d in operation.params["broadcast_dimensions"]]
     before = operation.inputs[0].shape
     middle = [before[places.index(d)] if d in places else 1 for d in range(len(shape))]
@@ -102,7 +102,7 @@ def broadcast(operation: Operation, x: str) -> str:
 
 
 def sliced(operation: Operation, x: str) -> str:
-    """Part of an array."""
+    """Takes part of an array."""
     p, shape = operation.params, operation.inputs[0].shape
     steps = p["strides"] or [1] * len(shape)
     parts = []
@@ -113,14 +113,14 @@ def sliced(operation: Operation, x: str) -> str:
 
 
 def split(operation: Operation, x: str) -> str:
-    """Parts of an array along one axis."""
+    """Splits an array along one axis."""
     sizes = [int(size) for size in operation.params["sizes"]]
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes) - 1)]
     return f"np.split({x}, {ends}, axis={operation.params['axis']})"
 
 
 def product(operation: Operation, a: str, b: str) -> str:
-    """A matrix product where it is one, otherwise the general sum of products."""
+    """Writes a matrix product where it is one, otherwise the general sum of products."""
     (over_a, over_b), (batch_a, _) = operation.params["dimension_numbers"]
     rank_a, rank_b = (len(x.shape) for x in operation.inputs)
     if rank_b == 2 and list(over_a) == [rank_a - 1] and not batch_a and len(over_b) == 1:
@@ -129,7 +129,7 @@ def product(operation: Operation, a: str, b: str) -> str:
 
 
 def einsum(operation: Operation) -> str:
-    """The indices of a product in Einstein's notation: batch, then what is left of the first, then of the second."""
+    """Returns a product in Einstein's notation: batch, then what is left of the first, then of the second."""
     (over_a, over_b), (batch_a, batch_b) = operation.params["dimension_numbers"]
     rank_a, rank_b = (len(x.shape) for x in operation.inputs)
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -143,7 +143,7 @@ def einsum(operation: Operation) -> str:
 
 
 def convolution(operation: Operation, x: str, w: str) -> str:
-    """Images to [batch, height, width, channels], kernels to [height, width, in, out]; and back."""
+    """Convolves: images to [batch, height, width, channels], kernels to [height, width, in, out]; and back."""
     p = check_convolution(operation, "NumPy")
     lhs, rhs, out = p["dimension_numbers"]
     image, filters = [lhs[0], *lhs[2:], lhs[1]], [*rhs[2:], rhs[1], rhs[0]]
@@ -156,7 +156,7 @@ def convolution(operation: Operation, x: str, w: str) -> str:
 
 
 def check_convolution(operation: Operation, kind: str) -> dict[str, Any]:
-    """The parameters of a convolution.
+    """Returns the parameters of a convolution.
 
     Raises:
         ConfigError: for a transposed one.
@@ -168,19 +168,19 @@ def check_convolution(operation: Operation, kind: str) -> dict[str, Any]:
 
 
 def moved(x: str, axes: Sequence[int]) -> str:
-    """Axes in another order, if it is another one."""
+    """Orders axes otherwise, if the order is another one."""
     order = tuple(int(axis) for axis in axes)
     return x if order == tuple(range(len(order))) else f"{x}.transpose({order})"
 
 
 def padded(operation: Operation, x: str, value: str) -> str:
-    """A value around an array."""
+    """Puts a value around an array."""
     config = check_padding(operation, "NumPy")
     return f"np.pad({x}, {tuple(config)}, constant_values={value})"
 
 
 def check_padding(operation: Operation, kind: str) -> list[tuple[int, int]]:
-    """How much is added before and after, of each axis.
+    """Returns how much is added before and after, of each axis.
 
     Raises:
         ConfigError: where something is taken away, or put between entries.
@@ -192,12 +192,12 @@ def check_padding(operation: Operation, kind: str) -> list[tuple[int, int]]:
 
 
 def joined(operation: Operation, *xs: str) -> str:
-    """Arrays one after the other."""
+    """Joins arrays."""
     return f"np.concatenate([{', '.join(xs)}], axis={operation.params['dimension']})"
 
 
 def iota(operation: Operation) -> str:
-    """0, 1, 2, ... along one axis."""
+    """Counts 0, 1, 2, ... along one axis."""
     shape, d = list(operation.outputs[0].shape), int(operation.params["dimension"])
     line = [shape[d] if i == d else 1 for i in range(len(shape))]
     numbers = f"np.arange({shape[d]}, dtype={kind(operation.outputs[0].dtype)}).reshape({dims(line)})"
@@ -205,7 +205,7 @@ def iota(operation: Operation) -> str:
 
 
 def ordered(operation: Operation, x: str, *others: str) -> str:
-    """Sorted along one axis."""
+    """Sorts along one axis."""
     if others:
         raise refusal("sort", "NumPy", "there is no rule for sorting several arrays together")
     return f"np.sort({x}, axis={operation.params['dimension']})"
@@ -275,7 +275,7 @@ class NumpyWriter:
         self.outputs = [self.read(atom) for atom in program.outputs]
 
     def read(self, atom: Atom) -> str:
-        """How a later line names a value."""
+        """Returns how a later line names a value."""
         if isinstance(atom, Tensor):
             return self._names[id(atom)]
         if atom.ndim == 0:
@@ -301,7 +301,7 @@ class NumpyWriter:
 
 
 def number(atom: np.ndarray) -> str:
-    """A single number as Python writes it, with its dtype."""
+    """Returns a single number as Python writes it, with its dtype."""
     value = atom.item()
     plain = f"np.{value}" if isinstance(value, float) and value in (np.inf,) else repr(value)
     plain = {"nan": "np.nan", "-inf": "-np.inf"}.get(plain, plain)
@@ -309,5 +309,5 @@ def number(atom: np.ndarray) -> str:
 
 
 def batch_line(name: str) -> str:
-    """Where the size of the batch comes from."""
+    """Returns where the size of the batch comes from."""
     return f"{BATCH} = len({name})"

@@ -50,7 +50,7 @@ def step(obs, memory):
 
 
 def numpy_file(policy: Described) -> str:
-    """The text of the file.
+    """Returns the text of the file.
 
     Raises:
         ConfigError: for an operation that there is no rule for.
@@ -75,7 +75,7 @@ def numpy_file(policy: Described) -> str:
 
 
 def outputs(writer: NumpyWriter, policy: Described) -> str:
-    """What the program returns; a result that does not depend on the batch is repeated along it."""
+    """Returns what the program returns; a result that does not depend on the batch is repeated along it."""
     made = []
     for name, atom in zip(writer.outputs, policy.program.outputs, strict=True):
         made.append(f"np.broadcast_to({name}, {dims(atom.shape)})" if isinstance(atom, np.ndarray) else name)
@@ -83,18 +83,18 @@ def outputs(writer: NumpyWriter, policy: Described) -> str:
 
 
 def written(parts: Iterable[tuple[object, ...]]) -> str:
-    """Parts as a literal: names in ASCII with everything else escaped, and plain numbers."""
+    """Returns parts as a literal: names in ASCII with everything else escaped, and plain numbers."""
     return "(" + " ".join(f"{part!a}," for part in parts) + ")"
 
 
 def constants(arrays: dict[str, np.ndarray], start: tuple[np.ndarray, ...]) -> list[str]:
-    """Lines that make the arrays."""
+    """Returns lines that make the arrays."""
     lines = [f"{name} = {literal(array)}" for name, array in arrays.items()]
     return [*lines, *([f"START = ({' '.join(f'{literal(x)},' for x in start)})"] if start else []), ""]
 
 
 def literal(array: np.ndarray) -> str:
-    """An array as a call of `runtime.array`."""
+    """Returns an array as a call of `runtime.array`."""
     data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
     text = base64.b64encode(data).decode("ascii")
     lines = textwrap.wrap(text, 110) or [""]

@@ -15,7 +15,7 @@ OPSET, IR_VERSION = 18, 8
 
 
 def onnx_file(policy: Described) -> bytes:
-    """The model: a batch of any size goes in, actions come out.
+    """Makes the model: a batch of any size goes in, actions come out.
 
     Inputs are "obs" ("obs.NAME" for each part of a Dict) and, of a recurrent policy, "memory_0" and so on; outputs are
     "action" and "next_memory_0" and so on. The memory at the start of an episode is in the metadata, as JSON.

@@ -22,7 +22,7 @@ UINT64 = 13
 
 
 def library() -> Any:
-    """The onnx package, imported when it is needed.
+    """Returns the onnx package, imported when it is needed.
 
     Raises:
         ConfigError: if it is not installed.
@@ -36,7 +36,7 @@ def library() -> Any:
 
 
 def inside(dtype: Any) -> str:
-    """The dtype that a value has in the graph.
+    """Returns the dtype that a value has in the graph.
 
     Raises:
         ConfigError: for one that there is no rule for.
@@ -48,7 +48,7 @@ def inside(dtype: Any) -> str:
 
 
 class OnnxGraph:
-    """Nodes and constants so far.
+    """Collects nodes and constants.
 
     Attributes:
         nodes: in order.
@@ -66,34 +66,34 @@ class OnnxGraph:
             self._names[id(value)] = name if inside(value.dtype) == value.dtype.name else self.cast(name, value.dtype)
 
     def add(self, kind: str, *inputs: str, count: int = 1, **attributes: Any) -> Any:
-        """A node; the name of its output, or their names where it has several."""
+        """Adds a node; returns the name of its output, or their names where it has several."""
         made = [f"v{len(self.nodes)}" + (f"_{i}" if count > 1 else "") for i in range(count)]
         self.nodes.append(self._onnx.helper.make_node(kind, inputs, made, **attributes))
         return made[0] if count == 1 else made
 
     def constant(self, value: Any, dtype: Any = np.int64) -> str:
-        """A constant, by default of whole numbers."""
+        """Adds a constant, by default of whole numbers; returns its name."""
         name = f"c{len(self.constants)}"
         self.constants.append(self._onnx.numpy_helper.from_array(np.array(value, dtype), name))
         return name
 
     def name(self, atom: Atom) -> str:
-        """The name of a value or a constant."""
+        """Returns the name of a value or a constant."""
         if id(atom) not in self._names:
             self._names[id(atom)] = self.constant(np.asarray(atom), inside(atom.dtype))
             self._kept.append(atom)
         return self._names[id(atom)]
 
     def define(self, value: Tensor, name: str) -> None:
-        """Give a value a name."""
+        """Gives a value a name."""
         self._names[id(value)] = name
 
     def cast(self, x: str, dtype: Any) -> str:
-        """As a dtype of the graph."""
+        """Casts to a dtype of the graph."""
         return self.add("Cast", x, to=OUTSIDE[inside(dtype)])
 
     def wrap(self, x: str, dtype: Any) -> str:
-        """A whole number cut back to its width, as two's complement has it."""
+        """Cuts a whole number back to its width, as two's complement has it."""
         kind, bits = np.dtype(dtype).kind, 8 * np.dtype(dtype).itemsize
         if kind not in "iu" or bits == 64:
             return x
@@ -104,14 +104,14 @@ class OnnxGraph:
         return self.add("Sub", self.add("BitwiseAnd", self.add("Add", x, half), mask), half)
 
     def size(self, size: Any) -> str:
-        """One size as a vector of length 1."""
+        """Returns one size as a vector of length 1."""
         k = multiple(size)
         if k is None:
             return self.constant([int(size)])
         return self._size if k == 1 else self.add("Mul", self._size, self.constant([k]))
 
     def reshape(self, x: str, shape: Any) -> str:
-        """An array in another shape, of which at most one size depends on the batch."""
+        """Reshapes an array, of whose new sizes at most one depends on the batch."""
         sizes = [-1 if multiple(size) is not None else int(size) for size in shape]
         if sizes.count(-1) > 1:
             raise refusal("reshape", "ONNX", "two axes depend on the size of the batch")

@@ -17,7 +17,7 @@ END = 2**62
 
 
 def node(kind: str, **attributes: Any) -> Rule:
-    """One node; whole numbers are cut back to their width after it."""
+    """Makes the rule that writes one node; whole numbers are cut back to their width after it."""
 
     def rule(graph: OnnxGraph, operation: Operation, *xs: str) -> str:
         return graph.wrap(graph.add(kind, *xs, **attributes), operation.outputs[0].dtype)
@@ -26,7 +26,7 @@ def node(kind: str, **attributes: Any) -> Rule:
 
 
 def logical(kind: str) -> Rule:
-    """A node for truth values, or its namesake for the bits of whole numbers."""
+    """Makes the rule that writes a node for truth values, or its namesake for the bits of whole numbers."""
 
     def rule(graph: OnnxGraph, operation: Operation, *xs: str) -> str:
         dtype = operation.outputs[0].dtype
@@ -36,7 +36,7 @@ def logical(kind: str) -> Rule:
 
 
 def shift(direction: str) -> Rule:
-    """A shift of bits, with zeros from the other side."""
+    """Makes the rule of a shift of bits, with zeros from the other side."""
 
     def rule(graph: OnnxGraph, operation: Operation, x: str, by: str) -> str:
         dtype = operation.outputs[0].dtype
@@ -48,7 +48,7 @@ def shift(direction: str) -> Rule:
 
 
 def reduction(kind: str) -> Rule:
-    """A sum, product or extremum over axes."""
+    """Makes the rule of a sum, product or extremum over axes."""
 
     def rule(graph: OnnxGraph, operation: Operation, x: str) -> str:
         axes = graph.constant([int(axis) for axis in operation.params["axes"]])
@@ -58,7 +58,7 @@ def reduction(kind: str) -> Rule:
 
 
 def truth(kind: str) -> Rule:
-    """A reduction of truth values as whole numbers."""
+    """Makes the rule that reduces truth values as whole numbers."""
 
     def rule(graph: OnnxGraph, operation: Operation, x: str) -> str:
         axes = graph.constant([int(axis) for axis in operation.params["axes"]])
@@ -68,7 +68,7 @@ def truth(kind: str) -> Rule:
 
 
 def best(kind: str) -> Rule:
-    """Where the extremum along one axis is."""
+    """Makes the rule that finds where the extremum along one axis is."""
 
     def rule(graph: OnnxGraph, operation: Operation, x: str) -> str:
         (axis,) = operation.params["axes"]
@@ -78,25 +78,25 @@ def best(kind: str) -> Rule:
 
 
 def running_sum(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """Sums so far, along one axis."""
+    """Adds up along one axis."""
     p = operation.params
     total = graph.add("CumSum", x, graph.constant(int(p["axis"])), reverse=int(p["reverse"]))
     return graph.wrap(total, operation.outputs[0].dtype)
 
 
 def convert(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """Another dtype."""
+    """Converts to another dtype."""
     before, after = operation.inputs[0].dtype, operation.outputs[0].dtype
     return graph.wrap(x if inside(before) == inside(after) else graph.cast(x, after), after)
 
 
 def finite(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """Whether neither infinite nor NaN."""
+    """Returns whether a number is neither infinite nor NaN."""
     return graph.add("Not", graph.add("Or", graph.add("IsNaN", x), graph.add("IsInf", x)))
 
 
 def log1p(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """log(u) x / (u - 1) with u = 1 + x as rounded, and x where that is 1: exact for small x too."""
+    """Computes log(u) x / (u - 1) with u = 1 + x as rounded, and x where that is 1: exact for small x too."""
     one = graph.constant(1, operation.outputs[0].dtype)
     u = graph.add("Add", x, one)
     ratio = graph.add("Div", graph.add("Mul", graph.add("Log", u), x), graph.add("Sub", u, one))
@@ -104,7 +104,7 @@ def log1p(graph: OnnxGraph, operation: Operation, x: str) -> str:
 
 
 def expm1(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """(u - 1) x / log(u) with u = exp(x) as rounded, x where that is 1, and u - 1 away from 0."""
+    """Computes (u - 1) x / log(u) with u = exp(x) as rounded, x where that is 1, and u - 1 away from 0."""
     one = graph.constant(1, operation.outputs[0].dtype)
     u = graph.add("Exp", x)
     less = graph.add("Sub", u, one)
@@ -114,12 +114,12 @@ def expm1(graph: OnnxGraph, operation: Operation, x: str) -> str:
 
 
 def reshape(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """The same entries in another shape."""
+    """Reshapes."""
     return graph.reshape(x, operation.outputs[0].shape)
 
 
 def broadcast(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """New axes by reshaping, and copies along them where they are longer than 1."""
+    """Broadcasts: new axes by reshaping, and copies along them where they are longer than 1."""
     shape, places = operation.outputs[0].shape, [int(d) for d in operation.params["broadcast_dimensions"]]
     before = operation.inputs[0].shape
     middle = [before[places.index(d)] if d in places else 1 for d in range(len(shape))]
@@ -128,24 +128,24 @@ def broadcast(graph: OnnxGraph, operation: Operation, x: str) -> str:
 
 
 def transpose(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """Axes in another order."""
+    """Orders axes otherwise."""
     return graph.add("Transpose", x, perm=[int(axis) for axis in operation.params["permutation"]])
 
 
 def concatenate(graph: OnnxGraph, operation: Operation, *xs: str) -> str:
-    """Arrays one after the other."""
+    """Joins arrays."""
     return graph.add("Concat", *xs, axis=int(operation.params["dimension"]))
 
 
 def reverse(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """Axes turned round."""
+    """Reverses axes."""
     axes = [int(axis) for axis in operation.params["dimensions"]]
     bounds = ([-1] * len(axes), [-END] * len(axes), axes, [-1] * len(axes))
     return graph.add("Slice", x, *map(graph.constant, bounds))
 
 
 def sliced(graph: OnnxGraph, operation: Operation, x: str) -> str:
-    """Part of an array."""
+    """Takes part of an array."""
     p, shape = operation.params, operation.inputs[0].shape
     steps = p["strides"] or [1] * len(shape)
     whole = [(0, size, 1) for size in shape]
@@ -160,19 +160,19 @@ def sliced(graph: OnnxGraph, operation: Operation, x: str) -> str:
 
 
 def split(graph: OnnxGraph, operation: Operation, x: str) -> list[str]:
-    """Parts of an array along one axis."""
+    """Splits an array along one axis."""
     sizes = graph.constant([int(size) for size in operation.params["sizes"]])
     made = graph.add("Split", x, sizes, count=len(operation.outputs), axis=int(operation.params["axis"]))
     return [made] if isinstance(made, str) else made
 
 
 def take(graph: OnnxGraph, operation: Operation, x: str, index: str) -> str:
-    """Rows."""
+    """Takes rows."""
     return graph.add("Gather", x, graph.add("Squeeze", index, graph.constant([-1])), axis=0)
 
 
 def product(graph: OnnxGraph, operation: Operation, a: str, b: str) -> str:
-    """A matrix product where it is one, otherwise the general sum of products."""
+    """Writes a matrix product where it is one, otherwise the general sum of products."""
     (over_a, over_b), (batch_a, _) = operation.params["dimension_numbers"]
     rank_a, rank_b = (len(x.shape) for x in operation.inputs)
     if rank_b == 2 and list(over_a) == [rank_a - 1] and not batch_a and list(over_b) == [0]:
@@ -181,7 +181,7 @@ def product(graph: OnnxGraph, operation: Operation, a: str, b: str) -> str:
 
 
 def convolution(graph: OnnxGraph, operation: Operation, x: str, w: str) -> str:
-    """A convolution, in ONNX's order of axes."""
+    """Convolves, in ONNX's order of axes."""
     p = check_convolution(operation, "ONNX")
     lhs, rhs, out = p["dimension_numbers"]
     made = graph.add(
@@ -197,13 +197,13 @@ def convolution(graph: OnnxGraph, operation: Operation, x: str, w: str) -> str:
 
 
 def pad(graph: OnnxGraph, operation: Operation, x: str, value: str) -> str:
-    """A value around an array."""
+    """Puts a value around an array."""
     config = check_padding(operation, "ONNX")
     return graph.add("Pad", x, graph.constant([pads[side] for side in (0, 1) for pads in config]), value)
 
 
 def iota(graph: OnnxGraph, operation: Operation) -> str:
-    """0, 1, 2, ... along one axis."""
+    """Counts 0, 1, 2, ... along one axis."""
     shape, d = operation.outputs[0].shape, int(operation.params["dimension"])
     end = graph.add("Squeeze", graph.size(shape[d]), graph.constant([0]))
     line = graph.add("Range", graph.constant(0), end, graph.constant(1))
@@ -260,7 +260,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 
 def write(graph: OnnxGraph, operation: Operation) -> None:
-    """Add an operation to a graph.
+    """Adds an operation to a graph.
 
     Raises:
         ConfigError: if there is no rule for it.

@@ -18,7 +18,7 @@ BATCH = "n"
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """An array that the program computes or is given: two are the same only if they are one object.
+    """Stands for an array that the program computes or is given: two are the same only if they are one object.
 
     Attributes:
         shape: whole numbers, and symbolic ones that depend on the size of the batch.
@@ -35,7 +35,7 @@ Atom = Tensor | np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One primitive of JAX, or "take": rows of the first input [N, ...], at the whole numbers of the second [..., 1].
+    """Describes one primitive of JAX, or "take": rows of the first input [N, ...], at the second [..., 1].
 
     Attributes:
         name: the primitive's.
@@ -52,7 +52,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class ExportProgram:
-    """Operations in order; whatever does not depend on the inputs is a constant already.
+    """Lists operations in order; whatever does not depend on the inputs is a constant already.
 
     Attributes:
         inputs: [n, ...] each.
@@ -66,7 +66,7 @@ class ExportProgram:
 
 
 def trace(function: Callable[..., Sequence[Any]], examples: Sequence[Any]) -> ExportProgram:
-    """The program of a function of one example, for a batch of any size.
+    """Traces a function of one example to the program for a batch of any size.
 
     Args:
         function: from arrays to a sequence of arrays, all of one example.
@@ -92,7 +92,7 @@ def trace(function: Callable[..., Sequence[Any]], examples: Sequence[Any]) -> Ex
 
 
 def needed(program: ExportProgram) -> ExportProgram:
-    """The program without operations that no output depends on."""
+    """Returns the program without operations that no output depends on."""
     used = {id(atom) for atom in program.outputs}
     kept: list[Operation] = []
     for operation in reversed(program.operations):
@@ -103,7 +103,7 @@ def needed(program: ExportProgram) -> ExportProgram:
 
 
 def depends(program: ExportProgram, outputs: Sequence[int]) -> list[bool]:
-    """Of each input, whether any of these outputs depends on it."""
+    """Returns for each input whether any of these outputs depends on it."""
     chosen = ExportProgram(program.inputs, program.operations, tuple(program.outputs[i] for i in outputs))
     used = {id(atom) for operation in needed(chosen).operations for atom in operation.inputs}
     used |= {id(atom) for atom in chosen.outputs}
@@ -111,7 +111,7 @@ def depends(program: ExportProgram, outputs: Sequence[int]) -> list[bool]:
 
 
 def multiple(size: Any) -> int | None:
-    """k of a symbolic size k n; None for a plain number.
+    """Returns k of a symbolic size k n; None for a plain number.
 
     Raises:
         ConfigError: for any other expression.
@@ -126,6 +126,6 @@ def multiple(size: Any) -> int | None:
 
 
 def refusal(name: str, kind: str, why: str = "") -> ConfigError:
-    """The error for an operation that cannot be written down."""
+    """Returns the error for an operation that cannot be written down."""
     fix = f"{why or f'the {kind} export has no rule for this operation of the policy'}; "
     return ConfigError("export", name, fix + "write the network without it, or use the policy from Python")

@@ -7,17 +7,17 @@ import numpy as np
 
 
 def array(dtype, shape, text):
-    """An array from its bytes (little-endian) in base 64."""
+    """Makes an array from its bytes (little-endian) in base 64."""
     return np.frombuffer(base64.b64decode(text), np.dtype(dtype).newbyteorder("<")).astype(dtype).reshape(shape)
 
 
 def refuse(given, fix):
-    """The error for an observation that cannot be used."""
+    """Returns the error for an observation that cannot be used."""
     return ValueError(f"observation: got {given}; {fix}")
 
 
 def parts_of(obs, parts, refuse):
-    """The parts of an observation, a batch each, and whether it was a single one.
+    """Returns the parts of an observation, a batch each, and whether it was a single one.
 
     Each of `parts` is (names that lead to it, shape, dtype, least, most); the bounds are None for real numbers.
     """
@@ -39,7 +39,7 @@ def parts_of(obs, parts, refuse):
 
 
 def part_of(obs, names, refuse):
-    """One part of an observation as an array."""
+    """Returns one part of an observation as an array."""
     for name in names:
         if not hasattr(obs, "keys") or name not in obs:
             raise refuse("nothing", f"give a part {name!r}")
@@ -51,7 +51,7 @@ def part_of(obs, names, refuse):
 
 
 def memory_of(memory, start, count, refuse):
-    """The memory of `count` environments, checked."""
+    """Returns the memory of `count` environments, checked."""
     if not isinstance(memory, (tuple, list)) or len(memory) != len(start):
         raise refuse("another kind of memory", "use what start or the last step gave")
     found = [np.asarray(x, first.dtype) for x, first in zip(memory, start, strict=True)]
@@ -62,23 +62,23 @@ def memory_of(memory, start, count, refuse):
 
 
 def logistic(x):
-    """1 / (1 + exp(-x))."""
+    """Computes 1 / (1 + exp(-x))."""
     return np.ones_like(x) / (np.ones_like(x) + np.exp(-x))
 
 
 def erf(x):
-    """The error function."""
+    """Computes the error function."""
     return np.vectorize(math.erf, otypes=[x.dtype])(x)
 
 
 def whole_quotient(a, b):
-    """a / b of whole numbers, rounded towards zero."""
+    """Computes a / b of whole numbers, rounded towards zero."""
     quotient = a // b
     return (quotient + ((a % b != 0) & ((a < 0) != (b < 0)))).astype(quotient.dtype)
 
 
 def convolution(x, w, strides, padding, dilation, groups):
-    """x [n, height, width, channels] by w [height, width, in, out], with as many spatial axes as w has."""
+    """Convolves x [n, height, width, channels] with w [height, width, in, out], with as many spatial axes as w has."""
     axes = tuple(range(1, 1 + len(strides)))
     x = np.pad(x, ((0, 0), *padding, (0, 0)))
     reach = [(size - 1) * d + 1 for size, d in zip(w.shape[: len(dilation)], dilation, strict=True)]

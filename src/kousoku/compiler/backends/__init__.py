@@ -1,13 +1,13 @@
-"""Back ends: one row for each platform that kernels are compiled for. Nothing outside asks which platform it is."""
+"""Lists the back ends: one row for each platform that kernels are compiled for. Nothing outside asks which it is."""
 
 from __future__ import annotations
 
 import jax
 
-from .backend import Backend, KernelModule, Platform, Registry
+from .backend import Backend, KernelModule, KernelRegistry, Platform
 from .cpu import CPU
 
-__all__ = ["BACKENDS", "Backend", "KernelModule", "Platform", "Registry", "backend", "current"]
+__all__ = ["BACKENDS", "Backend", "KernelModule", "KernelRegistry", "Platform", "backend", "current"]
 
 PLATFORMS = {CPU.name: CPU}
 BACKENDS = tuple(platform.backend for platform in PLATFORMS.values() if platform.backend is not None)

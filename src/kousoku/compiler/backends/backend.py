@@ -1,4 +1,4 @@
-"""What a back end has to offer, so that nothing outside of it asks which platform it is."""
+"""Declares what a back end has to offer, so that nothing outside of it asks which platform it is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KernelModule:
 
 
 @runtime_checkable
-class Registry(Protocol):
+class KernelRegistry(Protocol):
     """Tells XLA's programs of a platform where the code of each kernel is. Records are the registry's own."""
 
     def add(self, number: int, gang: int, grain: int, batched: bool) -> Any:
@@ -79,7 +79,7 @@ class Backend:
     target: Callable[[], Target]
     gang_size: Callable[[int, Target], int]
     emit_module: Callable[[Graph, int, Sequence[bool], Target], KernelModule]
-    registry: Callable[[], Registry]
+    registry: Callable[[], KernelRegistry]
     call_target: str
 
 

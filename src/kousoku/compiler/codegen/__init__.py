@@ -1,1 +1,1 @@
-"""Writing LLVM IR: operands, the builder, values of arrays, memory."""
+"""Writes LLVM IR: operands, the builder, values of arrays, memory."""

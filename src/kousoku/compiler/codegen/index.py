@@ -1,4 +1,4 @@
-"""Positions in arrays: a Python int known here, a uniform i64 that all lanes share, or a varying i32 for each lane."""
+"""Computes positions in arrays: a Python int known here, a uniform i64, or a varying i32 with one for each lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of a kernel: buffers on the stack or in one allocation, constant tables, loads and stores.
+"""Lays out a kernel's memory: buffers, constant tables, loads and stores.
 
 A varying buffer holds element k of all lanes side by side: lane l of element k lies at k * lanes + l. Booleans are
 bytes.

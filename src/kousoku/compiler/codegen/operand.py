@@ -1,4 +1,4 @@
-"""One number of a kernel: the same for all lanes, or one for each lane."""
+"""Represents one number of a kernel: the same for all lanes, or one for each lane."""
 
 from __future__ import annotations
 

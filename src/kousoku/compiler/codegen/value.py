@@ -1,4 +1,4 @@
-"""Arrays inside a kernel: known, in registers, in memory, or described by a function of the position.
+"""Represents arrays inside a kernel: known, in registers, in memory, or computed from the position.
 
 Every one of them answers `at(index)`: the element at a position that may be known, shared, or different in each lane.
 """

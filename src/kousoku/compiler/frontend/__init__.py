@@ -1,4 +1,4 @@
-"""From a jaxpr to a graph: calls inlined, keys as words, constants folded, equal operations merged."""
+"""Reads a jaxpr into a graph: calls inlined, keys as words, constants folded, equal operations merged."""
 
 from .reader import from_jaxpr
 

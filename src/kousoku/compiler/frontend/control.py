@@ -1,4 +1,4 @@
-"""cond, while and scan: operations that hold graphs. Constants that go into one are known inside."""
+"""Reads cond, while and scan: operations that hold graphs. Constants that go into one are known inside."""
 
 from __future__ import annotations
 

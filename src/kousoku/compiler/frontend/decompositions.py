@@ -1,4 +1,4 @@
-"""Operations that are others in disguise: what they mean, in JAX.
+"""Decomposes operations into others: what they mean, in JAX.
 
 A definition is a function of the operation's parameters that makes a function of its inputs.
 """

@@ -1,4 +1,4 @@
-"""Operations whose inputs are known are computed while reading.
+"""Computes operations whose inputs are known, while reading.
 
 Only what NumPy computes exactly as XLA does: integers, comparisons, moving elements about, and IEEE arithmetic.
 """

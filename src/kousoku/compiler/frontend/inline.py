@@ -1,4 +1,4 @@
-"""The walk over a jaxpr that every reader of one shares: calls are entered, what changes nothing is passed through."""
+"""Walks a jaxpr as every reader of one does: calls are entered, what changes nothing is passed through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jaxprs come open, or closed over constants; calls hold them under various names."""
+"""Opens jaxprs, which may be closed over constants, and which calls hold under various names."""
 
 from __future__ import annotations
 

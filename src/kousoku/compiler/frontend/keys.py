@@ -1,4 +1,4 @@
-"""Random keys as what they are made of: words.
+"""Reads random keys as what they are made of: words.
 
 A key array of shape S is an array of shape S + W of uint32, W being the generator's. Operations that draw are replaced
 by the generator's own definition in JAX, so that a kernel's stream is the stream of plain JAX, bit for bit, whichever

@@ -1,4 +1,4 @@
-"""Operations in terms of plainer ones yet, for targets that know few: files of NumPy code and ONNX models.
+"""Decomposes operations into plainer ones yet, for targets that know few: files of NumPy code and ONNX models.
 
 As `decompositions`, each is written in JAX and traced again; here shapes may be symbolic.
 """

@@ -1,4 +1,4 @@
-"""Elementary functions as LLVM IR: polynomials over lanes, without libm, tables in memory or branches on lanes.
+"""Writes elementary functions in LLVM IR: polynomials over lanes, without libm, tables in memory or branches on lanes.
 
 Each function takes a builder and an operand ("float" or "double", varying or uniform) and returns an operand.
 Special cases (NaN, infinities, signs of zero) are those of C's Annex F; `bounds.ULP_BOUNDS` states the accuracy.

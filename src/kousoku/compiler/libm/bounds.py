@@ -1,4 +1,4 @@
-"""What each elementary function promises: its greatest error in units in the last place (ulp), by LLVM type.
+"""States what each elementary function promises: its greatest error in units in the last place (ulp), by LLVM type.
 
 One-argument functions in float32 are checked over a dense part of all 2^32 numbers by `make test-full`, or over all of
 them; the rest at the samples of the tests. An ulp is that of the exact result;

@@ -1,4 +1,4 @@
-"""From LLVM IR to machine code, by way of the cache."""
+"""Builds machine code from LLVM IR, by way of the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From LLVM IR to machine code, and machine code in memory."""
+"""Compiles LLVM IR to machine code, and loads machine code into memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLVM in a process of its own, for text that takes seconds.
+"""Runs LLVM in a process of its own, for text that takes seconds.
 
 Within a process llvmlite lets one thread at a time into LLVM: a short kernel would wait for a long one.
 """

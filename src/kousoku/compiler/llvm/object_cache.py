@@ -1,4 +1,4 @@
-"""Machine code kept on disk, by content, so that a second start compiles nothing.
+"""Keeps machine code on disk, by content, so that a second start compiles nothing.
 
 An entry is one file, named by the hash of what its code depends on. It is written beside its place and then moved
 there, so another process sees all of it or nothing, and one that is killed leaves nothing but a file that is cleared

@@ -1,4 +1,4 @@
-"""The processor that kernels are compiled for."""
+"""Describes the processor that kernels are compiled for."""
 
 from __future__ import annotations
 

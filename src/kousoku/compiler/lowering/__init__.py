@@ -1,4 +1,4 @@
-"""One rule for each operation, in tables by family."""
+"""Lowers each operation by its rule, in tables by family."""
 
 from . import arrays, control, conversions, division, elementwise, floats, indexing, random, reductions, sorting
 

@@ -1,4 +1,4 @@
-"""Passes over a graph, between the front end and code generation."""
+"""Runs passes over a graph, between the front end and code generation."""
 
 from ..ir import Graph
 from .sink_into_branches import sink_into_branches

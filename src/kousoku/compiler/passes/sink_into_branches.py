@@ -1,4 +1,4 @@
-"""Work that only some lanes need becomes a branch.
+"""Sinks work that only some lanes need into branches.
 
 Environments are written with `where`: compute a fresh start state at every step, and take it where the episode ended. A
 kernel can do better: operations whose results are used only where a condition holds go into a branch, which runs only

@@ -1,4 +1,4 @@
-"""Which values differ between lanes, before they are written: loops must know what they carry."""
+"""Finds which values differ between lanes, before they are written: loops must know what they carry."""
 
 from __future__ import annotations
 

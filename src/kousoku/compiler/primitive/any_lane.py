@@ -1,4 +1,4 @@
-"""Branches that all lanes of a gang may take though only some have to.
+"""Lets branches be taken by all lanes of a gang though only some have to.
 
 Where lanes differ, a kernel merges what a branch makes with what the other lanes have, number by number. A branch that
 changes nothing in lanes that do not need it can do without.

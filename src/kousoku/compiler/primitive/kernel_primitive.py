@@ -1,4 +1,4 @@
-"""The JAX primitive: a function of one lane that JAX can batch, differentiate and lower.
+"""Defines the JAX primitive: a function of one lane that JAX can batch, differentiate and lower.
 
 The primitive carries the function's jaxpr. Batching adds an axis of lanes; a derivative is the kernel of the
 derivative's jaxpr; reverse mode computes the primal values again inside the kernel. Lowering compiles where the

@@ -1,4 +1,4 @@
-"""A kernel in a program of several devices: each device does its own lanes.
+"""Divides a kernel in a program of several devices: each device does its own lanes.
 
 XLA's partitioner knows nothing of a custom call and would give every device all lanes. It is told that the axis of
 lanes may be split, and that nothing else may.

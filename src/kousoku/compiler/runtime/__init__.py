@@ -1,0 +1,1 @@
+"""Kernels while programs run."""

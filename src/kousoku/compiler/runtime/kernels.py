@@ -1,4 +1,4 @@
-"""Compiled kernels: made once, shared by all who need the same, freed with the last of them."""
+"""Keeps the process's compiled kernels: made once, shared by all who need the same, freed with the last of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..backends import Backend, Registry
+from ..backends import Backend, KernelRegistry
 from ..ir import GraphSource
 from ..llvm.build import build, is_kept
 from ..llvm.object_cache import compiler_version
@@ -29,7 +29,7 @@ class CompiledKernel:
         broken: whether there is no code and never will be.
     """
 
-    def __init__(self, registry: Registry, number: int, lanes: int, grain: int, batched: bool) -> None:
+    def __init__(self, registry: KernelRegistry, number: int, lanes: int, grain: int, batched: bool) -> None:
         self.number, self.lanes = number, lanes
         self.checked, self.broken = threading.Event(), False
         self._code: list[object] = []

@@ -1,0 +1,1 @@
+"""From a Python function to its jaxpr, by tracing or from disk."""

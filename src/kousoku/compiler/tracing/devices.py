@@ -1,4 +1,4 @@
-"""Types of values within `jax.shard_map`, as they are on one device."""
+"""Types values within `jax.shard_map` as they are on one device."""
 
 from __future__ import annotations
 

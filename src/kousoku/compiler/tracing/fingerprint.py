@@ -1,4 +1,4 @@
-"""What a function is, as a hash that is the same in every process: known for what is made of the library's own parts.
+"""Fingerprints a function, the same in every process: known for what is made of the library's own parts.
 
 A function of the user's may read anything: a global, a file, a clock. Of the library's own functions it is known what
 they depend on: their source, what they enclose, and what their modules hold.

@@ -1,4 +1,4 @@
-"""What a function amounted to, kept on disk: the next process asks before it traces, and often need not trace at all.
+"""Keeps on disk what a function amounted to: the next process asks before it traces, and often need not trace at all.
 
 Of a function whose identity is known, three things suffice to call its kernel: the types of its results, their tree,
 and the digest of its program, by which the machine code is found. Its operations are traced only when somebody looks

@@ -1,4 +1,4 @@
-"""A function of one lane as JAX traced it, with what the compiler derives from it: its graph and its derivatives."""
+"""Holds a function of one lane as JAX traced it, with what the compiler derives from it: its graph and derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CPU: gangs as wide as its vectors, one handler that XLA calls for all kernels, XLA's own threads."""
+"""Compiles for the CPU: gangs as wide as its vectors, one handler that XLA calls for all kernels, XLA's own threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole function: lanes in gangs, inputs spread over vectors, results put back.
+"""Writes the whole function: lanes in gangs, inputs spread over vectors, results put back.
 
 JAX keeps the elements of one lane side by side; a kernel wants one element of all lanes side by side. So each gang's
 inputs are turned on the way in and its results on the way out. The last gang may be incomplete: the lanes it lacks

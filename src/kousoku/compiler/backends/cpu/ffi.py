@@ -1,4 +1,4 @@
-"""What XLA's programs know of a kernel: records by number, and the handler that reads them.
+"""Tells XLA's programs of kernels: records by number, and the handler that reads them.
 
 A number is made of what the kernel means, so that a program that XLA keeps on disk finds it again in another process.
 """

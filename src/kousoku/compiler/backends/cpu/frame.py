@@ -1,4 +1,4 @@
-"""Where a kernel's buffers lie: on the stack, or in one allocation where they are too large for it."""
+"""Places a kernel's buffers: on the stack, or in one allocation where they are too large for it."""
 
 from __future__ import annotations
 

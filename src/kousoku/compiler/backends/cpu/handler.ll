@@ -1,9 +1,9 @@
 ; The XLA FFI handler of every kernel. It is LLVM IR, so that no C compiler is needed where Kousoku runs.
 ;
 ; XLA calls @kousoku_handler with a call frame (struct XLA_FFI_CallFrame in xla/ffi/api/c_api.h, 64-bit layout). The
-; frame's one attribute is the kernel's number; @kousoku_table says where its code is. Many lanes are split into chunks
-; that XLA's threads and the caller claim from a counter; the caller waits for chunks that others have begun, never for
-; threads that have not started.
+; frame's one attribute is the kernel's number; the list that begins at @kousoku_records says where its code is. Many
+; lanes are split into chunks that XLA's threads and the caller claim from a counter; the caller waits for chunks that
+; others have begun, never for threads that have not started.
 
 ; What is known of a kernel: number, the next record, function (null while it is being compiled, 1 where that failed),
 ; lanes in a gang, lanes in the smallest chunk, whether there is a lane axis, programs of XLA's that use it.
