@@ -45,7 +45,7 @@ def smallest(field: str) -> float:
 
     Below zero MuJoCo does otherwise, or its compiler does not let it pass.
 
-    >>> least("dof_damping"), least("gravity")
+    >>> smallest("dof_damping"), smallest("gravity")
     (0.0, -inf)
     """
     return 0.0 if field in NON_NEGATIVE else -math.inf
@@ -65,7 +65,7 @@ def welded_sums(model: Any, numbers: Any) -> np.ndarray:
 def is_mixed_solref(solref: Any) -> np.ndarray:
     """Tells which of the pairs [..., 2] have one positive number and another: MuJoCo warns and takes its own.
 
-    >>> mixed([[0.02, 1.0], [-100.0, -1.0], [0.02, -1.0]])
+    >>> is_mixed_solref([[0.02, 1.0], [-100.0, -1.0], [0.02, -1.0]])
     array([False, False,  True])
     """
     positive = np.asarray(solref, np.float64) > 0.0
@@ -75,7 +75,7 @@ def is_mixed_solref(solref: Any) -> np.ndarray:
 def attribute_product(attributes: Mapping[str, str], *names: str) -> float:
     """Returns the product of the numbers in some attributes; 1 of none, or if a word is no number.
 
-    >>> counted({"count": "2 3 4", "size": "5"}, "count", "nothing")
+    >>> attribute_product({"count": "2 3 4", "size": "5"}, "count", "nothing")
     24.0
     """
     words = " ".join(attributes.get(name, "") for name in names).split()

@@ -36,7 +36,7 @@ def mujoco() -> Any:
 def enum_names(enum: str) -> dict[int, str]:
     """Returns MuJoCo's names for the numbers of one of its enumerations, in small letters.
 
-    >>> words("mjtJoint")[3]
+    >>> enum_names("mjtJoint")[3]
     'hinge'
     """
     return {int(value): name.split("_", 1)[-1].lower() for name, value in getattr(mujoco(), enum).__members__.items()}

@@ -52,7 +52,7 @@ class Element:
     def location(self) -> str:
         """Returns file, line, tag and name, on one line whatever they are.
 
-        >>> Element("geom", {"name": "foot"}, "ant.xml", 12, ("mujoco", "worldbody")).place
+        >>> Element("geom", {"name": "foot"}, "ant.xml", 12, ("mujoco", "worldbody")).location
         "ant.xml, line 12, <geom name='foot'>"
         """
         name = self.attributes.get("name")
@@ -104,7 +104,7 @@ def last_element(elements: Sequence[Element], tags: str, attribute: str | None =
 def format_location(file: str, line: int) -> str:
     """Returns a file and a line, on one line.
 
-    >>> located("", 3), located("arm.xml", 3)
+    >>> format_location("", 3), format_location("arm.xml", 3)
     ('line 3', 'arm.xml, line 3')
     """
     return f"{shorten(file)[1:-1]}, line {line}" if file else f"line {line}"
