@@ -24,7 +24,7 @@ APART = 0.16  # of a decade: labels at the ends of lines keep this distance
 
 
 def draw_times(path: Path, section: Section, steps: int) -> Path:
-    """Milliseconds of a call against the number of balls, one line for each contender that ran, named at its end."""
+    """Draws milliseconds of a call against the number of balls, a named line for each contender that ran."""
     figure = new_figure(8.0, 5.0)
     ax = figure.add_subplot()
     names = dict.fromkeys(row.name for row in section.rows)
@@ -52,7 +52,7 @@ def _line(section: Section, name: str) -> list[tuple[int, float]]:
 
 
 def _name_lines(ax: Axes, ends: dict[str, tuple[int, float]]) -> None:
-    """Names to the right of the lines' ends, moved up where two would lie on each other."""
+    """Writes names to the right of the lines' ends, moved up where two would lie on each other."""
     at = -np.inf
     for name, (count, time) in sorted(ends.items(), key=lambda item: item[1][1]):
         at = max(np.log10(time), at + APART)
@@ -62,7 +62,7 @@ def _name_lines(ax: Axes, ends: dict[str, tuple[int, float]]) -> None:
 
 
 def film(path: Path, balls: int, frames: int) -> Path:
-    """Some hundred balls of `Balls-v0`, left to themselves, as a GIF."""
+    """Films some hundred balls of `Balls-v0`, left to themselves, as a GIF."""
     env: Any = make("Balls-v0", n=balls)
     reset_key, step_key = jax.random.split(jax.random.key(0))
     state, _ = env.reset(reset_key)

@@ -15,10 +15,10 @@ from kousoku.compiler import kernel
 from kousoku.envs import make
 
 from . import peers
+from .budget import Budget
 from .by_hand import cartpole_numba
-from .effort import Effort
-from .table import COMPILE, LANES, SPEED, Row, Section, attempt, median_seconds, speed
-from .wander import start, wander
+from .random_rollout import begin_rollout, random_rollout
+from .table import COMPILE, ENVIRONMENTS, SPEED, Section, TableRow, attempt, median_seconds, speed
 
 IDS = ("CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")
 BASE = "gymnax"
@@ -32,49 +32,49 @@ ABOUT = (
 NUMBA_NOTE = "by hand: all cores, vectors; hash of a counter, short polynomials for sine and cosine, no time limit"
 
 
-def section(id: str, effort: Effort) -> Section:
-    """One environment; CartPole in full, with the program by hand."""
+def section(id: str, budget: Budget) -> Section:
+    """Measures one environment; CartPole in full, with the program by hand."""
     in_full = id == "CartPole-v1"
-    counts = effort.environments if in_full else effort.environments[:1]
-    rows = [row for count in counts for row in _rows(id, count, in_full, effort)]
-    rows.append(attempt("EnvPool", FEW, lambda: envpool_row(id, effort)))
-    return Section(id, ABOUT.format(steps=effort.steps), (LANES, SPEED, COMPILE), rows, BASE)
+    counts = budget.environments if in_full else budget.environments[:1]
+    rows = [row for count in counts for row in _rows(id, count, in_full, budget)]
+    rows.append(attempt("EnvPool", FEW, lambda: envpool_row(id, budget)))
+    return Section(id, ABOUT.format(steps=budget.steps), (ENVIRONMENTS, SPEED, COMPILE), rows, BASE)
 
 
-def _rows(id: str, count: int, in_full: bool, effort: Effort) -> list[Row]:
-    rows = [ours("kousoku, kernel", id, count, True, True, effort)]
+def _rows(id: str, count: int, in_full: bool, budget: Budget) -> list[TableRow]:
+    rows = [ours("kousoku, kernel", id, count, True, True, budget)]
     if in_full:
-        rows.append(ours("kousoku, kernel, advance()", id, count, True, False, effort))
-    rows.append(ours("kousoku, XLA", id, count, False, True, effort))
+        rows.append(ours("kousoku, kernel, advance()", id, count, True, False, budget))
+    rows.append(ours("kousoku, XLA", id, count, False, True, budget))
     if in_full:
-        rows.append(attempt("Numba", count, lambda: numba_row(count, effort)))
-    rows.append(attempt(BASE, count, lambda: gymnax_row(id, count, effort)))
-    rows.append(attempt("Gymnasium", count, lambda: gymnasium_row(id, count, effort)))
+        rows.append(attempt("Numba", count, lambda: numba_row(count, budget)))
+    rows.append(attempt(BASE, count, lambda: gymnax_row(id, count, budget)))
+    rows.append(attempt("Gymnasium", count, lambda: gymnasium_row(id, count, budget)))
     return rows
 
 
-def ours(name: str, id: str, count: int, on: bool, ahead: bool, effort: Effort) -> Row:
-    """Our environment, in the kernel or in XLA."""
+def ours(name: str, id: str, count: int, on: bool, ahead: bool, budget: Budget) -> TableRow:
+    """Measures our environment, in the kernel or in XLA."""
     env = make(id)
     keys = jax.random.split(jax.random.key(0), count)
-    function = kernel(partial(wander, env, effort.steps, ahead), on=on)
-    walks = jax.jit(jax.vmap(partial(start, env)))(keys)
-    run, compile_seconds = compiled(jax.vmap(function, (0, None, 0)), keys, jnp.int32(0), walks)
-    state: list[Any] = [walks, 0]
+    function = kernel(partial(random_rollout, env, budget.steps, ahead), on=on)
+    rollouts = jax.jit(jax.vmap(partial(begin_rollout, env)))(keys)
+    run, compile_seconds = compiled(jax.vmap(function, (0, None, 0)), keys, jnp.int32(0), rollouts)
+    state: list[Any] = [rollouts, 0]
 
     def call() -> None:
         state[:] = run(keys, np.int32(state[1]), state[0]), state[1] + 1
         jax.block_until_ready(state[0])
 
-    seconds = median_seconds(call, effort.repeats, effort.least_seconds)
+    seconds = median_seconds(call, budget.repeats, budget.least_seconds)
     note = "starts drawn ahead, once in eight steps" if ahead else "starts drawn where an episode ends"
-    return speed(name, count, count * effort.steps / seconds, note, compile_seconds=compile_seconds)
+    return speed(name, count, count * budget.steps / seconds, note, compile_seconds=compile_seconds)
 
 
-def gymnax_row(id: str, count: int, effort: Effort) -> Row:
-    """gymnax."""
+def gymnax_row(id: str, count: int, budget: Budget) -> TableRow:
+    """Measures gymnax."""
     with peers.foreign():
-        loop = peers.gymnax_loop(id, effort.steps)
+        loop = peers.gymnax_loop(id, budget.steps)
         keys = jax.random.split(jax.random.key(0), count)
         carry = jax.jit(lambda keys: loop(keys, None))(keys)
         run, compile_seconds = compiled(loop, keys, carry)
@@ -83,42 +83,44 @@ def gymnax_row(id: str, count: int, effort: Effort) -> Row:
         def call() -> None:
             state[0] = jax.block_until_ready(run(keys, state[0]))
 
-        seconds = median_seconds(call, effort.repeats, effort.least_seconds)
-    return speed(BASE, count, count * effort.steps / seconds, "jit, vmap, scan", compile_seconds=compile_seconds)
+        seconds = median_seconds(call, budget.repeats, budget.least_seconds)
+    return speed(BASE, count, count * budget.steps / seconds, "jit, vmap, scan", compile_seconds=compile_seconds)
 
 
-def envpool_row(id: str, effort: Effort) -> Row:
-    """EnvPool, on all cores."""
-    seconds = _host_seconds(peers.envpool_steps(id, FEW), effort)
+def envpool_row(id: str, budget: Budget) -> TableRow:
+    """Measures EnvPool, on all cores."""
+    seconds = _host_seconds(peers.envpool_steps(id, FEW), budget)
     return speed("EnvPool", FEW, FEW / seconds, "all cores")
 
 
-def gymnasium_row(id: str, count: int, effort: Effort) -> Row:
-    """Gymnasium's own vector environment, or its general one: one environment after the other, of which few do."""
+def gymnasium_row(id: str, count: int, budget: Budget) -> TableRow:
+    """Measures Gymnasium's own vector environment, or its general one: one environment after the other, of which few
+    do.
+    """
     count = count if peers.has_own_vector(id) else FEW
     run, kind = peers.gymnasium_steps(id, count)
-    return speed("Gymnasium", count, count / _host_seconds(run, effort), f"vector environment: {kind}")
+    return speed("Gymnasium", count, count / _host_seconds(run, budget), f"vector environment: {kind}")
 
 
-def numba_row(count: int, effort: Effort) -> Row:
-    """CartPole by hand."""
+def numba_row(count: int, budget: Budget) -> TableRow:
+    """Measures CartPole by hand."""
     states = np.zeros((4, -(-count // cartpole_numba.BLOCK) * cartpole_numba.BLOCK), np.float32)
     began = time.perf_counter()
     run = cartpole_numba.program()
     run(states, 1, 0)
     compile_seconds = time.perf_counter() - began
-    seconds = median_seconds(lambda: run(states, effort.steps, 1), effort.repeats, effort.least_seconds)
-    rate = states.shape[1] * effort.steps / seconds
+    seconds = median_seconds(lambda: run(states, budget.steps, 1), budget.repeats, budget.least_seconds)
+    rate = states.shape[1] * budget.steps / seconds
     return speed("Numba", count, rate, NUMBA_NOTE, compile_seconds=compile_seconds)
 
 
-def _host_seconds(run: Callable[[int], None], effort: Effort) -> float:
-    """Seconds of one step of all environments."""
-    return median_seconds(lambda: run(peers.DRAWN), effort.repeats, effort.least_seconds) / peers.DRAWN
+def _host_seconds(run: Callable[[int], None], budget: Budget) -> float:
+    """Returns the seconds of one step of all environments."""
+    return median_seconds(lambda: run(peers.DRAWN), budget.repeats, budget.least_seconds) / peers.DRAWN
 
 
 def compiled(function: Callable[..., Any], *args: Any) -> tuple[Callable[..., Any], float]:
-    """The function compiled for such arguments, and the seconds from Python to there."""
+    """Returns the function compiled for such arguments, and the seconds from Python to there."""
     began = time.perf_counter()
     compiled = jax.jit(function).lower(*args).compile()
     return compiled, time.perf_counter() - began

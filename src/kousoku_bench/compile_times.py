@@ -19,9 +19,9 @@ from kousoku.compiler.llvm.target import host
 from kousoku.compiler.passes import run_passes
 from kousoku.envs import make
 
-from .effort import Effort
-from .fresh import measured
-from .table import Column, Row, Section, attempt
+from .budget import Budget
+from .subprocess_timing import run_in_subprocess
+from .table import Section, TableColumn, TableRow, attempt
 
 ABOUT = (
     "From Python to a program that can be called, in a process that has compiled something else before; every "
@@ -30,12 +30,12 @@ ABOUT = (
 )
 STAGES = ("trace", "read", "emit", "llvm")
 COLUMNS = (
-    Column("seconds", "total, s", ",.3f"),
-    Column("trace", "trace, s", ",.3f"),
-    Column("read", "read, s", ",.3f"),
-    Column("emit", "emit, s", ",.3f"),
-    Column("llvm", "LLVM, s", ",.3f"),
-    Column("operations", "operations", ",d"),
+    TableColumn("seconds", "total, s", ",.3f"),
+    TableColumn("trace", "trace, s", ",.3f"),
+    TableColumn("read", "read, s", ",.3f"),
+    TableColumn("emit", "emit, s", ",.3f"),
+    TableColumn("llvm", "LLVM, s", ",.3f"),
+    TableColumn("operations", "operations", ",d"),
 )
 WIDTH = 16
 CARTPOLE, STRAIGHT, FORWARD = "CartPole step", "straight line", "straight line, forward mode"
@@ -43,25 +43,25 @@ CARTPOLE, STRAIGHT, FORWARD = "CartPole step", "straight line", "straight line, 
 Function = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def section(effort: Effort) -> Section:
-    """Each function, with the kernel and with XLA."""
+def section(budget: Budget) -> Section:
+    """Measures each function, with the kernel and with XLA."""
     rows = []
     for name in (CARTPOLE, STRAIGHT, FORWARD):
         for compiler, measure in (("kernel", "kernel_seconds"), ("XLA", "xla_seconds")):
-            repeats = effort.repeats if name == CARTPOLE else 1
-            arguments = measure, name, effort.operations, repeats
+            repeats = budget.repeats if name == CARTPOLE else 1
+            arguments = measure, name, budget.operations, repeats
             title = f"{name}, {compiler}"
-            rows.append(attempt(title, 0, lambda a=arguments, t=title: _row(t, a, effort.compile_limit)))
-    rows = [Row(row.name, {k: v for k, v in row.figures.items() if k != "agents"}, row.note) for row in rows]
+            rows.append(attempt(title, 0, lambda a=arguments, t=title: _row(t, a, budget.compile_limit)))
+    rows = [TableRow(row.name, {k: v for k, v in row.figures.items() if k != "agents"}, row.note) for row in rows]
     return Section("Compile times", ABOUT, COLUMNS, rows)
 
 
-def _row(title: str, arguments: tuple[Any, ...], limit: float) -> Row:
-    return Row(title, measured(__name__, *arguments, limit=limit))
+def _row(title: str, arguments: tuple[Any, ...], limit: float) -> TableRow:
+    return TableRow(title, run_in_subprocess(__name__, *arguments, limit=limit))
 
 
 def kernel_seconds(name: str, operations: int, repeats: int) -> dict[str, float]:
-    """Medians of the stages' seconds and of the whole, and the number of operations that are compiled."""
+    """Returns medians of the stages' seconds and of the whole, and the number of operations that are compiled."""
     _whole(variant(CARTPOLE, operations, -1), True)
     stages = [_stages(variant(name, operations, 2 * i)) for i in range(repeats)]
     whole = [_whole(variant(name, operations, 2 * i + 1), True) for i in range(repeats)]
@@ -70,13 +70,13 @@ def kernel_seconds(name: str, operations: int, repeats: int) -> dict[str, float]
 
 
 def xla_seconds(name: str, operations: int, repeats: int) -> dict[str, float]:
-    """The median of the whole."""
+    """Returns the median of the whole."""
     _whole(variant(CARTPOLE, operations, -1), False)
     return {"seconds": statistics.median(_whole(variant(name, operations, i), False) for i in range(repeats))}
 
 
 def _stages(given: Function) -> dict[str, Any]:
-    """The kernel's stages, one after the other."""
+    """Times the kernel's stages, one after the other."""
     function, args = given
     target = host()
     times = [time.perf_counter()]
@@ -92,7 +92,7 @@ def _stages(given: Function) -> dict[str, Any]:
 
 
 def _whole(given: Function, on: bool) -> float:
-    """Seconds until the function over lanes can be called."""
+    """Returns the seconds until the batched function can be called."""
     function, args = given
     lanes = [jax.ShapeDtypeStruct((1024, *jnp.shape(x)), jax.typeof(x).dtype) for x in args]
     began = time.perf_counter()
@@ -101,7 +101,7 @@ def _whole(given: Function, on: bool) -> float:
 
 
 def variant(name: str, operations: int, number: int) -> Function:
-    """A function with a constant of its own, and arguments of one lane."""
+    """Returns a function with a constant of its own, and arguments of one lane."""
     if name == CARTPOLE:
         env = make("CartPole-v1", gravity=9.8 + 1e-3 * number)
         state, _ = env.reset(jax.random.key(0))
@@ -120,7 +120,9 @@ def _flat_step(env: Any, *given: Any) -> Any:
 
 
 def straight_line(operations: int, scale: float) -> Callable[[Any], Any]:
-    """A function of 16 numbers made of so many scalar operations without a loop, each of which the result needs."""
+    """Returns a function of 16 numbers made of so many scalar operations without a loop, each of which the result
+    needs.
+    """
     rng = np.random.default_rng(0)
     others, kinds = rng.integers(WIDTH, size=operations), rng.integers(8, size=operations)
 
@@ -135,7 +137,7 @@ def straight_line(operations: int, scale: float) -> Callable[[Any], Any]:
 
 
 def _operation(kind: int, a: Any, b: Any) -> Any:
-    """One of what dynamics are made of; bounded, so that numbers stay numbers."""
+    """Computes one of what dynamics are made of; bounded, so that numbers stay numbers."""
     if kind < 3:
         return a + b
     if kind < 5:

@@ -6,31 +6,31 @@ from dataclasses import asdict
 
 from kousoku.training.devices import use_all_cores
 
+from .budget import Budget
 from .classic import ours
-from .effort import Effort
-from .fresh import measured
-from .table import LANES, SPEED, Row, Section, attempt, speed
+from .subprocess_timing import run_in_subprocess
+from .table import ENVIRONMENTS, SPEED, Section, TableRow, attempt, speed
 
 ABOUT = "CartPole-v1 in the kernel as above; each row in a process of its own that may use so many cores."
 
 
-def section(effort: Effort) -> Section:
-    """One core, two cores."""
-    count = effort.environments[-1]
-    rows = [attempt(_name(cores), count, lambda cores=cores: _row(cores, count, effort)) for cores in (1, 2)]
-    return Section("The second core", ABOUT, (LANES, SPEED), rows, _name(1))
+def section(budget: Budget) -> Section:
+    """Measures one core, and two cores."""
+    count = budget.environments[-1]
+    rows = [attempt(_name(cores), count, lambda cores=cores: _row(cores, count, budget)) for cores in (1, 2)]
+    return Section("The second core", ABOUT, (ENVIRONMENTS, SPEED), rows, _name(1))
 
 
-def steps_per_second(count: int, effort: dict) -> float:
-    """Measured here, with the cores that this process has."""
+def steps_per_second(count: int, budget: dict) -> float:
+    """Measures in this process, with the cores that it has."""
     use_all_cores()
-    speed = ours("", "CartPole-v1", count, True, True, Effort(**effort)).figures["steps_per_second"]
+    speed = ours("", "CartPole-v1", count, True, True, Budget(**budget)).figures["steps_per_second"]
     assert speed is not None
     return float(speed)
 
 
-def _row(cores: int, count: int, effort: Effort) -> Row:
-    rate = measured(__name__, "steps_per_second", count, asdict(effort), cores=cores)
+def _row(cores: int, count: int, budget: Budget) -> TableRow:
+    rate = run_in_subprocess(__name__, "steps_per_second", count, asdict(budget), cores=cores)
     return speed(_name(cores), count, rate)
 
 

@@ -19,10 +19,10 @@ from kousoku.physics.contacts import contacts_of
 from kousoku.training.devices import use_all_cores
 
 from . import peers
-from .effort import Effort
-from .fresh import measured
+from .budget import Budget
 from .rigid import MODELS, c_mujoco, compiled_model, motion, ours_of, parts
-from .table import Column, Row, Section, attempt
+from .subprocess_timing import run_in_subprocess
+from .table import Section, TableColumn, TableRow, attempt
 
 STAGES = {
     "bodies": "places of bodies", "depth": "depth of contacts, in sum", "inertia": "mass matrix", "bias": "bias force",
@@ -30,10 +30,10 @@ STAGES = {
     "constraint": "constraints' force", "acceleration": "acceleration",
 }  # fmt: skip
 ABOUT = (
-    "From each of {states:,d} states of a model, {lanes} ways under random commands seen every {stride} steps: one "
-    "step by C MuJoCo in float64 with Newton's method, its solver and its collisions at tolerance zero, and the same "
-    "step by others under the same command. The largest difference of a state's positions and of its velocities, and "
-    "over the states its median, 99.9th percentile and maximum; then, at the beginning of the step, the largest "
+    "From each of {states:,d} states of a model, {rollouts} rollouts under random commands seen every {stride} steps: "
+    "one step by C MuJoCo in float64 with Newton's method, its solver and its collisions at tolerance zero, and the "
+    "same step by others under the same command. The largest difference of a state's positions and of its velocities, "
+    "and over the states its median, 99.9th percentile and maximum; then, at the beginning of the step, the largest "
     "difference of each stage's numbers, relative to one plus the largest of them, in the maximum over the states. "
     "`float64` and `float32` are ours. `C, rounded` is C MuJoCo, in float64, from the states rounded to float32: what "
     "rounding does before anything is computed. `C, PGS` is C MuJoCo with the solver that the humanoids' files ask "
@@ -43,7 +43,7 @@ STRIDE, SHOTS = 10, 20
 SHARES = {"median": 50.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
 SHOWN = ("median", "p99.9", "max")
 KINDS = ("float64", "float32", "C, rounded", "MJX, float32")
-MJX_LANES = 250
+MJX_BATCH = 250
 FAR = (0, 30, 300, 3_000)
 RUNNERS = ("half_cheetah", "ant", "humanoid")
 ABOUT_FAR = (
@@ -54,52 +54,54 @@ ABOUT_FAR = (
 Numbers = dict[str, np.ndarray]
 
 
-def section(effort: Effort) -> Section:
-    """All models, in float64 and float32, and others beside them."""
-    columns = [Column(f"{what}_{share}", f"{what} {share}", ".1e") for what in ("qpos", "qvel") for share in SHOWN]
-    columns += [Column(f"{stage}_max", said, ".1e") for stage, said in STAGES.items()]
-    columns.append(Column("contacts", "rows a state", ",.1f"))
-    rows = [row for name in MODELS for row in _rows(name, effort)]
-    states = effort.parity_lanes * SHOTS
-    about = ABOUT.format(states=states, lanes=effort.parity_lanes, stride=STRIDE)
+def section(budget: Budget) -> Section:
+    """Compares all models, in float64 and float32, and others beside them."""
+    columns = [TableColumn(f"{what}_{share}", f"{what} {share}", ".1e") for what in ("qpos", "qvel") for share in SHOWN]
+    columns += [TableColumn(f"{stage}_max", said, ".1e") for stage, said in STAGES.items()]
+    columns.append(TableColumn("contacts", "rows a state", ",.1f"))
+    rows = [row for name in MODELS for row in _rows(name, budget)]
+    states = budget.parity_rollouts * SHOTS
+    about = ABOUT.format(states=states, rollouts=budget.parity_rollouts, stride=STRIDE)
     return Section("Ours beside C MuJoCo", about, tuple(columns), rows)
 
 
-def _rows(name: str, effort: Effort) -> list[Row]:
+def _rows(name: str, budget: Budget) -> list[TableRow]:
     kinds = [*KINDS, *(["C, PGS"] if name.startswith("humanoid") else [])]
-    return [attempt(f"{name}, {kind}", 0, partial(_row, name, kind, effort)) for kind in kinds]
+    return [attempt(f"{name}, {kind}", 0, partial(_row, name, kind, budget)) for kind in kinds]
 
 
-def far_section(effort: Effort) -> Section:
-    """Models that run, in float32, away from the origin."""
-    columns = tuple(Column(f"qvel_{share}", f"qvel {share}", ".1e") for share in SHARES)
-    rows = [attempt(f"{name}, {far} m", 0, partial(_far_row, name, far, effort)) for name in RUNNERS for far in FAR]
+def far_section(budget: Budget) -> Section:
+    """Compares models that run, in float32, away from the origin."""
+    columns = tuple(TableColumn(f"qvel_{share}", f"qvel {share}", ".1e") for share in SHARES)
+    rows = [attempt(f"{name}, {far} m", 0, partial(_far_row, name, far, budget)) for name in RUNNERS for far in FAR]
     return Section("Ours far from the origin", ABOUT_FAR, columns, rows)
 
 
-def _far_row(name: str, far: int, effort: Effort) -> Row:
-    return Row(f"{name}, {far} m", measured(__name__, "far_differences", name, far, asdict(effort), limit=600.0))
+def _far_row(name: str, far: int, budget: Budget) -> TableRow:
+    return TableRow(
+        f"{name}, {far} m", run_in_subprocess(__name__, "far_differences", name, far, asdict(budget), limit=600.0)
+    )
 
 
-def _row(name: str, kind: str, effort: Effort) -> Row:
-    figures = measured(__name__, "differences", name, kind, asdict(effort), limit=1800.0)
-    return Row(f"{name}, {kind}", figures)
+def _row(name: str, kind: str, budget: Budget) -> TableRow:
+    figures = run_in_subprocess(__name__, "differences", name, kind, asdict(budget), limit=1800.0)
+    return TableRow(f"{name}, {kind}", figures)
 
 
-def differences(name: str, kind: str, effort: dict[str, Any]) -> dict[str, float]:
-    """Percentiles of the differences, measured here."""
+def differences(name: str, kind: str, budget: dict[str, Any]) -> dict[str, float]:
+    """Returns percentiles of the differences, measured in this process."""
     use_all_cores()
     compiled = compiled_model(name)
-    states, commands = seen(compiled, Effort(**effort).parity_lanes)
+    states, commands = visited_states(compiled, Budget(**budget).parity_rollouts)
     wanted, rows = computed(compiled, states, commands)
     return _shares(computed_by(kind, compiled, states, commands), wanted) | {"contacts": rows}
 
 
-def far_differences(name: str, far: float, effort: dict[str, Any]) -> dict[str, float]:
-    """Percentiles of what float32 loses in a step that far from the origin, measured here."""
+def far_differences(name: str, far: float, budget: dict[str, Any]) -> dict[str, float]:
+    """Returns percentiles of what float32 loses in a step that far from the origin, measured in this process."""
     use_all_cores()
     compiled = compiled_model(name)
-    states, commands = seen(compiled, Effort(**effort).parity_lanes)
+    states, commands = visited_states(compiled, Budget(**budget).parity_rollouts)
     travels = 2 if compiled.jnt_type[0] == c_mujoco().mjtJoint.mjJNT_FREE else 1
     states[:, 1 : 1 + travels] += far  # behind the time
     states, commands = (np.asarray(x, np.float32).astype(np.float64) for x in (states, commands))
@@ -108,7 +110,7 @@ def far_differences(name: str, far: float, effort: dict[str, Any]) -> dict[str, 
 
 
 def _shares(found: Numbers, wanted: Numbers) -> dict[str, float]:
-    """Percentiles of how far each state's numbers are off."""
+    """Returns percentiles of how far each state's numbers are off."""
     figures: dict[str, float] = {}
     for what, values in found.items():
         exact = wanted[what]
@@ -122,7 +124,7 @@ def _shares(found: Numbers, wanted: Numbers) -> dict[str, float]:
 def computed_by(
     kind: str, compiled: Any, states: np.ndarray, commands: np.ndarray, with_stages: bool = True
 ) -> Numbers:
-    """The stages and the next positions and velocities, each [states, ...], by one of `KINDS` or by "C, PGS".
+    """Computes the stages and the next positions and velocities, each [states, ...], by one of `KINDS` or by "C, PGS".
 
     Ours compile sooner without the stages.
     """
@@ -139,17 +141,18 @@ def computed_by(
         return {what: np.asarray(x, np.float64) for what, x in take(compiled, states, commands, dtype).items()}
 
 
-def seen(compiled: Any, lanes: int) -> tuple[np.ndarray, np.ndarray]:
-    """States [lanes * SHOTS, ...] on the ways that random commands lead, as C keeps them, and a command for each."""
+def visited_states(compiled: Any, rollouts: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns states [rollouts * SHOTS, ...] that random commands lead to, as C keeps them, and a command for each."""
     mujoco, rollout = c_mujoco(), c_mujoco("mujoco.rollout")
-    states, commands = motion(compiled, lanes, STRIDE * SHOTS, cores=1)
+    states, commands = motion(compiled, rollouts, STRIDE * SHOTS, cores=1)
     way, _ = rollout.rollout(compiled, [mujoco.MjData(compiled)], states, commands)
     shots = way[:, STRIDE - 1 :: STRIDE].reshape(-1, states.shape[1])
     return shots, commands[:, STRIDE - 1 :: STRIDE].reshape(len(shots), -1)
 
 
 def computed(compiled: Any, states: np.ndarray, commands: np.ndarray, to_the_end: bool = True) -> tuple[Numbers, float]:
-    """C's stages and next positions and velocities, each [states, ...]; its iterations run to the end or as they are.
+    """Computes C's stages and next positions and velocities, each [states, ...]; its iterations run to the end or as
+    they are.
 
     And how many rows of constraints there were in the mean.
     """
@@ -189,7 +192,7 @@ def _stages_of_c(compiled: Any, data: Any) -> Numbers:
 def _of_ours(
     compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dtype, with_stages: bool
 ) -> Mapping[str, Any]:
-    """The same by the kernel."""
+    """Computes the same by the kernel."""
     exact = copy.copy(compiled)
     if dtype == np.float64:
         exact.opt.tolerance = 0.0
@@ -223,7 +226,7 @@ def _stages(f: Forward) -> dict[str, Any]:
 
 
 def _of_mjx(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.dtype) -> Mapping[str, Any]:
-    """The step by MJX, some states at a time."""
+    """Computes the step by MJX, some states at a time."""
     with peers.foreign():
         mjx = c_mujoco("mujoco.mjx")
         model, data = mjx.put_model(compiled), mjx.make_data(compiled)
@@ -234,4 +237,4 @@ def _of_mjx(compiled: Any, states: np.ndarray, commands: np.ndarray, dtype: np.d
             return {"qpos": after.qpos, "qvel": after.qvel}
 
         arrays = tuple(jnp.asarray(x, dtype) for x in (*parts(compiled, states), commands))
-        return jax.jit(lambda given: jax.lax.map(one, given, batch_size=min(MJX_LANES, len(states))))(arrays)
+        return jax.jit(lambda given: jax.lax.map(one, given, batch_size=min(MJX_BATCH, len(states))))(arrays)

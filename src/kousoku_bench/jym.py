@@ -21,11 +21,11 @@ from kousoku.core.errors import ConfigError
 
 
 class JymError(RuntimeError):
-    """jym does not import with the Python and the packages that are here."""
+    """Says that jym does not import with the Python and the packages that are here."""
 
 
 def rollout(folder: str, steps: int, agents: int) -> Callable[[], Any]:
-    """A function that trains `agents` agents for `steps` steps with jym and waits for the result.
+    """Returns a function that trains `agents` agents for `steps` steps with jym and waits for the result.
 
     Raises:
         ConfigError: if the folder does not hold jym.

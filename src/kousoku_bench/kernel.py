@@ -8,7 +8,7 @@ from pathlib import Path
 from kousoku.training import facts
 
 from . import classic, compile_times, cores, learners, overhead, peers
-from .effort import Effort
+from .budget import Budget
 from .table import Section, machine, markdown, save
 from .uncached import uncached
 
@@ -19,16 +19,16 @@ ABOUT = (
 )
 
 
-def bench(out: Path, effort: Effort, say: Callable[[str], None] = print) -> list[Section]:
-    """Measure every section, print the tables and save them as kernel.md and kernel.json.
+def bench(out: Path, budget: Budget, say: Callable[[str], None] = print) -> list[Section]:
+    """Measures every section, prints the tables and saves them as kernel.md and kernel.json.
 
     Other libraries come last: some leave threads behind that never rest.
     """
-    parts: list[Callable[[Effort], Section]] = [cores.section, overhead.section, compile_times.section]
+    parts: list[Callable[[Budget], Section]] = [cores.section, overhead.section, compile_times.section]
     parts += [learners.section]
-    parts += [lambda effort, id=id: classic.section(id, effort) for id in classic.IDS]
+    parts += [lambda budget, id=id: classic.section(id, budget) for id in classic.IDS]
     with uncached():
-        sections = [part(effort) for part in parts]
+        sections = [part(budget) for part in parts]
     device, versions = facts.device(), {**facts.versions(), **peers.versions()}
     text = markdown(TITLE, f"{machine(device, versions)}\n\n{ABOUT}", sections)
     say(text)

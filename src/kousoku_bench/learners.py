@@ -10,9 +10,9 @@ import numpy as np
 
 from kousoku.compiler import use_kernels
 
+from .budget import Budget
 from .by_hand import q_learning_c, q_learning_numba
-from .effort import Effort
-from .table import AGENTS, COMPILE, SPEED, Row, Section, attempt, median_seconds, speed
+from .table import AGENTS, COMPILE, SPEED, Section, TableRow, attempt, median_seconds, speed
 from .tabular import LONGEST_BLOCK, compiled_row
 
 ABOUT = (
@@ -25,44 +25,44 @@ GROUP = 8
 BASE = "kousoku, kernels off"
 
 
-def section(effort: Effort) -> Section:
-    """Every contender for each number of agents."""
-    rows = [row for agents in effort.agents for row in _rows(agents, effort)]
+def section(budget: Budget) -> Section:
+    """Measures every contender for each number of agents."""
+    rows = [row for agents in budget.agents for row in _rows(agents, budget)]
     return Section("Tabular Q-learning", ABOUT, (AGENTS, SPEED, COMPILE), rows, BASE)
 
 
-def _rows(agents: int, effort: Effort) -> list[Row]:
+def _rows(agents: int, budget: Budget) -> list[TableRow]:
     padded = agents if agents == 1 else -(-agents // GROUP) * GROUP
     in_c = "one core; xorshift-multiply hash of a counter; " + ("scalar" if agents == 1 else "eight agents in a vector")
     idle = f", {padded - agents} of them idle" if padded > agents else ""
     in_numba = "one core" if agents == 1 else "all cores"
     return [
-        _ours("kousoku, kernel", True, agents, effort),
-        _ours(BASE, False, agents, effort),
-        attempt("C", agents, lambda: _by_hand("C", q_learning_c.program, agents, padded, in_c + idle, effort)),
+        _ours("kousoku, kernel", True, agents, budget),
+        _ours(BASE, False, agents, budget),
+        attempt("C", agents, lambda: _by_hand("C", q_learning_c.program, agents, padded, in_c + idle, budget)),
         attempt(
             "Numba",
             agents,
-            lambda: _by_hand("Numba", q_learning_numba.program, agents, agents, f"{in_numba}; xorshift", effort),
+            lambda: _by_hand("Numba", q_learning_numba.program, agents, agents, f"{in_numba}; xorshift", budget),
         ),
     ]
 
 
-def _ours(name: str, on: bool, agents: int, effort: Effort) -> Row:
+def _ours(name: str, on: bool, agents: int, budget: Budget) -> TableRow:
     jax.clear_caches()
     with use_kernels(on):
-        return compiled_row(name, agents, effort.repeats, effort.learn_steps, min(LONGEST_BLOCK, effort.learn_steps))
+        return compiled_row(name, agents, budget.repeats, budget.learn_steps, min(LONGEST_BLOCK, budget.learn_steps))
 
 
 def _by_hand(
-    name: str, program: Callable[[], q_learning_c.Learn], agents: int, padded: int, note: str, effort: Effort
-) -> Row:
-    """`agents` of them count, `padded` of them run."""
+    name: str, program: Callable[[], q_learning_c.Learn], agents: int, padded: int, note: str, budget: Budget
+) -> TableRow:
+    """Measures a program by hand: `agents` of them count, `padded` of them run."""
     q = np.zeros((padded, STATES, ACTIONS), np.float32)
-    steps = max(1, effort.learn_steps // agents)
+    steps = max(1, budget.learn_steps // agents)
     began = time.perf_counter()
     learn = program()
     learn(q, 1, EPSILON, 0)
     compile_seconds = time.perf_counter() - began
-    seconds = median_seconds(lambda: learn(q, steps, EPSILON, 1), effort.repeats)
+    seconds = median_seconds(lambda: learn(q, steps, EPSILON, 1), budget.repeats)
     return speed(name, agents, steps * agents / seconds, note, compile_seconds=compile_seconds)

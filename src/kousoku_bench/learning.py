@@ -17,7 +17,7 @@ from kousoku.ops.statistics import mean_interval
 from kousoku.training import facts
 from kousoku.training.presets import Preset, preset, presets
 
-from .table import Column, Row, Section, machine, markdown, save
+from .table import Section, TableColumn, TableRow, machine, markdown, save
 
 TITLE = "Learning: what the presets reach"
 ABOUT = (
@@ -26,23 +26,24 @@ ABOUT = (
     "training a seed with all that is compiled in it; the first seed's first block, most of it compiling, is beside."
 )
 COLUMNS = (
-    Column("agents", "seeds", ",d"),
-    Column("return", "greedy return", ",.0f"),
-    Column("low", "95% from", ",.0f"),
-    Column("high", "to", ",.0f"),
-    Column("worst", "worst seed", ",.0f"),
-    Column("solved", "goal", ",.0f"),
-    Column("steps", "steps", ",d"),
-    Column("seconds", "s a seed", ",.1f"),
-    Column("steps_per_second", "steps/s", ",.0f"),
-    Column("compile_seconds", "first block, s", ",.1f"),
+    TableColumn("agents", "seeds", ",d"),
+    TableColumn("return", "greedy return", ",.0f"),
+    TableColumn("low", "95% from", ",.0f"),
+    TableColumn("high", "to", ",.0f"),
+    TableColumn("worst", "worst seed", ",.0f"),
+    TableColumn("solved", "goal", ",.0f"),
+    TableColumn("steps", "steps", ",d"),
+    TableColumn("seconds", "s a seed", ",.1f"),
+    TableColumn("steps_per_second", "steps/s", ",.0f"),
+    TableColumn("compile_seconds", "first block, s", ",.1f"),
 )
 
 
 def bench(
     out: Path, seeds: int, only: str | None = None, episodes: int = 20, say: Callable[[str], None] = print
 ) -> Section:
-    """Train every preset, print the table and save it as learning.md and .json; of one environment, only its rows anew.
+    """Trains every preset, prints the table and saves it as learning.md and .json; of one environment, only its rows
+    anew.
 
     Raises:
         ConfigError: if the rows that are to be kept were made elsewhere or by other versions.
@@ -64,8 +65,8 @@ def _text(section: Section, found: dict[str, Any]) -> str:
     return markdown(TITLE, machine(found["device"], found["versions"]), [section])
 
 
-def _recorded(path: Path, found: dict[str, Any]) -> dict[str, Row]:
-    """The rows of an earlier record, by name."""
+def _recorded(path: Path, found: dict[str, Any]) -> dict[str, TableRow]:
+    """Reads the rows of an earlier record, by name."""
     if not path.is_file():
         return {}
     record = json.loads(path.read_text(encoding="utf-8"))
@@ -74,7 +75,9 @@ def _recorded(path: Path, found: dict[str, Any]) -> dict[str, Row]:
         fix = "another machine or other versions made it; measure everything, or name another --out"
         raise ConfigError("--only", str(path), fix)
     (section,) = record["sections"]
-    return {each["name"]: Row(each["name"], _known(each), each["note"] or devices(count)) for each in section["rows"]}
+    return {
+        each["name"]: TableRow(each["name"], _known(each), each["note"] or devices(count)) for each in section["rows"]
+    }
 
 
 def _known(row: dict[str, Any]) -> dict[str, float | int | None]:
@@ -82,12 +85,12 @@ def _known(row: dict[str, Any]) -> dict[str, float | int | None]:
 
 
 def devices(count: int) -> str:
-    """What a row says of them."""
+    """Returns what a row says of its devices."""
     return "1 device" if count == 1 else f"{count} devices"
 
 
-def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Callable[[str], None]) -> Row:
-    """One preset, every seed of it."""
+def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Callable[[str], None]) -> TableRow:
+    """Trains one preset, every seed of it."""
     returns, seconds, first, steps = [], [], [], 0
     for seed in range(seeds):
         run = train(
@@ -105,7 +108,7 @@ def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Ca
         first.append(said["first_block_seconds"])
         steps = said["steps"]
         say(f"{agent} {env} seed {seed}: {returns[-1]:.1f} after {seconds[-1]:.1f} s and {steps} steps")
-    return Row(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen), devices(jax.device_count()))
+    return TableRow(f"{agent} {env}", _figures(returns, seconds, first, steps, chosen), devices(jax.device_count()))
 
 
 def _figures(

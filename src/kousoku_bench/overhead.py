@@ -11,41 +11,41 @@ import jax.numpy as jnp
 from kousoku.compiler import kernel
 from kousoku.envs import make
 
-from .effort import Effort
-from .table import LANES, Column, Row, Section, median_seconds
+from .budget import Budget
+from .table import ENVIRONMENTS, Section, TableColumn, TableRow, median_seconds
 
 LANE_COUNT = 8
-CALL = Column("call_microseconds", "microseconds per call")
-LOOP = Column("loop_microseconds", "of the loop's turn")
+CALL = TableColumn("call_microseconds", "microseconds per call")
+LOOP = TableColumn("loop_microseconds", "of the loop's turn")
 ABOUT = (
     "A `lax.scan` whose body chooses actions in XLA, a comparison, and steps CartPole-v1 for a few lanes; less the "
     "same scan without the environment. {calls:,} turns."
 )
 
 
-def section(effort: Effort) -> Section:
-    """The environment's step in the kernel, and in XLA."""
-    empty = _turn(None, effort)
+def section(budget: Budget) -> Section:
+    """Measures the environment's step in the kernel, and in XLA."""
+    empty = _turn(None, budget)
     rows = []
     for name, on in (("kousoku, kernel", True), ("kousoku, XLA", False)):
-        turn = _turn(on, effort)
+        turn = _turn(on, budget)
         figures = {"agents": LANE_COUNT, CALL.key: 1e6 * (turn - empty), LOOP.key: 1e6 * turn}
-        rows.append(Row(name, figures, f"the loop without it: {1e6 * empty:.2f} microseconds a turn"))
-    return Section("One call inside a scan", ABOUT.format(calls=effort.calls), (LANES, CALL, LOOP), rows)
+        rows.append(TableRow(name, figures, f"the loop without it: {1e6 * empty:.2f} microseconds a turn"))
+    return Section("One call inside a scan", ABOUT.format(calls=budget.calls), (ENVIRONMENTS, CALL, LOOP), rows)
 
 
-def _turn(on: bool | None, effort: Effort) -> float:
-    """Seconds of one turn; None for no environment."""
+def _turn(on: bool | None, budget: Budget) -> float:
+    """Returns the seconds of one turn; None for no environment."""
     env = make("CartPole-v1")
     keys = jax.random.split(jax.random.key(0), LANE_COUNT)
     states, _ = jax.vmap(env.reset)(keys)
-    loop = jax.jit(_loop(env, on, effort.calls)).lower(keys, states).compile()
+    loop = jax.jit(_loop(env, on, budget.calls)).lower(keys, states).compile()
     run = lambda: jax.block_until_ready(loop(keys, states))  # noqa: E731
-    return median_seconds(run, effort.repeats, effort.least_seconds) / effort.calls
+    return median_seconds(run, budget.repeats, budget.least_seconds) / budget.calls
 
 
 def _loop(env: Any, on: bool | None, calls: int) -> Callable[..., Any]:
-    """(keys, states) -> states and pushes after so many turns."""
+    """Returns a function (keys, states) -> states and pushes after so many turns."""
     step = jax.vmap(kernel(lambda key, state, action: env.step(key, state, action)[0], on=bool(on)))
 
     def turn(keys: Any, carry: Any) -> Any:

@@ -21,7 +21,7 @@ NAMES = ("numba", "gymnax", "envpool", "gymnasium", "mujoco", "mujoco-mjx", "bra
 
 
 def versions() -> dict[str, str]:
-    """Of those that are here, and of the C compiler."""
+    """Returns the versions of the libraries that are here, and of the C compiler."""
     found = installed(NAMES)
     with suppress(NoCompiler):
         found["cc"] = compiler_version()
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:
-    """The versions of packages, of those that are here."""
+    """Returns the versions of those packages that are here."""
     found = {}
     for name in names:
         with suppress(metadata.PackageNotFoundError):
@@ -39,14 +39,16 @@ def installed(names: Iterable[str]) -> dict[str, str]:
 
 @contextmanager
 def foreign() -> Iterator[None]:
-    """Around other libraries' code: its warnings are its own affair, and it may rely on JAX's promotions."""
+    """Runs other libraries' code: its warnings are its own affair, and it may rely on JAX's promotions."""
     with warnings.catch_warnings(), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         warnings.simplefilter("ignore")
         yield
 
 
 def gymnax_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
-    """(keys [N], carry [N, ...] or None) -> carry: a scan of random actions, vmapped; gymnax restarts episodes."""
+    """Returns a function (keys [N], carry [N, ...] or None) -> carry: a scan of random actions, vmapped; gymnax
+    restarts episodes.
+    """
     with foreign():
         gymnax = importlib.import_module("gymnax")
         env, params = gymnax.make(id)
@@ -71,7 +73,7 @@ def gymnax_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
 
 
 def envpool_steps(id: str, count: int) -> Callable[[int], None]:
-    """A function that steps `count` environments a number of times, on all cores."""
+    """Returns a function that steps `count` environments a number of times, on all cores."""
     with foreign():
         envpool = importlib.import_module("envpool")
         env = envpool.make_gymnasium(id, num_envs=count, num_threads=os.cpu_count() or 1, seed=0)
@@ -80,7 +82,7 @@ def envpool_steps(id: str, count: int) -> Callable[[int], None]:
 
 
 def gymnasium_steps(id: str, count: int) -> tuple[Callable[[int], None], str]:
-    """The same with Gymnasium's vector environment, and its kind: the environment's own one where there is one."""
+    """Returns the same with Gymnasium's vector environment, the environment's own where there is one, and its kind."""
     with foreign():
         gymnasium = importlib.import_module("gymnasium")
         own = gymnasium.spec(id).vector_entry_point is not None
@@ -91,7 +93,7 @@ def gymnasium_steps(id: str, count: int) -> tuple[Callable[[int], None], str]:
 
 
 def has_own_vector(id: str) -> bool:
-    """Whether Gymnasium has a vector environment of its own for this id.
+    """Tells whether Gymnasium has a vector environment of its own for this id.
 
     Raises:
         ImportError: if Gymnasium is not there.
@@ -100,7 +102,7 @@ def has_own_vector(id: str) -> bool:
 
 
 def gymnasium_async_steps(id: str, count: int) -> Callable[[int], None]:
-    """The same with environments in processes of their own."""
+    """Returns the same with environments in processes of their own."""
     with foreign():
         gymnasium = importlib.import_module("gymnasium")
         env = gymnasium.make_vec(id, count, vectorization_mode="async")
@@ -110,7 +112,7 @@ def gymnasium_async_steps(id: str, count: int) -> Callable[[int], None]:
 
 
 def brax_loop(name: str, backend: str, steps: int) -> Callable[[Any, Any], Any]:
-    """As `gymnax_loop`, of Brax, whose wrapper goes back to the first start."""
+    """Returns what `gymnax_loop` does, of Brax, whose wrapper goes back to the first start."""
     with foreign():
         envs = importlib.import_module("brax.envs")
 
@@ -131,7 +133,9 @@ def brax_loop(name: str, backend: str, steps: int) -> Callable[[Any, Any], Any]:
 
 
 def mjx_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
-    """As `gymnax_loop`, of MJX: the physics alone, on from where it is; by Newton's method, as it has no PGS."""
+    """Returns what `gymnax_loop` does, of MJX: the physics alone, on from where it is; by Newton's method, as it has no
+    PGS.
+    """
     with foreign():
         mjx, gymnasium = importlib.import_module("mujoco.mjx"), importlib.import_module("gymnasium")
         env = gymnasium.make(id).unwrapped
@@ -157,7 +161,7 @@ def mjx_loop(id: str, steps: int) -> Callable[[Any, Any], Any]:
 
 
 def _stepped(env: Any, space: Any, count: int) -> Callable[[int], None]:
-    """Random actions are drawn before: they cost these libraries nothing."""
+    """Returns a function that steps with random actions, drawn before: they cost these libraries nothing."""
     rng = np.random.default_rng(0)
     if hasattr(space, "n"):
         drawn = rng.integers(space.n, size=(DRAWN, count))

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from kousoku.training import facts
 
-from . import exactness, peers, ready, rigid, robots
-from .effort import Effort
+from . import exactness, peers, rigid, robots, startup
+from .budget import Budget
 from .table import Section, machine, markdown, save
 from .uncached import uncached
 
-Measure = Callable[[Effort], Section]
+Measure = Callable[[Budget], Section]
 PARTS: dict[str, tuple[str, Sequence[Measure]]] = {
     "steps": ("Physics: steps", [rigid.section]),
-    "ready": ("Physics: ready to step", [ready.section]),
+    "ready": ("Physics: ready to step", [startup.section]),
     "robots": ("Physics: robots", [partial(robots.section, id) for id in robots.IDS]),
     "exactness": ("Physics: exactness", [exactness.section, exactness.far_section]),
 }
@@ -28,13 +28,13 @@ ABOUT = (
 
 
 def bench(
-    out: Path, effort: Effort, parts: Sequence[str] = tuple(PARTS), say: Callable[[str], None] = print
+    out: Path, budget: Budget, parts: Sequence[str] = tuple(PARTS), say: Callable[[str], None] = print
 ) -> list[Section]:
-    """Measure parts, print their tables, and save each as physics_PART.md and physics_PART.json.
+    """Measures parts, prints their tables, and saves each as physics_PART.md and physics_PART.json.
 
     A part is saved after each of its sections: what was measured is there even if the run is interrupted.
     """
-    effort = replace(effort, steps=effort.robot_steps)
+    budget = replace(budget, steps=budget.robot_steps)
     device, versions = facts.device(), {**facts.versions(), **peers.versions()}
     about, told = f"{machine(device, versions)}\n\n{ABOUT}", {"device": device, "versions": versions}
     sections: list[Section] = []
@@ -43,7 +43,7 @@ def bench(
         found: list[Section] = []
         for measure in measures:
             with uncached():
-                found.append(measure(effort))
+                found.append(measure(budget))
             save(out, f"physics_{part}", markdown(title, about, found), found, told)
         say(markdown(title, about, found))
         say(f"saved: {out / f'physics_{part}.md'}")

@@ -11,10 +11,10 @@ from kousoku.core.errors import ConfigError
 from kousoku.training import facts
 
 from . import peers, ppo_start
-from .fresh import measured
-from .ppo_settings import PUREJAXRL, Settings, of_preset
-from .ppo_start import Start
-from .table import COMPILE, SPEED, Column, Row, Section, attempt, machine, markdown, save
+from .ppo_settings import PUREJAXRL, PPOSettings, of_preset
+from .ppo_start import StartupContender
+from .subprocess_timing import run_in_subprocess
+from .table import COMPILE, SPEED, Section, TableColumn, TableRow, attempt, machine, markdown, save
 from .uncached import uncached
 
 TITLE = "PPO: training from end to end"
@@ -36,14 +36,14 @@ ROBOT = (
     "Gymnasium's environments in one process. Brax trains its own robot of that name, in as many environments as ours."
 )
 COLUMNS = (
-    Column("agents", "seeds", ",d"),
+    TableColumn("agents", "seeds", ",d"),
     SPEED,
-    Column("environments", "environments", ",d"),
-    Column("rollout", "steps a rollout", ",d"),
-    Column("minibatch", "samples a minibatch", ",d"),
-    Column("epochs", "epochs", ",d"),
+    TableColumn("environments", "environments", ",d"),
+    TableColumn("rollout", "steps a rollout", ",d"),
+    TableColumn("minibatch", "samples a minibatch", ",d"),
+    TableColumn("epochs", "epochs", ",d"),
     COMPILE,
-    Column("seconds", "measured, s", ",.1f"),
+    TableColumn("seconds", "measured, s", ",.1f"),
 )
 CARTPOLE = "CartPole-v1"
 ENVS = (CARTPOLE, "HalfCheetah-v5", "Ant-v5")
@@ -58,8 +58,8 @@ NO_FOLDER = "name a folder that holds its source with --purejaxrl"
 
 
 @dataclass(frozen=True)
-class Budget:
-    """How long it takes.
+class PPOBudget:
+    """Holds how long it takes.
 
     Attributes:
         seconds: of training, of each contender.
@@ -74,7 +74,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Contender:
-    """What runs: a function of a module, in a new process.
+    """Describes what runs: a function of a module, in a new process.
 
     Attributes:
         name: in the table.
@@ -90,27 +90,27 @@ class Contender:
     module: str
     function: str
     arguments: tuple[Any, ...]
-    settings: Settings
+    settings: PPOSettings
     seeds: int = 1
     note: str = ""
     missing: str | None = None
 
-    def row(self, limit: float) -> Row:
-        """Measured, without a cache; or the reason why not."""
+    def row(self, limit: float) -> TableRow:
+        """Measures without a cache; or says why not."""
         if self.missing is not None:
-            return Row(self.name, {"agents": self.seeds}, self.missing)
+            return TableRow(self.name, {"agents": self.seeds}, self.missing)
         with uncached():
             return attempt(self.name, self.seeds, lambda: self._measured(limit))
 
-    def _measured(self, limit: float) -> Row:
-        found = measured(f"{__package__}.{self.module}", self.function, *self.arguments, limit=limit)
+    def _measured(self, limit: float) -> TableRow:
+        found = run_in_subprocess(f"{__package__}.{self.module}", self.function, *self.arguments, limit=limit)
         size = {"rollout": self.settings.rollout, "minibatch": self.settings.minibatch, "epochs": self.settings.epochs}
         said = {"agents": self.seeds, "environments": self.settings.num_envs, **size, **found}
-        return Row(self.name, said, self.note)
+        return TableRow(self.name, said, self.note)
 
 
-def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str], None] = print) -> list[Section]:
-    """Measure all, or one of `PARTS`, and save ppo.md and ppo.json (or ppo_PART) after each contender.
+def bench(out: Path, budget: PPOBudget, only: str | None = None, say: Callable[[str], None] = print) -> list[Section]:
+    """Measures all, or one of `PARTS`, and saves ppo.md and ppo.json (or ppo_PART) after each contender.
 
     Raises:
         ConfigError: for a folder without PureJaxRL, before anything is measured.
@@ -134,17 +134,19 @@ def bench(out: Path, budget: Budget, only: str | None = None, say: Callable[[str
     return sections
 
 
-def _line(section: Section, row: Row) -> str:
+def _line(section: Section, row: TableRow) -> str:
     found, measure = row.figures.get(section.measure.key), section.measure
     who = f"{row.name}, {row.figures['agents']}" if "agents" in row.figures else row.name
     return f"{row.name}: {row.note}" if found is None else f"{who}: {found:{measure.form}} {measure.heading}"
 
 
-def _parts(parts: tuple[str, ...], budget: Budget) -> Iterator[tuple[Section, Sequence[Contender | Start]]]:
-    """Tables without rows, and what their rows are of."""
+def _parts(
+    parts: tuple[str, ...], budget: PPOBudget
+) -> Iterator[tuple[Section, Sequence[Contender | StartupContender]]]:
+    """Yields tables without rows, and the contenders that their rows are of."""
     for part in parts:
         if part == ppo_start.PART:
-            yield ppo_start.section(), [Start(id) for id in ppo_start.IDS]
+            yield ppo_start.section(), [StartupContender(id) for id in ppo_start.IDS]
         elif part == CARTPOLE:
             yield (
                 Section(f"{part}, our preset", ALONE.format(seeds=SEEDS), COLUMNS, [], "kousoku"),
@@ -155,17 +157,18 @@ def _parts(parts: tuple[str, ...], budget: Budget) -> Iterator[tuple[Section, Se
             yield Section(part, ROBOT.format(envs=GYMNASIUM_ENVS), COLUMNS, [], "SB3"), _robot(part, budget)
 
 
-def _alone(env: str, budget: Budget) -> list[Contender]:
+def _alone(env: str, budget: PPOBudget) -> list[Contender]:
     own = of_preset(env)
     return [*_both(env, own, 1, budget), *_both(env, own, SEEDS, budget)]
 
 
-def _shared(env: str, budget: Budget) -> list[Contender]:
-    given, plain = PUREJAXRL, PUREJAXRL.plain()
-    arguments = env, plain, budget.seconds
+def _shared(env: str, budget: PPOBudget) -> list[Contender]:
+    given, settings = PUREJAXRL, PUREJAXRL.as_dict()
+    arguments = env, settings, budget.seconds
     theirs = [
-        Contender("PureJaxRL", "ppo_peers", "purejaxrl", (env, plain, seeds, budget.seconds, budget.purejaxrl), given,
-                  seeds, "gymnax" if seeds == 1 else "gymnax, vmap", NO_FOLDER if budget.purejaxrl is None else None)
+        Contender("PureJaxRL", "ppo_peers", "purejaxrl", (env, settings, seeds, budget.seconds, budget.purejaxrl),
+                  given, seeds, "gymnax" if seeds == 1 else "gymnax, vmap",
+                  NO_FOLDER if budget.purejaxrl is None else None)
         for seeds in (1, SEEDS)
     ]  # fmt: skip
     return [
@@ -178,27 +181,29 @@ def _shared(env: str, budget: Budget) -> list[Contender]:
     ]
 
 
-def _robot(env: str, budget: Budget) -> list[Contender]:
+def _robot(env: str, budget: PPOBudget) -> list[Contender]:
     own = of_preset(env)
     few = own.with_envs(GYMNASIUM_ENVS)
     in_brax = [
-        Contender(f"Brax {kind}", "ppo_peers", "brax", (env, own.plain(), kind), own, note="its own robot")
+        Contender(f"Brax {kind}", "ppo_peers", "brax", (env, own.as_dict(), kind), own, note="its own robot")
         for kind in BACKENDS
     ]
     return [*_both(env, own, 1, budget), *(_stable(name, env, few, 0, budget) for name in LIBRARIES), *in_brax]
 
 
-def _ours(env: str, settings: Settings, seeds: int, spread: bool, budget: Budget) -> Contender:
-    """`spread`: the cores are devices and share the seeds, or the environments of one, as in the shell."""
-    arguments = env, settings.plain(), seeds, spread, budget.seconds
+def _ours(env: str, settings: PPOSettings, seeds: int, spread: bool, budget: PPOBudget) -> Contender:
+    """Describes our run; `spread`: the cores are devices and share the seeds, or the environments of one, as in the
+    shell.
+    """
+    arguments = env, settings.as_dict(), seeds, spread, budget.seconds
     note = "every core a device" if spread else "one device"
     return Contender("kousoku", "ppo_ours", "measure", arguments, settings, seeds, note)
 
 
-def _both(env: str, settings: Settings, seeds: int, budget: Budget) -> list[Contender]:
+def _both(env: str, settings: PPOSettings, seeds: int, budget: PPOBudget) -> list[Contender]:
     return [_ours(env, settings, seeds, spread, budget) for spread in (True, False)]
 
 
-def _stable(name: str, env: str, settings: Settings, threads: int, budget: Budget) -> Contender:
-    arguments = LIBRARIES[name], env, settings.plain(), threads, budget.seconds
+def _stable(name: str, env: str, settings: PPOSettings, threads: int, budget: PPOBudget) -> Contender:
+    arguments = LIBRARIES[name], env, settings.as_dict(), threads, budget.seconds
     return Contender(name, "ppo_peers", "stable_baselines", arguments, settings, note="DummyVecEnv")

@@ -9,14 +9,14 @@ from kousoku.agents.deep.ppo import PPO
 from kousoku.api import train
 from kousoku.training.devices import use_all_cores
 
-from .ppo_settings import Settings
+from .ppo_settings import PPOSettings
 
 WARM_ROLLOUTS = 8
 LEAST_ROLLOUTS = 64
 
 
 def measure(id: str, given: dict[str, Any], seeds: int, spread: bool, seconds: float) -> dict[str, float]:
-    """Figures of training for about `seconds`, once everything is compiled.
+    """Returns figures of training for about `seconds`, once everything is compiled.
 
     A short training compiles; the same again tells what a run costs before its first step. Of the long trainings that
     follow, what they take longer than the short one is divided into the steps that they make more, so that the host's
@@ -24,14 +24,14 @@ def measure(id: str, given: dict[str, Any], seeds: int, spread: bool, seconds: f
 
     Args:
         id: of the environment.
-        given: `Settings`, as JSON.
+        given: `PPOSettings`, as JSON.
         seeds: agents that are trained together.
         spread: whether the cores are devices that share the agents; else XLA divides its work among them.
         seconds: of training.
     """
     if spread:
         use_all_cores()
-    settings = Settings(**given)
+    settings = PPOSettings(**given)
     agent, warm = settings.agent(), min(WARM_ROLLOUTS * settings.rollout, settings.steps)
     first, _, _ = trained(agent, id, warm, seeds, spread)
     short, done, learning = trained(agent, id, warm, seeds, spread)
@@ -46,7 +46,7 @@ def measure(id: str, given: dict[str, Any], seeds: int, spread: bool, seconds: f
 
 
 def trained(agent: PPO, id: str, steps: int, seeds: int, spread: bool) -> tuple[float, int, float]:
-    """Wall seconds of a training, the steps that each agent made, and the seconds that all its blocks took."""
+    """Returns wall seconds of a training, the steps that each agent made, and the seconds that all its blocks took."""
     began = time.perf_counter()
     run = train(
         agent,

@@ -1,6 +1,6 @@
 """Other libraries' PPO, each measured in the process that calls; each may be absent or broken.
 
-Every function takes plain arguments and returns figures, so that `fresh.measured` can call it in a new process.
+Every function takes plain arguments and returns figures, so that `run_in_subprocess` can call it in a new process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 
-from .ppo_settings import Settings
+from .ppo_settings import PPOSettings
 
 ORDER_FLAG = "--xla_cpu_enable_concurrency_optimized_scheduler=false"
 BRAX_NAMES = {"HalfCheetah-v5": "halfcheetah", "Ant-v5": "ant"}
@@ -27,13 +27,13 @@ Figures = dict[str, float]
 
 
 def figures(steps: int, seconds: float, compile_seconds: float | None) -> Figures:
-    """Of a training whose compiling is not in `seconds`."""
+    """Returns the figures of a training whose compiling is not in `seconds`."""
     made = {"steps_per_second": steps / seconds, "steps": steps, "seconds": seconds}
     return made if compile_seconds is None else {**made, "compile_seconds": compile_seconds}
 
 
 def compiled(function: Callable[[Any], Any], argument: Any, steps: int, seconds: float) -> Figures:
-    """Of a training that is one program in JAX, repeated as a whole until the time is over."""
+    """Measures a training that is one program in JAX, repeated as a whole until the time is over."""
     began = time.perf_counter()
     run = jax.jit(function).lower(argument).compile()
     compile_seconds = time.perf_counter() - began
@@ -47,14 +47,14 @@ def compiled(function: Callable[[Any], Any], argument: Any, steps: int, seconds:
 
 
 def purejaxrl(id: str, given: dict[str, Any], seeds: int, seconds: float, folder: str) -> Figures:
-    """PureJaxRL's ppo.py, from a folder with its source.
+    """Measures PureJaxRL's ppo.py, from a folder with its source.
 
     Its orthogonal initialisation is a batched QR where seeds are trained together, which some versions of JAX hang in
     on a CPU unless XLA keeps to another order of its operations.
     """
     if seeds > 1:
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ORDER_FLAG}".strip()
-    settings = Settings(**given)
+    settings = PPOSettings(**given)
     sys.path.insert(0, str(Path(folder).expanduser() / "purejaxrl"))
     config = {
         "ENV_NAME": id, "LR": settings.learning_rate, "ANNEAL_LR": settings.last_rate == 0,
@@ -71,8 +71,8 @@ def purejaxrl(id: str, given: dict[str, Any], seeds: int, seconds: float, folder
 
 
 def rejax(id: str, given: dict[str, Any], seconds: float) -> Figures:
-    """Rejax's PPO, without its evaluations."""
-    settings = Settings(**given)
+    """Measures rejax's PPO, without its evaluations."""
+    settings = PPOSettings(**given)
     made = importlib.import_module("rejax").PPO.create(
         env=id, num_envs=settings.num_envs, num_steps=settings.num_steps, num_minibatches=settings.minibatches,
         num_epochs=settings.epochs, learning_rate=settings.learning_rate, total_timesteps=settings.steps,
@@ -85,18 +85,18 @@ def rejax(id: str, given: dict[str, Any], seconds: float) -> Figures:
 
 
 def stable_baselines(library: str, id: str, given: dict[str, Any], threads: int, seconds: float) -> Figures:
-    """Stable-Baselines3's PPO ("stable_baselines3") and its twin in JAX ("sbx"), on Gymnasium in this process.
+    """Measures Stable-Baselines3's PPO ("stable_baselines3") or its twin in JAX ("sbx"), on Gymnasium in this process.
 
     The first rollout and its update are not counted; what they take longer than the others is compiling in sbx.
 
     Args:
         library: the module's name.
         id: of the environment.
-        given: `Settings`, as JSON.
+        given: `PPOSettings`, as JSON.
         threads: of PyTorch; 0 for its own choice.
         seconds: of training, at least one rollout.
     """
-    settings = Settings(**given)
+    settings = PPOSettings(**given)
     warnings.simplefilter("ignore")
     if threads:
         importlib.import_module("torch").set_num_threads(threads)
@@ -120,7 +120,7 @@ def stable_baselines(library: str, id: str, given: dict[str, Any], threads: int,
 
 
 def _watch(seconds: float) -> Any:
-    """A callback that notes when rollouts begin, and ends the training at the first one after `seconds`."""
+    """Returns a callback that notes when rollouts begin, and ends the training at the first one after `seconds`."""
     base = importlib.import_module("stable_baselines3.common.callbacks").BaseCallback
 
     class Watch(base):
@@ -138,11 +138,12 @@ def _watch(seconds: float) -> Any:
 
 
 def brax(id: str, given: dict[str, Any], backend: str) -> Figures:
-    """Brax's trainer on its own robot. Each epoch is one rollout and its update; the first compiles and does not count.
+    """Measures Brax's trainer on its own robot. Each epoch is one rollout and its update; the first compiles and does
+    not count.
 
     Brax counts a minibatch in pieces of `num_steps` steps.
     """
-    settings = Settings(**given)
+    settings = PPOSettings(**given)
     envs = importlib.import_module("brax.envs")
     networks = importlib.import_module("brax.training.agents.ppo.networks")
     marks: list[float] = []

@@ -13,8 +13,8 @@ from kousoku.training.presets import preset
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The numbers of PPO that its speed depends on, and those that come with them.
+class PPOSettings:
+    """Holds the numbers of PPO that its speed depends on, and those that come with them.
 
     Actor and critic are two networks of two hidden layers of 64 tanh units everywhere.
 
@@ -44,20 +44,20 @@ class Settings:
 
     @property
     def rollout(self) -> int:
-        """Steps of all environments between two updates."""
+        """Returns the steps of all environments between two updates."""
         return self.num_envs * self.num_steps
 
     @property
     def minibatch(self) -> int:
-        """Samples of a gradient step."""
+        """Returns the samples of a gradient step."""
         return self.rollout // self.minibatches
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON has it, for another process."""
+    def as_dict(self) -> dict[str, Any]:
+        """Returns them as JSON has them, for another process."""
         return asdict(self)
 
     def agent(self) -> PPO:
-        """Ours."""
+        """Makes our agent."""
         rate, last = self.learning_rate, self.last_rate
         made = make_agent(
             "ppo",
@@ -74,8 +74,8 @@ class Settings:
         assert isinstance(made, PPO)
         return made
 
-    def with_envs(self, count: int) -> Settings:
-        """The same rollout from another number of environments: epochs, minibatches and their samples stay.
+    def with_envs(self, count: int) -> PPOSettings:
+        """Makes the same rollout from another number of environments: epochs, minibatches and their samples stay.
 
         Raises:
             ConfigError: if the rollout cannot be divided so.
@@ -85,12 +85,12 @@ class Settings:
         return replace(self, num_envs=count, num_steps=self.rollout // count)
 
 
-PUREJAXRL = Settings(4, 128, 4, 4, 2.5e-4, 500_000, last_rate=0.0, entropy=0.01, value_clip=0.2, normalise=False)
+PUREJAXRL = PPOSettings(4, 128, 4, 4, 2.5e-4, 500_000, last_rate=0.0, entropy=0.01, value_clip=0.2, normalise=False)
 """What PureJaxRL's ppo.py sets for CartPole-v1."""
 
 
-def of_preset(env: str) -> Settings:
-    """Our preset for an environment.
+def of_preset(env: str) -> PPOSettings:
+    """Returns our preset for an environment.
 
     Examples:
         >>> of_preset("Ant-v5").minibatch, of_preset("Ant-v5").with_envs(8).num_steps
@@ -102,11 +102,11 @@ def of_preset(env: str) -> Settings:
     if isinstance(rate, Linear):
         rate, last = rate.start, rate.end
     assert isinstance(rate, float)
-    return Settings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, steps, last)
+    return PPOSettings(made.num_envs, made.num_steps, made.minibatches, made.epochs, rate, steps, last)
 
 
 def tuned(env: str) -> PPO:
-    """Our agent with the preset for an environment."""
+    """Makes our agent with the preset for an environment."""
     made = make_agent("ppo", **preset("ppo", env).options)
     assert isinstance(made, PPO)
     return made

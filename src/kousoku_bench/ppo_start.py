@@ -12,9 +12,9 @@ from kousoku.core.cache_folder import SWITCH
 from kousoku.training import compile_cache
 from kousoku.training.devices import use_all_cores
 
-from .fresh import measured
 from .ppo_settings import tuned
-from .table import Column, Row, Section, attempt
+from .subprocess_timing import run_in_subprocess
+from .table import Section, TableColumn, TableRow, attempt
 
 PART = "start"
 IDS = ("CartPole-v1", "HalfCheetah-v5", "Ant-v5", "Humanoid-v5")
@@ -25,43 +25,43 @@ ABOUT = (
     "and the compiler for all but kernels included."
 )
 COLUMNS = (
-    Column("empty", "empty cache, s", ",.1f"),
-    Column("filled", "filled cache, s", ",.1f"),
-    Column("state_mib", "training state, MiB", ",.1f"),
-    Column("process_mib", "process, MiB", ",.0f"),
+    TableColumn("empty", "empty cache, s", ",.1f"),
+    TableColumn("filled", "filled cache, s", ",.1f"),
+    TableColumn("state_mib", "training state, MiB", ",.1f"),
+    TableColumn("process_mib", "process, MiB", ",.0f"),
 )
 
 
 @dataclass(frozen=True)
-class Start:
-    """What is measured for one environment."""
+class StartupContender:
+    """Describes what is measured for one environment."""
 
     name: str
 
-    def row(self, limit: float) -> Row:
-        """Two processes, one after the other, with one cache; or the reason why not."""
+    def row(self, limit: float) -> TableRow:
+        """Measures two processes, one after the other, with one cache; or says why not."""
         return attempt(self.name, 1, lambda: self._measured(limit))
 
-    def _measured(self, limit: float) -> Row:
+    def _measured(self, limit: float) -> TableRow:
         with tempfile.TemporaryDirectory() as folder:
             (empty, memory), (filled, _) = (_timed(self.name, folder, limit) for _ in range(2))
         held = {"state_mib": memory["state_mib"], "process_mib": memory.get("process_peak_mib")}
-        return Row(self.name, {"empty": empty, "filled": filled, **held})
+        return TableRow(self.name, {"empty": empty, "filled": filled, **held})
 
 
 def section() -> Section:
-    """The table without its rows."""
+    """Returns the table without its rows."""
     return Section("From nothing to the first update", ABOUT, COLUMNS, [])
 
 
 def _timed(id: str, folder: str, limit: float) -> tuple[float, dict[str, float]]:
     began = time.perf_counter()
-    memory = measured(__name__, "first_update", id, folder, limit=limit)
+    memory = run_in_subprocess(__name__, "first_update", id, folder, limit=limit)
     return time.perf_counter() - began, memory
 
 
 def first_update(id: str, folder: str) -> dict[str, float]:
-    """The memory of a training that ends with its first update, made here with a cache in a folder."""
+    """Returns the memory of a training that ends with its first update, in this process with a cache in a folder."""
     os.environ[SWITCH] = folder
     compile_cache.enable()
     use_all_cores()

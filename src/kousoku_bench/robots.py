@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 
 from . import peers
+from .budget import Budget
 from .classic import compiled, envpool_row, ours
-from .effort import Effort
-from .fresh import measured
-from .table import COMPILE, LANES, SPEED, Row, Section, attempt, median_seconds, speed
+from .subprocess_timing import run_in_subprocess
+from .table import COMPILE, ENVIRONMENTS, SPEED, Section, TableRow, attempt, median_seconds, speed
 
 ABOUT = (
     "Whole steps of environments on all cores, under random actions; an episode that ends is followed by one from a "
@@ -34,48 +34,49 @@ BACKENDS = ("generalized", "spring", "positional")
 BASE = "EnvPool"
 
 
-def section(id: str, effort: Effort) -> Section:
-    """One environment, beside all others' that are here."""
-    few = effort.peer_bodies
-    contenders: list[tuple[str, int, Callable[[], Row]]] = [
-        ("kousoku, kernel", effort.robots, lambda: ours("kousoku, kernel", id, effort.robots, True, False, effort)),
-        (BASE, few, lambda: envpool_row(id, effort)),
-        ("Gymnasium", few, lambda: gymnasium_row(id, effort)),
-        ("MJX", few, lambda: loop_row("MJX", "mjx_loop", [id], effort)),
+def section(id: str, budget: Budget) -> Section:
+    """Measures one environment, beside all others' that are here."""
+    few = budget.peer_bodies
+    contenders: list[tuple[str, int, Callable[[], TableRow]]] = [
+        ("kousoku, kernel", budget.robots, lambda: ours("kousoku, kernel", id, budget.robots, True, False, budget)),
+        (BASE, few, lambda: envpool_row(id, budget)),
+        ("Gymnasium", few, lambda: gymnasium_row(id, budget)),
+        ("MJX", few, lambda: loop_row("MJX", "mjx_loop", [id], budget)),
     ]
     for backend in BACKENDS:
         name = f"Brax {backend}"
-        contenders.append((name, few, partial(loop_row, name, "brax_loop", [IN_BRAX[id], backend], effort)))
+        contenders.append((name, few, partial(loop_row, name, "brax_loop", [IN_BRAX[id], backend], budget)))
     rows = [attempt(name, count, measure) for name, count, measure in contenders]
-    return Section(id, ABOUT, (LANES, SPEED, COMPILE), rows, BASE)
+    return Section(id, ABOUT, (ENVIRONMENTS, SPEED, COMPILE), rows, BASE)
 
 
-def gymnasium_row(id: str, effort: Effort) -> Row:
-    """Gymnasium's vector environment in one process a core."""
+def gymnasium_row(id: str, budget: Budget) -> TableRow:
+    """Measures Gymnasium's vector environment in one process a core."""
     count = os.cpu_count() or 1
     run = peers.gymnasium_async_steps(id, count)
-    seconds = median_seconds(lambda: run(peers.DRAWN), effort.repeats, effort.least_seconds) / peers.DRAWN
+    seconds = median_seconds(lambda: run(peers.DRAWN), budget.repeats, budget.least_seconds) / peers.DRAWN
     return speed("Gymnasium", count, count / seconds, "vector environment: one process a core")
 
 
-def loop_row(name: str, maker: str, arguments: list[str], effort: Effort) -> Row:
-    """A library's environments in JAX, in a process of their own, which is stopped when it takes too long.
+def loop_row(name: str, maker: str, arguments: list[str], budget: Budget) -> TableRow:
+    """Measures a library's environments in JAX, in a process of their own, which is stopped when it takes too long.
 
     Args:
         name: of the contender.
         maker: of `peers`: makes its loop.
         arguments: for the maker.
-        effort: how much to measure.
+        budget: how much to measure.
     """
-    count, steps = effort.peer_bodies, effort.peer_steps
-    given = (maker, [*arguments, steps], count, effort.peer_repeats)
-    figures = measured(__name__, "loop_figures", *given, limit=effort.peer_limit)
+    count, steps = budget.peer_bodies, budget.peer_steps
+    given = (maker, [*arguments, steps], count, budget.peer_repeats)
+    figures = run_in_subprocess(__name__, "loop_figures", *given, limit=budget.peer_limit)
     note = "jit, vmap, scan" + ("" if figures["finite"] else "; ends in numbers that are not finite")
     return speed(name, count, count * steps / figures["seconds"], note, compile_seconds=figures["compile_seconds"])
 
 
 def loop_figures(maker: str, arguments: list[Any], count: int, repeats: int) -> dict[str, Any]:
-    """Seconds that a loop takes for `count` environments, and its compiling, and whether what they end in is finite.
+    """Returns the seconds that a loop takes for `count` environments, and its compiling, and whether what they end in
+    is finite.
 
     Args:
         maker: of `peers`: makes a loop whose `loop(keys, None)` begins and `loop(keys, carry)` goes on.

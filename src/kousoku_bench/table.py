@@ -18,24 +18,24 @@ REASON_LENGTH = 160
 
 
 @dataclass(frozen=True)
-class Column:
-    """One figure of every row: its name in a row, its heading, its format."""
+class TableColumn:
+    """Describes one figure of every row: its name in a row, its heading, its format."""
 
     key: str
     heading: str
     form: str = ",.2f"
 
 
-AGENTS = Column("agents", "agents", ",d")
-LANES = Column("agents", "environments", ",d")
-SPEED = Column("steps_per_second", "steps/s", ",.0f")
-COMPILE = Column("compile_seconds", "compile, s")
-MEMORY = Column("memory_mib", "memory, MiB")
+AGENTS = TableColumn("agents", "agents", ",d")
+ENVIRONMENTS = TableColumn("agents", "environments", ",d")
+SPEED = TableColumn("steps_per_second", "steps/s", ",.0f")
+COMPILE = TableColumn("compile_seconds", "compile, s")
+MEMORY = TableColumn("memory_mib", "memory, MiB")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One contender.
+class TableRow:
+    """Holds one contender's figures.
 
     Attributes:
         name: what ran.
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """One table.
+    """Holds one table.
 
     Attributes:
         title: its heading.
@@ -62,17 +62,17 @@ class Section:
 
     title: str
     about: str
-    columns: tuple[Column, ...]
-    rows: list[Row]
+    columns: tuple[TableColumn, ...]
+    rows: list[TableRow]
     base: str | None = None
 
     @property
-    def measure(self) -> Column:
-        """What contenders are compared by."""
+    def measure(self) -> TableColumn:
+        """Returns what contenders are compared by."""
         return next(column for column in self.columns if column.key != "agents")
 
-    def ratio(self, row: Row) -> float | None:
-        """How many times the base a row makes: the base with as many agents, if there is one."""
+    def ratio(self, row: TableRow) -> float | None:
+        """Returns how many times the base a row makes: the base with as many agents, if there is one."""
         bases = [base for base in self.rows if base.name == self.base and base.figures.get(self.measure.key)]
         same = [base for base in bases if base.figures.get("agents") == row.figures.get("agents")]
         value = row.figures.get(self.measure.key)
@@ -82,19 +82,21 @@ class Section:
         return value / reference if reference else None
 
 
-def speed(name: str, agents: int, steps_per_second: float, note: str = "", **figures: float | None) -> Row:
-    """A row of a table of speeds: steps of all agents together in a second."""
-    return Row(name, {"agents": agents, "steps_per_second": steps_per_second, **figures}, note)
+def speed(name: str, agents: int, steps_per_second: float, note: str = "", **figures: float | None) -> TableRow:
+    """Makes a row of a table of speeds: steps of all agents together in a second."""
+    return TableRow(name, {"agents": agents, "steps_per_second": steps_per_second, **figures}, note)
 
 
-def attempt(name: str, agents: int, measure: Callable[[], Row]) -> Row:
-    """The row that `measure` makes; if that fails, a row that says why: others' programs may be absent or broken."""
+def attempt(name: str, agents: int, measure: Callable[[], TableRow]) -> TableRow:
+    """Returns the row that `measure` makes; if that fails, a row that says why: others' programs may be absent or
+    broken.
+    """
     try:
         return measure()
     except ConfigError:
         raise
     except Exception as error:
-        return Row(name, {"agents": agents}, _reason(error))
+        return TableRow(name, {"agents": agents}, _reason(error))
 
 
 def _reason(error: Exception) -> str:
@@ -106,7 +108,7 @@ def _reason(error: Exception) -> str:
 
 
 def median_seconds(run: Callable[[], object], repeats: int, least: float = 0.0) -> float:
-    """The median wall time of `run`, which must wait for its own result; the first call is not counted.
+    """Returns the median wall time of `run`, which must wait for its own result; the first call is not counted.
 
     What takes less than `least` seconds is called several times in a row, so that the clock has something to measure.
     """
@@ -114,20 +116,22 @@ def median_seconds(run: Callable[[], object], repeats: int, least: float = 0.0) 
 
 
 def median_seconds_in_turns(runs: Sequence[Callable[[], object]], repeats: int, least: float = 0.0) -> list[float]:
-    """As `median_seconds`, of several that are compared: a machine that becomes slower does so for all of them."""
+    """Returns what `median_seconds` does, of several that are compared: a machine that becomes slower does so for all
+    of them.
+    """
     calls = [_calls(run, least) for run in runs]
     rounds = [[_seconds(run, count) for run, count in zip(runs, calls, strict=True)] for _ in range(repeats)]
     return [statistics.median(spent) for spent in zip(*rounds, strict=True)]
 
 
 def _calls(run: Callable[[], object], least: float) -> int:
-    """How often in a row to call it, which is warm then."""
+    """Returns how often in a row to call it, which is warm then."""
     run()
     return max(1, math.ceil(least / max(_seconds(run, 1), 1e-9))) if least > 0 else 1
 
 
 def _seconds(run: Callable[[], object], calls: int) -> float:
-    """Of one of so many calls in a row."""
+    """Returns the seconds of one of so many calls in a row."""
     began = time.perf_counter()
     for _ in range(calls):
         run()
@@ -135,7 +139,7 @@ def _seconds(run: Callable[[], object], calls: int) -> float:
 
 
 def markdown(title: str, about: str, sections: list[Section]) -> str:
-    """A page; one section alone needs no heading of its own."""
+    """Writes a page; one section alone needs no heading of its own."""
     parts = [f"# {title}\n", f"{about}\n"]
     for section in sections:
         if len(sections) > 1:
@@ -161,13 +165,13 @@ def _table(section: Section) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(row: Row, column: Column) -> str:
+def _cell(row: TableRow, column: TableColumn) -> str:
     value = row.figures.get(column.key)
     return "" if value is None else format(value, column.form)
 
 
 def save(folder: Path, name: str, text: str, sections: list[Section], facts: dict[str, Any]) -> Path:
-    """Write name.md and name.json; returns the first."""
+    """Writes name.md and name.json; returns the path of the first."""
     folder.mkdir(parents=True, exist_ok=True)
     tables = [
         {
@@ -186,7 +190,7 @@ def save(folder: Path, name: str, text: str, sections: list[Section], facts: dic
 
 
 def machine(device: dict[str, Any], versions: dict[str, str]) -> str:
-    """One line: processor, devices, versions."""
+    """Returns one line: processor, devices, versions."""
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     cores = f"{device['cores']} cores, {device['count']} JAX devices ({device['platform']})"
     return f"{_processor()}, {cores}; {packages}."

@@ -16,8 +16,21 @@ from kousoku.training.lanes import make_lanes
 from kousoku.training.loops import CompiledLoop, PythonLoop
 from kousoku.training.tally import Record
 
-from . import jym, plain
-from .table import AGENTS, COMPILE, MEMORY, SPEED, Row, Section, attempt, machine, markdown, median_seconds, save, speed
+from . import jym, numpy_baseline
+from .table import (
+    AGENTS,
+    COMPILE,
+    MEMORY,
+    SPEED,
+    Section,
+    TableRow,
+    attempt,
+    machine,
+    markdown,
+    median_seconds,
+    save,
+    speed,
+)
 from .uncached import uncached
 
 TITLE = "Tabular Q-learning on the article's 8 x 12 grid"
@@ -31,9 +44,9 @@ ABOUT = (
 
 
 def bench(out: Path, repeats: int, jym_folder: str | None, say: Callable[[str], None] = print) -> Section:
-    """Measure every contender, print the table and save it as tabular.md and tabular.json."""
+    """Measures every contender, prints the table and saves it as tabular.md and tabular.json."""
     with uncached():
-        rows = [plain_row(repeats), readable_row()]
+        rows = [numpy_row(repeats), readable_row()]
         rows += [compiled_row('loop="compiled"', agents, repeats) for agents in (1, 30, 4096)]
         rows += jym_rows(jym_folder)
     section = Section(TITLE, ABOUT, (AGENTS, SPEED, COMPILE, MEMORY), rows, BASE)
@@ -44,14 +57,14 @@ def bench(out: Path, repeats: int, jym_folder: str | None, say: Callable[[str], 
     return section
 
 
-def plain_row(repeats: int, steps: int = 20_000) -> Row:
-    """The loop in Python and NumPy."""
-    seconds = median_seconds(lambda: plain.q_learning(8, 12, steps, 0), repeats)
+def numpy_row(repeats: int, steps: int = 20_000) -> TableRow:
+    """Measures the loop in Python and NumPy."""
+    seconds = median_seconds(lambda: numpy_baseline.q_learning(8, 12, steps, 0), repeats)
     return speed(BASE, 1, steps / seconds, "by hand, no library")
 
 
-def readable_row(steps: int = 300) -> Row:
-    """Our own readable loop."""
+def readable_row(steps: int = 300) -> TableRow:
+    """Measures our own readable loop."""
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
     loop = PythonLoop(make_lanes(agent, TrainConfig(steps=steps)), env, Record())
     learner, at = loop.run(loop.start(), 0, 10)
@@ -64,8 +77,10 @@ def readable_row(steps: int = 300) -> Row:
 
 def compiled_row(
     name: str, agents: int, repeats: int, enough: int = ENOUGH_STEPS, longest: int = LONGEST_BLOCK, note: str = ""
-) -> Row:
-    """The compiled loop for a number of agents, spread over all devices: at least `enough` steps in a measurement."""
+) -> TableRow:
+    """Measures the compiled loop for a number of agents, spread over all devices: at least `enough` steps in a
+    measurement.
+    """
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
     lanes = make_lanes(agent, TrainConfig(seeds=agents))
     loop = CompiledLoop(lanes, env, Record(), None, longest)
@@ -88,12 +103,12 @@ def compiled_row(
     return speed(name, agents, steps * agents / seconds, note, compile_seconds=compile_seconds, memory_mib=memory)
 
 
-def jym_rows(folder: str | None, steps: int = 100_000) -> list[Row]:
-    """jym as its notebooks call it, compiling at each call, for one agent and for thirty."""
+def jym_rows(folder: str | None, steps: int = 100_000) -> list[TableRow]:
+    """Measures jym as its notebooks call it, compiling at each call, for one agent and for thirty."""
     if folder is None:
-        return [Row("jym", {"agents": 1}, "name a folder that holds it with --jym")]
+        return [TableRow("jym", {"agents": 1}, "name a folder that holds it with --jym")]
 
-    def measure(agents: int) -> Row:
+    def measure(agents: int) -> TableRow:
         seconds = median_seconds(jym.rollout(folder, steps, agents), 3)
         return speed("jym", agents, steps * agents / seconds, "as its notebooks call it: compiles at each call")
 

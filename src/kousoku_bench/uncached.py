@@ -11,7 +11,7 @@ from kousoku.core.cache_folder import SWITCH
 
 @contextmanager
 def uncached() -> Iterator[None]:
-    """Within the context, and in processes started there, no compiled program is kept or found."""
+    """Keeps and finds no compiled program within the context, and in processes started there."""
     before = os.environ.get(SWITCH)
     os.environ[SWITCH] = "off"
     try:

@@ -11,7 +11,7 @@ from physics_states import silent, stack, states
 
 from kousoku.core.errors import ConfigError
 from kousoku.physics.mjcf.load import from_mujoco
-from kousoku_bench.exactness import seen
+from kousoku_bench.exactness import visited_states
 from kousoku_bench.rigid import MODELS, compiled_model
 
 EDGES, WILD, WILD_RK4 = 5e-4, 1e-3, 2e-3
@@ -36,7 +36,7 @@ def cases():
 @pytest.mark.parametrize(("name", "kind", "ways"), cases())
 def test_a_step_is_as_exact_as_its_numbers(name, kind, ways):
     compiled = compiled_model(name)
-    rows = check_steps(kind, compiled, *seen(compiled, ways), EDGES)
+    rows = check_steps(kind, compiled, *visited_states(compiled, ways), EDGES)
     assert rows > 0 or name == "swimmer", "the motion meets neither contacts nor limits"
 
 

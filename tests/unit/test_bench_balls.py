@@ -11,9 +11,9 @@ import kousoku as ks
 from kousoku.cli import main
 from kousoku.envs.balls.env import Balls, BallsState
 from kousoku_bench import balls
-from kousoku_bench.effort import Effort
+from kousoku_bench.budget import Budget
 
-SMALL = Effort(repeats=1, least_seconds=0.0, balls=(16, 32), fall_steps=20, film_balls=9, film_frames=3)
+SMALL = Budget(repeats=1, least_seconds=0.0, balls=(16, 32), fall_steps=20, film_balls=9, film_frames=3)
 STEPS = 400
 
 
@@ -87,7 +87,7 @@ def test_a_machine_without_a_gpu_says_so(monkeypatch):
 
 
 def test_the_shell_runs_it(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(balls, "bench", lambda out, effort: print(out, effort.repeats))
+    monkeypatch.setattr(balls, "bench", lambda out, budget: print(out, budget.repeats))
     assert main(["bench", "balls", "--out", str(tmp_path), "--repeats", "2"]) == 0
     assert capsys.readouterr().out.split() == [str(tmp_path), "2"]
     assert main(["bench", "balls", "--jym", "x"]) == 2

@@ -10,10 +10,10 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
-from kousoku_bench import classic, compile_times, kernel, learners, tabular, wander
-from kousoku_bench.effort import Effort
+from kousoku_bench import classic, compile_times, kernel, learners, random_rollout, tabular
+from kousoku_bench.budget import Budget
 
-SMALL = Effort(
+SMALL = Budget(
     repeats=1,
     least_seconds=0.0,
     agents=(1, 9),
@@ -25,12 +25,12 @@ SMALL = Effort(
 )
 
 
-def walked(id, ahead, on, lanes, steps, call=0):
+def rolled_out(id, ahead, on, count, steps, call=0):
     env = ks.make(id)
-    keys = jax.random.split(jax.random.key(1), lanes)
-    walks = jax.vmap(partial(wander.start, env))(keys)
-    function = ks.kernel(partial(wander.wander, env, steps, ahead), on=on)
-    return jax.jit(jax.vmap(function, (0, None, 0)))(keys, jnp.int32(call), walks)
+    keys = jax.random.split(jax.random.key(1), count)
+    rollouts = jax.vmap(partial(random_rollout.begin_rollout, env))(keys)
+    function = ks.kernel(partial(random_rollout.random_rollout, env, steps, ahead), on=on)
+    return jax.jit(jax.vmap(function, (0, None, 0)))(keys, jnp.int32(call), rollouts)
 
 
 FEW = ("CartPole-v1", "Pendulum-v1")
@@ -43,30 +43,30 @@ FEW = ("CartPole-v1", "Pendulum-v1")
         ("CartPole-v1", False),
     ],
 )
-def test_the_kernel_wanders_as_xla(id, ahead):
-    ours, theirs = (walked(id, ahead, on, 64, 40) for on in (True, False))
+def test_a_random_rollout_in_the_kernel_is_that_of_xla(id, ahead):
+    ours, theirs = (rolled_out(id, ahead, on, 64, 40) for on in (True, False))
     for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.full
 def test_starts_drawn_ahead_are_as_good_as_others():
-    ahead, plain = (walked("CartPole-v1", way, True, 2048, 512) for way in (True, False))
-    a, b = (float(walk.episodes.sum()) for walk in (ahead, plain))
+    ahead, where_needed = (rolled_out("CartPole-v1", way, True, 2048, 512) for way in (True, False))
+    a, b = (float(rollout.episodes.sum()) for rollout in (ahead, where_needed))
     assert a == pytest.approx(b, rel=0.01)
     assert a == pytest.approx(2048 * 512 / 22.25, rel=0.04)
     assert (ahead.reward == 512.0).all()
 
 
 def test_every_call_brings_other_actions():
-    first, second = (walked("CartPole-v1", True, True, 64, 8, call) for call in (0, 1))
+    first, second = (rolled_out("CartPole-v1", True, True, 64, 8, call) for call in (0, 1))
     assert (first.lane.obs != second.lane.obs).any()
 
 
 def test_episodes_reach_their_time_limit():
-    walk = walked("Pendulum-v1", True, True, 8, 208)
-    assert (walk.episodes == 1).all()
-    assert (walk.lane.episode_step == 8).all()
+    rollout = rolled_out("Pendulum-v1", True, True, 8, 208)
+    assert (rollout.episodes == 1).all()
+    assert (rollout.lane.episode_step == 8).all()
 
 
 @pytest.mark.parametrize("id", classic.IDS)
@@ -85,16 +85,18 @@ def test_no_episode_is_shorter_than_a_block(id):
             state, timestep = env.step(key, state, action.astype(space.dtype))
             return state, timestep.terminated | timestep.truncated
 
-        return jax.lax.scan(step, state, length=wander.BLOCK - 1)[1].any()
+        return jax.lax.scan(step, state, length=random_rollout.BLOCK - 1)[1].any()
 
     assert not ended(jax.random.split(jax.random.key(3), 20_000), ways).any()
 
 
 @pytest.mark.parametrize("space", [ks.Discrete(2), ks.Discrete(3), ks.Box(-2.0, 6.0, (1,))], ids=str)
 def test_actions_are_uniform_and_independent(space):
-    count = 1 if hasattr(space, "n") else wander.BLOCK
+    count = 1 if hasattr(space, "n") else random_rollout.BLOCK
     words = jax.random.bits(jax.random.key(0), (20_000, count), jnp.uint32)
-    drawn = np.asarray(jax.vmap(partial(wander.actions, space))(words), np.float64).reshape(20_000, wander.BLOCK)
+    drawn = np.asarray(jax.vmap(partial(random_rollout.actions, space))(words), np.float64).reshape(
+        20_000, random_rollout.BLOCK
+    )
     if hasattr(space, "n"):
         shares = np.stack([(drawn == a).mean(0) for a in range(space.n)])
         np.testing.assert_allclose(shares, 1 / space.n, atol=0.02)
@@ -103,7 +105,7 @@ def test_actions_are_uniform_and_independent(space):
         assert drawn.max() <= 6.0
         np.testing.assert_allclose(drawn.mean(0), 2.0, atol=0.1)
         np.testing.assert_allclose(drawn.std(0), 8 / 12**0.5, rtol=0.03)
-    correlations = np.corrcoef(drawn.T) - np.eye(wander.BLOCK)
+    correlations = np.corrcoef(drawn.T) - np.eye(random_rollout.BLOCK)
     assert np.abs(correlations).max() < 0.03
 
 
@@ -146,7 +148,7 @@ def test_every_row_gives_numbers_or_a_reason(tmp_path, monkeypatch):
 
 
 def test_the_tabular_rows_give_numbers():
-    rows = [tabular.plain_row(1, 200), tabular.readable_row(20), *tabular.jym_rows(None)]
+    rows = [tabular.numpy_row(1, 200), tabular.readable_row(20), *tabular.jym_rows(None)]
     assert [row.figures.get("steps_per_second", 0) > 0 for row in rows] == [True, True, False]
     assert "--jym" in rows[-1].note
 
@@ -165,7 +167,7 @@ def test_kernels_off_is_without_kernels(monkeypatch):
 
 
 def test_the_shell_runs_the_benchmark_that_is_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(kernel, "bench", lambda out, effort: print(out, effort.repeats))
+    monkeypatch.setattr(kernel, "bench", lambda out, budget: print(out, budget.repeats))
     assert main(["bench", "kernel", "--out", str(tmp_path), "--repeats", "2"]) == 0
     assert capsys.readouterr().out.split() == [str(tmp_path), "2"]
     assert main(["bench", "kernel", "--jym", "x"]) == 2

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from kousoku.cli import main
-from kousoku_bench import exactness, physics, ready, rigid, robots
-from kousoku_bench.effort import Effort
-from kousoku_bench.table import SPEED, Row, Section, attempt
+from kousoku_bench import exactness, physics, rigid, robots, startup
+from kousoku_bench.budget import Budget
+from kousoku_bench.table import SPEED, Section, TableRow, attempt
 
-SMALL = Effort(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_lanes=2, robots=16, steps=8)
+SMALL = Budget(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_rollouts=2, robots=16, steps=8)
 
 
 def test_rates_of_all_contenders():
@@ -51,7 +51,7 @@ def test_differences_grow_with_the_distance_from_the_origin():
 
 @pytest.mark.full
 def test_seconds_until_a_thousand_steps(tmp_path):
-    assert ready.seconds("InvertedPendulum-v5", str(tmp_path)) > 0
+    assert startup.seconds("InvertedPendulum-v5", str(tmp_path)) > 0
     assert any(tmp_path.iterdir())
 
 
@@ -85,8 +85,8 @@ def test_a_library_that_is_absent_or_too_slow_gives_a_row_that_says_so(limit, no
 
 
 def test_a_part_is_printed_and_saved(tmp_path, monkeypatch):
-    table = Section("One", "About it.", (SPEED,), [Row("ours", {"steps_per_second": 2.0})])
-    monkeypatch.setitem(physics.PARTS, "steps", ("Physics: steps", [lambda effort: table]))
+    table = Section("One", "About it.", (SPEED,), [TableRow("ours", {"steps_per_second": 2.0})])
+    monkeypatch.setitem(physics.PARTS, "steps", ("Physics: steps", [lambda budget: table]))
     said = []
     assert physics.bench(tmp_path, SMALL, ["steps"], said.append) == [table]
     assert "| ours | 2 |" in said[0]
@@ -94,11 +94,11 @@ def test_a_part_is_printed_and_saved(tmp_path, monkeypatch):
 
 
 def test_a_part_cut_short_keeps_what_was_measured(tmp_path, monkeypatch):
-    def cut(effort):
+    def cut(budget):
         raise KeyboardInterrupt
 
-    table = Section("One", "About it.", (SPEED,), [Row("ours", {"steps_per_second": 2.0})])
-    monkeypatch.setitem(physics.PARTS, "robots", ("Physics: robots", [lambda effort: table, cut]))
+    table = Section("One", "About it.", (SPEED,), [TableRow("ours", {"steps_per_second": 2.0})])
+    monkeypatch.setitem(physics.PARTS, "robots", ("Physics: robots", [lambda budget: table, cut]))
     with pytest.raises(KeyboardInterrupt):
         physics.bench(tmp_path, SMALL, ["robots"], lambda text: None)
     assert "| ours | 2 |" in (tmp_path / "physics_robots.md").read_text()

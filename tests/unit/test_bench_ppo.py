@@ -13,10 +13,10 @@ from kousoku.cli import main
 from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import ConfigError
 from kousoku_bench import ppo, ppo_ours, ppo_peers, ppo_start
-from kousoku_bench.fresh import Failed
-from kousoku_bench.ppo_settings import PUREJAXRL, Settings, of_preset
+from kousoku_bench.ppo_settings import PUREJAXRL, PPOSettings, of_preset
+from kousoku_bench.subprocess_timing import SubprocessFailed
 
-TINY = Settings(2, 8, 2, 1, 1e-3, 256)
+TINY = PPOSettings(2, 8, 2, 1, 1e-3, 256)
 RATES = {"measure": 200_000.0, "purejaxrl": 100_000.0, "stable_baselines": 2_000.0}
 
 
@@ -31,11 +31,11 @@ def folder(tmp_path):
 def made_up(monkeypatch):
     """Measurements: rejax is not there, Brax fails, the others have speeds."""
 
-    def measured(module, function, *arguments, limit):
+    def run_in_subprocess(module, function, *arguments, limit):
         assert hasattr(ppo_ours if module.endswith("ours") else ppo_peers, function)
         json.dumps(arguments)
         if function not in RATES:
-            raise Failed(f"ModuleNotFoundError: No module named '{function}'")
+            raise SubprocessFailed(f"ModuleNotFoundError: No module named '{function}'")
         return ppo_peers.figures(int(RATES[function]), 1.0, 3.0)
 
     monkeypatch.setattr(ppo, "measured", measured)
@@ -65,8 +65,8 @@ def test_the_rate_counts_what_a_longer_training_takes_longer(monkeypatch):
         return (10.0 if len(calls) == 1 else 2.0) + steps / 1000, steps, steps / 1000
 
     monkeypatch.setattr(ppo_ours, "trained", trained)
-    given = Settings(4, 128, 4, 4, 1e-3, 500_000)
-    found = ppo_ours.measure("CartPole-v1", given.plain(), 3, False, 100.0)
+    given = PPOSettings(4, 128, 4, 4, 1e-3, 500_000)
+    found = ppo_ours.measure("CartPole-v1", given.as_dict(), 3, False, 100.0)
     assert calls == [8 * 512, 8 * 512, 100_000, 100_000]
     assert found["compile_seconds"] == pytest.approx(8.0)
     assert found["steps"] == 3 * 2 * (100_000 - 8 * 512)
@@ -75,7 +75,7 @@ def test_the_rate_counts_what_a_longer_training_takes_longer(monkeypatch):
 
 @pytest.mark.full
 def test_ours_runs_at_a_small_size():
-    found = ppo_ours.measure("CartPole-v1", TINY.plain(), 1, False, 0.0)
+    found = ppo_ours.measure("CartPole-v1", TINY.as_dict(), 1, False, 0.0)
     assert found["steps"] == 128
     assert found["steps_per_second"] > 0
     assert found["compile_seconds"] > 0
@@ -130,14 +130,14 @@ def test_the_first_rollout_of_stable_baselines_does_not_count(monkeypatch):
         vars(module).update(content)
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(ppo_peers.time, "perf_counter", lambda: now[0])
-    found = ppo_peers.stable_baselines("sbx", "CartPole-v1", PUREJAXRL.plain(), 1, 5.0)
+    found = ppo_peers.stable_baselines("sbx", "CartPole-v1", PUREJAXRL.as_dict(), 1, 5.0)
     assert found == {"steps_per_second": 256.0, "steps": 3 * 512, "seconds": 6.0, "compile_seconds": 7.0}
     assert (asked["n_steps"], asked["batch_size"], asked["n_epochs"], asked["env"]) == (128, 128, 4, ("CartPole-v1", 4))
 
 
 def test_every_contender_gets_its_row(made_up, folder, tmp_path):
     said = []
-    sections = ppo.bench(tmp_path, ppo.Budget(purejaxrl=folder), say=said.append)
+    sections = ppo.bench(tmp_path, ppo.PPOBudget(purejaxrl=folder), say=said.append)
     alone, shared, *robots, start = sections
     assert [row.figures["agents"] for row in alone.rows] == [1, 1, 30, 30]
     assert [row.note for row in alone.rows] == ["every core a device", "one device"] * 2
@@ -160,7 +160,7 @@ def test_every_contender_gets_its_row(made_up, folder, tmp_path):
 
 
 def test_without_its_source_purejaxrl_does_not_run(made_up, tmp_path):
-    (_, shared) = ppo.bench(tmp_path, ppo.Budget(), "CartPole-v1", lambda line: None)
+    (_, shared) = ppo.bench(tmp_path, ppo.PPOBudget(), "CartPole-v1", lambda line: None)
     assert [row.note for row in shared.rows if row.name == "PureJaxRL"] == [ppo.NO_FOLDER] * 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ppo_CartPole-v1.json", "ppo_CartPole-v1.md"]
 
@@ -170,7 +170,7 @@ def test_a_library_that_is_missing_gives_its_row(monkeypatch):
     here = lambda module, function, *arguments, limit: getattr(ppo_peers, function)(*arguments)  # noqa: E731
     monkeypatch.setattr(ppo, "measured", here)
     monkeypatch.setitem(sys.modules, "rejax", None)
-    contender = next(one for one in ppo._shared("CartPole-v1", ppo.Budget()) if one.name == "rejax")
+    contender = next(one for one in ppo._shared("CartPole-v1", ppo.PPOBudget()) if one.name == "rejax")
     row = contender.row(1.0)
     assert row.figures == {"agents": 1}
     assert "rejax" in row.note
@@ -187,4 +187,4 @@ def test_the_shell_runs_it(monkeypatch, folder, tmp_path, capsys):
 
 def test_a_folder_without_purejaxrl_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"purejaxrl/ppo\.py"):
-        ppo.bench(tmp_path, ppo.Budget(purejaxrl=str(tmp_path)))
+        ppo.bench(tmp_path, ppo.PPOBudget(purejaxrl=str(tmp_path)))

@@ -6,8 +6,8 @@ import pytest
 
 from kousoku.core.errors import ConfigError
 from kousoku_bench import table
-from kousoku_bench.fresh import Failed, first_cores, measured
-from kousoku_bench.table import AGENTS, COMPILE, LANES, SPEED, Row, Section, attempt, speed
+from kousoku_bench.subprocess_timing import SubprocessFailed, first_cores, run_in_subprocess
+from kousoku_bench.table import AGENTS, COMPILE, ENVIRONMENTS, SPEED, Section, TableRow, attempt, speed
 
 ROWS = [
     speed("slow", 1, 50.0),
@@ -15,7 +15,7 @@ ROWS = [
     speed("fast", 1, 100.0, "by hand", compile_seconds=0.25),
     speed("fast", 8, 1000.0),
     speed("fast", 64, 400.0),
-    Row("absent", {"agents": 1}, "no module"),
+    TableRow("absent", {"agents": 1}, "no module"),
 ]
 SECTION = Section("Speeds", "About them.", (AGENTS, SPEED, COMPILE), ROWS, "slow")
 
@@ -25,7 +25,7 @@ def test_ratios_are_to_the_base_with_as_many_agents_else_to_its_first_row():
 
 
 def test_no_ratio_without_a_base_that_ran():
-    rows = [speed("fast", 1, 10.0), Row("slow", {"agents": 1}, "broken")]
+    rows = [speed("fast", 1, 10.0), TableRow("slow", {"agents": 1}, "broken")]
     for base in ("slow", "another", None):
         assert Section("", "", (AGENTS, SPEED), rows, base).ratio(rows[0]) is None
 
@@ -40,7 +40,7 @@ def test_the_page_shows_what_ran_and_what_did_not():
 
 
 def test_headings_and_columns_of_several_sections():
-    other = Section("Others", "More.", (LANES, SPEED), [speed("fast", 8, 1.0)])
+    other = Section("Others", "More.", (ENVIRONMENTS, SPEED), [speed("fast", 8, 1.0)])
     page = table.markdown("Title", "", [SECTION, other])
     assert "## Speeds\n\nAbout them." in page
     assert "## Others\n\nMore.\n\n| contender | environments | steps/s | note |" in page
@@ -75,14 +75,14 @@ def fails_with(error):
     ("error", "note"),
     [
         (ImportError("No module named 'x'"), "No module named 'x'"),
-        (Failed("stopped after 3 s"), "stopped after 3 s"),
+        (SubprocessFailed("stopped after 3 s"), "stopped after 3 s"),
         (ValueError("a | b\nand more"), "ValueError: a / b"),
         (RuntimeError(""), "RuntimeError: "),
         (OSError("x" * 1000), "OSError: " + "x" * (table.REASON_LENGTH - 9)),
     ],
 )
 def test_a_contender_that_fails_is_a_row_with_the_reason(error, note):
-    assert attempt("it", 3, fails_with(error)) == Row("it", {"agents": 3}, note)
+    assert attempt("it", 3, fails_with(error)) == TableRow("it", {"agents": 3}, note)
 
 
 def test_a_users_mistake_is_no_row():
@@ -113,19 +113,19 @@ def test_what_is_fast_is_called_several_times_for_one_measurement(monkeypatch):
 
 
 def test_a_fresh_process_gives_plain_results_and_reasons():
-    assert measured("math", "hypot", 3, 4) == 5.0
-    with pytest.raises(Failed, match="ValueError"):
-        measured("math", "sqrt", -1)
-    with pytest.raises(Failed, match=r"stopped after 0\.5 s"):
-        measured("time", "sleep", 30, limit=0.5)
-    with pytest.raises(Failed, match="only"):
+    assert run_in_subprocess("math", "hypot", 3, 4) == 5.0
+    with pytest.raises(SubprocessFailed, match="ValueError"):
+        run_in_subprocess("math", "sqrt", -1)
+    with pytest.raises(SubprocessFailed, match=r"stopped after 0\.5 s"):
+        run_in_subprocess("time", "sleep", 30, limit=0.5)
+    with pytest.raises(SubprocessFailed, match="only"):
         first_cores(100_000)
 
 
 def test_a_fresh_process_has_as_many_cores_as_it_should():
-    assert measured("kousoku_bench.fresh", "first_cores", 1, cores=1) == first_cores(1)
-    with pytest.raises(Failed, match="only 1 here"):
-        measured("kousoku_bench.fresh", "first_cores", 2, cores=1)
+    assert run_in_subprocess("kousoku_bench.subprocess_timing", "first_cores", 1, cores=1) == first_cores(1)
+    with pytest.raises(SubprocessFailed, match="only 1 here"):
+        run_in_subprocess("kousoku_bench.subprocess_timing", "first_cores", 2, cores=1)
 
 
 def test_what_is_compared_is_measured_in_turns(monkeypatch):

@@ -52,16 +52,16 @@ def run(words: Sequence[str]) -> int:
     if given["name"] == "learning":
         return _learning(out, given)
     from kousoku_bench import balls, kernel, physics, tabular
-    from kousoku_bench.effort import Effort
+    from kousoku_bench.budget import Budget
 
     if only is not None:
         check_choice("--only", only, tuple(physics.PARTS))
     if given["name"] == "kernel":
-        kernel.bench(out, Effort(repeats=repeats))
+        kernel.bench(out, Budget(repeats=repeats))
     elif given["name"] == "balls":
-        balls.bench(out, Effort(repeats=repeats))
+        balls.bench(out, Budget(repeats=repeats))
     elif given["name"] == "physics":
-        physics.bench(out, Effort(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
+        physics.bench(out, Budget(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
     else:
         tabular.bench(out, repeats, None if jym is None else str(jym))
     return 0
@@ -88,6 +88,6 @@ def _ppo(out: Path, given: Mapping[str, str | bool]) -> int:
     only, folder = given.get("only"), given.get("purejaxrl")
     if only is not None:
         check_choice("--only", only, ppo.PARTS)
-    budget = ppo.Budget(purejaxrl=None if folder is None else str(folder))
+    budget = ppo.PPOBudget(purejaxrl=None if folder is None else str(folder))
     ppo.bench(out, budget, None if only is None else str(only))
     return 0

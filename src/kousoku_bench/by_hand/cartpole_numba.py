@@ -15,7 +15,7 @@ BLOCK = 128
 @cache
 @no_type_check
 def program() -> Callable[[np.ndarray, int, int], int]:
-    """A function (states [4, N], steps, seed) -> episodes: random actions, fresh random starts, in place.
+    """Returns a function (states [4, N], steps, seed) -> episodes: random actions, random starts, in place.
 
     N is a multiple of the block. Random words are a hash of a counter. Sine and cosine are polynomials, exact to
     float32 for the angles below half a radian that CartPole knows. Time limits are never reached and left out.

@@ -19,12 +19,13 @@ Learn = Callable[[np.ndarray, int, float, int], np.ndarray]
 
 
 class NoCompiler(RuntimeError):
-    """There is no C compiler, or it does not understand the program."""
+    """Says that there is no C compiler, or that it does not understand the program."""
 
 
 @cache
 def program() -> Learn:
-    """A function (Q [N, 96, 4], steps, epsilon, seed) -> episodes [N] that trains N agents in place, on one core.
+    """Returns a function (Q [N, 96, 4], steps, epsilon, seed) -> episodes [N] that trains N agents in place, on one
+    core.
 
     Groups of eight agents share vectors; what is left over runs one by one.
 
@@ -49,7 +50,7 @@ def program() -> Learn:
 
 
 def compiler() -> str:
-    """The C compiler: $CC, or cc.
+    """Finds the C compiler: $CC, or cc.
 
     Raises:
         NoCompiler: if there is none.
@@ -62,7 +63,7 @@ def compiler() -> str:
 
 
 def compiler_version() -> str:
-    """The last word of the first line that it says of itself.
+    """Returns the last word of the first line that the C compiler prints about its version.
 
     Raises:
         NoCompiler: if there is none.
@@ -72,7 +73,7 @@ def compiler_version() -> str:
 
 
 def compile_to(path: Path) -> None:
-    """Compile the program to a shared library."""
+    """Compiles the program to a shared library."""
     source = resources.files("kousoku_bench.by_hand").joinpath("q_learning.c").read_text(encoding="utf-8")
     command = [compiler(), *FLAGS, "-x", "c", "-", "-o", str(path)]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)

@@ -16,7 +16,7 @@ START = HEIGHT * WIDTH - 1
 @cache
 @no_type_check
 def program() -> Callable[[np.ndarray, int, float, int], np.ndarray]:
-    """A function (Q [N, 96, 4], steps, epsilon, seed) -> episodes [N] that trains N agents in place.
+    """Returns a function (Q [N, 96, 4], steps, epsilon, seed) -> episodes [N] that trains N agents in place.
 
     Random words are those of a xorshift generator. Moves, and the k-th set bit of a mask, are look-ups.
 
@@ -57,7 +57,7 @@ def program() -> Callable[[np.ndarray, int, float, int], np.ndarray]:
 
 
 def move_table() -> np.ndarray:
-    """The next state of each state and move: up, right, down, left."""
+    """Returns the next state of each state and move [S, 4]: up, right, down, left."""
     rows, columns = np.divmod(np.arange(HEIGHT * WIDTH), WIDTH)
     steps = ((-1, 0), (0, 1), (1, 0), (0, -1))
     next_states = [
@@ -67,7 +67,7 @@ def move_table() -> np.ndarray:
 
 
 def kth_table() -> np.ndarray:
-    """[mask, k]: the place of the mask's k-th set bit."""
+    """Returns the place of a mask's k-th set bit, as a table [mask, k]."""
     table = np.zeros((16, 4), np.int64)
     for mask in range(16):
         places = [a for a in range(4) if mask >> a & 1]

@@ -18,8 +18,8 @@ from kousoku.training.rollout import Lane, advance, begin
 BLOCK = 8
 
 
-class Walk(eqx.Module):
-    """A lane, and what its random steps have brought.
+class RolloutState(eqx.Module):
+    """Holds one environment, and what its random steps have brought.
 
     Attributes:
         lane: the environment.
@@ -32,13 +32,15 @@ class Walk(eqx.Module):
     episodes: Int[Array, ""]
 
 
-def start(env: Env, key: PRNGKeyArray) -> Walk:
-    """Before the first step."""
-    return Walk(begin(env, key), jnp.float32(0.0), jnp.int32(0))
+def begin_rollout(env: Env, key: PRNGKeyArray) -> RolloutState:
+    """Returns the state before the first step."""
+    return RolloutState(begin(env, key), jnp.float32(0.0), jnp.int32(0))
 
 
-def wander(env: Env, steps: int, ahead: bool, key: PRNGKeyArray, call: Int[Array, ""], walk: Walk) -> Walk:
-    """Random actions for a number of steps; every episode that ends is followed by one from a fresh random start.
+def random_rollout(
+    env: Env, steps: int, ahead: bool, key: PRNGKeyArray, call: Int[Array, ""], rollout: RolloutState
+) -> RolloutState:
+    """Takes random actions for a number of steps; every episode that ends is followed by one from a new random start.
 
     Every random bit comes from threefry, and is used once. A block of eight steps draws its actions together: one
     word serves them all where actions are discrete. With `ahead` it also draws, once, the start that follows should an
@@ -51,46 +53,46 @@ def wander(env: Env, steps: int, ahead: bool, key: PRNGKeyArray, call: Int[Array
         ahead: whether starts are drawn ahead.
         key: of this lane.
         call: how many times this lane was here before.
-        walk: before the steps.
+        rollout: before the steps.
     """
     action_key, start_key = jax.random.split(jax.random.fold_in(key, call))
     count = steps // BLOCK
     words = jax.random.bits(action_key, (count, 1 if isinstance(env.action_space, Discrete) else BLOCK), jnp.uint32)
 
-    def block(walk: Walk, drawn: tuple[Array, PRNGKeyArray]) -> tuple[Walk, None]:
+    def block(rollout: RolloutState, drawn: tuple[Array, PRNGKeyArray]) -> tuple[RolloutState, None]:
         fresh = begin(env, drawn[1])
 
-        def step(walk: Walk, given: tuple[PyTree, Array]) -> tuple[Walk, None]:
+        def step(rollout: RolloutState, given: tuple[PyTree, Array]) -> tuple[RolloutState, None]:
             action, number = given
             if ahead:
-                return _step(env, walk, action, fresh, drawn[1]), None
-            lane, taken, end = advance(env, walk.lane, action, jax.random.fold_in(drawn[1], number))
-            return _counted(walk, lane, taken.reward, end.ended), None
+                return _step(env, rollout, action, fresh, drawn[1]), None
+            lane, taken, end = advance(env, rollout.lane, action, jax.random.fold_in(drawn[1], number))
+            return _counted(rollout, lane, taken.reward, end.ended), None
 
         chosen = actions(env.action_space, drawn[0])
-        return jax.lax.scan(step, walk, (chosen, jnp.arange(BLOCK, dtype=jnp.int32)))
+        return jax.lax.scan(step, rollout, (chosen, jnp.arange(BLOCK, dtype=jnp.int32)))
 
-    return jax.lax.scan(block, walk, (words, jax.random.split(start_key, count)))[0]
+    return jax.lax.scan(block, rollout, (words, jax.random.split(start_key, count)))[0]
 
 
-def _step(env: Env, walk: Walk, action: PyTree, fresh: Lane, key: PRNGKeyArray) -> Walk:
-    """One step; `fresh` is where the next episode starts."""
-    lane = walk.lane
+def _step(env: Env, rollout: RolloutState, action: PyTree, fresh: Lane, key: PRNGKeyArray) -> RolloutState:
+    """Takes one step; `fresh` is where the next episode starts."""
+    lane = rollout.lane
     env_state, timestep = env.step(key, lane.env_state, action)
     length = lane.episode_step + 1
     ended = timestep.terminated | timestep.truncated
     if env.time_limit is not None:
         ended |= length >= env.time_limit
     going = Lane(env_state, timestep.obs, length, lane.episode_return + timestep.reward)
-    return _counted(walk, select(ended, fresh, going), timestep.reward, ended)
+    return _counted(rollout, select(ended, fresh, going), timestep.reward, ended)
 
 
-def _counted(walk: Walk, lane: Lane, reward: Array, ended: Array) -> Walk:
-    return Walk(lane, walk.reward + reward, walk.episodes + ended.astype(jnp.int32))
+def _counted(rollout: RolloutState, lane: Lane, reward: Array, ended: Array) -> RolloutState:
+    return RolloutState(lane, rollout.reward + reward, rollout.episodes + ended.astype(jnp.int32))
 
 
 def actions(space: Any, words: UInt32[Array, " n"]) -> Array:
-    """A block's random actions.
+    """Returns a block's random actions.
 
     Discrete(n), from one word w: the leading digits of w / 2**32 to the base n, of which each has a bias below
     n**8 / 2**32. Box: one word each, uniform between its bounds.

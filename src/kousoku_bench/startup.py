@@ -15,40 +15,40 @@ from kousoku.core.cache_folder import SWITCH
 from kousoku.envs import make
 from kousoku.training import compile_cache
 
-from .effort import Effort
-from .fresh import measured
+from .budget import Budget
+from .random_rollout import begin_rollout, random_rollout
 from .robots import IDS
-from .table import Column, Row, Section, attempt
-from .wander import start, wander
+from .subprocess_timing import run_in_subprocess
+from .table import Section, TableColumn, TableRow, attempt
 
 ABOUT = (
     "Seconds from `ks.make(id)`, with the library imported, to the end of the first thousand steps under random "
     "actions: in a process with an empty cache, and in the next one, which finds it filled."
 )
-LANES, STEPS = 16, 64
+ENVIRONMENTS, STEPS = 16, 64
 
 
-def section(effort: Effort) -> Section:
-    """All robots."""
-    columns = (Column("empty", "empty cache, s", ",.1f"), Column("filled", "filled cache, s", ",.2f"))
+def section(budget: Budget) -> Section:
+    """Measures all robots."""
+    columns = (TableColumn("empty", "empty cache, s", ",.1f"), TableColumn("filled", "filled cache, s", ",.2f"))
     return Section("Ready to step", ABOUT, columns, [attempt(id, 0, partial(_row, id)) for id in IDS])
 
 
-def _row(id: str) -> Row:
+def _row(id: str) -> TableRow:
     with tempfile.TemporaryDirectory() as folder:
-        first, second = (measured(__name__, "seconds", id, folder) for _ in range(2))
-    return Row(id, {"empty": first, "filled": second})
+        first, second = (run_in_subprocess(__name__, "seconds", id, folder) for _ in range(2))
+    return TableRow(id, {"empty": first, "filled": second})
 
 
 def seconds(id: str, folder: str) -> float:
-    """Measured here, with a cache in a folder."""
+    """Measures in this process, with a cache in a folder."""
     os.environ[SWITCH] = folder
     compile_cache.enable()
     began = time.perf_counter()
     env = make(id)
 
-    def walk(key: jax.Array) -> jax.Array:
-        return wander(env, STEPS, False, key, jnp.int32(0), start(env, key)).reward
+    def rollout(key: jax.Array) -> jax.Array:
+        return random_rollout(env, STEPS, False, key, jnp.int32(0), begin_rollout(env, key)).reward
 
-    jax.block_until_ready(jax.jit(jax.vmap(kernel(walk)))(jax.random.split(jax.random.key(0), LANES)))
+    jax.block_until_ready(jax.jit(jax.vmap(kernel(rollout)))(jax.random.split(jax.random.key(0), ENVIRONMENTS)))
     return time.perf_counter() - began

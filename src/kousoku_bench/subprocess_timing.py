@@ -18,12 +18,14 @@ print(json.dumps(getattr(importlib.import_module(module), function)(*arguments))
 """
 
 
-class Failed(RuntimeError):
-    """The process said something else than numbers, or nothing in time."""
+class SubprocessFailed(RuntimeError):
+    """Says that the process printed something else than numbers, or nothing in time."""
 
 
-def measured(module: str, function: str, *arguments: Any, cores: int | None = None, limit: float = 300.0) -> Any:
-    """What a function of a module returns, called in a new process with plain arguments.
+def run_in_subprocess(
+    module: str, function: str, *arguments: Any, cores: int | None = None, limit: float = 300.0
+) -> Any:
+    """Calls a function of a module in a new process with plain arguments, and returns what it returns.
 
     Args:
         module: its full name.
@@ -33,7 +35,7 @@ def measured(module: str, function: str, *arguments: Any, cores: int | None = No
         limit: seconds for all of it.
 
     Raises:
-        Failed: with the reason.
+        SubprocessFailed: with the reason.
     """
     chosen = None if cores is None else first_cores(cores)
     given = json.dumps([module, function, chosen, arguments])
@@ -47,21 +49,21 @@ def measured(module: str, function: str, *arguments: Any, cores: int | None = No
             timeout=limit,
         )
     except subprocess.TimeoutExpired:
-        raise Failed(f"stopped after {limit:g} s") from None
+        raise SubprocessFailed(f"stopped after {limit:g} s") from None
     if done.returncode:
-        raise Failed((done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1])
+        raise SubprocessFailed((done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1])
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def first_cores(count: int) -> list[int]:
-    """That many of the cores that this process may use.
+    """Returns that many of the cores that this process may use.
 
     Raises:
-        Failed: if there are not so many, or the system does not let one choose.
+        SubprocessFailed: if there are not so many, or the system does not let one choose.
     """
     if not hasattr(os, "sched_setaffinity"):
-        raise Failed("this system does not let a process choose its cores")
+        raise SubprocessFailed("this system does not let a process choose its cores")
     available = sorted(os.sched_getaffinity(0))
     if len(available) < count:
-        raise Failed(f"only {len(available)} here")
+        raise SubprocessFailed(f"only {len(available)} here")
     return available[:count]

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def q_learning(height: int, width: int, steps: int, seed: int) -> np.ndarray:
-    """Q-learning on the article's grid: start bottom right, goal top left, discount 0.9; returns Q [S, A]."""
+    """Learns the article's grid by Q-learning: start bottom right, goal top left, discount 0.9; returns Q [S, A]."""
     rng = np.random.default_rng(seed)
     moves = ((-1, 0), (0, 1), (1, 0), (0, -1))
     q = np.zeros((height * width, 4), np.float32)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Effort:
-    """The sizes of `kousoku bench kernel`, `balls` and `physics`; their tests use small ones.
+class Budget:
+    """Holds the sizes of `kousoku bench kernel`, `balls` and `physics`; their tests use small ones.
 
     Attributes:
         repeats: of each measurement; the median counts.
@@ -31,7 +31,7 @@ class Effort:
         peer_steps: of each of them in one call.
         peer_repeats: of their measurements.
         peer_limit: seconds after which one of them is stopped.
-        parity_lanes: ways on which states are seen where steps are compared with C MuJoCo's.
+        parity_rollouts: rollouts whose states' steps are compared with C MuJoCo's.
     """
 
     repeats: int = 5
@@ -49,7 +49,7 @@ class Effort:
     film_frames: int = 100
     bodies: int = 1024
     body_steps: int = 50
-    parity_lanes: int = 500
+    parity_rollouts: int = 500
     robots: int = 2048
     robot_steps: int = 32
     peer_bodies: int = 64
