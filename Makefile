@@ -1,13 +1,4 @@
-# Everything here runs from a fresh clone: each target makes the environment it needs.
-#   make demo                 train 30 agents, then a robot that learns to run; write their reports
-#   make test                 the tests (PYTHON=python3.13 for another Python)
-#   make test-full            the heavier checks too, more examples, every call's types; XLA compiles as for users
-#   make test-durations       the tests, one at a time; those that take long for no reason told fail
-#   make test-peers           other libraries' environments in the kernel, and distrax's distributions
-#   make bench                measure the speed on this machine
-#   make bench-ppo            and that of training, beside other libraries (they bring PyTorch)
-#   make lint                 style, types and layers
-#   make viewer               build the scripts of the report and the players (needs Node and npm)
+# Everything here runs from a fresh clone: each target makes the environment it needs. `make` alone prints the targets.
 
 PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -16,46 +7,56 @@ BIN := $(VENV)/bin
 # Python compiles what is imported; all of what is installed would take as long again.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test test-full test-durations test-peers bench bench-ppo lint format viewer clean
+.PHONY: help demo test test-full test-durations test-peers bench bench-ppo lint style layers types format viewer clean
 
-demo: $(VENV)/.installed
+help: ## print these targets
+	@echo "usage: make TARGET [PYTHON=python3.13]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## train 30 agents, then a robot that learns to run; write their reports
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
 	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000 --eval-every 500_000
 
-test: $(VENV)/.installed-test
+test: $(VENV)/.installed-test ## run the tests
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not full and not exact"
 	KOUSOKU_TEST_HASTE=exact $(BIN)/python -m pytest -n auto --dist worksteal -m "exact and not full" $$(grep -rl --include="*.py" "mark.exact" tests)
 
-test-full: $(VENV)/.installed-test
+test-full: $(VENV)/.installed-test ## run the heavier checks too, more examples, every call's types; XLA compiles as for users
 	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto --dist worksteal
 
-test-durations: $(VENV)/.installed-test
+test-durations: $(VENV)/.installed-test ## run tests one at a time; those that take long for no reason told fail
 	KOUSOKU_TEST_SECONDS=3 $(BIN)/python -m pytest -p no:xdist -m "not full" --durations 30
 
-test-peers: $(VENV)/.installed-peers
+test-peers: $(VENV)/.installed-peers ## run other libraries' environments in the kernel, and compare with distrax
 	$(BIN)/python -c 'import distrax, gymnax'
 	$(BIN)/python -m pytest -n auto --dist loadgroup tests/peers
 
-bench: $(VENV)/.installed-bench
+bench: $(VENV)/.installed-bench ## measure the speed on this machine
 	$(BIN)/kousoku bench tabular --out benchmarks
 	$(BIN)/kousoku bench kernel --out benchmarks
 	$(BIN)/kousoku bench balls --out benchmarks
 
-# PUREJAXRL=FOLDER, with a copy of its source, measures PureJaxRL too.
-bench-ppo: $(VENV)/.installed-bench-ppo
+bench-ppo: $(VENV)/.installed-bench-ppo ## measure PPO beside other libraries (they bring PyTorch); PUREJAXRL=FOLDER for PureJaxRL too
 	$(BIN)/kousoku bench ppo --out benchmarks $(if $(PUREJAXRL),--purejaxrl $(PUREJAXRL))
 
-lint: $(VENV)/.installed-test
+lint: $(VENV)/.installed-test ## check style, types and import layers, side by side
+	@$(MAKE) --no-print-directory --jobs=3 style layers types
+
+style: $(VENV)/.installed-test ## check style alone
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+
+layers: $(VENV)/.installed-test ## check import layers alone
 	$(BIN)/lint-imports
 
-format: $(VENV)/.installed-test
+types: $(VENV)/.installed-test ## check types alone
+	$(BIN)/pyright --threads
+
+format: $(VENV)/.installed-test ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-viewer:
+viewer: ## build the scripts of the report and the players (needs Node and npm)
 	cd viewer && npm ci && npm run build
 
 $(VENV)/bin/python:
@@ -83,5 +84,5 @@ $(VENV)/.installed-bench-ppo: $(VENV)/.installed
 	$(INSTALL) --editable ".[bench-ppo]"
 	touch $@
 
-clean:
+clean: ## remove the environments and the caches
 	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis

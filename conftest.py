@@ -63,6 +63,8 @@ def pytest_runtest_makereport(item, call):
         )
     return report
 
+pytest_plugins = ["rerun"]
+
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path, monkeypatch):

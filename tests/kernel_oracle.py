@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from haste import HASTE
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 import kousoku as ks
@@ -181,18 +182,20 @@ def examples(few: int, many: int = 60) -> Any:
 
 
 def for_all(count: int, *strategies: Any) -> Callable[[Callable[..., None]], None]:
-    """Runs the decorated function on that many examples: always the same, unless KOUSOKU_RANDOM_TESTS is set."""
+    """Runs the decorated function on that many examples: always the same, or those of the seed KOUSOKU_RANDOM_TESTS."""
 
     def run(function: Callable[..., None]) -> None:
         phases = [Phase.explicit, Phase.reuse, Phase.generate]
+        chosen_seed = os.environ.get("KOUSOKU_RANDOM_TESTS", "")
         chosen = settings(
             max_examples=count,
             deadline=None,
             phases=phases,
             suppress_health_check=list(HealthCheck),
-            derandomize=not os.environ.get("KOUSOKU_RANDOM_TESTS"),
+            derandomize=not chosen_seed,
         )
-        chosen(given(*strategies)(function))()
+        test = chosen(given(*strategies)(function))
+        (seeded(int(chosen_seed))(test) if chosen_seed else test)()
 
     return run
 
