@@ -4,6 +4,7 @@ PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
+CORES := $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 8))')
 # Python compiles what is imported; all of what is installed would take as long again.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
@@ -50,7 +51,7 @@ layers: $(VENV)/.installed-test ## check import layers alone
 	$(BIN)/lint-imports
 
 types: $(VENV)/.installed-test ## check types alone
-	$(BIN)/pyright --threads
+	$(BIN)/pyright --threads $(CORES)
 
 format: $(VENV)/.installed-test ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .
