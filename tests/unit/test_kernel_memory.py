@@ -162,15 +162,15 @@ type(env).step = step
 patched, first = stepped(env)
 type(env).step = original
 _, second = stepped(env)
-from kousoku.envs.classic import common
-common.LARGEST = 2e6
+from kousoku.envs import fields
+fields.LARGEST = 2e6
 _, third = stepped(env)
-common.LARGEST = 1e6
+fields.LARGEST = 1e6
 _, fourth = stepped(env)
 for mine in (functools.partial(step), [step], {"step": step}, type("Mine", (), {}), jax.jit(step)):
-    common.MINE = mine
+    fields.MINE = mine
     assert stepped(env)[1] > 0, mine
-del common.MINE
+del fields.MINE
 print(json.dumps([first, float(patched[1].reward[0]), second, third, fourth]))
 """
     first, reward, second, third, fourth = after.run(script)

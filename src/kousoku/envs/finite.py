@@ -19,6 +19,7 @@ from ..core.panel import Panel
 from ..core.scene import Scene
 from ..core.spaces import LARGEST, Discrete
 from ..core.timestep import Timestep
+from .timesteps import first_timestep
 
 
 class OutcomeTable(eqx.Module):
@@ -79,11 +80,6 @@ class OutcomeTable(eqx.Module):
         return packed >> 1, reward, (packed & 1).astype(bool)
 
 
-def started(obs: Array) -> Timestep:
-    """The timestep after a reset."""
-    return Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
-
-
 class FiniteEnv(Env):
     """Any finite Markov decision process, from its tables.
 
@@ -123,7 +119,7 @@ class FiniteEnv(Env):
     def reset(self, key: PRNGKeyArray) -> tuple[Int[Array, ""], Timestep]:
         """A first state drawn from the model's start distribution."""
         state = self.tables.draw_start(key)
-        return state, started(state)
+        return state, first_timestep(state)
 
     def step(self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]) -> tuple[Int[Array, ""], Timestep]:
         """An outcome drawn from p(. | state, action)."""

@@ -17,8 +17,9 @@ from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
 from ...ops.trees import select
-from ..classic.common import Number, bound, first, flag, limit, never, number, positive
 from ..divergence import is_sound
+from ..fields import Number, bound, flag, limit, number, positive
+from ..timesteps import first_timestep, never
 from .motion import bounce, move
 from .picture import balls_scene
 
@@ -130,7 +131,7 @@ class Balls(Env):
         x, z = u[0] * self.width, jnp.minimum((0.5 + 0.5 * u[1]) * self.height, self.height)
         vx, vz = ((2.0 * u[i] - 1.0) * self.start_speed for i in (2, 3))
         state = BallsState(x, z, vx, vz)
-        return state, first(_observe(state))
+        return state, first_timestep(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: BallsState, action: Float[Array, "1"]) -> tuple[BallsState, Timestep]:
         """Fall for `dt` seconds."""

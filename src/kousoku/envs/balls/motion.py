@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..classic.common import Number
+from ..fields import Number
 
 Balls = Float[Array, "*balls"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...core.scene import Circle, Line, Rect, Scene, Shape
-from ..classic.picture import ACCENT, BODY, GOAL, GROUND, INK, STEEL, paper
+from ..drawing import ACCENT, AGENT, GOAL, GROUND, INK, STEEL, paper
 
-COLORS = (BODY, ACCENT, GOAL, "#e0a030", STEEL)
+COLORS = (AGENT, ACCENT, GOAL, "#e0a030", STEEL)
 MARGIN, LARGEST, CROWD = 0.06, 0.018, 0.3
 WALL = 0.006
 

@@ -13,22 +13,10 @@ from ...core.env import Env
 from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
+from ..fields import Number, Scalar, bound, check_order, choice, limit, number, positive
+from ..timesteps import first_timestep, never
 from .acrobot_picture import acrobot_scene
-from .common import (
-    Number,
-    Scalar,
-    bound,
-    check_order,
-    choice,
-    first,
-    limit,
-    never,
-    number,
-    positive,
-    push,
-    uniform,
-    wrapped,
-)
+from .common import push, uniform, wrapped
 
 BOOK, NIPS = "book", "nips"
 
@@ -128,7 +116,7 @@ class Acrobot(Env):
     def reset(self, key: PRNGKeyArray) -> tuple[AcrobotState, Timestep]:
         """Every number uniform between `reset_low` and `reset_high`."""
         state = AcrobotState(*uniform(key, 4, self.reset_low, self.reset_high))
-        return state, first(_observe(state))
+        return state, first_timestep(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: AcrobotState, action: Int[Array, ""]) -> tuple[AcrobotState, Timestep]:
         """Swing for `dt` seconds; an action beyond 0, 1 and 2 counts as the nearest of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core.scene import Circle, Line, Scene, Shape
-from .picture import ACCENT, BODY, GOAL, INK, paper
+from ..drawing import ACCENT, AGENT, GOAL, INK, paper
 
 MARGIN, LINK, JOINT = 0.3, 0.2, 0.085
 
@@ -23,7 +23,7 @@ def acrobot_scene(theta1: float, theta2: float, lengths: tuple[float, float]) ->
     )
     foreground: tuple[Shape, ...] = (
         Line(reach, reach, *first, LINK, INK),
-        Line(*first, *tip, LINK, BODY),
+        Line(*first, *tip, LINK, AGENT),
         Circle(reach, reach, JOINT, ACCENT),
         Circle(*first, JOINT, ACCENT),
     )

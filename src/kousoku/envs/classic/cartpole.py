@@ -12,22 +12,10 @@ from ...core.env import Env
 from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
+from ..fields import Number, Scalar, bound, check_order, choice, flag, limit, number, positive
+from ..timesteps import first_timestep, never
 from .cartpole_picture import cartpole_scene
-from .common import (
-    Number,
-    Scalar,
-    bound,
-    check_order,
-    choice,
-    first,
-    flag,
-    limit,
-    never,
-    number,
-    positive,
-    rounded_down,
-    uniform,
-)
+from .common import rounded_down, uniform
 
 EULER, SEMI_IMPLICIT = "euler", "semi-implicit euler"
 
@@ -121,7 +109,7 @@ class CartPole(Env):
     def reset(self, key: PRNGKeyArray) -> tuple[CartPoleState, Timestep]:
         """Every number uniform between `reset_low` and `reset_high`."""
         state = CartPoleState(*uniform(key, 4, self.reset_low, self.reset_high))
-        return state, first(_observe(state))
+        return state, first_timestep(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: CartPoleState, action: Int[Array, ""]) -> tuple[CartPoleState, Timestep]:
         """Push for `tau` seconds: to the right for action 1, else to the left."""

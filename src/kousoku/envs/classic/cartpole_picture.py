@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core.scene import Circle, Line, Rect, Scene, Shape
-from .picture import ACCENT, BODY, GROUND, INK, STEEL, paper
+from ..drawing import ACCENT, AGENT, GROUND, INK, STEEL, paper
 
 MARGIN, CART, WHEEL, TRACK = 0.7, (0.6, 0.26), 0.085, 0.06
 
@@ -22,7 +22,7 @@ def cartpole_scene(x: float, theta: float, length: float, x_threshold: float) ->
         Rect(0.0, rail, width, height - rail, GROUND, radius=0.03 * max(width, height)),
         Rect(0.0, rail, width, 0.2, GROUND),
         Line(ends[0], rail, ends[1], rail, TRACK, INK),
-        *(Line(end, rail - 0.28, end, rail, TRACK, BODY) for end in ends),
+        *(Line(end, rail - 0.28, end, rail, TRACK, AGENT) for end in ends),
     )
     at, axle = middle + x, above + 0.03
     tip = (at + 2.0 * length * math.sin(theta), axle - 2.0 * length * math.cos(theta))
@@ -30,7 +30,7 @@ def cartpole_scene(x: float, theta: float, length: float, x_threshold: float) ->
     foreground: tuple[Shape, ...] = (
         *wheels,
         Rect(at - CART[0] / 2, above, *CART, INK, radius=0.05),
-        Line(at, axle, *tip, 0.1, BODY),
+        Line(at, axle, *tip, 0.1, AGENT),
         Circle(at, axle, 0.075, ACCENT),
     )
     return Scene(width, height, background, foreground)

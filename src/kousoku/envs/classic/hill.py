@@ -10,8 +10,8 @@ from jaxtyping import Array, Bool, Float
 
 from ...core.scene import Circle, Line, Polygon, Polyline, Scene
 from ...core.spaces import Box
-from .common import Number, Scalar, bound
-from .picture import BODY, GOAL, GROUND, INK, STEEL, Point, block, paper, turned
+from ..drawing import AGENT, GOAL, GROUND, INK, STEEL, Point, block, paper, turned
+from ..fields import Number, Scalar, bound
 
 MARGIN, HEADROOM, FOOT, POINTS = 0.06, 0.24, 0.12, 121
 
@@ -72,7 +72,7 @@ def hill_scene(hill: Hill, position: float) -> Scene:
         paper(width, height, corner=0.0),
         Polygon((*curve, (width, height), (0.0, height)), GROUND),
         Polyline(curve, 0.014, INK),
-        Line(MARGIN - 0.02, place(left)[1], MARGIN - 0.02, place(left)[1] - 0.12, 0.014, BODY),
+        Line(MARGIN - 0.02, place(left)[1], MARGIN - 0.02, place(left)[1] - 0.12, 0.014, AGENT),
         Line(goal_x, goal_y, goal_x, mast, 0.012, INK),
         Polygon(((goal_x, mast), (goal_x + 0.1, mast + 0.035), (goal_x, mast + 0.07)), GOAL),
     )
@@ -82,8 +82,8 @@ def hill_scene(hill: Hill, position: float) -> Scene:
     (roof,) = turned(((0.0, -0.088),), x, y, slope)
     (floor,) = turned(((0.0, -0.04),), x, y, slope)
     foreground = (
-        block(0.106, 0.044, *roof, slope, BODY),
-        block(0.188, 0.052, *floor, slope, BODY),
+        block(0.106, 0.044, *roof, slope, AGENT),
+        block(0.188, 0.052, *floor, slope, AGENT),
         *(Circle(*wheel, 0.03, INK) for wheel in wheels),
         *(Circle(*wheel, 0.012, STEEL) for wheel in wheels),
     )

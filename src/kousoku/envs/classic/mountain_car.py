@@ -9,7 +9,9 @@ from ...core.env import Env
 from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
-from .common import Number, check_order, first, limit, never, number, positive, push, uniform
+from ..fields import Number, check_order, limit, number, positive
+from ..timesteps import first_timestep, never
+from .common import push, uniform
 from .hill import Hill, MountainCarState, hill_scene, hill_space, observe, roll
 
 
@@ -83,7 +85,7 @@ class MountainCar(Env):
         """At rest, uniform between `reset_low` and `reset_high`."""
         (position,) = uniform(key, 1, self.reset_low, self.reset_high)
         state = MountainCarState(position, jnp.float32(0.0))
-        return state, first(observe(state))
+        return state, first_timestep(observe(state))
 
     def step(
         self, key: PRNGKeyArray, state: MountainCarState, action: Int[Array, ""]

@@ -12,7 +12,9 @@ from ...core.env import Env
 from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
-from .common import Number, Scalar, bound, first, limit, never, number, positive, uniform, wrapped
+from ..fields import Number, Scalar, bound, limit, number, positive
+from ..timesteps import first_timestep, never
+from .common import uniform, wrapped
 from .pendulum_picture import pendulum_scene
 
 SPEED_COST, TORQUE_COST = 0.1, 0.001
@@ -90,7 +92,7 @@ class Pendulum(Env):
         """Angle and speed uniform within `x_init` and `y_init` of 0."""
         theta, theta_dot = uniform(key, 2, -1.0, 1.0)
         state = PendulumState(theta * self.x_init, theta_dot * self.y_init, jnp.float32(0.0))
-        return state, first(_observe(state))
+        return state, first_timestep(_observe(state))
 
     def step(
         self, key: PRNGKeyArray, state: PendulumState, action: Float[Array, "1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...core.scene import Circle, Line, Polygon, Polyline, Scene, Shape
-from .picture import ACCENT, BODY, INK, STEEL, arc, paper, turned
+from ..drawing import ACCENT, AGENT, INK, STEEL, arc, paper, turned
 
 SIZE, ROD, RING = 2.8, 0.2, 0.42
 
@@ -20,7 +20,7 @@ def pendulum_scene(theta: float, strength: float) -> Scene:
     )
     tip = (middle - math.sin(theta), middle - math.cos(theta))
     foreground: tuple[Shape, ...] = (
-        Line(middle, middle, *tip, ROD, BODY),
+        Line(middle, middle, *tip, ROD, AGENT),
         *_arrow(middle, strength),
         Circle(middle, middle, 0.055, INK),
     )

@@ -6,14 +6,14 @@ import functools
 
 from ...core.panel import Panel
 from ...core.scene import Circle, Rect, Scene, Shape, Text
+from ..drawing import AGENT
 from .dynamics import NAMES, Rules
-from .layout import CLIFF, FLOOR, GOAL, PIT, START, WALL, Layout
+from .layout import CLIFF, FLOOR, GOAL, PIT, START, WALL, GridLayout
 
 COLORS = {FLOOR: "#f4f1ea", WALL: "#2b2d42", START: "#cfe3f5", GOAL: "#bfe3c0", PIT: "#f2b8b5", CLIFF: "#d8c3a5"}
-AGENT_COLOR = "#e4572e"
 
 
-def grid_panel(layout: Layout, rules: Rules) -> Panel:
+def grid_panel(layout: GridLayout, rules: Rules) -> Panel:
     """The map as one panel: greedy arrows are the moves."""
     wall = layout.where(WALL)
     states = tuple(
@@ -32,15 +32,15 @@ def grid_panel(layout: Layout, rules: Rules) -> Panel:
     )
 
 
-def grid_scene(layout: Layout, cell: int) -> Scene:
+def grid_scene(layout: GridLayout, cell: int) -> Scene:
     """The map with the agent as a disc."""
     row, column = divmod(cell, layout.width)
-    agent = Circle(column + 0.5, row + 0.5, 0.3, AGENT_COLOR)
+    agent = Circle(column + 0.5, row + 0.5, 0.3, AGENT)
     return Scene(float(layout.width), float(layout.height), _cells(layout), (agent,))
 
 
 @functools.lru_cache(maxsize=16)
-def _cells(layout: Layout) -> tuple[Shape, ...]:
+def _cells(layout: GridLayout) -> tuple[Shape, ...]:
     """The map, the same at every step of a film."""
     background: list[Shape] = []
     for r, row in enumerate(layout.rows):

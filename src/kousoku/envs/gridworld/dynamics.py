@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
-from .layout import CLIFF, GOAL, PIT, START, WALL, Layout
+from .layout import CLIFF, GOAL, PIT, START, WALL, GridLayout
 
 FOUR_MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 DIAGONAL_MOVES = ((-1, 1), (1, 1), (1, -1), (-1, -1))
@@ -43,7 +43,7 @@ def action_moves(num_moves: int, stay: bool) -> tuple[tuple[int, int], ...]:
 
 
 def travel(
-    layout: Layout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int
+    layout: GridLayout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int
 ) -> tuple[int, int]:
     """Where a move ends: move and wind add up, and the sum is walked cell by cell, the diagonal step first.
 
@@ -74,7 +74,7 @@ def slips(rules: Rules, action: int) -> list[tuple[float, int]]:
     return [(1.0 - rules.slip, action)] + [(rules.slip / 2, other) for other in sideways]
 
 
-def build_model(layout: Layout, rules: Rules) -> TabularModel:
+def build_model(layout: GridLayout, rules: Rules) -> TabularModel:
     """The exact model of a map; state index = row * width + column, walls included (never entered)."""
     outcomes = 3 if rules.slip > 0 else 1
     shape = (layout.num_cells, len(rules.moves), outcomes)
@@ -93,7 +93,7 @@ def build_model(layout: Layout, rules: Rules) -> TabularModel:
     return TabularModel(probability, next_state, reward, terminated, start / start.sum())
 
 
-def check_ways(field: str, layout: Layout, model: TabularModel) -> None:
+def check_ways(field: str, layout: GridLayout, model: TabularModel) -> None:
     """Refuse a map with a start from which no moves lead to a goal, slip, wind and teleports included.
 
     Raises:
@@ -116,7 +116,9 @@ def check_ways(field: str, layout: Layout, model: TabularModel) -> None:
             raise ConfigError(field, given, "open a way that meets no pit, or pass continuing=True")
 
 
-def _move_tables(layout: Layout, rules: Rules) -> tuple[Int[np.ndarray, "S A"], Float[np.ndarray, "S A"], np.ndarray]:
+def _move_tables(
+    layout: GridLayout, rules: Rules
+) -> tuple[Int[np.ndarray, "S A"], Float[np.ndarray, "S A"], np.ndarray]:
     """(next_state, reward, terminated) of each cell and each move that really happens."""
     shape = (layout.num_cells, len(rules.moves))
     target, reward, ends = np.zeros(shape, np.int32), np.zeros(shape), np.zeros(shape, bool)
@@ -137,7 +139,7 @@ def _move_tables(layout: Layout, rules: Rules) -> tuple[Int[np.ndarray, "S A"], 
 
 
 def _arrive(
-    layout: Layout, rules: Rules, cell: tuple[int, int], move: tuple[int, int], there: tuple[int, int]
+    layout: GridLayout, rules: Rules, cell: tuple[int, int], move: tuple[int, int], there: tuple[int, int]
 ) -> tuple[tuple[int, int], float]:
     """Where one really ends after arriving at a cell, and the reward of the whole step."""
     glyph = layout.rows[there[0]][there[1]]
@@ -148,7 +150,7 @@ def _arrive(
     return there, rules.step_reward + extra + (rules.bump_reward if bumped else 0.0)
 
 
-def _clip(layout: Layout, cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
+def _clip(layout: GridLayout, cell: tuple[int, int], move: tuple[int, int]) -> tuple[int, int]:
     row = min(max(cell[0] + move[0], 0), layout.height - 1)
     column = min(max(cell[1] + move[1], 0), layout.width - 1)
     return row, column

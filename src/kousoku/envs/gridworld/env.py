@@ -20,7 +20,7 @@ from ...core.timestep import Timestep
 from ..finite import OutcomeTable
 from .draw import grid_panel, grid_scene
 from .dynamics import Rules, action_moves, build_model, check_ways
-from .layout import CLIFF, WALL, Layout, Map, check_layout, check_wind, parse_layout
+from .layout import CLIFF, WALL, GridLayout, Map, check_layout, check_wind, parse_layout
 from .observe import OBSERVATIONS, channels, observation_space, observe
 
 LARGEST_REWARD = 1e30
@@ -51,14 +51,14 @@ class GridWorld(Env):
     exact: tuple[TabularModel, ...]
     planes: Float[Array | np.ndarray, "P Hp Wp C"]
     change_at: Int[Array | np.ndarray, " changes"]
-    layouts: tuple[Layout, ...] = eqx.field(static=True)
+    layouts: tuple[GridLayout, ...] = eqx.field(static=True)
     rules: Rules = eqx.field(static=True)
     observation: str = eqx.field(static=True)
     window_radius: int = eqx.field(static=True)
     time_limit: int | None = eqx.field(static=True)
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> GridLayout:
         """The first map."""
         return self.layouts[0]
 
@@ -218,7 +218,7 @@ def gridworld(
     )
 
 
-def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[Layout, ...]:
+def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[GridLayout, ...]:
     several = isinstance(map, (Sequence, np.ndarray)) and not isinstance(map, str)
     if isinstance(change_at, str) or not hasattr(change_at, "__len__"):
         raise ConfigError("change_at", change_at, "give a list of steps, such as (1000,)")
@@ -242,7 +242,7 @@ def _parse_layouts(map: Any, change_at: Sequence[int]) -> tuple[Layout, ...]:
 
 
 def _check_teleports(
-    teleports: Mapping[tuple[int, int], tuple[tuple[int, int], float]], layouts: tuple[Layout, ...]
+    teleports: Mapping[tuple[int, int], tuple[tuple[int, int], float]], layouts: tuple[GridLayout, ...]
 ) -> tuple[tuple[tuple[int, int], tuple[int, int], float], ...]:
     if not isinstance(teleports, Mapping):
         raise ConfigError("teleports", teleports, "use a dict {(row, column): ((row, column), reward)}")
@@ -256,7 +256,7 @@ def _check_teleports(
     return tuple(checked)
 
 
-def _open_cell(cell: Any, layouts: tuple[Layout, ...]) -> tuple[int, int]:
+def _open_cell(cell: Any, layouts: tuple[GridLayout, ...]) -> tuple[int, int]:
     height, width = layouts[0].height, layouts[0].width
     whole = isinstance(cell, Sequence) and len(cell) == 2 and all(isinstance(i, (int, np.integer)) for i in cell)
     inside = whole and 0 <= cell[0] < height and 0 <= cell[1] < width

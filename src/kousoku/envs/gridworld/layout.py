@@ -19,7 +19,7 @@ Map = str | Sequence[str] | np.ndarray
 
 
 @dataclass(frozen=True)
-class Layout:
+class GridLayout:
     """A map as characters, one for each cell.
 
     Attributes:
@@ -49,7 +49,7 @@ class Layout:
         return [(int(r), int(c)) for r, c in np.argwhere(self.where(glyph))]
 
 
-def parse_layout(field: str, grid: Map) -> Layout:
+def parse_layout(field: str, grid: Map) -> GridLayout:
     """Read a map from one string of lines, a list of strings, or an array of one-character strings.
 
     A space counts as floor. Leading and trailing blank lines and common indentation are dropped, so that a map can
@@ -74,10 +74,10 @@ def parse_layout(field: str, grid: Map) -> Layout:
         for c, glyph in enumerate(row):
             if glyph not in MEANING:
                 raise ConfigError(f"{field} row {r} column {c}", glyph, f"use {GLYPHS}")
-    return Layout(tuple(rows))
+    return GridLayout(tuple(rows))
 
 
-def check_layout(field: str, layout: Layout, *, continuing: bool) -> None:
+def check_layout(field: str, layout: GridLayout, *, continuing: bool) -> None:
     """Refuse a map on which no episode can begin or end.
 
     Raises:
@@ -92,7 +92,7 @@ def check_layout(field: str, layout: Layout, *, continuing: bool) -> None:
         raise ConfigError(field, "a map without a goal", f"mark a cell with {GOAL!r}, or pass continuing=True")
 
 
-def reachable(layout: Layout, start: tuple[int, int], moves: np.ndarray) -> Bool[np.ndarray, "H W"]:
+def reachable(layout: GridLayout, start: tuple[int, int], moves: np.ndarray) -> Bool[np.ndarray, "H W"]:
     """Cells that moves can reach from a start without wind and slip, stepping on no pit and no cliff."""
     blocked = layout.where(WALL) | layout.where(PIT) | layout.where(CLIFF)
     seen = np.zeros((layout.height, layout.width), bool)

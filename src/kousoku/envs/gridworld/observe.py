@@ -10,7 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from ...core.spaces import Box, Discrete, MultiDiscrete, Space
-from .layout import CLIFF, GOAL, PIT, WALL, Layout
+from .layout import CLIFF, GOAL, PIT, WALL, GridLayout
 
 Observation = Literal["index", "coordinates", "one_hot", "window"]
 OBSERVATIONS: tuple[str, ...] = ("index", "coordinates", "one_hot", "window")
@@ -28,7 +28,7 @@ def observation_space(kind: str, height: int, width: int, radius: int) -> Space:
     return Discrete(height * width)
 
 
-def channels(layout: Layout, radius: int) -> Float[np.ndarray, "Hp Wp C"]:
+def channels(layout: GridLayout, radius: int) -> Float[np.ndarray, "Hp Wp C"]:
     """One plane for each of wall, goal, pit and cliff, with a frame of walls as wide as the window's radius."""
     planes = np.stack([layout.where(glyph) for glyph in WINDOW_CHANNELS], axis=-1).astype(np.float32)
     padded = np.pad(planes, ((radius, radius), (radius, radius), (0, 0)))

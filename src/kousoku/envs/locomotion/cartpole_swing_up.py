@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .robot import Measured, Move, Robot, RobotInfo, Start, Verdict
 from .starts import noisy

@@ -9,7 +9,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, file, flag, frames, limit, number
 from .planar import Flag, Scalar, control_cost, joints_but, x_velocity
 from .robot import Measured, Move, Robot, Start, Verdict

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .humanoid_body import anatomy, observed, squared
 from .options import Number, Span, file, flag, frames, limit, number, span
 from .planar import Flag, Scalar, control_cost

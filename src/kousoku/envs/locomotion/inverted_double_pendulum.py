@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import FASTEST, Flag, Scalar
 from .robot import Measured, Move, Robot, Start, Verdict

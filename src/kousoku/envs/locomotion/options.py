@@ -10,7 +10,7 @@ import equinox as eqx
 
 from ...core.errors import ConfigError, check_choice, check_count, check_number, is_number
 from ...physics import Model
-from ..classic.common import Number, check_order, flag, limit, number
+from ..fields import Number, check_order, flag, limit, number
 from .files import as_text
 
 __all__ = ["Number", "Span", "body", "file", "flag", "frames", "limit", "number", "span"]

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from ...physics import Model, State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, Span
 from .robot import Move, Verdict
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import Flag, Scalar, control_cost
 from .robot import Measured, Move, Robot, Start, Verdict
@@ -35,7 +35,7 @@ class PusherInfo(eqx.Module):
     diverged: Flag = eqx.field(default_factory=never)
 
 
-class Places(eqx.Module):
+class PusherPlaces(eqx.Module):
     """Where things are."""
 
     tip: Float[Array, "3"]
@@ -82,7 +82,7 @@ class Pusher(Robot):
 
     def measure(self, world: World) -> Measured:
         """Places of the tip, the cylinder and the goal."""
-        return Measured(Places(world.xpos("tips_arm"), world.xpos("object"), world.xpos("goal")))
+        return Measured(PusherPlaces(world.xpos("tips_arm"), world.xpos("object"), world.xpos("goal")))
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
         """Angles, velocities, places."""

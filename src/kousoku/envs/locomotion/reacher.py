@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, file, frames, limit, number
 from .planar import Flag, Scalar, control_cost
 from .robot import Measured, Move, Robot, Start, Verdict

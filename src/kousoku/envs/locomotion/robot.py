@@ -19,8 +19,8 @@ from ...core.timestep import Timestep
 from ...ops.trees import select
 from ...physics import Model, State, forward, simulate
 from ...physics.scene import body3d, contacts3d, joint_values, poses
-from ..classic.common import first, never
 from ..divergence import is_sound
+from ..timesteps import first_timestep, never
 from .files import robot
 from .world import Still, World
 
@@ -216,7 +216,7 @@ def _reset(env: Robot, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
     model = env.model.with_numbers(**start.numbers)
     physics = State(start.qpos, start.qvel, jnp.zeros((model.na,), jnp.float32), jnp.zeros((model.nv,), jnp.float32))
     measured = env.measure(World(model, Still(model, physics), jnp.float32))
-    return RobotState(physics, measured.kept, start.numbers), first(env.observe(physics, measured))
+    return RobotState(physics, measured.kept, start.numbers), first_timestep(env.observe(physics, measured))
 
 
 @kernel

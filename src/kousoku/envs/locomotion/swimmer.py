@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import State
-from ..classic.common import never
+from ..timesteps import never
 from .options import Number, file, flag, frames, limit, number
 from .planar import Flag, Scalar, control_cost, joints_but
 from .robot import Measured, Move, Robot, Start, Verdict

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.errors import ConfigError, check_choice, check_flag, check_number
 from ...core.model import TabularModel
 from ..finite import FiniteEnv, finite
-from ..gridworld.layout import FLOOR, MAX_CELLS, PIT, Layout, reachable
+from ..gridworld.layout import FLOOR, MAX_CELLS, PIT, GridLayout, reachable
 from .moves import destinations, turned
 from .picture import MapPicture
 
@@ -111,7 +111,7 @@ def _parse(custom_map: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_ways(rows: tuple[str, ...]) -> None:
-    layout = Layout(tuple(row.replace("F", FLOOR).replace("H", PIT) for row in rows))
+    layout = GridLayout(tuple(row.replace("F", FLOOR).replace("H", PIT) for row in rows))
     for glyph in ("S", "G"):
         if not layout.cells(glyph):
             name = GLYPHS[glyph]

@@ -7,10 +7,9 @@ from typing import Any
 
 from ...core.panel import Panel
 from ...core.scene import Circle, Rect, Scene, Shape, Text
-from ..gridworld.draw import AGENT_COLOR
+from ..drawing import AGENT, INK
 from .moves import Moves, arrows
 
-INK = "#2b2d42"
 COLORS = {"S": "#cfe3f5", "G": "#bfe3c0", "F": "#eaf4fb", "H": "#5c7fa3", ".": "#f4f1ea", "C": "#d8c3a5"}
 PLAIN = ("F", ".")
 
@@ -48,5 +47,5 @@ class MapPicture:
                 if glyph in ("S", "G"):
                     background.append(Text(c + 0.5, r + 0.5, glyph, 0.45, INK))
         row_of_agent, column = divmod(int(state), width)
-        agent = Circle(column + 0.5, row_of_agent + 0.5, 0.3, AGENT_COLOR)
+        agent = Circle(column + 0.5, row_of_agent + 0.5, 0.3, AGENT)
         return Scene(float(width), float(height), tuple(background), (agent,))

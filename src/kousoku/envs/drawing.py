@@ -1,18 +1,15 @@
-"""What the pictures of the classic problems share: colours, and shapes that are turned."""
+"""What the pictures of environments share: colours, a sheet behind everything, and shapes that are turned."""
 
 from __future__ import annotations
 
 import math
 
-from ...core.scene import Polygon, Rect
-from ..gridworld.draw import AGENT_COLOR as BODY
+from ..core.scene import Polygon, Rect
 
 PAPER, INK, GROUND, STEEL, GOAL = "#f4f1ea", "#2b2d42", "#d8c3a5", "#8d99ae", "#3a8f5c"
-ACCENT = "#1f6f9f"
+ACCENT, AGENT = "#1f6f9f", "#e4572e"
 
 Point = tuple[float, float]
-
-__all__ = ["ACCENT", "BODY", "GOAL", "GROUND", "INK", "PAPER", "STEEL", "Point", "arc", "paper", "turned"]
 
 
 def paper(width: float, height: float, corner: float = 0.03) -> Rect:

@@ -1,0 +1,18 @@
+"""Timesteps that environments of every family make."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from ..core.timestep import Timestep
+
+
+def first_timestep(obs: Array) -> Timestep:
+    """The timestep of a reset."""
+    return Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+
+def never() -> Bool[Array, ""]:
+    """False, as a flag."""
+    return jnp.array(False)
