@@ -54,7 +54,7 @@ ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0
 
 
 def make(id: str, **options: Any) -> Env:
-    """Make an environment by id.
+    """Makes an environment by id.
 
     Raises:
         ConfigError: for an unknown id (with the nearest names), an unknown option, or a bad value.
@@ -63,10 +63,10 @@ def make(id: str, **options: Any) -> Env:
 
 
 def register(id: str, factory: Factory, **defaults: Any) -> None:
-    """Give an environment of one's own an id, so that `kousoku.make` and `kousoku.train` know it."""
+    """Gives an environment of one's own an id, so that `kousoku.make` and `kousoku.train` know it."""
     ENVS.register(id, factory, **defaults)
 
 
 def list_envs() -> list[str]:
-    """The ids of all environments, sorted."""
+    """Returns the ids of all environments, sorted."""
     return ENVS.ids()

@@ -12,7 +12,7 @@ LARGEST = 1e10  # MuJoCo's mjMAXVAL, beyond which it holds a number for nonsense
 
 
 def is_sound(numbers: Any) -> Bool[Array, ""]:
-    """Whether all are within 1e10 of 0, and none is NaN.
+    """Tells whether all are within 1e10 of 0, and none is NaN.
 
     Examples:
         >>> bool(is_sound(jnp.array([1.0, -2.0]))), bool(is_sound((jnp.ones(2), jnp.array(jnp.nan))))

@@ -18,12 +18,12 @@ LARGEST = 1e6
 
 
 def number(name: str, default: float, *, low: float = -LARGEST, high: float = LARGEST, open_low: bool = False) -> Any:
-    """A field for a number that lanes may differ in: a float, or a float32 scalar array."""
+    """Makes a field for a number, which environments side by side may differ in: a float or a float32 scalar array."""
     return eqx.field(default=default, converter=partial(_number, name, low, high, open_low))
 
 
 def positive(name: str, default: float) -> Any:
-    """A `number` above 0."""
+    """Makes a field for a `number` above 0."""
     return number(name, default, low=0.0, open_low=True)
 
 
@@ -33,12 +33,12 @@ def _number(name: str, low: float, high: float, open_low: bool, value: Any) -> A
 
 
 def flag(name: str, default: bool) -> Any:
-    """A field for True or False, as structure."""
+    """Makes a field for True or False, as structure."""
     return eqx.field(static=True, default=default, converter=partial(check_flag, name))
 
 
 def choice(name: str, default: str, choices: tuple[str, ...]) -> Any:
-    """A field for one of a few words, as structure."""
+    """Makes a field for one of a few words, as structure."""
     return eqx.field(static=True, default=default, converter=partial(_choice, name, choices))
 
 
@@ -48,7 +48,7 @@ def _choice(name: str, choices: tuple[str, ...], value: Any) -> Any:
 
 
 def limit(default: int | None) -> Any:
-    """A field for the steps after which an episode is truncated; None for no limit."""
+    """Makes a field for the steps after which an episode is truncated; None for no limit."""
     return eqx.field(static=True, default=default, converter=_limit)
 
 
@@ -57,7 +57,7 @@ def _limit(value: Any) -> int | None:
 
 
 def check_order(low_name: str, low: Number, high_name: str, high: Number) -> None:
-    """Refuse an interval whose ends are known and in the wrong order.
+    """Refuses an interval whose ends are known and in the wrong order.
 
     Raises:
         ConfigError: naming the upper end.
@@ -67,5 +67,5 @@ def check_order(low_name: str, low: Number, high_name: str, high: Number) -> Non
 
 
 def bound(value: Number, unknown: float) -> float:
-    """A number as the bound of a space, or `unknown` for an array, which may have another value in every lane."""
+    """Returns a number as the bound of a space, or `unknown` for an array, whose values may differ."""
     return value if isinstance(value, float) else unknown

@@ -41,7 +41,7 @@ class OutcomeTable(eqx.Module):
 
     @staticmethod
     def of(model: TabularModel) -> OutcomeTable:
-        """Compile a model; raises ConfigError for one that is no Markov decision process."""
+        """Compiles a model; raises ConfigError for one that is no Markov decision process."""
         check_model(model)
         shape = (model.num_states * model.num_actions, model.num_outcomes)
         cumulative = np.cumsum(np.asarray(model.probability, np.float64), axis=-1).reshape(shape)
@@ -59,7 +59,7 @@ class OutcomeTable(eqx.Module):
         )
 
     def draw_start(self, key: PRNGKeyArray) -> Int[Array, ""]:
-        """A first state."""
+        """Draws a first state."""
         if self.starts.shape[0] == 1:
             return jnp.asarray(self.starts)[0]
         u = jax.random.uniform(key, (), jnp.float32)
@@ -69,7 +69,7 @@ class OutcomeTable(eqx.Module):
     def draw_outcome(
         self, key: PRNGKeyArray, s: Int[Array, ""], action: Int[Array, ""]
     ) -> tuple[Int[Array, ""], Float[Array, ""], Array]:
-        """(next_state, reward, terminated) of one step."""
+        """Draws (next_state, reward, terminated) of one step."""
         pair = s * self.num_actions + action
         k = jnp.int32(0)
         if self.packed.shape[1] > 1:
@@ -117,21 +117,21 @@ class FiniteEnv(Env):
         return Discrete(self.exact.num_actions)
 
     def reset(self, key: PRNGKeyArray) -> tuple[Int[Array, ""], Timestep]:
-        """A first state drawn from the model's start distribution."""
+        """Draws a first state from the model's start distribution."""
         state = self.tables.draw_start(key)
         return state, first_timestep(state)
 
     def step(self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]) -> tuple[Int[Array, ""], Timestep]:
-        """An outcome drawn from p(. | state, action)."""
+        """Draws an outcome from p(. | state, action)."""
         next_state, reward, terminated = self.tables.draw_outcome(key, state, action)
         return next_state, Timestep(next_state, reward, terminated, jnp.array(False))
 
     def model(self) -> TabularModel:
-        """The exact tables that this environment steps from."""
+        """Returns the exact tables that this environment steps from."""
         return self.exact
 
     def panels(self) -> tuple[Panel, ...]:
-        """How the states lie in a picture."""
+        """Returns how the states lie in a picture."""
         return self.picture
 
 
@@ -141,7 +141,7 @@ def finite(
     time_limit: int | None = None,
     scene: Callable[[Any], Scene] | None = None,
 ) -> FiniteEnv:
-    """An environment from a model.
+    """Makes an environment from a model.
 
     Args:
         model: the tables.

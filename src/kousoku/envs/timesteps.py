@@ -9,10 +9,10 @@ from ..core.timestep import Timestep
 
 
 def first_timestep(obs: Array) -> Timestep:
-    """The timestep of a reset."""
+    """Returns the timestep of a reset."""
     return Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
 
 
 def never() -> Bool[Array, ""]:
-    """False, as a flag."""
+    """Returns False, as a flag."""
     return jnp.array(False)

@@ -27,7 +27,7 @@ Coordinates = Float[Array, " n"]
 
 
 class BallsState(eqx.Module):
-    """Where n balls are, in metres, and how fast they move, in metres per second.
+    """Places of n balls, in metres, and their speeds, in metres per second.
 
     Attributes:
         x: from the left wall.
@@ -43,7 +43,7 @@ class BallsState(eqx.Module):
 
 
 class BallsInfo(eqx.Module):
-    """What a step tells beside observation and reward.
+    """Numbers that a step tells beside observation and reward.
 
     Attributes:
         diverged: the lane has blown up, and was terminated.
@@ -111,7 +111,7 @@ class Balls(Env):
 
     @property
     def observation_space(self) -> Box:
-        """Places are inside the box where it is closed; all else is unbounded."""
+        """Returns the space: places are inside the box where it is closed; all else is unbounded."""
         low, high = [-math.inf] * 4, [math.inf] * 4
         if self.floor:
             low[1] = 0.0
@@ -121,12 +121,12 @@ class Balls(Env):
 
     @property
     def action_space(self) -> Box:
-        """Within `max_push` of 0; within 1 where it differs from lane to lane."""
+        """Returns the space within `max_push` of 0; within 1 where it is an array."""
         push = bound(self.max_push, 1.0)
         return Box(-push, push, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[BallsState, Timestep]:
-        """Anywhere in the upper half of the box, with speeds uniform within `start_speed` of 0."""
+        """Puts balls anywhere in the upper half of the box, with speeds uniform within `start_speed` of 0."""
         u = unit_interval(jax.random.bits(key, (4, self.n), jnp.uint32))
         x, z = u[0] * self.width, jnp.minimum((0.5 + 0.5 * u[1]) * self.height, self.height)
         vx, vz = ((2.0 * u[i] - 1.0) * self.start_speed for i in (2, 3))
@@ -134,7 +134,7 @@ class Balls(Env):
         return state, first_timestep(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: BallsState, action: Float[Array, "1"]) -> tuple[BallsState, Timestep]:
-        """Fall for `dt` seconds."""
+        """Lets the balls fall for `dt` seconds."""
         push = jnp.clip(action.reshape(()), -self.max_push, self.max_push)
         x, vx = move(state.x, state.vx, push, self.drag, self.dt)
         z, vz = move(state.z, state.vz, -self.gravity, self.drag, self.dt)
@@ -155,14 +155,14 @@ class Balls(Env):
         return next_state, Timestep(obs, reward, diverged, never(), BallsInfo(diverged))
 
     def scene(self, state: BallsState) -> Scene:
-        """The balls in their box."""
+        """Draws the balls in their box."""
         size = float(self.width), float(self.height)
         return balls_scene(state.x, state.z, size, self.walls, self.floor)
 
     def _between(
         self, place: Coordinates, speed: Coordinates, kick: Coordinates, end: Number
     ) -> tuple[Coordinates, Coordinates]:
-        """Between walls at 0 and at `end`."""
+        """Returns places between walls at 0 and at `end`."""
         over = place > 0.5 * end
         wall, side = jnp.where(over, end, 0.0), jnp.where(over, 1.0, -1.0)
         place, speed = bounce(place, speed, kick, self.dt, wall, side, self.restitution)

@@ -13,7 +13,7 @@ TINY = 1e-12
 
 
 def move(place: Balls, speed: Balls, pull: Number, drag: Number, dt: Number) -> tuple[Balls, Balls]:
-    """Places and speeds after a step of semi-implicit Euler: the speed first, the place from the new speed.
+    """Returns places and speeds after a step of semi-implicit Euler: the speed first, the place from the new speed.
 
         speed  = (speed + pull dt) / (1 + drag dt)
         place  = place + speed dt
@@ -39,7 +39,7 @@ def move(place: Balls, speed: Balls, pull: Number, drag: Number, dt: Number) -> 
 def bounce(
     place: Balls, speed: Balls, kick: Balls, dt: Number, wall: Number | Balls, side: Number | Balls, restitution: Number
 ) -> tuple[Balls, Balls]:
-    """What a step brought beyond a wall comes back from it, exactly.
+    """Brings back from a wall, exactly, what a step took beyond it.
 
     The places of semi-implicit Euler lie on a parabola: on that of a ball whose speed at the end of the step is
     w = speed + kick / 2, with the acceleration a = kick / dt. With d the depth, it met the wall t ago, at speed v:

@@ -22,7 +22,7 @@ def balls_scene(
     walls: bool,
     floor: bool,
 ) -> Scene:
-    """A box of `size` with a margin around it; balls that have left the picture are not drawn.
+    """Draws a box of `size` with a margin around it; balls that have left the picture are not drawn.
 
     Balls are drawn smaller where there are many. They are points to the physics: the box is drawn a radius wider.
     """

@@ -77,7 +77,7 @@ class Bandit(Env):
         return Discrete(self.arms)
 
     def reset(self, key: PRNGKeyArray) -> tuple[BanditState, Timestep]:
-        """New arms."""
+        """Draws new arms."""
         if self.reward == "bernoulli":
             means = jax.random.uniform(key, (self.arms,), jnp.float32)
         else:
@@ -87,12 +87,12 @@ class Bandit(Env):
         return BanditState(means), said(zero, BanditInfo(zero, zero))
 
     def restart(self, key: PRNGKeyArray, state: BanditState) -> tuple[BanditState, Timestep]:
-        """The same arms."""
+        """Begins again with the same arms."""
         zero = jnp.float32(0.0)
         return state, said(zero, BanditInfo(zero, zero))
 
     def step(self, key: PRNGKeyArray, state: BanditState, action: Int[Array, ""]) -> tuple[BanditState, Timestep]:
-        """Pull an arm; then the means drift."""
+        """Pulls an arm; then the means drift."""
         reward_key, drift_key = jax.random.split(key)
         pulled = jax.lax.dynamic_index_in_dim(state.means, action, keepdims=False)
         if self.reward == "bernoulli":
@@ -118,7 +118,7 @@ def bandit(
     reward: str = "normal",
     time_limit: int | None = None,
 ) -> Bandit:
-    """A k-armed bandit; the defaults are Sutton and Barto's 10-armed testbed.
+    """Makes a k-armed bandit; the defaults are Sutton and Barto's 10-armed testbed.
 
     Args:
         arms: number of arms.
@@ -163,17 +163,17 @@ def bandit(
 
 
 def _check_unused(**fields: tuple[Any, float]) -> None:
-    """Refuse numbers that Bernoulli arms would ignore."""
+    """Refuses numbers that Bernoulli arms would ignore."""
     for field, (value, default) in fields.items():
         if not is_number(value) or value != default:
             raise ConfigError(field, value, f"leave it at {default}: Bernoulli arms have means uniform in [0, 1]")
 
 
 def number(value: Any) -> Float[Array, ""]:
-    """A leaf as float32."""
+    """Returns a leaf as float32."""
     return jnp.asarray(value, jnp.float32)
 
 
 def said(reward: Float[Array, ""], info: BanditInfo) -> Timestep:
-    """A timestep: the observation is always 0, and the task never ends by itself."""
+    """Makes a timestep: the observation is always 0, and the task never ends by itself."""
     return Timestep(jnp.int32(0), reward, jnp.array(False), jnp.array(False), info)

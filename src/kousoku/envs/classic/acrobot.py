@@ -114,12 +114,12 @@ class Acrobot(Env):
         return Discrete(3)
 
     def reset(self, key: PRNGKeyArray) -> tuple[AcrobotState, Timestep]:
-        """Every number uniform between `reset_low` and `reset_high`."""
+        """Draws every number uniformly between `reset_low` and `reset_high`."""
         state = AcrobotState(*uniform(key, 4, self.reset_low, self.reset_high))
         return state, first_timestep(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: AcrobotState, action: Int[Array, ""]) -> tuple[AcrobotState, Timestep]:
-        """Swing for `dt` seconds; an action beyond 0, 1 and 2 counts as the nearest of them."""
+        """Swings for `dt` seconds; an action beyond 0, 1 and 2 counts as the nearest of them."""
         torque = push(action) * self.torque
         if not isinstance(self.torque_noise_max, float) or self.torque_noise_max > 0:
             torque += jax.random.uniform(key, (), jnp.float32, -1.0, 1.0) * self.torque_noise_max
@@ -137,12 +137,12 @@ class Acrobot(Env):
         return next_state, Timestep(_observe(next_state), reward, arrived, never())
 
     def scene(self, state: AcrobotState) -> Scene:
-        """The two links below, or above, the bar."""
+        """Draws the two links below, or above, the bar."""
         lengths = float(self.link_length_1), float(self.link_length_2)
         return acrobot_scene(float(state.theta1), float(state.theta2), lengths)
 
     def _integrate(self, angles: Pair, speeds: Pair, torque: Scalar) -> tuple[Pair, Pair]:
-        """Angles and speeds after `dt`, by the classical Runge-Kutta method.
+        """Returns angles and speeds after `dt`, by the classical Runge-Kutta method.
 
         Its stages' speeds are v, v + dt/2 a1, v + dt/2 a2 and v + dt a3, so that their weighted mean is
         v + dt/6 (a1 + a2 + a3).
@@ -160,7 +160,7 @@ class Acrobot(Env):
         return _along(angles, dt, mean_speeds), _along(speeds, sixth, _add(_add(a1, a4), _add(inner, inner)))
 
     def _accelerations(self, angles: Pair, speeds: Pair, torque: Scalar) -> Pair:
-        """The equations of motion, solved for the accelerations.
+        """Solves the equations of motion for the accelerations.
 
         With s2, c2 the sine and cosine of theta2 and A, B, C made of masses, lengths and moments of inertia:
 

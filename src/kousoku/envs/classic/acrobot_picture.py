@@ -11,7 +11,7 @@ MARGIN, LINK, JOINT = 0.3, 0.2, 0.085
 
 
 def acrobot_scene(theta1: float, theta2: float, lengths: tuple[float, float]) -> Scene:
-    """The first link hangs from the middle; the bar is where the tip has to get, one unit above."""
+    """Draws both links, the first hanging from the middle; the bar is where the tip has to get, one unit above."""
     reach = max(sum(lengths), 1.0) + MARGIN
     first = (reach + lengths[0] * math.sin(theta1), reach + lengths[0] * math.cos(theta1))
     turned = theta1 + theta2

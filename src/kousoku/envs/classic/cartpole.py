@@ -21,7 +21,7 @@ EULER, SEMI_IMPLICIT = "euler", "semi-implicit euler"
 
 
 class CartPoleState(eqx.Module):
-    """Where the cart and the pole are, in metres and radians, and how fast they move, per second.
+    """Places of the cart and the pole, in metres and radians, and their speeds, per second.
 
     Attributes:
         x: of the cart, positive to the right.
@@ -98,7 +98,7 @@ class CartPole(Env):
 
     @property
     def observation_space(self) -> Box:
-        """Twice the thresholds, so that a terminal observation lies inside; speeds are unbounded."""
+        """Returns twice the thresholds, so that a terminal observation lies inside; speeds are unbounded."""
         x, theta = (2.0 * bound(end, math.inf) for end in (self.x_threshold, self.theta_threshold_radians))
         return Box((-x, -math.inf, -theta, -math.inf), (x, math.inf, theta, math.inf), (4,))
 
@@ -107,12 +107,12 @@ class CartPole(Env):
         return Discrete(2)
 
     def reset(self, key: PRNGKeyArray) -> tuple[CartPoleState, Timestep]:
-        """Every number uniform between `reset_low` and `reset_high`."""
+        """Draws every number uniformly between `reset_low` and `reset_high`."""
         state = CartPoleState(*uniform(key, 4, self.reset_low, self.reset_high))
         return state, first_timestep(_observe(state))
 
     def step(self, key: PRNGKeyArray, state: CartPoleState, action: Int[Array, ""]) -> tuple[CartPoleState, Timestep]:
-        """Push for `tau` seconds: to the right for action 1, else to the left."""
+        """Pushes for `tau` seconds: to the right for action 1, else to the left."""
         x_acc, theta_acc = self._accelerations(state, jnp.where(action == 1, self.force_mag, -self.force_mag))
         x_dot = state.x_dot + self.tau * x_acc
         theta_dot = state.theta_dot + self.tau * theta_acc
@@ -127,11 +127,11 @@ class CartPole(Env):
 
     @property
     def dt(self) -> Number:
-        """Seconds that a step lasts."""
+        """Returns the seconds that a step lasts."""
         return self.tau
 
     def scene(self, state: CartPoleState) -> Scene:
-        """The cart on its track."""
+        """Draws the cart on its track."""
         return cartpole_scene(float(state.x), float(state.theta), float(self.length), float(self.x_threshold))
 
     def _accelerations(self, state: CartPoleState, force: Scalar) -> tuple[Scalar, Scalar]:

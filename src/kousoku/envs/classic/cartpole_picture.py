@@ -11,7 +11,7 @@ MARGIN, CART, WHEEL, TRACK = 0.7, (0.6, 0.26), 0.085, 0.06
 
 
 def cartpole_scene(x: float, theta: float, length: float, x_threshold: float) -> Scene:
-    """The pole is `2 length` long; posts stand where the track ends. One unit is a metre."""
+    """Draws the pole, `2 length` long, and its cart; posts stand where the track ends. One unit is a metre."""
     width, above = 2.0 * (x_threshold + MARGIN), 2.0 * length + 0.35
     rail = above + CART[1] + 2 * WHEEL
     height = rail + 0.45

@@ -17,7 +17,7 @@ TURN_LOW = 2.0 * math.pi - TURN_HIGH
 
 
 def rounded_down(value: Number) -> Number:
-    """The largest float32 that is not above a known number, so that `x > rounded_down(v)` says `x > v` exactly.
+    """Returns the largest float32 that is not above a known number, so that `x > rounded_down(v)` says `x > v` exactly.
 
     Examples:
         >>> rounded_down(0.5), rounded_down(2.4) < 2.4 < float(np.float32(2.4))
@@ -30,18 +30,18 @@ def rounded_down(value: Number) -> Number:
 
 
 def uniform(key: PRNGKeyArray, count: int, low: Number, high: Number) -> list[Scalar]:
-    """Independent numbers in [low, high]."""
+    """Draws `count` independent numbers in [low, high]."""
     words = jax.random.bits(key, (count,), jnp.uint32)
     return [jnp.minimum(low + (high - low) * unit_interval(words[i]), high) for i in range(count)]
 
 
 def push(action: Int[Array, ""]) -> Scalar:
-    """-1, 0 or 1 for the actions 0, 1 and 2; an action beyond them counts as the nearest one."""
+    """Returns -1, 0 or 1 for the actions 0, 1 and 2; an action beyond them counts as the nearest one."""
     return jnp.clip(action.astype(jnp.float32) - 1.0, -1.0, 1.0)
 
 
 def wrapped(angle: Scalar) -> Scalar:
-    """The same angle in [-pi, pi], up to rounding: angle - 2 pi round(angle / 2 pi), to within one ulp of the result.
+    """Returns the same angle in [-pi, pi], to within one ulp: angle - 2 pi round(angle / 2 pi).
 
     Examples:
         >>> round(float(wrapped(jnp.float32(7.0))), 6)  # 7 - 2 pi

@@ -17,14 +17,14 @@ MARGIN, HEADROOM, FOOT, POINTS = 0.06, 0.24, 0.12, 121
 
 
 class MountainCarState(eqx.Module):
-    """Where the car is and how far it moves in a step."""
+    """Place of the car, and how far it moves in a step."""
 
     position: Scalar
     velocity: Scalar
 
 
 class Hill(eqx.Module):
-    """The ground is at height 0.45 sin(3 position) + 0.55; see the environments for the rest."""
+    """Numbers of the ground, whose height is 0.45 sin(3 position) + 0.55; see the environments for the rest."""
 
     min_position: Number
     max_position: Number
@@ -35,7 +35,7 @@ class Hill(eqx.Module):
 
 
 def roll(hill: Hill, state: MountainCarState, thrust: Scalar) -> tuple[MountainCarState, Bool[Array, ""]]:
-    """One step with a thrust: the next state, and whether the car has arrived."""
+    """Takes one step with a thrust: returns the next state, and whether the car has arrived."""
     velocity = state.velocity + thrust - hill.gravity * jnp.cos(3.0 * state.position)
     velocity = jnp.clip(velocity, -hill.max_speed, hill.max_speed)
     position = jnp.clip(state.position + velocity, hill.min_position, hill.max_position)
@@ -45,19 +45,19 @@ def roll(hill: Hill, state: MountainCarState, thrust: Scalar) -> tuple[MountainC
 
 
 def hill_space(hill: Hill) -> Box:
-    """Where observations lie."""
+    """Returns the space where observations lie."""
     speed = bound(hill.max_speed, math.inf)
     low, high = bound(hill.min_position, -math.inf), bound(hill.max_position, math.inf)
     return Box((low, -speed), (high, speed), (2,))
 
 
 def observe(state: MountainCarState) -> Float[Array, "2"]:
-    """Position and velocity."""
+    """Returns position and velocity."""
     return jnp.stack([state.position, state.velocity])
 
 
 def hill_scene(hill: Hill, position: float) -> Scene:
-    """The car on the hill, with a flag at the goal."""
+    """Draws the car on the hill, with a flag at the goal."""
     left, right = float(hill.min_position), float(hill.max_position)
     width, height = right - left + 2.0 * MARGIN, 1.0 + HEADROOM + FOOT
 

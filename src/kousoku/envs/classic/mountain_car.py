@@ -69,7 +69,7 @@ class MountainCar(Env):
 
     @property
     def hill(self) -> Hill:
-        """The ground and what drives on it, without the motor."""
+        """Returns the ground and what drives on it, without the motor."""
         ends = self.min_position, self.max_position
         return Hill(*ends, self.max_speed, self.gravity, self.goal_position, self.goal_velocity)
 
@@ -82,7 +82,7 @@ class MountainCar(Env):
         return Discrete(3)
 
     def reset(self, key: PRNGKeyArray) -> tuple[MountainCarState, Timestep]:
-        """At rest, uniform between `reset_low` and `reset_high`."""
+        """Puts the car at rest, uniformly between `reset_low` and `reset_high`."""
         (position,) = uniform(key, 1, self.reset_low, self.reset_high)
         state = MountainCarState(position, jnp.float32(0.0))
         return state, first_timestep(observe(state))
@@ -90,10 +90,10 @@ class MountainCar(Env):
     def step(
         self, key: PRNGKeyArray, state: MountainCarState, action: Int[Array, ""]
     ) -> tuple[MountainCarState, Timestep]:
-        """Push and roll; an action beyond 0, 1 and 2 counts as the nearest of them."""
+        """Pushes and rolls; an action beyond 0, 1 and 2 counts as the nearest of them."""
         next_state, arrived = roll(self.hill, state, push(action) * self.force)
         return next_state, Timestep(observe(next_state), jnp.float32(-1.0), arrived, never())
 
     def scene(self, state: MountainCarState) -> Scene:
-        """The car on the hill."""
+        """Draws the car on the hill."""
         return hill_scene(self.hill, float(state.position))

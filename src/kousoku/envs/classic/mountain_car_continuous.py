@@ -75,7 +75,7 @@ class MountainCarContinuous(Env):
 
     @property
     def hill(self) -> Hill:
-        """The ground and what drives on it, without the motor."""
+        """Returns the ground and what drives on it, without the motor."""
         ends = self.min_position, self.max_position
         return Hill(*ends, self.max_speed, self.gravity, self.goal_position, self.goal_velocity)
 
@@ -85,11 +85,11 @@ class MountainCarContinuous(Env):
 
     @property
     def action_space(self) -> Box:
-        """From `min_action` to `max_action`; from -1 to 1 where these differ from lane to lane."""
+        """Returns `min_action` to `max_action`; -1 to 1 where these are arrays."""
         return Box(bound(self.min_action, -1.0), bound(self.max_action, 1.0), (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[MountainCarState, Timestep]:
-        """At rest, uniform between `reset_low` and `reset_high`."""
+        """Puts the car at rest, uniformly between `reset_low` and `reset_high`."""
         (position,) = uniform(key, 1, self.reset_low, self.reset_high)
         state = MountainCarState(position, jnp.float32(0.0))
         return state, first_timestep(observe(state))
@@ -97,7 +97,7 @@ class MountainCarContinuous(Env):
     def step(
         self, key: PRNGKeyArray, state: MountainCarState, action: Float[Array, "1"]
     ) -> tuple[MountainCarState, Timestep]:
-        """Push and roll."""
+        """Pushes and rolls."""
         throttle = action.reshape(())
         thrust = jnp.clip(throttle, self.min_action, self.max_action) * self.power
         next_state, arrived = roll(self.hill, state, thrust)
@@ -105,5 +105,5 @@ class MountainCarContinuous(Env):
         return next_state, Timestep(observe(next_state), reward, arrived, never())
 
     def scene(self, state: MountainCarState) -> Scene:
-        """The car on the hill."""
+        """Draws the car on the hill."""
         return hill_scene(self.hill, float(state.position))

@@ -21,7 +21,7 @@ SPEED_COST, TORQUE_COST = 0.1, 0.001
 
 
 class PendulumState(eqx.Module):
-    """The pendulum, in radians and per second.
+    """Angle of the pendulum, in radians, and its speed, in radians per second.
 
     Attributes:
         theta: angle, 0 upright, positive to the left; within pi and one step's turn of 0.
@@ -84,12 +84,12 @@ class Pendulum(Env):
 
     @property
     def action_space(self) -> Box:
-        """Within `max_torque` of 0; within 2 where it differs from lane to lane."""
+        """Returns the space within `max_torque` of 0; within 2 where it is an array."""
         torque = bound(self.max_torque, 2.0)
         return Box(-torque, torque, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[PendulumState, Timestep]:
-        """Angle and speed uniform within `x_init` and `y_init` of 0."""
+        """Draws angle and speed uniformly within `x_init` and `y_init` of 0."""
         theta, theta_dot = uniform(key, 2, -1.0, 1.0)
         state = PendulumState(theta * self.x_init, theta_dot * self.y_init, jnp.float32(0.0))
         return state, first_timestep(_observe(state))
@@ -97,7 +97,7 @@ class Pendulum(Env):
     def step(
         self, key: PRNGKeyArray, state: PendulumState, action: Float[Array, "1"]
     ) -> tuple[PendulumState, Timestep]:
-        """Turn for `dt` seconds."""
+        """Turns for `dt` seconds."""
         u = jnp.clip(action.reshape(()), -self.max_torque, self.max_torque)
         theta = wrapped(state.theta)
         cost = theta * theta + SPEED_COST * state.theta_dot * state.theta_dot + TORQUE_COST * u * u
@@ -109,7 +109,7 @@ class Pendulum(Env):
         return next_state, Timestep(_observe(next_state), -cost, never(), never())
 
     def scene(self, state: PendulumState) -> Scene:
-        """The rod, and the torque as an arrow around its axle."""
+        """Draws the rod, and the torque as an arrow around its axle."""
         strength = float(state.torque) / float(self.max_torque)
         return pendulum_scene(float(state.theta), strength)
 

@@ -11,7 +11,7 @@ SIZE, ROD, RING = 2.8, 0.2, 0.42
 
 
 def pendulum_scene(theta: float, strength: float) -> Scene:
-    """The rod is one unit long; the arrow around the axle is as long as the torque is strong (-1 to 1)."""
+    """Draws the rod, one unit long, and an arrow around the axle as long as the torque is strong (-1 to 1)."""
     middle = SIZE / 2.0
     background: tuple[Shape, ...] = (
         paper(SIZE, SIZE),
@@ -28,7 +28,7 @@ def pendulum_scene(theta: float, strength: float) -> Scene:
 
 
 def _arrow(middle: float, strength: float) -> tuple[Shape, ...]:
-    """An arc that begins below the axle, counter-clockwise for a positive torque."""
+    """Draws an arc that begins below the axle, counter-clockwise for a positive torque."""
     if abs(strength) < 0.02:
         return ()
     side = math.copysign(1.0, strength)

@@ -14,7 +14,7 @@ COLORS = {FLOOR: "#f4f1ea", WALL: "#2b2d42", START: "#cfe3f5", GOAL: "#bfe3c0", 
 
 
 def grid_panel(layout: GridLayout, rules: Rules) -> Panel:
-    """The map as one panel: greedy arrows are the moves."""
+    """Draws the map as one panel: greedy arrows are the moves."""
     wall = layout.where(WALL)
     states = tuple(
         tuple(-1 if wall[r, c] else r * layout.width + c for c in range(layout.width)) for r in range(layout.height)
@@ -33,7 +33,7 @@ def grid_panel(layout: GridLayout, rules: Rules) -> Panel:
 
 
 def grid_scene(layout: GridLayout, cell: int) -> Scene:
-    """The map with the agent as a disc."""
+    """Draws the map with the agent as a disc."""
     row, column = divmod(cell, layout.width)
     agent = Circle(column + 0.5, row + 0.5, 0.3, AGENT)
     return Scene(float(layout.width), float(layout.height), _cells(layout), (agent,))
@@ -41,7 +41,7 @@ def grid_scene(layout: GridLayout, cell: int) -> Scene:
 
 @functools.lru_cache(maxsize=16)
 def _cells(layout: GridLayout) -> tuple[Shape, ...]:
-    """The map, the same at every step of a film."""
+    """Draws the map, the same at every step of a film."""
     background: list[Shape] = []
     for r, row in enumerate(layout.rows):
         for c, glyph in enumerate(row):

@@ -38,14 +38,14 @@ class Rules:
 
 
 def action_moves(num_moves: int, stay: bool) -> tuple[tuple[int, int], ...]:
-    """(d_row, d_column) of each action: up, right, down, left, the four diagonals, stay."""
+    """Returns (d_row, d_column) of each action: up, right, down, left, the four diagonals, stay."""
     return FOUR_MOVES + (DIAGONAL_MOVES if num_moves == 8 else ()) + ((STAY,) if stay else ())
 
 
 def travel(
     layout: GridLayout, wall: np.ndarray, cell: tuple[int, int], move: tuple[int, int], wind: int
 ) -> tuple[int, int]:
-    """Where a move ends: move and wind add up, and the sum is walked cell by cell, the diagonal step first.
+    """Returns where a move ends: move and wind add up, and the sum is walked cell by cell, the diagonal step first.
 
     Each step is clipped to the grid coordinate by coordinate, as in Sutton and Barto's windy grid. If a wall stands in
     the way of the first step, then the move comes first, unless a wall is there too, and all of the wind after it. The
@@ -66,7 +66,9 @@ def travel(
 
 
 def slips(rules: Rules, action: int) -> list[tuple[float, int]]:
-    """(probability, action really taken): slip / 2 for each of the two moves at right angles; staying never slips."""
+    """Returns (probability, action really taken): slip / 2 for each of the two moves at right angles; staying never
+    slips.
+    """
     move = rules.moves[action]
     if rules.slip == 0 or move == STAY:
         return [(1.0, action)]
@@ -75,7 +77,7 @@ def slips(rules: Rules, action: int) -> list[tuple[float, int]]:
 
 
 def build_model(layout: GridLayout, rules: Rules) -> TabularModel:
-    """The exact model of a map; state index = row * width + column, walls included (never entered)."""
+    """Builds the exact model of a map; state index = row * width + column, walls included (never entered)."""
     outcomes = 3 if rules.slip > 0 else 1
     shape = (layout.num_cells, len(rules.moves), outcomes)
     probability, reward = np.zeros(shape), np.zeros(shape)
@@ -94,7 +96,7 @@ def build_model(layout: GridLayout, rules: Rules) -> TabularModel:
 
 
 def check_ways(field: str, layout: GridLayout, model: TabularModel) -> None:
-    """Refuse a map with a start from which no moves lead to a goal, slip, wind and teleports included.
+    """Refuses a map with a start from which no moves lead to a goal, slip, wind and teleports included.
 
     Raises:
         ConfigError: naming the start.
@@ -119,7 +121,7 @@ def check_ways(field: str, layout: GridLayout, model: TabularModel) -> None:
 def _move_tables(
     layout: GridLayout, rules: Rules
 ) -> tuple[Int[np.ndarray, "S A"], Float[np.ndarray, "S A"], np.ndarray]:
-    """(next_state, reward, terminated) of each cell and each move that really happens."""
+    """Returns (next_state, reward, terminated) of each cell and each move that really happens."""
     shape = (layout.num_cells, len(rules.moves))
     target, reward, ends = np.zeros(shape, np.int32), np.zeros(shape), np.zeros(shape, bool)
     wall = layout.where(WALL)
@@ -141,7 +143,7 @@ def _move_tables(
 def _arrive(
     layout: GridLayout, rules: Rules, cell: tuple[int, int], move: tuple[int, int], there: tuple[int, int]
 ) -> tuple[tuple[int, int], float]:
-    """Where one really ends after arriving at a cell, and the reward of the whole step."""
+    """Returns where one really ends after arriving at a cell, and the reward of the whole step."""
     glyph = layout.rows[there[0]][there[1]]
     if glyph == CLIFF:
         return layout.cells(START)[0], rules.step_reward + rules.cliff_reward

@@ -27,7 +27,7 @@ LARGEST_REWARD = 1e30
 
 
 class GridState(eqx.Module):
-    """Where the agent is, and how many steps this lane has lived (kept over resets; only changing maps read it)."""
+    """Cell of the agent, and the steps lived so far (kept over resets; only changing maps read it)."""
 
     cell: Int[Array, ""]
     clock: Int[Array, ""] | None = None
@@ -59,7 +59,7 @@ class GridWorld(Env):
 
     @property
     def layout(self) -> GridLayout:
-        """The first map."""
+        """Returns the first map."""
         return self.layouts[0]
 
     @property
@@ -71,16 +71,16 @@ class GridWorld(Env):
         return Discrete(len(self.rules.moves))
 
     def reset(self, key: PRNGKeyArray) -> tuple[GridState, Timestep]:
-        """A start cell, each start equally likely; the clock begins at 0."""
+        """Draws a start cell, each start equally likely; the clock begins at 0."""
         clock = jnp.int32(0) if self._changes else None
         return self._begin(key, clock)
 
     def restart(self, key: PRNGKeyArray, state: GridState) -> tuple[GridState, Timestep]:
-        """A start cell; the clock goes on, so that a changed map stays changed."""
+        """Draws a start cell; the clock goes on, so that a changed map stays changed."""
         return self._begin(key, state.clock)
 
     def step(self, key: PRNGKeyArray, state: GridState, action: Int[Array, ""]) -> tuple[GridState, Timestep]:
-        """Move. The reward is step_reward, plus what the cell that is reached gives."""
+        """Moves. The reward is step_reward, plus what the cell that is reached gives."""
         phase = self._phase(state.clock)
         row = state.cell if phase is None else state.cell + phase * self.layout.num_cells
         cell, reward, terminated = self.tables.draw_outcome(key, row, action)
@@ -88,15 +88,15 @@ class GridWorld(Env):
         return GridState(cell, clock), Timestep(self._observe(cell, clock), reward, terminated, jnp.array(False))
 
     def model(self) -> TabularModel:
-        """The exact model; of the last map, where the map changes."""
+        """Returns the exact model; of the last map, where the map changes."""
         return self.exact[-1]
 
     def panels(self) -> tuple[Panel, ...]:
-        """The map (the last one, where it changes)."""
+        """Draws the map (the last one, where it changes)."""
         return (grid_panel(self.layouts[-1], self.rules),)
 
     def scene(self, state: GridState) -> Scene:
-        """The map with the agent on it."""
+        """Draws the map with the agent on it."""
         phase = self._phase(state.clock)
         return grid_scene(self.layouts[0 if phase is None else int(phase)], int(state.cell))
 
@@ -140,7 +140,7 @@ def gridworld(
     window_radius: int = 2,
     time_limit: int | None = None,
 ) -> GridWorld:
-    """A GridWorld from a map.
+    """Makes a GridWorld from a map.
 
     Args:
         map: lines of '.' floor, '#' wall, 'S' start, 'G' goal, 'P' pit, 'C' cliff (back to the start, the episode
@@ -266,7 +266,7 @@ def _open_cell(cell: Any, layouts: tuple[GridLayout, ...]) -> tuple[int, int]:
 
 
 def _stack(models: tuple[TabularModel, ...]) -> TabularModel:
-    """All phases in one table, phase after phase; the engine adds phase * cells to a cell's index.
+    """Stacks all phases in one table, phase after phase; the engine adds phase * cells to a cell's index.
 
     `next_state` stays a cell of the grid, since the phase of the next step is the clock's to say.
     """

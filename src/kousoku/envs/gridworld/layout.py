@@ -41,16 +41,16 @@ class GridLayout:
         return self.height * self.width
 
     def where(self, glyph: str) -> Bool[np.ndarray, "H W"]:
-        """Which cells hold a glyph."""
+        """Tells which cells hold a glyph."""
         return np.array([[cell == glyph for cell in row] for row in self.rows])
 
     def cells(self, glyph: str) -> list[tuple[int, int]]:
-        """(row, column) of every cell that holds a glyph."""
+        """Returns (row, column) of every cell that holds a glyph."""
         return [(int(r), int(c)) for r, c in np.argwhere(self.where(glyph))]
 
 
 def parse_layout(field: str, grid: Map) -> GridLayout:
-    """Read a map from one string of lines, a list of strings, or an array of one-character strings.
+    """Reads a map from one string of lines, a list of strings, or an array of one-character strings.
 
     A space counts as floor. Leading and trailing blank lines and common indentation are dropped, so that a map can
     be written in a triple-quoted string.
@@ -78,7 +78,7 @@ def parse_layout(field: str, grid: Map) -> GridLayout:
 
 
 def check_layout(field: str, layout: GridLayout, *, continuing: bool) -> None:
-    """Refuse a map on which no episode can begin or end.
+    """Refuses a map on which no episode can begin or end.
 
     Raises:
         ConfigError: no start; no goal (unless `continuing`); several starts and a cliff.
@@ -93,7 +93,7 @@ def check_layout(field: str, layout: GridLayout, *, continuing: bool) -> None:
 
 
 def reachable(layout: GridLayout, start: tuple[int, int], moves: np.ndarray) -> Bool[np.ndarray, "H W"]:
-    """Cells that moves can reach from a start without wind and slip, stepping on no pit and no cliff."""
+    """Finds cells that moves can reach from a start without wind and slip, stepping on no pit and no cliff."""
     blocked = layout.where(WALL) | layout.where(PIT) | layout.where(CLIFF)
     seen = np.zeros((layout.height, layout.width), bool)
     frontier = [start]
@@ -110,7 +110,7 @@ def reachable(layout: GridLayout, start: tuple[int, int], moves: np.ndarray) -> 
 
 
 def check_wind(field: str, wind: Sequence[float], width: int) -> tuple[int, ...]:
-    """The wind of each column as whole cells, positive upwards.
+    """Returns the wind of each column as whole cells, positive upwards.
 
     Raises:
         ConfigError: if there is not one whole number for each column.

@@ -10,7 +10,7 @@ from .layout import FLOOR, GOAL, MAX_CELLS, START, WALL
 
 
 def maze_map(height: int = 21, width: int = 21, seed: int = 0, loops: float = 0.0) -> tuple[str, ...]:
-    """A maze as a map: start top left, goal bottom right, walls around.
+    """Makes a maze as a map: start top left, goal bottom right, walls around.
 
     A spanning tree of the cells with odd row and column, grown depth first with random turns, so that there is
     exactly one way between any two cells; then a share `loops` of the walls between neighbours is opened.
@@ -70,7 +70,7 @@ def random_maze(
     window_radius: int = 2,
     time_limit: int | None = None,
 ) -> GridWorld:
-    """A GridWorld on a random maze; see `maze_map` for the first four arguments, `gridworld` for the others."""
+    """Makes a GridWorld on a random maze; see `maze_map` for the first four arguments, `gridworld` for the others."""
     return gridworld(
         maze_map(height, width, seed, loops),
         slip=slip,
@@ -83,7 +83,7 @@ def random_maze(
 
 
 def _carve(height: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """True where there is floor: a depth-first spanning tree of the odd cells."""
+    """Returns True where there is floor: a depth-first spanning tree of the odd cells."""
     floor = np.zeros((height, width), bool)
     floor[1, 1] = True
     path = [(1, 1)]

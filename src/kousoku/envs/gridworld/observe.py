@@ -18,7 +18,7 @@ WINDOW_CHANNELS = (WALL, GOAL, PIT, CLIFF)
 
 
 def observation_space(kind: str, height: int, width: int, radius: int) -> Space:
-    """The space of each kind of observation."""
+    """Returns the space of each kind of observation."""
     if kind == "coordinates":
         return MultiDiscrete((height, width))
     if kind == "one_hot":
@@ -29,7 +29,7 @@ def observation_space(kind: str, height: int, width: int, radius: int) -> Space:
 
 
 def channels(layout: GridLayout, radius: int) -> Float[np.ndarray, "Hp Wp C"]:
-    """One plane for each of wall, goal, pit and cliff, with a frame of walls as wide as the window's radius."""
+    """Returns one plane for each of wall, goal, pit and cliff, with a frame of walls as wide as the window's radius."""
     planes = np.stack([layout.where(glyph) for glyph in WINDOW_CHANNELS], axis=-1).astype(np.float32)
     padded = np.pad(planes, ((radius, radius), (radius, radius), (0, 0)))
     frame = np.pad(np.zeros((layout.height, layout.width), np.float32), radius, constant_values=1.0)
@@ -40,7 +40,7 @@ def channels(layout: GridLayout, radius: int) -> Float[np.ndarray, "Hp Wp C"]:
 def observe(
     kind: str, cell: Int[Array, ""], width: int, num_cells: int, planes: Float[Array, "Hp Wp C"], radius: int
 ) -> Array:
-    """The observation of one cell: its index, (row, column), a one-hot vector, or the window around it."""
+    """Returns the observation of one cell: its index, (row, column), a one-hot vector, or the window around it."""
     if kind == "index":
         return cell
     row, column = cell // width, cell % width

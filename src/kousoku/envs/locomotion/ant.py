@@ -19,7 +19,7 @@ from .world import World
 
 
 class AntInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward, and where the robot is.
 
     Attributes:
         x_position, y_position: of the torso, in m.
@@ -94,21 +94,21 @@ class Ant(Robot):
         check_body("main_body", self.model, self.main_body)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale, speeds="normal")
 
     def measure(self, world: World) -> Measured:
-        """Contact forces, cut; where the main body is."""
+        """Reads contact forces, cut, and where the main body is."""
         return Measured(jnp.clip(world.cfrc_ext, *self.contact_force_range), world.xpos(self.main_body)[:2])
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions, velocities, contact forces."""
+        """Returns positions, velocities, contact forces."""
         skipped = 2 if self.exclude_current_positions_from_observation else 0
         forces = [measured.now[1:].reshape(-1)] if self.include_cfrc_ext_in_observation else []
         return jnp.concatenate([physics.qpos[skipped:], physics.qvel, *forces])
 
     def judge(self, move: Move) -> Verdict:
-        """Forward, on its feet, at little effort."""
+        """Rewards going forward, on its feet, at little effort."""
         x, y, height = (move.after.qpos[i] for i in range(3))
         x_speed, y_speed = (move.measured.kept - move.kept) / self.dt
         healthy = (self.healthy_z_range[0] <= height) & (height <= self.healthy_z_range[1])

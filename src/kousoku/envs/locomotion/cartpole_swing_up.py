@@ -50,20 +50,20 @@ class CartPoleSwingUp(Robot):
     time_limit: int | None = limit(500)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """Hanging down."""
+        """Lets the pole hang down."""
         start = noisy(self.model, key, self.reset_noise_scale)
         return Start(start.qpos + jnp.array([0.0, math.pi], jnp.float32), start.qvel)
 
     def measure(self, world: World) -> Measured:
-        """Nothing."""
+        """Reads nothing."""
         return Measured()
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions, the angle as a direction, and velocities."""
+        """Returns positions, the angle as a direction, and velocities."""
         x, angle = physics.qpos
         return jnp.stack([x, jnp.cos(angle), jnp.sin(angle), *physics.qvel])
 
     def judge(self, move: Move) -> Verdict:
-        """Upright, in the middle."""
+        """Rewards a pole upright, in the middle."""
         x, angle = move.after.qpos
         return Verdict(0.5 * (1.0 + jnp.cos(angle)) * jnp.exp(-x * x), never(), RobotInfo())

@@ -14,7 +14,7 @@ OWN = Path(__file__).parent
 
 
 def as_text(xml_file: Any) -> str:
-    """A path, or MJCF text.
+    """Reads a path, or MJCF text.
 
     Raises:
         ConfigError: if it is neither.
@@ -25,7 +25,7 @@ def as_text(xml_file: Any) -> str:
 
 
 def robot(xml_file: Any) -> Model:
-    """The mechanism of a file.
+    """Loads the mechanism of a file.
 
     Args:
         xml_file: MJCF text; a path that begins with ".", "/" or "~", or that has a folder in it; or the name of a file
@@ -39,7 +39,7 @@ def robot(xml_file: Any) -> Model:
 
 
 def located(xml_file: str) -> Path:
-    """The path of a model file.
+    """Finds the path of a model file.
 
     Raises:
         ConfigError: if it is one of Gymnasium's and Gymnasium is not installed, or is not there.
@@ -61,6 +61,6 @@ def located(xml_file: str) -> Path:
 
 
 def gymnasium_assets() -> Path | None:
-    """The folder of Gymnasium's model files, if it is installed; it is not imported."""
+    """Finds the folder of Gymnasium's model files, if it is installed; it is not imported."""
     spec = find_spec("gymnasium")
     return None if spec is None or spec.origin is None else Path(spec.origin).parent / "envs" / "mujoco" / "assets"

@@ -18,7 +18,7 @@ from .world import World
 
 
 class HalfCheetahInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward, and where the robot is.
 
     Attributes:
         x_position: of the trunk, in m.
@@ -63,19 +63,19 @@ class HalfCheetah(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale, speeds="normal")
 
     def measure(self, world: World) -> Measured:
-        """Nothing."""
+        """Reads nothing."""
         return Measured()
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions and velocities."""
+        """Returns positions and velocities."""
         return joints_but(physics, int(self.exclude_current_positions_from_observation))
 
     def judge(self, move: Move) -> Verdict:
-        """Forward, at little effort."""
+        """Rewards going forward, at little effort."""
         speed = x_velocity(move, self.dt)
         forward, cost = self.forward_reward_weight * speed, control_cost(move, self.ctrl_cost_weight)
         return Verdict(forward - cost, never(), HalfCheetahInfo(move.after.qpos[0], speed, forward, -cost))

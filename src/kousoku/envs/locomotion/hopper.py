@@ -59,19 +59,19 @@ class Hopper(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale)
 
     def measure(self, world: World) -> Measured:
-        """Nothing."""
+        """Reads nothing."""
         return Measured()
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions and velocities."""
+        """Returns positions and velocities."""
         return joints_but(physics, int(self.exclude_current_positions_from_observation), FASTEST)
 
     def judge(self, move: Move) -> Verdict:
-        """Forward, upright, at little effort."""
+        """Rewards going forward, upright, at little effort."""
         after = move.after
         state = jnp.concatenate([after.qpos[2:], after.qvel])
         healthy = jnp.all(inside(state, self.healthy_state_range))

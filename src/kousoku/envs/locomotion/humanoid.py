@@ -21,7 +21,7 @@ from .world import World
 
 
 class HumanoidInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward, and where the robot is.
 
     Attributes:
         x_position, y_position: of the torso, in m.
@@ -101,19 +101,19 @@ class Humanoid(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale)
 
     def measure(self, world: World) -> Measured:
-        """Its anatomy; where its centre of mass is."""
+        """Reads its anatomy, and where its centre of mass is."""
         return Measured(anatomy(self, world), world.mass_center[:2])
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions, velocities, inertia, forces."""
+        """Returns positions, velocities, inertia, forces."""
         return observed(self, physics, measured)
 
     def judge(self, move: Move) -> Verdict:
-        """Forward, on its feet, at little effort."""
+        """Rewards going forward, on its feet, at little effort."""
         now = move.measured.now
         x, y, height = (move.after.qpos[i] for i in range(3))
         x_speed, y_speed = (move.measured.kept - move.kept) / self.dt

@@ -17,7 +17,7 @@ ROOT = 6  # degrees of freedom of the free joint, which no actuator drives
 
 @runtime_checkable
 class Humanlike(Protocol):
-    """Which parts are observed."""
+    """Flags that say which parts are observed."""
 
     exclude_current_positions_from_observation: bool
     include_cinert_in_observation: bool
@@ -27,7 +27,7 @@ class Humanlike(Protocol):
 
 
 class Anatomy(eqx.Module):
-    """What was measured: see `World`. What is not observed is None."""
+    """Numbers that were measured: see `World`. What is not observed is None."""
 
     cfrc_ext: Float[Array, "nbody 6"]
     ten_length: Float[Array, " ntendon"]
@@ -38,7 +38,7 @@ class Anatomy(eqx.Module):
 
 
 def anatomy(env: Humanlike, world: World) -> Anatomy:
-    """All that is observed."""
+    """Reads all that is observed."""
     return Anatomy(
         world.cfrc_ext,
         world.ten_length,
@@ -50,7 +50,7 @@ def anatomy(env: Humanlike, world: World) -> Anatomy:
 
 
 def observed(env: Humanlike, physics: State, measured: Measured) -> Float[Array, " n"]:
-    """Positions, velocities, and those of inertia, velocities and forces of bodies that the task wants."""
+    """Returns positions, velocities, and those of inertia, velocities and forces of bodies that the task wants."""
     now: Anatomy = measured.now
     parts: list[Any] = [physics.qpos[2:] if env.exclude_current_positions_from_observation else physics.qpos]
     parts.append(physics.qvel)
@@ -63,5 +63,5 @@ def observed(env: Humanlike, physics: State, measured: Measured) -> Float[Array,
 
 
 def squared(x: Array) -> Float[Array, ""]:
-    """The sum of squares."""
+    """Returns the sum of squares."""
     return jnp.sum(x * x)

@@ -21,7 +21,7 @@ from .world import World
 
 
 class HumanoidStandupInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward, and where the robot is.
 
     Attributes:
         x_position, y_position: of the torso, in m.
@@ -88,19 +88,19 @@ class HumanoidStandup(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale)
 
     def measure(self, world: World) -> Measured:
-        """Its anatomy."""
+        """Reads its anatomy."""
         return Measured(anatomy(self, world))
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions, velocities, inertia, forces."""
+        """Returns positions, velocities, inertia, forces."""
         return observed(self, physics, measured)
 
     def judge(self, move: Move) -> Verdict:
-        """High, at little effort."""
+        """Rewards height, at little effort."""
         now = move.measured.now
         x, y, height = (move.after.qpos[i] for i in range(3))
         up, effort = height / self.model.timestep, control_cost(move, self.ctrl_cost_weight)

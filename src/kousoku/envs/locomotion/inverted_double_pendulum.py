@@ -21,7 +21,7 @@ FALLEN, UPRIGHT, STRONGEST = 1.0, 2.0, 10.0
 
 
 class InvertedDoublePendulumInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward.
 
     Attributes:
         reward_survive, distance_penalty, velocity_penalty: the reward's terms.
@@ -35,7 +35,7 @@ class InvertedDoublePendulumInfo(eqx.Module):
 
 
 class Tip(eqx.Module):
-    """Where the upper end is, and what the rail's ends do to the cart."""
+    """Place of the upper end, and what the rail's ends do to the cart."""
 
     at: Float[Array, "3"]
     push: Float[Array, "1"]
@@ -69,21 +69,21 @@ class InvertedDoublePendulum(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """Nearly upright."""
+        """Puts it nearly upright."""
         return noisy(self.model, key, self.reset_noise_scale, speeds="normal")
 
     def measure(self, world: World) -> Measured:
-        """Where the tip is; what holds the cart."""
+        """Reads where the tip is, and what holds the cart."""
         return Measured(Tip(world.site_xpos(0), world.qfrc_constraint[:1]))
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions, velocities, what holds the cart."""
+        """Returns positions, velocities, what holds the cart."""
         angles, qvel = physics.qpos[1:], jnp.clip(physics.qvel, -FASTEST, FASTEST)
         push = jnp.clip(measured.now.push, -STRONGEST, STRONGEST)
         return jnp.concatenate([physics.qpos[:1], jnp.sin(angles), jnp.cos(angles), qvel, push])
 
     def judge(self, move: Move) -> Verdict:
-        """Upright, in the middle, slowly."""
+        """Rewards standing upright, in the middle, slowly."""
         x, _, y = move.measured.now.at
         slow, fast = move.after.qvel[1], move.after.qvel[2]
         fallen = y <= FALLEN

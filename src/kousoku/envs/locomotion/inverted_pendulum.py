@@ -21,7 +21,7 @@ FALLEN = 0.2
 
 
 class InvertedPendulumInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward.
 
     Attributes:
         reward_survive: the reward.
@@ -58,19 +58,19 @@ class InvertedPendulum(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """Nearly upright."""
+        """Puts it nearly upright."""
         return noisy(self.model, key, self.reset_noise_scale)
 
     def measure(self, world: World) -> Measured:
-        """Nothing."""
+        """Reads nothing."""
         return Measured()
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions and velocities."""
+        """Returns positions and velocities."""
         return joints_but(physics, 0)
 
     def judge(self, move: Move) -> Verdict:
-        """Upright or not."""
+        """Rewards standing upright."""
         fallen = jnp.abs(move.after.qpos[1]) > FALLEN
         reward = jnp.where(fallen, 0.0, 1.0)
         return Verdict(reward, fallen, InvertedPendulumInfo(reward))

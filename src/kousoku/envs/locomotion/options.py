@@ -19,17 +19,17 @@ Span = tuple[Number, Number]
 
 
 def file(default: str) -> Any:
-    """A field for a model file, see `files.robot`."""
+    """Makes a field for a model file, see `files.robot`."""
     return eqx.field(static=True, default=default, converter=as_text)
 
 
 def frames(default: int) -> Any:
-    """A field for the time steps of the physics that a step lasts."""
+    """Makes a field for the time steps of the physics that a step lasts."""
     return eqx.field(static=True, default=default, converter=partial(check_count, "frame_skip"))
 
 
 def span(name: str, default: tuple[float, float], *, low: float = -math.inf) -> Any:
-    """A field for an interval at least at `low`, whose ends lanes may differ in; they may be infinite."""
+    """Makes a field for an interval at least at `low`, whose ends may be arrays, and may be infinite."""
     return eqx.field(default=default, converter=partial(_span, name, low))
 
 
@@ -44,7 +44,7 @@ def _span(name: str, least: float, value: Any) -> Span:
 
 
 def body(name: str, default: int | str) -> Any:
-    """A field for a body, by number or name."""
+    """Makes a field for a body, by number or name."""
     return eqx.field(static=True, default=default, converter=partial(_body, name))
 
 
@@ -53,7 +53,7 @@ def _body(name: str, value: Any) -> int | str:
 
 
 def check_body(name: str, model: Model, which: int | str) -> None:
-    """Refuse a body that the model has not.
+    """Refuses a body that the model has not.
 
     Raises:
         ConfigError: naming the field.

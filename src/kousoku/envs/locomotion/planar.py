@@ -20,7 +20,7 @@ FASTEST = 10.0  # velocities are cut here in what hopper and walker observe
 
 
 class WalkInfo(eqx.Module):
-    """What a step of a robot that should walk upright came of.
+    """Parts of a step's reward, of a robot that should walk upright, and where it is.
 
     Attributes:
         x_position: of its first joint, in m.
@@ -40,23 +40,23 @@ class WalkInfo(eqx.Module):
 
 
 def joints_but(physics: State, left_out: int, fastest: float | None = None) -> Float[Array, " n"]:
-    """Positions but for the first `left_out`, and velocities, cut at `fastest`."""
+    """Returns positions but for the first `left_out`, and velocities, cut at `fastest`."""
     qvel = physics.qvel if fastest is None else jnp.clip(physics.qvel, -fastest, fastest)
     return jnp.concatenate([physics.qpos[left_out:], qvel])
 
 
 def x_velocity(move: Move, dt: Number) -> Scalar:
-    """How fast the first joint moved over the step."""
+    """Returns how fast the first joint moved over the step."""
     return (move.after.qpos[0] - move.before.qpos[0]) / dt
 
 
 def control_cost(move: Move, weight: Number) -> Scalar:
-    """weight |action|^2."""
+    """Computes weight |action|^2."""
     return weight * jnp.sum(move.action * move.action)
 
 
 def inside(x: Float[Array, "*n"], interval: Span) -> Bool[Array, "*n"]:
-    """Whether low < x < high."""
+    """Tells whether low < x < high."""
     return (interval[0] < x) & (x < interval[1])
 
 
@@ -75,7 +75,7 @@ class Walker(Protocol):
 
 
 def walked(env: Walker, move: Move, healthy: Flag) -> Verdict:
-    """Forward, upright, at little effort."""
+    """Rewards going forward, upright, at little effort."""
     speed = x_velocity(move, env.dt)
     forward, cost = env.forward_reward_weight * speed, control_cost(move, env.ctrl_cost_weight)
     alive = jnp.where(healthy, env.healthy_reward, 0.0)

@@ -22,7 +22,7 @@ SPEEDS, NEAREST, LOW, HIGH = 0.005, 0.17, (-0.3, -0.2), (0.0, 0.2)
 
 
 class PusherInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward.
 
     Attributes:
         reward_dist, reward_ctrl, reward_near: the reward's terms.
@@ -36,7 +36,7 @@ class PusherInfo(eqx.Module):
 
 
 class PusherPlaces(eqx.Module):
-    """Where things are."""
+    """Places of the tip, the cylinder and the goal."""
 
     tip: Float[Array, "3"]
     cylinder: Float[Array, "3"]
@@ -72,7 +72,7 @@ class Pusher(Robot):
     time_limit: int | None = limit(100)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The arm where the model has it and nearly at rest, the cylinder somewhere beside its goal."""
+        """Puts the arm where the model has it, nearly at rest, and the cylinder somewhere beside its goal."""
         speed_key, place_key = jax.random.split(key)
         arm = jnp.asarray(self.model.qpos0[:-4], jnp.float32)
         goal = jnp.zeros((2,), jnp.float32)
@@ -81,16 +81,16 @@ class Pusher(Robot):
         return Start(jnp.concatenate([arm, beside_the_goal(place_key), goal]), jnp.concatenate([qvel, still]))
 
     def measure(self, world: World) -> Measured:
-        """Places of the tip, the cylinder and the goal."""
+        """Reads the places of the tip, the cylinder and the goal."""
         return Measured(PusherPlaces(world.xpos("tips_arm"), world.xpos("object"), world.xpos("goal")))
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Angles, velocities, places."""
+        """Returns angles, velocities, places."""
         at = measured.now
         return jnp.concatenate([physics.qpos[:7], physics.qvel[:7], at.tip, at.cylinder, at.goal])
 
     def judge(self, move: Move) -> Verdict:
-        """The cylinder near its goal and the tip near the cylinder, at little effort."""
+        """Rewards the cylinder near its goal and the tip near the cylinder, at little effort."""
         at = move.measured.now
         near = -self.reward_near_weight * distance(at.cylinder, at.tip)
         missing = -self.reward_dist_weight * distance(at.cylinder, at.goal)
@@ -99,12 +99,12 @@ class Pusher(Robot):
 
 
 def distance(a: Float[Array, "3"], b: Float[Array, "3"]) -> Scalar:
-    """Between two points."""
+    """Returns the distance between two points."""
     return jnp.sqrt(jnp.sum((a - b) * (a - b)))
 
 
 def beside_the_goal(key: PRNGKeyArray) -> Float[Array, "2"]:
-    """A uniform place in the rectangle, drawn again while it is too near."""
+    """Draws a uniform place in the rectangle, again while it is too near."""
 
     def draw(key: PRNGKeyArray) -> tuple[PRNGKeyArray, Float[Array, "2"]]:
         next_key, place_key = jax.random.split(key)

@@ -39,7 +39,7 @@ class RandomAnt(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """As the ant begins, with other numbers."""
+        """Begins as the ant does, with other numbers."""
         ant_key, mass_key, friction_key, gear_key = jax.random.split(key, 4)
         start, robot = self.ant.start(ant_key), self.model
         mass, friction = between(mass_key, 1, *self.mass_range), between(friction_key, 1, *self.friction_range)
@@ -53,20 +53,20 @@ class RandomAnt(Robot):
         return Start(start.qpos, start.qvel, numbers)
 
     def measure(self, world: World) -> Measured:
-        """What the ant measures."""
+        """Reads what the ant measures."""
         return self.ant.measure(world)
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """What the ant observes."""
+        """Returns what the ant observes."""
         return self.ant.observe(physics, measured)
 
     def judge(self, move: Move) -> Verdict:
-        """What it would be worth for an ant."""
+        """Rewards what would be rewarded of an ant."""
         return self.ant.judge(move)
 
 
 def times(numbers: Any, factor: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Numbers of a model, in float32, multiplied by factors of as many axes."""
+    """Multiplies numbers of a model, in float32, by factors of as many axes."""
     return jnp.asarray(numbers, jnp.float32) * jnp.broadcast_to(factor, numbers.shape)
 
 
@@ -76,7 +76,7 @@ def random_ant(
     gear_range: Any = (0.7, 1.3),
     ant: Ant | None = None,
 ) -> RandomAnt:
-    """An ant that is another one in every episode.
+    """Makes an ant that is another one in every episode.
 
     Args:
         mass_range: of the factor of masses and inertia.

@@ -23,7 +23,7 @@ ANGLES, SPEEDS, FARTHEST = 0.1, 0.005, 0.2
 
 
 class ReacherInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward.
 
     Attributes:
         reward_dist, reward_ctrl: the reward's terms.
@@ -61,7 +61,7 @@ class Reacher(Robot):
     time_limit: int | None = limit(50)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The arm nearly straight and at rest, the target anywhere in reach."""
+        """Puts the arm nearly straight and at rest, the target anywhere in reach."""
         position_key, speed_key, target_key = jax.random.split(key, 3)
         model = self.model
         qpos = jnp.asarray(model.qpos0, jnp.float32) + within(position_key, model.nq, ANGLES)
@@ -73,16 +73,16 @@ class Reacher(Robot):
         return Start(jnp.concatenate([qpos[:-2], target]), jnp.concatenate([qvel[:-2], still]))
 
     def measure(self, world: World) -> Measured:
-        """From the target to the tip."""
+        """Reads the way from the target to the tip."""
         return Measured(world.xpos("fingertip") - world.xpos("target"))
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Angles, target, velocities, what is still missing."""
+        """Returns angles, target, velocities, what is still missing."""
         angles = physics.qpos[:2]
         return jnp.concatenate([jnp.cos(angles), jnp.sin(angles), physics.qpos[2:], physics.qvel[:2], measured.now[:2]])
 
     def judge(self, move: Move) -> Verdict:
-        """Near the target, at little effort."""
+        """Rewards being near the target, at little effort."""
         near = -self.reward_dist_weight * jnp.sqrt(jnp.sum(move.measured.now * move.measured.now))
         effort = -control_cost(move, self.reward_control_weight)
         return Verdict(near + effort, never(), ReacherInfo(near, effort))

@@ -26,7 +26,7 @@ from .world import Still, World
 
 
 class Start(eqx.Module):
-    """How an episode begins.
+    """Positions, velocities and numbers that an episode begins with.
 
     Attributes:
         qpos: positions.
@@ -40,7 +40,7 @@ class Start(eqx.Module):
 
 
 class Measured(eqx.Module):
-    """What a task has read of the dynamics.
+    """Numbers that a task has read of the dynamics.
 
     Attributes:
         now: for the observation and the reward, any arrays.
@@ -84,7 +84,7 @@ class Move(eqx.Module):
 
 
 class Verdict(eqx.Module):
-    """What a task makes of a move.
+    """Judgement of a task on a move.
 
     Attributes:
         reward: of the step.
@@ -148,65 +148,65 @@ class Robot(Env):
 
     @abstractmethod
     def start(self, key: PRNGKeyArray) -> Start:
-        """How an episode begins; often `noisy`."""
+        """Returns how an episode begins; often `noisy`."""
 
     @abstractmethod
     def measure(self, world: World) -> Measured:
-        """What else than positions and velocities the task is about; often nothing."""
+        """Reads what else than positions and velocities the task is about; often nothing."""
 
     @abstractmethod
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """What an agent sees."""
+        """Returns what an agent sees."""
 
     @abstractmethod
     def judge(self, move: Move) -> Verdict:
-        """What a step was worth, and whether it ends the episode."""
+        """Tells what a step was worth, and whether it ends the episode."""
 
     # ---- the environment
 
     @property
     def dt(self) -> Any:
-        """Seconds that a step lasts."""
+        """Returns the seconds that a step lasts."""
         return self.model.timestep * self.frame_skip
 
     @property
     def observation_space(self) -> Box:
-        """Anything."""
+        """Returns a space without bounds."""
         _, timestep = jax.eval_shape(self.reset, jax.eval_shape(lambda: jax.random.key(0)))
         return Box(-np.inf, np.inf, timestep.obs.shape)
 
     @property
     def action_space(self) -> Box:
-        """The ranges of the commands; anything where there is none."""
+        """Returns the ranges of the commands; no bounds where there is none."""
         limited, ranges = self.model.structure["actuator_ctrllimited"], self.model.constants["actuator_ctrlrange"]
         low, high = np.where(np.asarray(limited, bool)[:, None], ranges, [-np.inf, np.inf]).T
         return Box(tuple(low), tuple(high), (self.model.nu,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
-        """As the task begins."""
+        """Begins as the task does."""
         return _reset(self, key)
 
     def step(self, key: PRNGKeyArray, state: RobotState, action: Float[Array, " nu"]) -> tuple[RobotState, Timestep]:
-        """Simulate `frame_skip` time steps of the physics."""
+        """Simulates `frame_skip` time steps of the physics."""
         return _step(self, state, action)
 
     # ---- its picture
 
     def body3d(self) -> Body3d:
-        """What the robot looks like."""
+        """Returns what the robot looks like."""
         return body3d(self.model, type(self).__name__)
 
     def poses(self, state: RobotState) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
-        """Where the robot's bodies are."""
+        """Returns where the robot's bodies are."""
         return poses(self.model, state.physics.qpos)
 
     def contacts3d(self, state: RobotState, action: Array) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
-        """Where the robot touches something, and with which force."""
+        """Returns where the robot touches something, and with which force."""
         model, dtype = self.model.with_numbers(**state.numbers), state.physics.qpos.dtype
         return contacts3d(forward(model, state.physics, action.reshape((model.nu,)).astype(dtype)))
 
     def readings(self, state: RobotState) -> dict[str, Array]:
-        """Metres of slides and radians of hinges."""
+        """Returns metres of slides and radians of hinges."""
         return joint_values(self.model, state.physics.qpos)
 
 
@@ -240,5 +240,5 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
 
 
 def _of_dtype(x: Array, dtype: Any) -> Array:
-    """Numbers in the dtype of the physics; a weight of the task may have none of its own."""
+    """Converts numbers to the dtype of the physics; a weight of the task may have none of its own."""
     return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x

@@ -13,7 +13,7 @@ from .robot import Start
 
 
 def noisy(model: Model, key: PRNGKeyArray, scale: Number, *, speeds: str = "uniform") -> Start:
-    """The model's own position, at rest, and noise on both.
+    """Returns the model's own position, at rest, and noise on both.
 
     Args:
         model: the robot.
@@ -29,12 +29,12 @@ def noisy(model: Model, key: PRNGKeyArray, scale: Number, *, speeds: str = "unif
 
 
 def within(key: PRNGKeyArray, count: int, scale: Number) -> Float[Array, " count"]:
-    """Independent numbers, uniform in [-scale, scale)."""
+    """Draws independent numbers, uniform in [-scale, scale)."""
     return between(key, count, -scale, scale)
 
 
 def between(
     key: PRNGKeyArray, count: int, low: Number | Float[Array, " count"], high: Number | Float[Array, " count"]
 ) -> Float[Array, " count"]:
-    """Independent numbers, uniform in [low, high)."""
+    """Draws independent numbers, uniform in [low, high)."""
     return low + (high - low) * unit_interval(jax.random.bits(key, (count,), jnp.uint32))

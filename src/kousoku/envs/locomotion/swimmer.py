@@ -19,7 +19,7 @@ from .world import World
 
 
 class SwimmerInfo(eqx.Module):
-    """What a step came of.
+    """Parts of a step's reward, and where the robot is.
 
     Attributes:
         x_position, y_position: of the first link, in m.
@@ -71,19 +71,19 @@ class Swimmer(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale)
 
     def measure(self, world: World) -> Measured:
-        """Nothing."""
+        """Reads nothing."""
         return Measured()
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions and velocities."""
+        """Returns positions and velocities."""
         return joints_but(physics, 2 if self.exclude_current_positions_from_observation else 0)
 
     def judge(self, move: Move) -> Verdict:
-        """Forward, at little effort."""
+        """Rewards going forward, at little effort."""
         x, y = move.after.qpos[0], move.after.qpos[1]
         x_speed, y_speed = (move.after.qpos[:2] - move.before.qpos[:2]) / self.dt
         forward, cost = self.forward_reward_weight * x_speed, control_cost(move, self.ctrl_cost_weight)

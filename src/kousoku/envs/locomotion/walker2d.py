@@ -53,18 +53,18 @@ class Walker2d(Robot):
     time_limit: int | None = limit(1000)
 
     def start(self, key: PRNGKeyArray) -> Start:
-        """The model's position with noise."""
+        """Takes the model's position with noise."""
         return noisy(self.model, key, self.reset_noise_scale)
 
     def measure(self, world: World) -> Measured:
-        """Nothing."""
+        """Reads nothing."""
         return Measured()
 
     def observe(self, physics: State, measured: Measured) -> Float[Array, " n"]:
-        """Positions and velocities."""
+        """Returns positions and velocities."""
         return joints_but(physics, int(self.exclude_current_positions_from_observation), FASTEST)
 
     def judge(self, move: Move) -> Verdict:
-        """Forward, upright, at little effort."""
+        """Rewards going forward, upright, at little effort."""
         _, height, angle = (move.after.qpos[i] for i in range(3))
         return walked(self, move, inside(height, self.healthy_z_range) & inside(angle, self.healthy_angle_range))

@@ -76,7 +76,7 @@ class Blackjack(Env):
         return Discrete(2)
 
     def reset(self, key: PRNGKeyArray) -> tuple[BlackjackState, Timestep]:
-        """Two cards for the player, one face up for the dealer."""
+        """Deals two cards to the player, one face up to the dealer."""
         shown, first, second = (card_of(word) for word in jax.random.bits(key, (3,), jnp.uint32))
         one_card = take_card(jnp.int32(0), jnp.int32(0), first)
         player_sum, usable_ace = take_card(*one_card, second)
@@ -85,7 +85,7 @@ class Blackjack(Env):
         return state, Timestep(self._observe(state), jnp.float32(0.0), jnp.array(False), jnp.array(False))
 
     def step(self, key: PRNGKeyArray, state: BlackjackState, action: Int[Array, ""]) -> tuple[BlackjackState, Timestep]:
-        """Take a card, or let the dealer play."""
+        """Takes a card, or lets the dealer play."""
         # Either the player's card or the dealer's play counts, so one word does for both.
         word = jax.random.bits(key, (), jnp.uint32)
         hits = action == HIT
@@ -104,7 +104,7 @@ class Blackjack(Env):
         return next_state, Timestep(self._observe(next_state), reward, ~hits | bust, jnp.array(False))
 
     def model(self) -> TabularModel:
-        """The exact model, indexed by the index observation.
+        """Returns the exact model, indexed by the index observation.
 
         Raises:
             ConfigError: where a natural pays or wins more than another 21 with a usable ace. The observation does not
@@ -117,15 +117,15 @@ class Blackjack(Env):
         return blackjack_model()
 
     def panels(self) -> tuple[Panel, ...]:
-        """With and without a usable ace; the sums 11 to 21, as below 11 a card never hurts."""
+        """Draws hands with and without a usable ace; the sums 11 to 21, as below 11 a card never hurts."""
         return panel("usable ace", 1), panel("no usable ace", 0)
 
     def scene(self, state: BlackjackState) -> Scene:
-        """The table, in words."""
+        """Draws the table, in words."""
         return table_scene(state)
 
     def _settle(self, state: BlackjackState, result: Int[Array, ""]) -> Float[Array, ""]:
-        """The reward of sticking."""
+        """Returns the reward of sticking."""
         player = jnp.where(state.player_sum > 21, 0, state.player_sum)
         reward = jnp.sign(player - score_of(result)).astype(jnp.float32)
         if self.sab:
@@ -143,7 +143,7 @@ class Blackjack(Env):
 def blackjack(
     natural: bool = False, sab: bool = False, observation: str = "index", time_limit: int | None = None
 ) -> Blackjack:
-    """A Blackjack table. The id "Blackjack-v1" has `sab=True`, as Gymnasium's.
+    """Makes a Blackjack table. The id "Blackjack-v1" has `sab=True`, as Gymnasium's.
 
     Args:
         natural: pay 1.5 for winning with an ace and a ten as the first two cards; ignored where `sab`.
@@ -174,26 +174,26 @@ def blackjack(
 
 
 def card_of(word: UInt32[Array, ""]) -> Int[Array, ""]:
-    """A card from 32 random bits: ace 1, faces 10."""
+    """Returns a card from 32 random bits: ace 1, faces 10."""
     return jnp.minimum(uniform_index(word, 13) + 1, 10)
 
 
 def take_card(
     player_sum: Int[Array, ""], usable_ace: Int[Array, ""], card: Int[Array, ""]
 ) -> tuple[Int[Array, ""], Int[Array, ""]]:
-    """(sum, usable ace) after one more card; an ace counts as 11 unless that is a bust."""
+    """Returns (sum, usable ace) after one more card; an ace counts as 11 unless that is a bust."""
     total = player_sum - 10 * usable_ace + card
     usable = ((usable_ace == 1) | (card == 1)) & (total + 10 <= 21)
     return total + 10 * usable.astype(jnp.int32), usable.astype(jnp.int32)
 
 
 def score_of(result: Int[Array, ""]) -> Int[Array, ""]:
-    """The sum that a dealer's result counts, 0 for a bust."""
+    """Returns the sum that a dealer's result counts, 0 for a bust."""
     return jnp.where(result == BUST, 0, jnp.minimum(result, NATURAL - 1) + 16)
 
 
 def panel(title: str, usable_ace: int) -> Panel:
-    """One half of figure 5.2: the player's sum upwards, the dealer's card to the right."""
+    """Draws one half of figure 5.2: the player's sum upwards, the dealer's card to the right."""
     sums = range(21, 10, -1)
     lowest = 12 if usable_ace else 4
     return Panel(
@@ -209,7 +209,7 @@ def panel(title: str, usable_ace: int) -> Panel:
 
 
 def table_scene(state: BlackjackState) -> Scene:
-    """The dealer above, the player below."""
+    """Draws the dealer above, the player below."""
     shown, result = int(state.shown), int(state.result)
     ending = {UNPLAYED: "", BUST: ": bust", NATURAL: ": ace and ten"}.get(result, f": {result + 16}")
     player = f"player: {int(state.player_sum)}" + (", usable ace" if int(state.usable_ace) else "")

@@ -17,7 +17,7 @@ STEP_REWARD, FALL_REWARD = -1.0, -100.0
 
 
 def cliff_walking(is_slippery: bool = False, time_limit: int | None = None) -> FiniteEnv:
-    """Gymnasium's CliffWalking-v1, entry by entry.
+    """Makes Gymnasium's CliffWalking-v1, entry by entry.
 
     Observation: row * 12 + column, Discrete(48). Action: Discrete(4): up, right, down, left. A step costs 1; a step
     over the cliff costs 100 and leads back to the start, and the episode goes on. The goal terminates it.

@@ -22,12 +22,13 @@ RESULT_SCORE = np.array([0, 17, 18, 19, 20, 21, 21])
 
 
 def index(player_sum: int, shown: int, usable_ace: int) -> int:
-    """The number of an observation: Gymnasium's three components in row-major order."""
+    """Returns the number of an observation: Gymnasium's three components in row-major order."""
     return (player_sum * SHOWN + shown) * ACES + usable_ace
 
 
 def best(total: int, ace: bool) -> tuple[int, int]:
-    """(sum, usable ace) of a hand whose cards count `total` with every ace as 1: one ace counts 11 if that is no bust.
+    """Returns (sum, usable ace) of a hand whose cards count `total` with every ace as 1: one counts 11 if that is no
+    bust.
 
     Examples:
         >>> best(7, True), best(12, True)
@@ -38,13 +39,13 @@ def best(total: int, ace: bool) -> tuple[int, int]:
 
 
 def add_card(player_sum: int, usable_ace: int, card: int) -> tuple[int, int]:
-    """(sum, usable ace) after one more card."""
+    """Returns (sum, usable ace) after one more card."""
     return best(player_sum - 10 * usable_ace + card, bool(usable_ace) or card == 1)
 
 
 @functools.cache
 def dealer_results() -> Float[np.ndarray, "11 7"]:
-    """P(result | card shown); row 0 is no card and holds zeros.
+    """Returns P(result | card shown); row 0 is no card and holds zeros.
 
     The dealer draws below 17 and sticks from 17 on, soft or hard, from an infinite deck.
     """
@@ -60,7 +61,7 @@ def dealer_results() -> Float[np.ndarray, "11 7"]:
 
 @functools.cache
 def _play_on(total: int, ace: bool) -> Float[np.ndarray, " 7"]:
-    """P(result) of a dealer whose hand counts `total` with every ace as 1."""
+    """Returns P(result) of a dealer whose hand counts `total` with every ace as 1."""
     score, _ = best(total, ace)
     if score >= 17:
         return np.eye(NUM_RESULTS)[BUST if score > 21 else score - 16]
@@ -68,7 +69,7 @@ def _play_on(total: int, ace: bool) -> Float[np.ndarray, " 7"]:
 
 
 def blackjack_model() -> TabularModel:
-    """The exact model without bonus for a natural; numbers that name no hand are terminal.
+    """Builds the exact model without bonus for a natural; numbers that name no hand are terminal.
 
     Sticking has the outcomes lose, draw and win; hitting has one for each card.
     """
@@ -98,6 +99,6 @@ def blackjack_model() -> TabularModel:
 
 
 def hands() -> list[tuple[int, int, int, int]]:
-    """(state, player's sum, card shown, usable ace) of every hand that can be acted on."""
+    """Yields (state, player's sum, card shown, usable ace) of every hand that can be acted on."""
     sums = [(total, 0) for total in range(4, 22)] + [(total, 1) for total in range(12, 22)]
     return [(index(total, shown, ace), total, shown, ace) for total, ace in sums for shown in CARDS]

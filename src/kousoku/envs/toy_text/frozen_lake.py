@@ -31,7 +31,7 @@ def frozen_lake(
     reward_schedule: Sequence[float] = (1.0, 0.0, 0.0),
     time_limit: int | None = None,
 ) -> FiniteEnv:
-    """Gymnasium's FrozenLake-v1, entry by entry.
+    """Makes Gymnasium's FrozenLake-v1, entry by entry.
 
     Observation: row * width + column, Discrete. Action: Discrete(4): left, down, right, up. The goal and the holes
     terminate the episode.
@@ -69,7 +69,7 @@ def frozen_lake(
 
 
 def _model(rows: tuple[str, ...], success_rate: float | None, goal: float, hole: float, frozen: float) -> TabularModel:
-    """The exact model; a goal or a hole leads to itself, terminated, without reward."""
+    """Builds the exact model; a goal or a hole leads to itself, terminated, without reward."""
     glyph = np.array([list(row) for row in rows]).reshape(-1)
     over = np.isin(glyph, ["G", "H"])
     target = destinations(len(rows), len(rows[0]), MOVES)
@@ -89,7 +89,7 @@ def _model(rows: tuple[str, ...], success_rate: float | None, goal: float, hole:
 
 
 def _parse(custom_map: str | Sequence[str]) -> tuple[str, ...]:
-    """The rows of a map.
+    """Returns the rows of a map.
 
     Raises:
         ConfigError: for an empty, ragged or huge map, an unknown glyph, no start, or no way from a start to a goal.

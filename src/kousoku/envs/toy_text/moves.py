@@ -9,7 +9,7 @@ Moves = tuple[tuple[int, int], ...]
 
 
 def destinations(height: int, width: int, moves: Moves) -> Int[np.ndarray, "S A"]:
-    """The cell that each (d_row, d_column) leads to from each cell; a move over the edge stays where it is.
+    """Returns the cell that each (d_row, d_column) leads to from each cell; a move over the edge stays where it is.
 
     Examples:
         >>> destinations(1, 3, ((0, 1),)).ravel().tolist()
@@ -21,10 +21,10 @@ def destinations(height: int, width: int, moves: Moves) -> Int[np.ndarray, "S A"
 
 
 def turned(num_moves: int) -> Int[np.ndarray, "A 3"]:
-    """The move really made on slippery ground: the one before, itself, the one after, going round the compass."""
+    """Returns the move really made on slippery ground: the one before, itself, the one after, round the compass."""
     return (np.arange(num_moves)[:, None] + np.array([-1, 0, 1])) % num_moves
 
 
 def arrows(moves: Moves) -> tuple[tuple[float, float], ...]:
-    """(dx, dy) of each (d_row, d_column), y down, as a panel wants them."""
+    """Returns (dx, dy) of each (d_row, d_column), y down, as a panel wants them."""
     return tuple((float(d_column), float(d_row)) for d_row, d_column in moves)

@@ -27,7 +27,7 @@ class MapPicture:
     rows: tuple[str, ...]
 
     def panel(self, moves: Moves, names: tuple[str, ...]) -> Panel:
-        """The map as one panel: greedy arrows are the moves."""
+        """Draws the map as one panel: greedy arrows are the moves."""
         width = len(self.rows[0])
         return Panel(
             title="",
@@ -38,7 +38,7 @@ class MapPicture:
         )
 
     def __call__(self, state: Any) -> Scene:
-        """The map with the agent as a disc."""
+        """Draws the map with the agent as a disc."""
         height, width = len(self.rows), len(self.rows[0])
         background: list[Shape] = []
         for r, row in enumerate(self.rows):

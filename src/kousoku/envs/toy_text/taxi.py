@@ -28,7 +28,7 @@ Outcome = tuple[float, int, float, bool]
 
 
 class TaxiInfo(eqx.Module):
-    """Which actions would change the state that was just reached."""
+    """Mask of the actions that would change the state that was just reached."""
 
     action_mask: Bool[Array, " 6"]
 
@@ -63,25 +63,25 @@ class Taxi(Env):
         return self.table.action_space
 
     def reset(self, key: PRNGKeyArray) -> tuple[Int[Array, ""], Timestep]:
-        """Each of the 300 first states with the same probability."""
+        """Draws one of the 300 first states, each with the same probability."""
         state, timestep = self.table.reset(key)
         return state, self._informed(timestep)
 
     def step(self, key: PRNGKeyArray, state: Int[Array, ""], action: Int[Array, ""]) -> tuple[Int[Array, ""], Timestep]:
-        """Drive, pick up or drop off."""
+        """Drives, picks up or drops off."""
         next_state, timestep = self.table.step(key, state, action)
         return next_state, self._informed(timestep)
 
     def model(self) -> TabularModel:
-        """The exact tables that this environment steps from."""
+        """Returns the exact tables that this environment steps from."""
         return self.table.model()
 
     def panels(self) -> tuple[Panel, ...]:
-        """The map, once for each place of the passenger and each destination."""
+        """Draws the map, once for each place of the passenger and each destination."""
         return self.table.panels()
 
     def scene(self, state: Int[Array, ""] | np.ndarray) -> Scene:
-        """The map with the taxi, the passenger and the destination."""
+        """Draws the map with the taxi, the passenger and the destination."""
         return taxi_scene(int(state))
 
     def _informed(self, timestep: Timestep) -> Timestep:
@@ -94,7 +94,7 @@ def taxi(
     rainy_probability: float = 0.8,
     time_limit: int | None = None,
 ) -> Taxi:
-    """A Taxi.
+    """Makes a Taxi.
 
     Args:
         is_rainy: whether a move that is not blocked may go to one of its two sides.
@@ -123,7 +123,7 @@ def taxi(
 
 
 def _model(straight: float | None) -> TabularModel:
-    """The exact model; `straight` is the probability of going where one is meant to, None without rain."""
+    """Builds the exact model; `straight` is the probability of going where one is meant to, None without rain."""
     shape = (500, NUM_ACTIONS, 1 if straight is None else 3)
     probability, reward = np.zeros(shape), np.zeros(shape)
     next_state, terminated = np.zeros(shape, np.int32), np.zeros(shape, bool)
@@ -138,7 +138,7 @@ def _model(straight: float | None) -> TabularModel:
 
 
 def _outcomes(state: int, action: int, straight: float | None) -> list[Outcome]:
-    """(probability, next_state, reward, terminated), in Gymnasium's order: as meant, to the left, to the right."""
+    """Returns (probability, next_state, reward, terminated), in Gymnasium's order: as meant, left, right."""
     if action == PICKUP:
         return [_pick_up(state)]
     if action == DROPOFF:
@@ -162,7 +162,7 @@ def _pick_up(state: int) -> Outcome:
 
 
 def _drop_off(state: int) -> Outcome:
-    """Delivery ends the episode; at another of the four places the passenger gets out and waits there."""
+    """Ends the episode by a delivery; at another of the four places the passenger gets out and waits there."""
     row, column, passenger, destination = decode(state)
     if passenger != IN_TAXI or (row, column) not in PLACES:
         return 1.0, state, ILLEGAL_REWARD, False

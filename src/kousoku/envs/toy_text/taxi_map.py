@@ -21,12 +21,12 @@ PLACE_COLORS = ("#f2b8b5", "#bfe3c0", "#f7e8a4", "#bcd4f0")
 
 
 def encode(row: int, column: int, passenger: int, destination: int) -> int:
-    """The number of a state."""
+    """Returns the number of a state."""
     return ((row * SIZE + column) * (len(PLACES) + 1) + passenger) * len(PLACES) + destination
 
 
 def decode(state: Any) -> tuple[Any, Any, Any, Any]:
-    """(row, column, passenger, destination) of a state, or of an array of states."""
+    """Returns (row, column, passenger, destination) of a state, or of an array of states."""
     rest, destination = divmod(state, len(PLACES))
     rest, passenger = divmod(rest, len(PLACES) + 1)
     row, column = divmod(rest, SIZE)
@@ -34,7 +34,7 @@ def decode(state: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def drive(state: int, move: tuple[int, int]) -> int:
-    """The state after a move; a wall or the edge of the map stops the taxi where it is.
+    """Returns the state after a move; a wall or the edge of the map stops the taxi where it is.
 
     Examples:
         >>> decode(drive(encode(0, 1, 0, 1), (0, 1))), decode(drive(encode(2, 1, 0, 1), (0, 1)))
@@ -49,7 +49,7 @@ def drive(state: int, move: tuple[int, int]) -> int:
 
 
 def taxi_panels() -> tuple[Panel, ...]:
-    """One map for each pair of passenger and destination that an agent can act in: 4 x 3 waiting, 4 in the taxi."""
+    """Draws a map for each pair of passenger and destination that an agent can act in: 4 x 3 waiting, 4 in the taxi."""
     pairs = [(p, d) for p in range(IN_TAXI + 1) for d in range(len(PLACES)) if p != d]
     return tuple(_panel(passenger, destination) for passenger, destination in pairs)
 
@@ -66,7 +66,7 @@ def _panel(passenger: int, destination: int) -> Panel:
 
 
 def taxi_scene(state: int) -> Scene:
-    """The map; the taxi is a square, the passenger a disc, the destination has a frame."""
+    """Draws the map; the taxi is a square, the passenger a disc, the destination has a frame."""
     row, column, passenger, destination = decode(state)
     at_row, at_column = (row, column) if passenger == IN_TAXI else PLACES[passenger]
     goal_row, goal_column = PLACES[destination]
