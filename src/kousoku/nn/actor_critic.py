@@ -98,7 +98,7 @@ class ActorCriticConfig:
         initialiser(self.init)
 
     def __call__(self, observation_space: Space, action_space: Space, key: PRNGKeyArray) -> ActorCritic:
-        """The network with fresh weights: `build`."""
+        """Builds the network with new weights: `build`."""
         return build(self, observation_space, action_space, key)
 
 
@@ -126,7 +126,7 @@ class ActorCritic(Network):
         return self.actor.start(), self.critic.start()
 
     def policy(self, obs: Any, memory: Memory) -> tuple[Distribution, Memory]:
-        """pi(. | obs, memory); of a pair of memories only the actor's has moved on."""
+        """Returns pi(. | obs, memory); of a pair of memories only the actor's has moved on."""
         before, other = self._parts(memory)
         x, after = self.actor(obs, before)
         return self.policy_head(x), self._joined(after, other)
@@ -145,7 +145,7 @@ class ActorCritic(Network):
         return self.policy_head(x), self.value_head(y), self._joined(actors, critics)
 
     def _parts(self, memory: Memory) -> tuple[Memory, Memory]:
-        """The actor's memory and the critic's."""
+        """Returns the actor's memory and the critic's."""
         return (memory, ()) if self.critic is None or self.actor.cell is None else memory
 
     def _joined(self, actors: Memory, critics: Memory) -> Memory:
@@ -153,7 +153,7 @@ class ActorCritic(Network):
 
 
 def build(config: ActorCriticConfig, observation_space: Space, action_space: Space, key: PRNGKeyArray) -> ActorCritic:
-    """A network with fresh weights.
+    """Builds a network with new weights.
 
     Raises:
         ConfigError: where the config does not fit the spaces.

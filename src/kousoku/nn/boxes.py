@@ -46,17 +46,17 @@ class Reshaped(Distribution):
 
 
 def shaped(distribution: Distribution, space: Box) -> Distribution:
-    """A distribution over vectors as one over a box's actions: itself, where these are vectors."""
+    """Returns a distribution over vectors as one over a box's actions: itself, where these are vectors."""
     return distribution if len(space.shape) == 1 else Reshaped(distribution, space.shape)
 
 
 def size_of(space: Box) -> int:
-    """How many components an action has."""
+    """Returns how many components an action has."""
     return math.prod(space.shape)
 
 
 def clip_to(space: Space, action: Array) -> Array:
-    """The action an environment may take: a Box's is clipped to its bounds, any other's is left as it is.
+    """Returns the action an environment may take: a Box's is clipped to its bounds, any other's is left as it is.
 
     Agents with a `NormalHead` clip only what they send to the environment; probabilities are those of the action that
     was drawn.
@@ -68,13 +68,13 @@ def clip_to(space: Space, action: Array) -> Array:
 
 
 def bounds(space: Box) -> tuple[Float32[Array, " A"], Float32[Array, " A"]]:
-    """Both bounds of every component of an action, in C order."""
+    """Returns both bounds of every component of an action, in C order."""
     low, high = (np.broadcast_to(np.asarray(bound, np.float32), space.shape) for bound in (space.low, space.high))
     return jnp.asarray(low.reshape(-1)), jnp.asarray(high.reshape(-1))
 
 
 def check_bounded(kind: str, space: Box) -> None:
-    """Refuse a box that no bounded distribution can fill.
+    """Refuses a box that no bounded distribution can fill.
 
     Raises:
         ConfigError: where a bound is infinite, or a component has low = high.

@@ -120,7 +120,7 @@ class CNN(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """How many features come out."""
+        """Returns how many features come out."""
         return self.dense.out_size
 
     def __call__(self, image: Shaped[Array, "h w c"]) -> Float[Array, " o"]:
@@ -131,7 +131,7 @@ class CNN(eqx.Module):
 
 
 def layout_for(shape: tuple[int, ...], layout: str = "auto") -> str:
-    """The layout itself, or for "auto" the largest that the image has room for.
+    """Returns the layout itself, or for "auto" the largest that the image has room for.
 
     Raises:
         ConfigError: for an unknown layout, or an image that is none or too small.
@@ -151,7 +151,7 @@ def layout_for(shape: tuple[int, ...], layout: str = "auto") -> str:
 
 
 def smallest(layout: str) -> int:
-    """The least height and width of an image that a layout can take."""
+    """Returns the least height and width of an image that a layout can take."""
     size = 1
     for _, kernel, stride in reversed(LAYOUTS[layout]):
         size = (size - 1) * stride + kernel

@@ -20,7 +20,7 @@ SCALARS = ("value", "log-probability", "entropy")
 def check_network(
     network: Any, observation_space: Space, action_space: Space, obs: Any, field: str = "network", part: Any = None
 ) -> None:
-    """Refuse a network that would not learn, or would learn something else than it seems to.
+    """Refuses a network that would not learn, or would learn something else than it seems to.
 
     Args:
         network: what a builder returned.
@@ -61,7 +61,7 @@ def check_network(
 
 
 def _said(network: Network, obs: Any, key: PRNGKeyArray, field: str, name: str) -> dict[str, Any]:
-    """Everything that an agent asks a network for."""
+    """Returns everything that an agent asks a network for."""
     before = network.start()
     policy, value, after = network(obs, before)
     alone, _ = network.policy(obs, before)
@@ -82,7 +82,7 @@ def _said(network: Network, obs: Any, key: PRNGKeyArray, field: str, name: str) 
 
 
 def _check_actions(field: str, name: str, said: dict[str, Any], space: Space, key: Any) -> None:
-    """Whether the policy's actions are those of the space."""
+    """Refuses a policy whose actions are not those of the space."""
     wanted = jax.eval_shape(space.sample, key)
     for action in said["action"]:
         if _shapes(action) != _shapes(wanted):
@@ -94,7 +94,7 @@ def _check_actions(field: str, name: str, said: dict[str, Any], space: Space, ke
 
 
 def _choices(policy: Distribution) -> tuple[int, ...] | None:
-    """How many values each component of an action has; None where the distribution does not say."""
+    """Returns how many values each component of an action has; None where the distribution does not say."""
     if isinstance(policy, Categorical):
         return policy.logits.shape
     return policy.sizes if isinstance(policy, MultiCategorical) else None
@@ -105,11 +105,11 @@ def _counts(space: Discrete | MultiDiscrete) -> tuple[int, ...]:
 
 
 def _named(value: Any) -> str:
-    """An array by dtype and shape, anything else by its class."""
+    """Describes an array by dtype and shape, anything else by its class."""
     return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
 
 
 def _shapes(tree: Any) -> Any:
-    """Structure, shapes and dtypes."""
+    """Returns structure, shapes and dtypes."""
     leaves, structure = jax.tree.flatten(tree)
     return structure, [(leaf.shape, leaf.dtype) for leaf in leaves]

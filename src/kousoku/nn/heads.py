@@ -145,7 +145,7 @@ HeadBuilder = Callable[[Space, int, PRNGKeyArray], PolicyHead]
 
 
 def check_policy(kind: Any) -> None:
-    """Refuse what is neither one of `KINDS` nor a `HeadBuilder`.
+    """Refuses what is neither one of `KINDS` nor a `HeadBuilder`.
 
     Raises:
         ConfigError: naming the policy.
@@ -169,7 +169,7 @@ def head_for(
     init_std: float = 1.0,
     std: str = "constant",
 ) -> PolicyHead:
-    """The policy head of an action space.
+    """Makes the policy head of an action space.
 
     Args:
         space: the action space.

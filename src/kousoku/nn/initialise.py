@@ -24,7 +24,7 @@ SMALLEST = 1e-9  # what rounding leaves of a singular value, as a part of the la
 
 
 def orthogonal(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Array, "*shape"]:
-    """gain times a matrix with orthonormal columns (rows, where it is wide), uniform over all such matrices.
+    """Draws gain times a matrix with orthonormal columns (rows, where it is wide), uniform over all such matrices.
 
     The shape is read as a matrix [product of all axes but the last, last]. The matrix is the polar factor U V^T of a
     Gaussian matrix U S V^T, uniform in the sense of Haar because U and V are. A scaled Newton-Schulz iteration finds
@@ -58,7 +58,9 @@ def orthogonal(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Ar
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _polar_factor(key: PRNGKeyArray, tall: int, short: int) -> Float32[Array, "tall short"]:
-    """That of a Gaussian matrix [tall, short]. Compiled once for a size where networks are built outside of `jit`."""
+    """Returns that of a Gaussian matrix [tall, short]. Compiled once for a size where networks are built outside of
+    `jit`.
+    """
     largest = math.sqrt(tall) + math.sqrt(short) + UNLIKELY
     least = max(SMALLEST, (math.sqrt(tall) - math.sqrt(short) - UNLIKELY) / largest)
     gaussian = jax.random.normal(key, (tall, short), jnp.float32) / jnp.float32(largest)
@@ -67,14 +69,14 @@ def _polar_factor(key: PRNGKeyArray, tall: int, short: int) -> Float32[Array, "t
 
 
 def _newton_schulz(x: Array, scale: Array) -> tuple[Array, None]:
-    """3/2 a X - 1/2 a^3 X X^T X: odd in the singular values, which it moves towards 1."""
+    """Computes 3/2 a X - 1/2 a^3 X X^T X: odd in the singular values, which it moves towards 1."""
     gram = jnp.matmul(x.T, x, precision=jax.lax.Precision.HIGHEST)
     step = 1.5 * scale * jnp.eye(x.shape[1], dtype=jnp.float32) - 0.5 * scale**3 * gram
     return jnp.matmul(x, step, precision=jax.lax.Precision.HIGHEST), None
 
 
 def _scales(least: float) -> tuple[float, ...]:
-    """a of every iteration until the interval [l, 1] has shrunk to a point, and a last one with a = 1."""
+    """Returns a of every iteration until the interval [l, 1] has shrunk to a point, and a last one with a = 1."""
     scales = []
     while least < 1.0 - 1e-7:
         scale = min(STEEPEST, math.sqrt(3.0 / (1.0 + least + least * least)))
@@ -84,7 +86,7 @@ def _scales(least: float) -> tuple[float, ...]:
 
 
 def lecun_normal(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Array, "*shape"]:
-    """N(0, gain^2 / fan_in): keeps the variance of linear layers.
+    """Draws from N(0, gain^2 / fan_in): keeps the variance of linear layers.
 
     References:
         LeCun, Bottou, Orr and Müller, "Efficient BackProp" (1998), section 4.6.
@@ -93,7 +95,7 @@ def lecun_normal(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[
 
 
 def he_normal(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Array, "*shape"]:
-    """N(0, 2 gain^2 / fan_in): keeps the variance of layers with rectifiers.
+    """Draws from N(0, 2 gain^2 / fan_in): keeps the variance of layers with rectifiers.
 
     References:
         He, Zhang, Ren and Sun, arXiv:1502.01852, equation 10.
@@ -102,13 +104,13 @@ def he_normal(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Arr
 
 
 def uniform_fan_in(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Array, "*shape"]:
-    """U(-gain / sqrt(fan_in), gain / sqrt(fan_in)): what PyTorch gives linear and convolutional weights."""
+    """Draws from U(-gain / sqrt(fan_in), gain / sqrt(fan_in)): what PyTorch gives linear and convolutional weights."""
     bound = gain / math.sqrt(_fan_in(shape))
     return jax.random.uniform(key, shape, jnp.float32, -bound, bound)
 
 
 def zeros(key: PRNGKeyArray, shape: Shape, gain: float = 1.0) -> Float32[Array, "*shape"]:
-    """Zeros, whatever the key and the gain."""
+    """Returns zeros, whatever the key and the gain."""
     del key, gain
     return jnp.zeros(shape, jnp.float32)
 
@@ -131,7 +133,7 @@ INITIALISERS: Mapping[str, Initialiser] = MappingProxyType(
 
 
 def initialiser(name: str) -> Initialiser:
-    """The function of this name.
+    """Returns the function of this name.
 
     Raises:
         ConfigError: for an unknown name.

@@ -31,7 +31,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
 
 
 def check_activation(field: str, name: object) -> str:
-    """The name, if it is one of `ACTIVATIONS`.
+    """Returns the name, if it is one of `ACTIVATIONS`.
 
     Raises:
         ConfigError: for another, with the nearest name.

@@ -70,7 +70,7 @@ class MLP(eqx.Module):
 
 
 def check_sizes(field: str, sizes: Any) -> tuple[int, ...]:
-    """Widths of layers as a tuple of ints.
+    """Returns widths of layers as a tuple of ints.
 
     Raises:
         ConfigError: for what is no sequence of whole numbers of at least 1.

@@ -47,19 +47,19 @@ class Network(eqx.Module):
 
     @abstractmethod
     def start(self) -> Memory:
-        """The memory at the beginning of an episode."""
+        """Returns the memory at the beginning of an episode."""
 
     @abstractmethod
     def policy(self, obs: Any, memory: Memory) -> tuple[Distribution, Memory]:
-        """pi(. | obs, memory) and the memory after; only what the policy itself remembers need have moved on."""
+        """Returns pi(. | obs, memory) and the memory after; only what the policy itself remembers need have moved."""
 
     @abstractmethod
     def value(self, obs: Any, memory: Memory) -> Float[Array, ""]:
-        """v(obs, memory)."""
+        """Returns v(obs, memory)."""
 
     @abstractmethod
     def __call__(self, obs: Any, memory: Memory) -> tuple[Distribution, Float[Array, ""], Memory]:
-        """Policy, value and the memory after, in one pass."""
+        """Returns policy, value and the memory after, in one pass."""
 
 
 NetworkBuilder = Callable[[Space, Space, PRNGKeyArray], Network]

@@ -13,7 +13,7 @@ from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 
 
 def flat_size(space: Space) -> int:
-    """How long `flattened` is.
+    """Returns how long `flattened` is.
 
     Examples:
         >>> flat_size(MultiDiscrete((2, 3)))
@@ -29,7 +29,7 @@ def flat_size(space: Space) -> int:
 
 
 def flattened(space: Space, obs: Any) -> Float32[Array, " F"]:
-    """An observation as one vector.
+    """Returns an observation as one vector.
 
     Discrete is one-hot, MultiDiscrete its one-hots one after the other, Box its numbers in C order (neither scaled
     nor shifted), Dict its parts in the sorted order of their names. An index outside its space is all zeros.
@@ -48,10 +48,10 @@ def flattened(space: Space, obs: Any) -> Float32[Array, " F"]:
 
 
 def is_image(space: Space) -> bool:
-    """Whether observations have the form [height, width, channels]."""
+    """Tells whether observations have the form [height, width, channels]."""
     return isinstance(space, Box) and len(space.shape) == 3
 
 
 def pixel_scale(space: Space) -> float:
-    """1/255 for whole numbers up to 255, else 1."""
+    """Returns 1/255 for whole numbers up to 255, else 1."""
     return 1.0 / 255.0 if isinstance(space, Box) and space.dtype.kind in "iu" and space.high == 255.0 else 1.0

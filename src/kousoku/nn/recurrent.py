@@ -52,11 +52,11 @@ class GRU(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """How many features come out."""
+        """Returns how many features come out."""
         return self.recurrent.shape[0]
 
     def start(self) -> Float[Array, " h"]:
-        """The memory at the beginning of an episode: zeros."""
+        """Returns the memory at the beginning of an episode: zeros."""
         return jnp.zeros(self.out_size, jnp.float32)
 
     def __call__(
@@ -117,11 +117,11 @@ class LSTM(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """How many features come out."""
+        """Returns how many features come out."""
         return self.recurrent.shape[0]
 
     def start(self) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
-        """The memory (h, c) at the beginning of an episode: zeros."""
+        """Returns the memory (h, c) at the beginning of an episode: zeros."""
         return jnp.zeros(self.out_size, jnp.float32), jnp.zeros(self.out_size, jnp.float32)
 
     def __call__(
@@ -135,6 +135,6 @@ class LSTM(eqx.Module):
 
 
 def _blocks(key: PRNGKeyArray, in_size: int, size: int, count: int, gain: float, init: str) -> Array:
-    """Weights of `count` gates side by side, each drawn by itself: [in, count * size]."""
+    """Draws weights of `count` gates side by side, each by itself: [in, count * size]."""
     draw = initialiser(init)
     return jnp.concatenate([draw(k, (in_size, size), gain) for k in jax.random.split(key, count)], axis=1)

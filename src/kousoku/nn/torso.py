@@ -34,7 +34,7 @@ class VectorBody(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """How many features come out."""
+        """Returns how many features come out."""
         return self.mlp.out_size
 
     def __call__(self, obs: Any) -> Float[Array, " F"]:
@@ -55,7 +55,7 @@ def body_for(
     layer_norm: bool = False,
     init: str = "orthogonal",
 ) -> Body:
-    """The body of an observation space: for images a CNN (its dense layers have the sizes), otherwise an MLP.
+    """Makes the body of an observation space: for images a CNN (its dense layers have the sizes), otherwise an MLP.
 
     Args:
         space: the observation space.
@@ -96,11 +96,11 @@ class Torso(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """How many features come out."""
+        """Returns how many features come out."""
         return self.body.out_size if self.cell is None else self.cell.out_size
 
     def start(self) -> PyTree[Array]:
-        """The memory at the beginning of an episode."""
+        """Returns the memory at the beginning of an episode."""
         return () if self.cell is None else self.cell.start()
 
     def __call__(self, obs: Any, memory: PyTree[Array]) -> tuple[Float[Array, " F"], PyTree[Array]]:
@@ -109,7 +109,7 @@ class Torso(eqx.Module):
 
 
 def cell_for(kind: str | None, in_size: int, size: int, *, key: PRNGKeyArray) -> GRU | LSTM | None:
-    """The recurrent cell of this name; None for None.
+    """Makes the recurrent cell of this name; None for None.
 
     Raises:
         ConfigError: for another name, or a size below 1.
@@ -123,7 +123,7 @@ def cell_for(kind: str | None, in_size: int, size: int, *, key: PRNGKeyArray) ->
 def torso_for(
     space: Space, sizes: Sequence[int], *, key: PRNGKeyArray, recurrent: str | None, recurrent_size: int, **options: Any
 ) -> Torso:
-    """A body (`options` are those of `body_for`) and its cell."""
+    """Makes a body (`options` are those of `body_for`) and its cell."""
     body_key, cell_key = jax.random.split(key)
     body = body_for(space, sizes, key=body_key, **options)
     return Torso(body, cell_for(recurrent, body.out_size, recurrent_size, key=cell_key))

@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 
 def mean_over(tree: Any, axis_name: str | None) -> Any:
-    """A tree of means of equally many samples on each device: their means over the devices; without an axis, itself."""
+    """Averages a tree of means, of equally many samples on each device, over devices; without an axis, itself."""
     if axis_name is None:
         return tree
     flat, unravel = ravel_pytree(tree)
@@ -20,7 +20,7 @@ def mean_over(tree: Any, axis_name: str | None) -> Any:
 
 
 def sum_over(tree: Any, axis_name: str | None) -> Any:
-    """A tree of sums on each device: their sums over the devices; without an axis, itself. Whole numbers stay exact."""
+    """Sums a tree of sums on each device over the devices; without an axis, itself. Whole numbers stay exact."""
     if axis_name is None:
         return tree
     leaves, structure = jax.tree.flatten(tree)

@@ -35,7 +35,8 @@ def gae(
     discount: Number,
     trace_decay: Number,
 ) -> Steps:
-    """Generalised advantage estimates: A_t = delta_t + gamma lambda A_(t+1), A = 0 after the end of an episode.
+    """Computes generalised advantage estimates: A_t = delta_t + gamma lambda A_(t+1), A = 0 after the end of an
+    episode.
 
     delta_t = r_t + gamma V(s_(t+1)) - V(s_t). With lambda = 0 it is the TD error, with lambda = 1 the return minus V.
 
@@ -55,7 +56,8 @@ def gae(
 def lambda_returns(
     rewards: Steps, next_values: Steps, terminated: Flags, truncated: Flags, discount: Number, trace_decay: Number
 ) -> Steps:
-    """G_t = r_t + gamma [(1 - lambda) V(s_(t+1)) + lambda G_(t+1)]; V(s_(t+1)) alone where an episode was cut short.
+    """Computes G_t = r_t + gamma [(1 - lambda) V(s_(t+1)) + lambda G_(t+1)]; V(s_(t+1)) alone where an episode was cut
+    short.
 
     It is `gae` plus the values, computed without them.
 
@@ -75,7 +77,8 @@ def lambda_returns(
 def n_step_returns(
     rewards: Steps, next_values: Steps, terminated: Flags, truncated: Flags, discount: Number, n: int
 ) -> Steps:
-    """G_t = r_t + gamma r_(t+1) + ... + gamma^(m-1) r_(t+m-1) + gamma^m V(s_(t+m)), m = n or as far as there are steps.
+    """Computes G_t = r_t + gamma r_(t+1) + ... + gamma^(m-1) r_(t+m-1) + gamma^m V(s_(t+m)), m = n or as far as there
+    are steps.
 
     m is smaller than n where the episode or the stretch ends earlier. (`returns.n_step_returns` is one window that ends
     in one bootstrap; here every step has a window of its own.)
@@ -114,7 +117,7 @@ def vtrace(
     clip_c: Number = 1.0,
     trace_decay: Number = 1.0,
 ) -> VTrace:
-    """V-trace targets v_t, and advantages rho_t (r_t + gamma v_(t+1) - V(s_t)).
+    """Computes V-trace targets v_t, and advantages rho_t (r_t + gamma v_(t+1) - V(s_t)).
 
     v_t - V(s_t) = delta_t + gamma c_t [v_(t+1) - V(s_(t+1))], delta_t = rho_t (r_t + gamma V(s_(t+1)) - V(s_t)), where
     rho_t = min(clip_rho, pi / mu) and c_t = lambda min(clip_c, pi / mu).
@@ -142,17 +145,17 @@ def vtrace(
 
 
 def _successor(next_values: Steps, terminated: Flags) -> Steps:
-    """What follows is worth: nothing after a termination, whatever the value there."""
+    """Returns the value of what follows: nothing after a termination, whatever the value there."""
     return jnp.where(terminated, 0.0, next_values)
 
 
 def _goes_on(terminated: Flags, truncated: Flags) -> Steps:
-    """1 where the next step belongs to the same episode."""
+    """Returns 1 where the next step belongs to the same episode."""
     return (~(terminated | truncated)).astype(jnp.float32)
 
 
 def _recur(terms: Steps, factors: Steps, last: Float[Array, ""]) -> Steps:
-    """x_t = terms_t + factors_t x_(t+1), x_T = `last`.
+    """Computes x_t = terms_t + factors_t x_(t+1), x_T = `last`.
 
     A plain loop: for 8 to 2048 environments and 16 to 128 steps on a CPU, unrolling it or an associative scan costs as
     much or more, up to seven times.

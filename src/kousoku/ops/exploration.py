@@ -15,42 +15,42 @@ Action = Int[Array, ""]
 
 
 def unit_interval(word: UInt32[Array, "*n"]) -> Float[Array, "*n"]:
-    """A float32 in [0, 1) from the upper 24 bits of a word: every value exactly representable."""
+    """Returns a float32 in [0, 1) from the upper 24 bits of a word: every value exactly representable."""
     return (word >> jnp.uint32(8)).astype(jnp.float32) * jnp.float32(2.0**-24)
 
 
 def uniform_index(word: UInt32[Array, ""], n: Int[Array, ""] | int) -> Action:
-    """An index in 0 .. n-1, n < 2**16: floor(word * n / 2**32), whose bias is below n / 2**32."""
+    """Returns an index in 0 .. n-1, n < 2**16: floor(word * n / 2**32), whose bias is below n / 2**32."""
     n = jnp.asarray(n).astype(jnp.uint32)
     high, low = word >> jnp.uint32(16), word & jnp.uint32(0xFFFF)
     return ((high * n + (low * n >> jnp.uint32(16))) >> jnp.uint32(16)).astype(jnp.int32)
 
 
 def pick(mask: Array, word: UInt32[Array, ""]) -> Action:
-    """One of the positions where `mask` is true, each with the same probability."""
+    """Picks one of the positions where `mask` is true, each with the same probability."""
     mask = mask.astype(jnp.int32)
     k = uniform_index(word, jnp.sum(mask))
     return jnp.sum((jnp.cumsum(mask) <= k).astype(jnp.int32))
 
 
 def is_greedy(q: ActionValues) -> Array:
-    """Which actions have the maximal value; NaN counts as the lowest value."""
+    """Tells which actions have the maximal value; NaN counts as the lowest value."""
     q = jnp.where(jnp.isnan(q), -jnp.inf, q)
     return q == jnp.max(q)
 
 
 def random_argmax(q: ActionValues, word: UInt32[Array, ""]) -> Action:
-    """An action of maximal value; ties are broken uniformly at random. NaN counts as the lowest value."""
+    """Picks an action of maximal value; ties are broken uniformly at random. NaN counts as the lowest value."""
     return pick(is_greedy(q), word)
 
 
 def greedy(key: PRNGKeyArray, q: ActionValues) -> Action:
-    """argmax_a q(a), ties broken uniformly."""
+    """Picks argmax_a q(a), ties broken uniformly."""
     return random_argmax(q, jax.random.bits(key, (), jnp.uint32))
 
 
 def epsilon_greedy(key: PRNGKeyArray, q: ActionValues, epsilon: Float[Array, ""] | float) -> Action:
-    """With probability epsilon any action, otherwise a greedy one.
+    """Picks any action with probability epsilon, otherwise a greedy one.
 
     References:
         Sutton and Barto (2nd ed.), section 2.2.
@@ -65,7 +65,7 @@ def epsilon_greedy(key: PRNGKeyArray, q: ActionValues, epsilon: Float[Array, ""]
 
 
 def softmax(key: PRNGKeyArray, q: ActionValues, temperature: Float[Array, ""] | float) -> Action:
-    """An action with probability proportional to exp(q / temperature).
+    """Picks an action with probability proportional to exp(q / temperature).
 
     References:
         Sutton and Barto (2nd ed.), equation 2.11.
@@ -74,7 +74,7 @@ def softmax(key: PRNGKeyArray, q: ActionValues, temperature: Float[Array, ""] | 
 
 
 def upper_confidence_values(q: ActionValues, counts: Int[Array, " A"], c: Float[Array, ""] | float) -> ActionValues:
-    """q(a) + c sqrt(ln t / N(a)), t = sum of N; infinite for an action never taken.
+    """Computes q(a) + c sqrt(ln t / N(a)), t = sum of N; infinite for an action never taken.
 
     References:
         Sutton and Barto (2nd ed.), equation 2.10.
@@ -87,12 +87,12 @@ def upper_confidence_values(q: ActionValues, counts: Int[Array, " A"], c: Float[
 def upper_confidence_bound(
     key: PRNGKeyArray, q: ActionValues, counts: Int[Array, " A"], c: Float[Array, ""] | float
 ) -> Action:
-    """An action of maximal upper confidence value; actions never taken come first, ties at random."""
+    """Picks an action of maximal upper confidence value; actions never taken come first, ties at random."""
     return greedy(key, upper_confidence_values(q, counts, c))
 
 
 def greedy_probabilities(q: ActionValues) -> Float[Array, " A"]:
-    """pi(a): uniform over the actions of maximal value."""
+    """Computes pi(a): uniform over the actions of maximal value."""
     best = is_greedy(q).astype(jnp.float32)
     return best / jnp.sum(best)
 
@@ -100,20 +100,20 @@ def greedy_probabilities(q: ActionValues) -> Float[Array, " A"]:
 def upper_confidence_probabilities(
     q: ActionValues, counts: Int[Array, " A"], c: Float[Array, ""] | float
 ) -> Float[Array, " A"]:
-    """pi(a) of `upper_confidence_bound`: uniform over its maximisers."""
+    """Computes pi(a) of `upper_confidence_bound`: uniform over its maximisers."""
     return greedy_probabilities(upper_confidence_values(q, counts, c))
 
 
 def epsilon_greedy_probabilities(q: ActionValues, epsilon: Float[Array, ""] | float) -> Float[Array, " A"]:
-    """pi(a): epsilon spread over all actions, the rest over the greedy ones."""
+    """Computes pi(a): epsilon spread over all actions, the rest over the greedy ones."""
     return epsilon / q.shape[0] + (1.0 - epsilon) * greedy_probabilities(q)
 
 
 def softmax_probabilities(q: ActionValues, temperature: Float[Array, ""] | float) -> Float[Array, " A"]:
-    """pi(a) = exp(q(a)/T) / sum_b exp(q(b)/T), finite for any finite q."""
+    """Computes pi(a) = exp(q(a)/T) / sum_b exp(q(b)/T), finite for any finite q."""
     return jax.nn.softmax(softmax_logits(q, temperature))
 
 
 def softmax_logits(q: ActionValues, temperature: Float[Array, ""] | float) -> ActionValues:
-    """(q(a) - max_b q(b)) / T: the same policy as q / T, but neither overflow nor rounding at the best action."""
+    """Computes (q(a) - max_b q(b)) / T: the policy of q / T, but neither overflow nor rounding at the best action."""
     return (q - jnp.max(q)) / temperature

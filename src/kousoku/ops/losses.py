@@ -18,7 +18,7 @@ ROUNDING = float(np.finfo(np.float32).eps)
 
 
 def clipped_surrogate(log_ratio: Scalar, advantage: Scalar, clip: Number) -> Scalar:
-    """-min(r A, clamp(r, 1 - clip, 1 + clip) A), r = exp(log_ratio).
+    """Computes -min(r A, clamp(r, 1 - clip, 1 + clip) A), r = exp(log_ratio).
 
     Args:
         log_ratio: log pi(a|s) - log pi_old(a|s).
@@ -37,12 +37,12 @@ def clipped_surrogate(log_ratio: Scalar, advantage: Scalar, clip: Number) -> Sca
 
 
 def was_clipped(log_ratio: Scalar, clip: Number) -> Bool[Array, ""]:
-    """Whether |exp(log_ratio) - 1| > clip; its mean is the fraction that PPO clips."""
+    """Tells whether |exp(log_ratio) - 1| > clip; its mean is the fraction that PPO clips."""
     return jnp.abs(jnp.expm1(log_ratio)) > clip
 
 
 def approx_kl(log_ratio: Scalar) -> Scalar:
-    """(r - 1) - log r, r = exp(log_ratio): an unbiased estimate of KL(pi_old || pi), never negative.
+    """Computes (r - 1) - log r, r = exp(log_ratio): an unbiased estimate of KL(pi_old || pi), never negative.
 
     The action was drawn from pi_old, and log_ratio = log pi(a|s) - log pi_old(a|s).
 
@@ -53,12 +53,12 @@ def approx_kl(log_ratio: Scalar) -> Scalar:
 
 
 def squared(error: Scalar) -> Scalar:
-    """error^2 / 2, whose derivative is the error."""
+    """Computes error^2 / 2, whose derivative is the error."""
     return 0.5 * error * error
 
 
 def huber(error: Scalar, delta: Number) -> Scalar:
-    """error^2 / 2 where |error| <= delta, delta (|error| - delta / 2) beyond: the derivative stops at +-delta.
+    """Computes error^2 / 2 where |error| <= delta, delta (|error| - delta / 2) beyond: the derivative stops at +-delta.
 
     References:
         Huber, Robust estimation of a location parameter, Annals of Mathematical Statistics 35 (1964).
@@ -73,7 +73,7 @@ def huber(error: Scalar, delta: Number) -> Scalar:
 
 
 def clipped_value_loss(value: Scalar, old_value: Scalar, target: Scalar, clip: Number) -> Scalar:
-    """max[(V - G)^2, (V_old + clamp(V - V_old, -clip, clip) - G)^2] / 2.
+    """Computes max[(V - G)^2, (V_old + clamp(V - V_old, -clip, clip) - G)^2] / 2.
 
     Args:
         value, old_value: V of the network being trained, and of the one that gathered the data.
@@ -95,7 +95,7 @@ def clipped_value_loss(value: Scalar, old_value: Scalar, target: Scalar, clip: N
 def explained_variance(
     values: Float[Array, "*N"], targets: Float[Array, "*N"], *, axis_name: str | None = None
 ) -> Scalar:
-    """1 - Var[G - V] / Var[G]: 1 for a perfect V, 0 for a constant one; 0 where the targets do not vary.
+    """Computes 1 - Var[G - V] / Var[G]: 1 for a perfect V, 0 for a constant one; 0 where the targets do not vary.
 
     Args:
         axis_name: of the devices that each hold as many of the samples.
@@ -113,7 +113,8 @@ def explained_variance(
 
 
 def standardised(x: Float[Array, "*N"], eps: Number = 1e-8, *, axis_name: str | None = None) -> Float[Array, "*N"]:
-    """(x - mean) / sqrt(s^2 + eps^2), s the population's standard deviation (divisor N): advantages of a minibatch.
+    """Computes (x - mean) / sqrt(s^2 + eps^2), s the population's standard deviation (divisor N): advantages of a
+    minibatch.
 
     Args:
         x: samples, or those of one device.
@@ -129,7 +130,7 @@ def standardised(x: Float[Array, "*N"], eps: Number = 1e-8, *, axis_name: str | 
 
 
 def _centred(x: Float[Array, "*N"], axis_name: str | None) -> tuple[Float[Array, "*N"], Scalar]:
-    """x minus its mean, and its variance.
+    """Returns x minus its mean, and its variance.
 
     The mean is taken off twice, so that equal numbers become 0, whatever was rounded in adding them up. Devices centre
     their own parts first, and meet once: each part is then moved by what its mean is apart from the others'.

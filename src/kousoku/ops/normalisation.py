@@ -34,19 +34,20 @@ class RunningMoments(eqx.Module):
     variance_rest: Float[Array, "*s"]
 
     def size(self) -> Float[Array, ""]:
-        """The count as a float32, rounded: for weights and reports."""
+        """Returns the count as a float32, rounded: for weights and reports."""
         high, low = self.count.astype(jnp.float32)
         return high * 2.0**32 + low
 
 
 def no_moments(shape: tuple[int, ...] = ()) -> RunningMoments:
-    """Nothing seen yet."""
+    """Returns the moments before anything was seen."""
     zeros = jnp.zeros(shape, jnp.float32)
     return RunningMoments(jnp.zeros(2, jnp.uint32), zeros, zeros, zeros, zeros)
 
 
 def batch_moments(batch: Float[Array, "N *s"]) -> RunningMoments:
-    """Mean and variance over the first axis, in two passes: shifted by a sample, then about the first pass's mean.
+    """Computes mean and variance over the first axis, in two passes: shifted by a sample, then about the first pass's
+    mean.
 
     References:
         Chan, Golub and LeVeque, Algorithms for computing the sample variance, The American Statistician 37 (1983): the
@@ -62,7 +63,7 @@ def batch_moments(batch: Float[Array, "N *s"]) -> RunningMoments:
 
 
 def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
-    """The moments of both samples together.
+    """Returns the moments of both samples together.
 
     mean = mean_a + w d, variance = variance_a + w (variance_b - variance_a + (1 - w) d^2), w = n_b / (n_a + n_b),
     d = mean_b - mean_a.
@@ -82,7 +83,7 @@ def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
 
 
 def merge_over(moments: RunningMoments, axis_name: str) -> RunningMoments:
-    """The moments of the samples of every device (or lane) of a named axis together; the same on all of them."""
+    """Returns the moments of the samples of every device of a named axis together; the same on all of them."""
     size = moments.size()
     total = lax.psum(size, axis_name)
     w = size / jnp.maximum(total, 1.0)
@@ -96,7 +97,7 @@ def merge_over(moments: RunningMoments, axis_name: str) -> RunningMoments:
 
 
 def observe(moments: RunningMoments, batch: Float[Array, "N *s"], *, axis_name: str | None = None) -> RunningMoments:
-    """The moments after a batch of N more samples.
+    """Returns the moments after a batch of N more samples.
 
     Args:
         axis_name: of the devices that each hold a part of the batch; their parts are merged first, so that `moments`
@@ -107,14 +108,16 @@ def observe(moments: RunningMoments, batch: Float[Array, "N *s"], *, axis_name: 
 
 
 def normalise(moments: RunningMoments, x: Float[Array, "*s"], clip: Number = 10.0, eps: Number = EPS) -> Array:
-    """(x - mean) / sqrt(variance + eps), clipped to +-clip; x itself, clipped, as long as nothing has been seen."""
+    """Computes (x - mean) / sqrt(variance + eps), clipped to +-clip; x itself, clipped, as long as nothing has been
+    seen.
+    """
     centred = (x - moments.mean) - moments.mean_rest
     scaled = centred / jnp.sqrt(moments.variance + moments.variance_rest + eps)
     return jnp.clip(jnp.where(_is_empty(moments), x, scaled), -clip, clip)
 
 
 def denormalise(moments: RunningMoments, x: Float[Array, "*s"], eps: Number = EPS) -> Array:
-    """mean + x sqrt(variance + eps): undoes `normalise` where that did not clip."""
+    """Computes mean + x sqrt(variance + eps): undoes `normalise` where that did not clip."""
     scaled = x * jnp.sqrt(moments.variance + moments.variance_rest + eps) + moments.mean_rest
     return jnp.where(_is_empty(moments), x, moments.mean + scaled)
 
@@ -132,7 +135,7 @@ class RewardScale(eqx.Module):
 
 
 def no_reward_scale(num_envs: int) -> RewardScale:
-    """Every environment at the start of an episode, nothing seen yet."""
+    """Returns the scale with every environment at the start of an episode, nothing seen yet."""
     return RewardScale(jnp.zeros(num_envs, jnp.float32), no_moments())
 
 
@@ -145,7 +148,7 @@ def scale_rewards(
     axis_name: str | None = None,
     eps: Number = EPS,
 ) -> tuple[RewardScale, Float[Array, "T B"]]:
-    """Rewards divided by the standard deviation of the running discounted return, and not centred.
+    """Divides rewards by the standard deviation of the running discounted return, and does not centre them.
 
     At each step R <- gamma R + r, the moments see R, and then R becomes 0 where the episode ended: in this order, so
     that the last reward of an episode counts.
@@ -181,7 +184,7 @@ def _is_empty(moments: RunningMoments) -> Bool[Array, ""]:
 
 
 def _add(pair: Pair, increment: Float[Array, "*s"]) -> Pair:
-    """value + rest + increment as such a pair again (Knuth's two-sum)."""
+    """Returns value + rest + increment as such a pair again (Knuth's two-sum)."""
     value, rest = pair
     y = rest + increment
     total = value + y
@@ -196,7 +199,7 @@ def _add_counts(a: UInt32[Array, "2"], b: UInt32[Array, "2"]) -> UInt32[Array, "
 
 
 def _sum_counts(count: UInt32[Array, "2"], axis_name: str) -> UInt32[Array, "2"]:
-    """The sum over an axis of at most 2**16 devices: halves of words cannot overflow."""
+    """Sums over an axis of at most 2**16 devices: halves of words cannot overflow."""
     sixteen = jnp.uint32(16)
     quarters = lax.psum(jnp.stack([count[1] & jnp.uint32(0xFFFF), count[1] >> sixteen]), axis_name)
     upper = quarters[1] + (quarters[0] >> sixteen)

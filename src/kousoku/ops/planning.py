@@ -31,11 +31,11 @@ class Values(eqx.Module):
 
     @staticmethod
     def zeros(states: int) -> Values:
-        """Where every sweep begins."""
+        """Returns the values where every sweep begins."""
         return Values(jnp.zeros(states, jnp.float32), jnp.zeros(states, jnp.float32))
 
     def plus(self, change: Float[Array, " S"]) -> Values:
-        """The sum, its rounding error kept.
+        """Returns the sum, its rounding error kept.
 
         References:
             Knuth, The Art of Computer Programming, volume 2, section 4.2.2, theorem B (TwoSum).
@@ -46,12 +46,13 @@ class Values(eqx.Module):
         return Values(v, (self.v - (v - shadow)) + (small - shadow))
 
     def minus(self, other: Values) -> Float[Array, " S"]:
-        """The difference of two values that may be close to each other."""
+        """Returns the difference of two values that may be close to each other."""
         return (self.v - other.v) + (self.rest - other.rest)
 
 
 def advantage(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, "S A"]:
-    """A(s, a) = sum_k p_k [r_k - (1 - gamma_k) v(s) + gamma_k (v(s'_k) - v(s))], gamma_k = gamma (1 - terminated_k).
+    """Computes A(s, a) = sum_k p_k [r_k - (1 - gamma_k) v(s) + gamma_k (v(s'_k) - v(s))], gamma_k = gamma (1 -
+    terminated_k).
 
     Equal to q(s, a) - v(s) of `expected_backup`, but free of its cancellation: close to the solution every term is as
     small as a reward, whereas q and v can be 1 / (1 - gamma) times larger.
@@ -64,14 +65,14 @@ def advantage(model: TabularModel, values: Values, discount: Float[Array, ""]) -
 
 
 def rounding(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, "S A"]:
-    """How far `advantage` may be from the truth because its terms are rounded."""
+    """Bounds how far `advantage` may be from the truth because its terms are rounded."""
     own, ahead = _terms(model, values, discount)
     size = jnp.abs(jnp.asarray(model.reward, jnp.float32)) + jnp.abs(own) + jnp.abs(ahead)
     return ROUNDING * jnp.sum(jnp.asarray(model.probability, jnp.float32) * size, axis=-1)
 
 
 def expected_backup(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, "S A"]:
-    """q(s, a) = sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)].
+    """Computes q(s, a) = sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)].
 
     References:
         Sutton and Barto (2nd ed.), equations 4.6 and 4.10 (the bracket under the maximum).
@@ -80,7 +81,7 @@ def expected_backup(model: TabularModel, values: Values, discount: Float[Array, 
 
 
 def residual(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, " S"]:
-    """max_a q(s, a) - v(s): how far each state is from Bellman's optimality equation.
+    """Computes max_a q(s, a) - v(s): how far each state is from Bellman's optimality equation.
 
     References:
         Sutton and Barto (2nd ed.), equation 3.19.
@@ -89,7 +90,7 @@ def residual(model: TabularModel, values: Values, discount: Float[Array, ""]) ->
 
 
 def greedy(preferences: Float[Array, "S A"], error: Float[Array, "S A"]) -> Float[Array, "S A"]:
-    """pi(a | s): uniform over the actions that may be the best, where each preference is known up to an error.
+    """Computes pi(a | s): uniform over the actions that may be the best, where each preference is known up to an error.
 
     Spreading over ties matters where nothing is lost by dawdling (gamma = 1, no cost for a step): a single best action
     may lead round in circles for ever, while among all of them there is one that arrives.
@@ -102,7 +103,7 @@ def greedy(preferences: Float[Array, "S A"], error: Float[Array, "S A"]) -> Floa
 
 
 def terminal(model: TabularModel) -> Bool[np.ndarray, " S"]:
-    """States in which nothing happens any more: every outcome stays, ends the episode and gives no reward."""
+    """Finds states in which nothing happens any more: every outcome stays, ends the episode and gives no reward."""
     possible = np.asarray(model.probability) > 0
     stays = np.asarray(model.next_state) == np.arange(model.num_states)[:, None, None]
     idle = stays & np.asarray(model.terminated) & (np.asarray(model.reward) == 0)
@@ -110,7 +111,7 @@ def terminal(model: TabularModel) -> Bool[np.ndarray, " S"]:
 
 
 def reachable(model: TabularModel) -> Bool[np.ndarray, " S"]:
-    """States that some policy visits from the start distribution and in which an action is still to be chosen.
+    """Finds states that some policy visits from the start distribution and in which an action is still to be chosen.
 
     An outcome that terminates leads nowhere: the state it names counts only if an episode gets there alive.
     """
@@ -126,7 +127,7 @@ def reachable(model: TabularModel) -> Bool[np.ndarray, " S"]:
 
 
 def ends(model: TabularModel) -> Bool[np.ndarray, " S"]:
-    """States from which some policy ends the episode."""
+    """Finds states from which some policy ends the episode."""
     possible, successor = np.asarray(model.probability) > 0, np.asarray(model.next_state)
     found = np.any(possible & np.asarray(model.terminated), axis=(1, 2))
     while True:
@@ -139,7 +140,7 @@ def ends(model: TabularModel) -> Bool[np.ndarray, " S"]:
 def _terms(
     model: TabularModel, values: Values, discount: Float[Array, ""]
 ) -> tuple[Float[Array, "S A K"], Float[Array, "S A K"]]:
-    """(r - (1 - gamma) v(s), gamma (v(s') - v(s))) of each outcome."""
+    """Computes (r - (1 - gamma) v(s), gamma (v(s') - v(s))) of each outcome."""
     reward = jnp.asarray(model.reward, jnp.float32)
     gamma = jnp.where(jnp.asarray(model.terminated), 0.0, discount)
     successor = jnp.asarray(model.next_state, jnp.int32)

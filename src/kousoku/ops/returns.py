@@ -13,7 +13,8 @@ MAX_UNROLL = 8
 def n_step_returns(
     reward: Float[Array, " n"], bootstrap: Float[Array, ""], discount: Float[Array, ""] | float
 ) -> Float[Array, " n"]:
-    """G_i = r_i + gamma G_(i+1), where G_n = `bootstrap`, the value of what follows the window (0 if nothing does).
+    """Computes G_i = r_i + gamma G_(i+1), where G_n = `bootstrap`, the value of what follows the window (0 if nothing
+    does).
 
     References:
         Sutton and Barto (2nd ed.), equation 7.4, in the recursive form of equation 3.9.
@@ -38,7 +39,7 @@ def tree_backup_returns(
     bootstrap: Float[Array, ""],
     discount: Float[Array, ""] | float,
 ) -> Float[Array, " n"]:
-    """G_i = r_i + gamma [sum over a != A_(i+1) of pi(a|S_(i+1)) Q(S_(i+1), a) + pi(A_(i+1)|S_(i+1)) G_(i+1)].
+    """Computes G_i = r_i + gamma [sum over a != A_(i+1) of pi(a|S_(i+1)) Q(S_(i+1), a) + pi(A_(i+1)|S_(i+1)) G_(i+1)].
 
     The newest step has no next action: G_(n-1) = r_(n-1) + gamma `bootstrap`, the expected value of the state that
     follows (0 if the episode terminated).

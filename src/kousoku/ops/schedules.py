@@ -22,7 +22,7 @@ ScalarOrSchedule = float | Float[Array, ""] | Callable[[Any], Any]
 
 
 def value_at(value: ScalarOrSchedule, count: Int[Array, ""]) -> Float[Array, ""]:
-    """The number, or the schedule's number at this count, as float32 []."""
+    """Returns the number, or the schedule's number at this count, as float32 []."""
     return jnp.asarray(value(count) if callable(value) else value, jnp.float32)
 
 
@@ -31,7 +31,7 @@ class Schedule(eqx.Module):
 
     @abstractmethod
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
-        """The number at this count."""
+        """Returns the number at this count."""
 
 
 class Linear(Schedule):
@@ -103,7 +103,7 @@ FORMS = {
 
 
 def parse_schedule(field: str, text: str) -> float | Schedule:
-    """A number, or a schedule written as name:number:number..., such as "linear:1.0:0.05:10_000".
+    """Reads a number, or a schedule written as name:number:number..., such as "linear:1.0:0.05:10_000".
 
     Raises:
         ConfigError: for anything else.
@@ -123,7 +123,7 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
 
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:
-    """`check_number` for a number; a schedule of this module is checked at its ends, any other function is not."""
+    """Checks a number by `check_number`; a schedule of this module at its ends, any other function not at all."""
     if isinstance(value, Linear):
         check_number(f"{field}.start", value.start, **bounds)
         check_number(f"{field}.end", value.end, **bounds)

@@ -22,7 +22,7 @@ class MeanInterval(NamedTuple):
 
 
 def mean_interval(values: Shaped[np.ndarray, "..."], axis: int = -1, confidence: float = 0.95) -> MeanInterval:
-    """mean +- t(n - 1) s / sqrt(n) along one axis, in float64; s has the divisor n - 1.
+    """Computes mean +- t(n - 1) s / sqrt(n) along one axis, in float64; s has the divisor n - 1.
 
     NaN counts as missing, so n may differ from place to place. The mean of no value is NaN, and so is the interval of
     fewer than two. Values have to be independent: the lanes of a run are, the steps of one lane are not.
@@ -46,7 +46,7 @@ def mean_interval(values: Shaped[np.ndarray, "..."], axis: int = -1, confidence:
 
 
 def student_t_quantile(p: float, degrees: Int[np.ndarray, "..."] | np.integer | int) -> Float[np.ndarray, "..."]:
-    """The t with P(T <= t) = p for Student's distribution; NaN where there is no degree of freedom.
+    """Returns the t with P(T <= t) = p for Student's distribution; NaN where there is no degree of freedom.
 
     Examples:
         >>> round(float(student_t_quantile(0.975, 29)), 4)
@@ -59,7 +59,7 @@ def student_t_quantile(p: float, degrees: Int[np.ndarray, "..."] | np.integer | 
 
 
 def interquartile_mean(values: Shaped[np.ndarray, "..."], axis: int = -1) -> Float[np.ndarray, "..."]:
-    """The mean of the middle half: floor(n / 4) of the lowest and as many of the highest values are left out.
+    """Computes the mean of the middle half: floor(n / 4) of the lowest and as many of the highest values are left out.
 
     Fewer than four values have nothing to leave out: their interquartile mean is the mean. NaN counts as missing.
 
@@ -86,7 +86,7 @@ def iqm_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> MeanInterval:
-    """The interquartile mean over the last axis, and its interval by a stratified bootstrap (percentiles).
+    """Computes the interquartile mean over the last axis, and its interval by a stratified bootstrap (percentiles).
 
     Values are drawn anew, with replacement, among those of their own stratum; the interval holds the middle 95% of the
     interquartile means of such draws. The same draws serve every place, so neighbouring points of a curve have alike
@@ -132,13 +132,13 @@ def iqm_interval(
 
 
 def _draws(sizes: tuple[int, ...], resamples: int, seed: int) -> Int[np.ndarray, "n B"]:
-    """How often each value is in each draw, group by group."""
+    """Draws how often each value is in each draw, group by group."""
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.multinomial(n, np.full(n, 1.0 / n), resamples).T for n in sizes if n])
 
 
 def _iqm_of_draws(x: Float[np.ndarray, " n"], draws: Int[np.ndarray, "n B"]) -> Float[np.ndarray, " B"]:
-    """The interquartile mean of every draw, without making any.
+    """Computes the interquartile mean of every draw, without making any.
 
     Of the sorted x, c_k values of a draw are among the k lowest. Cut to [g, n - g] with g = floor(n / 4) these counts
     are those of the middle, whose sum is x_n (n - 2 g) - sum_k (c_k - g) (x_(k+1) - x_k).

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def select(condition: Bool[Array, ""], if_true: T, if_false: T) -> T:
-    """One of two trees of the same structure, leaf by leaf.
+    """Selects one of two trees of the same structure, leaf by leaf.
 
     Examples:
         >>> one, other = {"x": jnp.zeros(2)}, {"x": jnp.ones(2)}

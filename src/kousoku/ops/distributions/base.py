@@ -21,26 +21,28 @@ class Distribution(eqx.Module):
 
     @abstractmethod
     def sample(self, key: PRNGKeyArray) -> Action:
-        """A random action."""
+        """Draws an action."""
 
     @abstractmethod
     def log_prob(self, action: Action) -> Scalar:
-        """The logarithm of the probability (density, if actions are continuous) of an action."""
+        """Returns the logarithm of the probability (density, if actions are continuous) of an action."""
 
     @abstractmethod
     def entropy(self) -> Scalar:
-        """-E[log p(a)]."""
+        """Computes -E[log p(a)]."""
 
     @abstractmethod
     def mode(self) -> Action:
-        """What a greedy policy plays."""
+        """Returns what a greedy policy plays."""
 
     @abstractmethod
     def kl(self, other: Any) -> Scalar:
-        """KL(self || other) = E[log p(a) - log q(a)], a drawn from `self`; `other` is of the same class and shape."""
+        """Computes KL(self || other) = E[log p(a) - log q(a)], a drawn from `self`; `other` is of the same class and
+        shape.
+        """
 
     def sample_and_log_prob(self, key: PRNGKeyArray) -> tuple[Action, Scalar]:
-        """A random action and its log-probability: the one method that a subclass may replace, where it knows better.
+        """Draws an action and its log-probability: the one method that a subclass may replace, where it knows better.
 
         It is differentiable through the action wherever `sample` is (a reparametrised gradient, as SAC wants). For the
         ratio of two policies, as in PPO, take `log_prob(action)` on both sides: it sees what was stored.

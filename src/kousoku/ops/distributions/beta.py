@@ -44,32 +44,36 @@ class Beta(Distribution):
         return self._place(jax.random.beta(key, self.alpha, self.beta, self.alpha.shape, self.alpha.dtype))
 
     def log_prob(self, action: Float[Array, " D"]) -> Scalar:
-        """The log-density of an action of the box, finite at its ends; one outside of it counts as the nearest end."""
+        """Returns the log-density of an action of the box, finite at its ends; one outside of it counts as the nearest
+        end.
+        """
         x = jnp.clip((action - self.low) / self._width(), MARGIN, 1.0 - MARGIN)
         kernel = (self.alpha - 1.0) * jnp.log(x) + (self.beta - 1.0) * jnp.log1p(-x)
         return jnp.sum(kernel - betaln(self.alpha, self.beta) - jnp.log(self._width()))
 
     def entropy(self) -> Scalar:
-        """log B(alpha, beta) - (alpha - 1) E[log x] - (beta - 1) E[log(1 - x)] + log(high - low), summed."""
+        """Computes log B(alpha, beta) - (alpha - 1) E[log x] - (beta - 1) E[log(1 - x)] + log(high - low), summed."""
         log_x, log_rest = self._mean_logs()
         kernel = (self.alpha - 1.0) * log_x + (self.beta - 1.0) * log_rest
         return jnp.sum(betaln(self.alpha, self.beta) - kernel + jnp.log(self._width()))
 
     def mode(self) -> Float[Array, " D"]:
-        """The peak of the density; the mean where neither alpha nor beta is above 1."""
+        """Returns the peak of the density; the mean where neither alpha nor beta is above 1."""
         a, b = jnp.maximum(self.alpha - 1.0, 0.0), jnp.maximum(self.beta - 1.0, 0.0)
         peaked = a + b > 0
         mean = self.alpha / (self.alpha + self.beta)
         return self._place(jnp.where(peaked, a / jnp.where(peaked, a + b, 1.0), mean))
 
     def kl(self, other: Beta) -> Scalar:
-        """log B' - log B + (alpha - alpha') E[log x] + (beta - beta') E[log(1 - x)], summed. Both have the same box."""
+        """Computes log B' - log B + (alpha - alpha') E[log x] + (beta - beta') E[log(1 - x)], summed. Both have the
+        same box.
+        """
         log_x, log_rest = self._mean_logs()
         kernel = (self.alpha - other.alpha) * log_x + (self.beta - other.beta) * log_rest
         return jnp.sum(betaln(other.alpha, other.beta) - betaln(self.alpha, self.beta) + kernel)
 
     def _mean_logs(self) -> tuple[Float[Array, " D"], Float[Array, " D"]]:
-        """E[log x] = digamma(alpha) - digamma(alpha + beta), and likewise E[log(1 - x)]."""
+        """Computes E[log x] = digamma(alpha) - digamma(alpha + beta), and likewise E[log(1 - x)]."""
         total = digamma(self.alpha + self.beta)
         return digamma(self.alpha) - total, digamma(self.beta) - total
 
@@ -77,5 +81,5 @@ class Beta(Distribution):
         return self.high - self.low
 
     def _place(self, x: Float[Array, " D"]) -> Float[Array, " D"]:
-        """The action of x, never outside the box."""
+        """Returns the action of x, never outside the box."""
         return jnp.clip(self.low + self._width() * x, self.low, self.high)

@@ -28,14 +28,14 @@ class Categorical(Distribution):
     logits: Float[Array, " A"] = eqx.field(converter=jnp.asarray)
 
     def log_probs(self) -> Float[Array, " A"]:
-        """log p(a) of every action."""
+        """Returns log p(a) of every action."""
         return jax.nn.log_softmax(self.logits)
 
     def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
         return jax.random.categorical(key, self.logits).astype(jnp.int32)
 
     def log_prob(self, action: Int[Array, ""]) -> Scalar:
-        """log p(a), -inf for an action that is not there.
+        """Returns log p(a), -inf for an action that is not there.
 
         A comparison with every index instead of indexing: its derivative is a product, not a scatter.
         """
@@ -44,16 +44,16 @@ class Categorical(Distribution):
         return jnp.where(jnp.any(chosen), jnp.sum(jnp.where(chosen, log_p, 0.0)), -jnp.inf)
 
     def entropy(self) -> Scalar:
-        """-sum_a p log p, where 0 log 0 = 0."""
+        """Computes -sum_a p log p, where 0 log 0 = 0."""
         log_p = self.log_probs()
         return -jnp.sum(jnp.exp(log_p) * jnp.where(jnp.isneginf(log_p), 0.0, log_p))
 
     def mode(self) -> Int[Array, ""]:
-        """The most probable action, the first of them in a tie."""
+        """Returns the most probable action, the first of them in a tie."""
         return jnp.argmax(self.logits).astype(jnp.int32)
 
     def kl(self, other: Categorical) -> Scalar:
-        """sum_a p (log p - log q): infinite where `self` takes an action that `other` never takes."""
+        """Computes sum_a p (log p - log q): infinite where `self` takes an action that `other` never takes."""
         log_p = self.log_probs()
         p = jnp.exp(log_p)
         return jnp.sum(p * jnp.where(p > 0, log_p - other.log_probs(), 0.0))

@@ -37,7 +37,7 @@ class MultiCategorical(Distribution):
             raise ConfigError("MultiCategorical.sizes", self.sizes, fix)
 
     def choices(self) -> list[Categorical]:
-        """The D distributions of one choice each."""
+        """Returns the D distributions of one choice each."""
         ends = [sum(self.sizes[: i + 1]) for i in range(len(self.sizes))]
         return [Categorical(self.logits[end - n : end]) for n, end in zip(self.sizes, ends, strict=True)]
 
@@ -46,19 +46,19 @@ class MultiCategorical(Distribution):
         return jnp.stack([choice.sample(k) for choice, k in zip(self.choices(), keys, strict=True)])
 
     def log_prob(self, action: Int[Array, " D"]) -> Scalar:
-        """sum_i log p_i(a_i)."""
+        """Computes sum_i log p_i(a_i)."""
         return _total([choice.log_prob(action[i]) for i, choice in enumerate(self.choices())])
 
     def entropy(self) -> Scalar:
-        """The sum of the choices' entropies: they are independent."""
+        """Returns the sum of the choices' entropies: they are independent."""
         return _total([choice.entropy() for choice in self.choices()])
 
     def mode(self) -> Int[Array, " D"]:
-        """Each choice's most probable action."""
+        """Returns each choice's most probable action."""
         return jnp.stack([choice.mode() for choice in self.choices()])
 
     def kl(self, other: MultiCategorical) -> Scalar:
-        """The sum of the choices' divergences."""
+        """Returns the sum of the choices' divergences."""
         return _total([p.kl(q) for p, q in zip(self.choices(), other.choices(), strict=True)])
 
 

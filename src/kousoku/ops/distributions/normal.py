@@ -41,24 +41,24 @@ class Normal(Distribution):
         return self.loc + self.scale * jax.random.normal(key, self.loc.shape, self.loc.dtype)
 
     def log_prob(self, action: Float[Array, " D"]) -> Scalar:
-        """-sum_i [z_i^2 / 2 + log(scale_i) + log(2 pi) / 2]."""
+        """Computes -sum_i [z_i^2 / 2 + log(scale_i) + log(2 pi) / 2]."""
         return jnp.sum(self.log_densities(action))
 
     def log_densities(self, action: Float[Array, " D"]) -> Float[Array, " D"]:
-        """The terms of `log_prob`, one for each component."""
+        """Returns the terms of `log_prob`, one for each component."""
         z = (action - self.loc) / self.scale
         return -0.5 * z * z - jnp.log(self.scale) - HALF_LOG_TWO_PI
 
     def entropy(self) -> Scalar:
-        """sum_i [log(scale_i) + log(2 pi e) / 2]."""
+        """Computes sum_i [log(scale_i) + log(2 pi e) / 2]."""
         return jnp.sum(jnp.log(self.scale) + (HALF_LOG_TWO_PI + 0.5))
 
     def mode(self) -> Float[Array, " D"]:
-        """The mean."""
+        """Returns the mean."""
         return self.loc
 
     def kl(self, other: Normal) -> Scalar:
-        """sum_i [(r_i^2 - 1) / 2 - log(r_i) + (loc_i - loc'_i)^2 / (2 scale'_i^2)], r = scale / scale'."""
+        """Computes sum_i [(r_i^2 - 1) / 2 - log(r_i) + (loc_i - loc'_i)^2 / (2 scale'_i^2)], r = scale / scale'."""
         ratio = self.scale / other.scale
         shift = (self.loc - other.loc) / other.scale
         return jnp.sum(0.5 * (ratio - 1.0) * (ratio + 1.0) - jnp.log(ratio) + 0.5 * shift * shift)

@@ -64,7 +64,7 @@ class TanhNormal(Distribution):
         return self._squash(self._normal().sample(key))
 
     def log_prob(self, action: Float[Array, " D"]) -> Scalar:
-        """The log-density of an action of the box; one outside of it counts as the nearest end."""
+        """Returns the log-density of an action of the box; one outside of it counts as the nearest end."""
         u = (action - 0.5 * (self.low + self.high)) / self._half()
         inside = jnp.clip(u, -1.0 + MARGIN, 1.0 - MARGIN)
         x = jnp.arctanh(inside)
@@ -73,13 +73,13 @@ class TanhNormal(Distribution):
         return jnp.sum(jnp.where(u == inside, within, beyond) - jnp.log(self._half()))
 
     def sample_and_log_prob(self, key: PRNGKeyArray) -> tuple[Float[Array, " D"], Scalar]:
-        """A random action and its log-density, from x itself: exact, and differentiable, however near to an end."""
+        """Draws an action and its log-density, from x itself: exact, and differentiable, however near to an end."""
         x = self._normal().sample(key)
         log_p = self._normal().log_densities(x) - log_slope(x) - jnp.log(self._half())
         return self._squash(x), jnp.sum(log_p)
 
     def entropy(self) -> Scalar:
-        """The entropy of x plus E[log(1 - u^2)] + log(half), the expectation by quadrature.
+        """Computes the entropy of x plus E[log(1 - u^2)] + log(half), the expectation by quadrature.
 
         It has no closed form. The trapezoidal rule over `NODES` points of the normal's range is deterministic and
         differentiable; per component it is within 1e-5 for scale <= 1, 1e-3 for scale <= 2 and 1e-2 for scale <= 3.
@@ -93,11 +93,11 @@ class TanhNormal(Distribution):
         return jnp.sum(entropy)
 
     def mode(self) -> Float[Array, " D"]:
-        """The median, the image of `loc`. (The density itself may be highest at both ends of the box at once.)"""
+        """Returns the median, the image of `loc`. (The density may be highest at both ends of the box at once.)"""
         return self._squash(self.loc)
 
     def kl(self, other: TanhNormal) -> Scalar:
-        """The divergence of the two normals: squashing is one to one. Both have the same box."""
+        """Returns the divergence of the two normals: squashing is one to one. Both have the same box."""
         return self._normal().kl(other._normal())
 
     def _normal(self) -> Normal:
@@ -107,14 +107,16 @@ class TanhNormal(Distribution):
         return 0.5 * (self.high - self.low)
 
     def _squash(self, x: Float[Array, " D"]) -> Float[Array, " D"]:
-        """The action of x, never outside the box."""
+        """Returns the action of x, never outside the box."""
         action = 0.5 * (self.low + self.high) + self._half() * jnp.tanh(x)
         return jnp.clip(action, self.low, self.high)
 
 
 @jax.custom_jvp
 def log_slope(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """log(1 - tanh(x)^2) = 2 (log 2 - x - softplus(-2 x)), finite for every finite x; its derivative is -2 tanh(x)."""
+    """Computes log(1 - tanh(x)^2) = 2 (log 2 - x - softplus(-2 x)), finite for every finite x; its derivative is -2
+    tanh(x).
+    """
     return 2.0 * (math.log(2.0) - x - jax.nn.softplus(-2.0 * x))
 
 
