@@ -51,8 +51,8 @@ class Values(eqx.Module):
 
 
 def advantage(model: TabularModel, values: Values, discount: Float[Array, ""]) -> Float[Array, "S A"]:
-    """Computes A(s, a) = sum_k p_k [r_k - (1 - gamma_k) v(s) + gamma_k (v(s'_k) - v(s))], gamma_k = gamma (1 -
-    terminated_k).
+    """Computes A(s, a) = sum_k p_k [r_k - (1 - gamma_k) v(s) + gamma_k (v(s'_k) - v(s))],
+    gamma_k = gamma (1 - terminated_k).
 
     Equal to q(s, a) - v(s) of `expected_backup`, but free of its cancellation: close to the solution every term is as
     small as a reward, whereas q and v can be 1 / (1 - gamma) times larger.

@@ -114,8 +114,8 @@ class TanhNormal(Distribution):
 
 @jax.custom_jvp
 def log_slope(x: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """Computes log(1 - tanh(x)^2) = 2 (log 2 - x - softplus(-2 x)), finite for every finite x; its derivative is -2
-    tanh(x).
+    """Computes log(1 - tanh(x)^2) = 2 (log 2 - x - softplus(-2 x)), finite for every finite x; its derivative is
+    -2 tanh(x).
     """
     return 2.0 * (math.log(2.0) - x - jax.nn.softplus(-2.0 * x))
 
