@@ -30,6 +30,8 @@ hypothesis.settings.register_profile("default", deadline=None, max_examples=30, 
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("default" if is_hasty() else "full")
 
+pytest_plugins = ["rerun"]
+
 LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 """How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
 
@@ -62,8 +64,6 @@ def pytest_runtest_makereport(item, call):
             'takes so long by @pytest.mark.slow_because("...")'
         )
     return report
-
-pytest_plugins = ["rerun"]
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 TESTS = """
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -42,6 +44,7 @@ def told(output):
     return [line for line in lines[at + 1 :] if "::" in line and " -m pytest " in line]
 
 
+@pytest.mark.slow_because("it starts pytest twice, and once a worker of its own")
 def test_a_failing_test_says_how_to_run_it_alone(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
     output = run([sys.executable, "-m", "pytest", "-n", "1"], KOUSOKU_TEST_HASTE="off")
