@@ -38,9 +38,9 @@ def made_up(monkeypatch):
             raise SubprocessFailed(f"ModuleNotFoundError: No module named '{function}'")
         return ppo_peers.figures(int(RATES[function]), 1.0, 3.0)
 
-    monkeypatch.setattr(ppo, "measured", measured)
+    monkeypatch.setattr(ppo, "run_in_subprocess", run_in_subprocess)
     memory = {"state_mib": 2.5, "process_peak_mib": 400.0}
-    monkeypatch.setattr(ppo_start, "measured", lambda *arguments, limit: memory)
+    monkeypatch.setattr(ppo_start, "run_in_subprocess", lambda *arguments, limit: memory)
 
 
 @pytest.mark.parametrize("id", ppo.ENVS)
@@ -168,7 +168,7 @@ def test_without_its_source_purejaxrl_does_not_run(made_up, tmp_path):
 def test_a_library_that_is_missing_gives_its_row(monkeypatch):
     """In this process: another one would take seconds to start."""
     here = lambda module, function, *arguments, limit: getattr(ppo_peers, function)(*arguments)  # noqa: E731
-    monkeypatch.setattr(ppo, "measured", here)
+    monkeypatch.setattr(ppo, "run_in_subprocess", here)
     monkeypatch.setitem(sys.modules, "rejax", None)
     contender = next(one for one in ppo._shared("CartPole-v1", ppo.PPOBudget()) if one.name == "rejax")
     row = contender.row(1.0)
