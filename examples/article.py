@@ -106,7 +106,7 @@ def main(steps: int = 100_000, python_steps: int = 2_000, out: str = "runs/artic
         print(f"{name:>14}: {speed:>12,.0f} steps/s, {speed / slow:,.0f} times the Python loop")
     thirty.plot_values().savefig(Path(f"{out}-thirty") / "heat_map.png")
     greedy = thirty.evaluate(episodes=20)
-    print(f"greedy: return {greedy.lanes.mean:.2f}, {greedy.lengths.mean():.1f} steps; the shortest way has 18")
+    print(f"greedy: return {greedy.population.mean:.2f}, {greedy.lengths.mean():.1f} steps; the shortest way has 18")
     print("report:", thirty.report)
     return {"largest value": float(thirty.q_values.max()), "length": float(greedy.lengths.mean())}
 

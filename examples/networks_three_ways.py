@@ -247,7 +247,7 @@ def main(steps: int = 200_000, env_id: str = "InvertedPendulum-v5") -> dict[str,
     for name, builder in ways().items():
         agent = ks.make_agent("ppo", network=builder, num_envs=64, num_steps=32, learning_rate=1e-3)
         run = ks.train(agent, env, steps=steps, out="")
-        found[name] = float(run.evaluate(episodes=10).lanes.mean)
+        found[name] = float(run.evaluate(episodes=10).population.mean)
         print(f"{name:>8}: greedy return {found[name]:.1f} after {steps:,} steps of {env_id}")
     return found
 

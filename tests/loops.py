@@ -1,4 +1,4 @@
-"""Compiled loops for tests: lanes of one agent in one environment, nothing recorded but what is asked for."""
+"""Compiled loops for tests: members of one population in one environment, nothing recorded but what is asked for."""
 
 from __future__ import annotations
 
@@ -10,35 +10,49 @@ import numpy as np
 from haste import CARE, HASTE
 from jax import lax
 
-from kousoku.core.agent import Agent, TabularAgent
+from kousoku.agents.tabular.agent import TabularAgent
+from kousoku.collectors.slot import plain_slots
+from kousoku.collectors.streams import IterationKeys, member_key, step_keys
+from kousoku.core.agent import Agent
+from kousoku.core.collector import SlotFunctions, TrainState
 from kousoku.core.env import Env
 from kousoku.core.timestep import Transition
-from kousoku.training.interaction import Learner, interact, lane_key, start, step_keys
-from kousoku.training.tally import Record
+from kousoku.training.loop.iteration import start
+from kousoku.training.metrics.metric_sums import Recording
 
-NOTHING = Record(returns=False)
+NOTHING = Recording(returns=False)
 LONG_RUN = 1_000_000
 
 
-def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[Learner, Transition, dict[str, Any]]:
-    """One lane: the learner after `steps`, and the transition and the metrics of each step, [T, ...]. Traceable."""
-    learner = start(agent, env, key, NOTHING)
-
-    def body(learner: Learner, step: Any) -> tuple[Learner, tuple[Transition, dict[str, Any]]]:
-        learner, transition, _, metrics = interact(agent, env, learner, step_keys(key, step))
-        return learner, (transition, metrics)
-
-    learner, (transitions, metrics) = lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))
-    return learner, transitions, metrics
+def one_step(
+    agent: Agent, slots: SlotFunctions, state: TrainState, keys: IterationKeys
+) -> tuple[TrainState, Transition, dict[str, Any]]:
+    """A step of an online agent, with what it learned from and what it told. Traceable."""
+    collected, transition, _ = agent.learns_from.collect(agent, slots, state, keys, None)
+    learned, metrics, _ = agent.learns_from.learn(agent, collected, transition, keys, None)
+    return learned, transition, metrics
 
 
-def trace(agent: Agent, env: Env, steps: int, seed: int = 0) -> tuple[Learner, Transition, dict[str, Any]]:
+def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[TrainState, Transition, dict[str, Any]]:
+    """One member: its state after `steps`, and the transition and the metrics of each step, [T, ...]. Traceable."""
+    slots = plain_slots(env)
+
+    def body(state: TrainState, step: Any) -> tuple[TrainState, tuple[Transition, dict[str, Any]]]:
+        state, transition, metrics = one_step(agent, slots, state, step_keys(key, step))
+        return state, (transition, metrics)
+
+    times = jnp.arange(1, steps + 1, dtype=jnp.int32)
+    state, (transitions, metrics) = lax.scan(body, start(agent, env, slots, key, NOTHING), times)
+    return state, transitions, metrics
+
+
+def trace(agent: Agent, env: Env, steps: int, seed: int = 0) -> tuple[TrainState, Transition, dict[str, Any]]:
     """`run` for one seed, compiled."""
-    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=HASTE)(lane_key(jnp.int32(seed)))
+    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=HASTE)(member_key(jnp.int32(seed)))
 
 
 def learned_q(agent: TabularAgent, env: Env, steps: int, seeds: int = 1) -> np.ndarray:
-    """The action values after `steps` in float64, one lane for each seed: [seeds, S, A]."""
+    """The action values after `steps` in float64, one member for each seed: [seeds, S, A]."""
     return learned_q_everywhere(agent, [env], steps, seeds)[0]
 
 
@@ -46,10 +60,10 @@ def learned_q_everywhere(agent: TabularAgent, envs: list[Any], steps: int, seeds
     """`learned_q` in environments of equal shapes and structure, all in one program: [envs, seeds, S, A]."""
     stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *envs)
 
-    def lane(env: Any, seed: Any) -> Any:
-        return agent.q_values(run(agent, env, lane_key(seed), steps)[0].agent_state)
+    def member(env: Any, seed: Any) -> Any:
+        return agent.q_values(run(agent, env, member_key(seed), steps)[0].agent)
 
-    over_seeds = jax.vmap(lane, in_axes=(None, 0))
+    over_seeds = jax.vmap(member, in_axes=(None, 0))
     options = CARE if steps * seeds * len(envs) >= LONG_RUN else HASTE
     everywhere = jax.jit(jax.vmap(over_seeds, in_axes=(0, None)), compiler_options=options)
     return np.asarray(everywhere(stacked, jnp.arange(seeds, dtype=jnp.int32)), np.float64)

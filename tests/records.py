@@ -101,8 +101,8 @@ def make(
     rng = np.random.default_rng(seed)
     total = lanes * len(points)
     exact = exact_tables(env.model(), discount)
-    lane_point = np.repeat(np.arange(len(points)), lanes)
-    quality = np.linspace(1.0, 0.4, len(points))[lane_point] * rng.uniform(0.8, 1.2, total)
+    member_point = np.repeat(np.arange(len(points)), lanes)
+    quality = np.linspace(1.0, 0.4, len(points))[member_point] * rng.uniform(0.8, 1.2, total)
     wrong = noise * rng.standard_normal((total, *exact["exact_q"].shape)) * np.abs(exact["exact_v"])[:, None]
     q = (exact["exact_q"] * (1 - noise * rng.random((total, 1, 1))) + wrong / quality[:, None, None]).astype(np.float32)
     q[:, ~exact["reachable"]] = 0.0
@@ -133,8 +133,8 @@ def make(
             "device": {"platform": "cpu", "kind": "cpu", "count": 2, "cores": 2, "machine": "x86_64"},
         },
         points=points,
-        lane_seed=np.tile(np.arange(lanes), len(points)),
-        lane_point=lane_point,
+        member_seed=np.tile(np.arange(lanes), len(points)),
+        member_point=member_point,
         curves=curves(rng, total, steps, reports, 12 * quality**2),
         tables={"q": q, "visits": visits, **exact},
         evaluation={

@@ -12,17 +12,19 @@ import numpy as np
 from haste import HASTE
 
 from kousoku.agents.deep.ppo import PPO
-from kousoku.core.agent import RolloutAgent
+from kousoku.collectors.slot import kernel_slots
+from kousoku.core.agent import Agent
+from kousoku.core.collector import Steps, TrainState
 from kousoku.core.env import Env
 from kousoku.core.spaces import Box, Dict, Discrete, Space
 from kousoku.core.timestep import Rollout, Timestep
 from kousoku.nn import ActorCriticConfig
-from kousoku.training import compile_cache
 from kousoku.training.config import TrainConfig
-from kousoku.training.lanes import Lanes, make_lanes
-from kousoku.training.loops import unpad
-from kousoku.training.on_policy import OnPolicyLoop, RolloutLearner, begin_all, collect
-from kousoku.training.tally import Record
+from kousoku.training.io import compile_cache
+from kousoku.training.loop.iteration import start
+from kousoku.training.loop.program import CompiledLoop
+from kousoku.training.metrics.metric_sums import Recording
+from kousoku.training.population import Population, make_population
 
 compile_cache.enable()
 
@@ -40,32 +42,36 @@ def tiny_ppo(**options: Any) -> PPO:
     return PPO(**{**TINY, "network": network, **options})
 
 
-def lanes_of(agent: RolloutAgent, seeds: Any = 1, **sweep: Any) -> Lanes:
-    return make_lanes(agent, TrainConfig(seeds=seeds, sweep=sweep))  # type: ignore[arg-type]
+def population_of(agent: Agent, seeds: Any = 1, **sweep: Any) -> Population:
+    return make_population(agent, TrainConfig(seeds=seeds, sweep=sweep))
 
 
-def loop_of(agent: RolloutAgent, env: Env, seeds: Any = 1, devices: int = 1, **sweep: Any) -> OnPolicyLoop:
-    return OnPolicyLoop(lanes_of(agent, seeds, **sweep), env, Record(), devices)
+def loop_of(
+    agent: Agent, env: Env, seeds: Any = 1, devices: int = 1, every: int = 1 << 30, **sweep: Any
+) -> CompiledLoop:
+    """A loop that records everything that an agent tells, and reports so seldom that no call is cut short for it."""
+    return CompiledLoop(population_of(agent, seeds, **sweep), env, Recording(metrics=True), devices, every)
 
 
-def learned(agent: RolloutAgent, env: Env, updates: int, seeds: Any = 1, devices: int = 1, **sweep: Any) -> Any:
-    """Every agent after so many updates, NumPy arrays [N, ...]; N is seeds times the points of the sweep."""
+def learned(agent: Agent, env: Env, updates: int, seeds: Any = 1, devices: int = 1, **sweep: Any) -> Any:
+    """Every member after so many updates, NumPy arrays [N, ...]; N is seeds times the points of the sweep."""
     loop = loop_of(agent, env, seeds, devices, **sweep)
-    learner, at = loop.start(), 0
-    until = updates * agent.num_envs * agent.num_steps
+    state, at = loop.start(), 0
+    until = updates * loop.iteration_steps
     while at < until:
-        learner, at = loop.run(learner, at, until)
-    return unpad(learner, lanes_of(agent, seeds, **sweep).count)
+        state, at = loop.run(state, at, until)
+    size = population_of(agent, seeds, **sweep).size
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:size], state)
 
 
-def metrics_of(learner: RolloutLearner) -> dict[str, np.ndarray]:
+def metrics_of(state: TrainState) -> dict[str, np.ndarray]:
     """Means over the updates since the last report, [N] each."""
-    sums, count = learner.tally.metric_sums, learner.tally.updates
+    sums, count = state.metrics.metric_sums, state.metrics.updates
     assert sums is not None
     return {name: np.asarray(total) / np.asarray(count) for name, total in sums.items()}
 
 
-def of_lane(tree: Any, i: int = 0) -> Any:
+def of_member(tree: Any, i: int = 0) -> Any:
     return jax.tree.map(lambda leaf: leaf[i], tree)
 
 
@@ -80,18 +86,28 @@ def leaves_equal(a: Any, b: Any, **tolerance: float) -> None:
             np.testing.assert_array_equal(x, y, err_msg=words)
 
 
+def begin(agent: Agent, env: Env, key: Any) -> TrainState:
+    """One member before its first step. Traceable."""
+    return start(agent, env, kernel_slots(env), key, Recording(metrics=True))
+
+
+def collect(agent: Agent, env: Env, state: TrainState, key: Any, iteration: Any) -> tuple[TrainState, Rollout, Steps]:
+    """One member's rollout, without an update. Traceable."""
+    collector = agent.learns_from
+    keys = collector.keys(key, iteration, collector.num_envs, None)
+    return collector.collect(agent, kernel_slots(env), state, keys, None)
+
+
 @hasty
-def begun(agent: RolloutAgent, env: Env, key: Any) -> RolloutLearner:
-    """One agent before its first step."""
-    return begin_all(agent, env, key, Record())
+def begun(agent: Agent, env: Env, key: Any) -> TrainState:
+    return begin(agent, env, key)
 
 
 @hasty
 def collected(
-    agent: RolloutAgent, env: Env, learner: RolloutLearner, key: Any, update: Any = 0
-) -> tuple[RolloutLearner, Rollout, Any]:
-    """One agent's rollout, without an update."""
-    return collect(agent, env, learner, key, jnp.int32(update))
+    agent: Agent, env: Env, state: TrainState, key: Any, iteration: Any = 0
+) -> tuple[TrainState, Rollout, Steps]:
+    return collect(agent, env, state, key, jnp.int32(iteration))
 
 
 class Walk(Env):

@@ -16,18 +16,24 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "core.agent": ("Agent", "RolloutAgent", "TabularAgent"),
+    "agents.tabular.agent": ("TabularAgent",),
+    "collectors.online": ("Online",),
+    "collectors.replay": ("Replay",),
+    "collectors.rollouts": ("Rollouts",),
+    "core.agent": ("Agent",),
+    "core.collector": ("Collector", "TrainState"),
     "core.env": ("Drawable", "Env", "EnvSpec", "Finite"),
     "core.errors": ("ConfigError",),
     "core.model": ("TabularModel",),
     "core.spaces": ("Box", "Dict", "Discrete", "MultiDiscrete"),
-    "core.timestep": ("Rollout", "Timestep", "Transition"),
+    "core.timestep": ("ReplayBatch", "Rollout", "Timestep", "Transition"),
     "envs": ("list_envs", "make", "register"),
     "envs.finite": ("finite",),
     "envs.gridworld.env": ("gridworld",),
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
-    "api": ("Run", "animate", "evaluate", "load", "load_policy", "resume", "train"),
+    "run": ("Evaluation", "Run"),
+    "api": ("animate", "evaluate", "load", "load_policy", "resume", "train"),
     "training.devices": ("use_all_cores",),
     "training.presets": ("preset",),
     "core.contract": ("ContractError", "check_env"),
@@ -41,19 +47,22 @@ if TYPE_CHECKING:
     from .agents import list_agents as list_agents
     from .agents import register_agent as register_agent
     from .agents.options import make_agent as make_agent
-    from .api import Run as Run
+    from .agents.tabular.agent import TabularAgent as TabularAgent
     from .api import animate as animate
     from .api import evaluate as evaluate
     from .api import load as load
     from .api import load_policy as load_policy
     from .api import resume as resume
     from .api import train as train
+    from .collectors.online import Online as Online
+    from .collectors.replay import Replay as Replay
+    from .collectors.rollouts import Rollouts as Rollouts
     from .compiler import KernelWarning as KernelWarning
     from .compiler import kernel as kernel
     from .compiler import use_kernels as use_kernels
     from .core.agent import Agent as Agent
-    from .core.agent import RolloutAgent as RolloutAgent
-    from .core.agent import TabularAgent as TabularAgent
+    from .core.collector import Collector as Collector
+    from .core.collector import TrainState as TrainState
     from .core.contract import ContractError as ContractError
     from .core.contract import check_env as check_env
     from .core.env import Drawable as Drawable
@@ -66,6 +75,7 @@ if TYPE_CHECKING:
     from .core.spaces import Dict as Dict
     from .core.spaces import Discrete as Discrete
     from .core.spaces import MultiDiscrete as MultiDiscrete
+    from .core.timestep import ReplayBatch as ReplayBatch
     from .core.timestep import Rollout as Rollout
     from .core.timestep import Timestep as Timestep
     from .core.timestep import Transition as Transition
@@ -74,6 +84,8 @@ if TYPE_CHECKING:
     from .envs import register as register
     from .envs.finite import finite as finite
     from .envs.gridworld.env import gridworld as gridworld
+    from .run import Evaluation as Evaluation
+    from .run import Run as Run
     from .training.devices import use_all_cores as use_all_cores
     from .training.presets import preset as preset
 

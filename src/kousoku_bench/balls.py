@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from kousoku.compiler import kernel
-from kousoku.training import facts
+from kousoku.training.io import provenance
 
 from .balls_pictures import draw_times, film
 from .budget import Budget
@@ -40,9 +40,9 @@ def bench(out: Path, budget: Budget, say: Callable[[str], None] = print) -> Sect
         rows = [row for count in budget.balls for row in _rows(count, budget)]
     about = ABOUT.format(steps=budget.fall_steps)
     section = Section(TITLE, about, (BALLS, SPEED, TIME, COMPILE), rows, BASE)
-    text = markdown(TITLE, machine(facts.device(), facts.versions()), [section])
+    text = markdown(TITLE, machine(provenance.device(), provenance.versions()), [section])
     say(text)
-    found = {"device": facts.device(), "versions": facts.versions()}
+    found = {"device": provenance.device(), "versions": provenance.versions()}
     paths = [save(out, "balls", text, [section], found)]
     paths.append(draw_times(out / "balls.png", section, budget.fall_steps))
     paths.append(film(out / "balls.gif", budget.film_balls, budget.film_frames))

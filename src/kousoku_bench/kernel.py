@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kousoku.training import facts
+from kousoku.training.io import provenance
 
 from . import classic, compile_times, cores, learners, overhead, peers
 from .budget import Budget
@@ -29,7 +29,7 @@ def bench(out: Path, budget: Budget, say: Callable[[str], None] = print) -> list
     parts += [lambda budget, id=id: classic.section(id, budget) for id in classic.IDS]
     with uncached():
         sections = [part(budget) for part in parts]
-    device, versions = facts.device(), {**facts.versions(), **peers.versions()}
+    device, versions = provenance.device(), {**provenance.versions(), **peers.versions()}
     text = markdown(TITLE, f"{machine(device, versions)}\n\n{ABOUT}", sections)
     say(text)
     say(f"saved: {save(out, 'kernel', text, sections, {'device': device, 'versions': versions})}")

@@ -14,7 +14,8 @@ from kousoku.agents.options import make_agent
 from kousoku.api import train
 from kousoku.core.errors import ConfigError
 from kousoku.ops.statistics import mean_interval
-from kousoku.training import facts
+from kousoku.training.config import TrainConfig
+from kousoku.training.io import provenance
 from kousoku.training.presets import Preset, preset, presets
 
 from .table import Section, TableColumn, TableRow, machine, markdown, save
@@ -48,7 +49,7 @@ def bench(
     Raises:
         ConfigError: if the rows that are to be kept were made elsewhere or by other versions.
     """
-    found = {"device": facts.device(), "versions": facts.versions()}
+    found = {"device": provenance.device(), "versions": provenance.versions()}
     rows = {} if only is None else _recorded(out / "learning.json", found)
     order = [f"{agent} {env}" for agent, env in presets()]
     section = Section(TITLE, ABOUT, COLUMNS, [])
@@ -96,7 +97,7 @@ def row(agent: str, env: str, chosen: Preset, seeds: int, episodes: int, say: Ca
         run = train(
             make_agent(agent, **chosen.options),
             env,
-            steps=chosen.steps,
+            steps=chosen.steps or TrainConfig.steps,
             seeds=(seed,),
             eval_episodes=episodes,
             out="",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kousoku.training import facts
+from kousoku.training.io import provenance
 
 from . import exactness, peers, rigid, robots, startup
 from .budget import Budget
@@ -35,7 +35,7 @@ def bench(
     A part is saved after each of its sections: what was measured is there even if the run is interrupted.
     """
     budget = replace(budget, steps=budget.robot_steps)
-    device, versions = facts.device(), {**facts.versions(), **peers.versions()}
+    device, versions = provenance.device(), {**provenance.versions(), **peers.versions()}
     about, told = f"{machine(device, versions)}\n\n{ABOUT}", {"device": device, "versions": versions}
     sections: list[Section] = []
     for part in parts:

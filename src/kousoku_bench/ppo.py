@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kousoku.core.errors import ConfigError
-from kousoku.training import facts
+from kousoku.training.io import provenance
 
 from . import peers, ppo_start
 from .ppo_settings import PUREJAXRL, PPOSettings, of_preset
@@ -118,7 +118,7 @@ def bench(out: Path, budget: PPOBudget, only: str | None = None, say: Callable[[
     folder = budget.purejaxrl
     if folder is not None and not (Path(folder).expanduser() / "purejaxrl" / "ppo.py").is_file():
         raise ConfigError("--purejaxrl", folder, "name a folder that holds purejaxrl/ppo.py")
-    found = {"device": facts.device(), "versions": {**facts.versions(), **peers.installed(NAMES)}}
+    found = {"device": provenance.device(), "versions": {**provenance.versions(), **peers.installed(NAMES)}}
     about = machine(found["device"], found["versions"])
     if only != ppo_start.PART:
         about += f"\n\n{ABOUT.format(seconds=budget.seconds)}"

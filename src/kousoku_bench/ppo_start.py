@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from kousoku.api import train
 from kousoku.core.cache_folder import SWITCH
-from kousoku.training import compile_cache
 from kousoku.training.devices import use_all_cores
+from kousoku.training.io import compile_cache
 
 from .ppo_settings import tuned
 from .subprocess_timing import run_in_subprocess

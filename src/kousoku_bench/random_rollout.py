@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree, UInt32
 
+from kousoku.collectors.slot import EnvSlot, advance, begin
 from kousoku.core.env import Env
 from kousoku.core.spaces import Box, Discrete
 from kousoku.ops.exploration import uniform_index, unit_interval
 from kousoku.ops.trees import select
-from kousoku.training.rollout import Lane, advance, begin
 
 BLOCK = 8
 
@@ -27,7 +27,7 @@ class RolloutState(eqx.Module):
         episodes: that ended.
     """
 
-    lane: Lane
+    lane: EnvSlot
     reward: Float[Array, ""]
     episodes: Int[Array, ""]
 
@@ -75,7 +75,7 @@ def random_rollout(
     return jax.lax.scan(block, rollout, (words, jax.random.split(start_key, count)))[0]
 
 
-def _step(env: Env, rollout: RolloutState, action: PyTree, fresh: Lane, key: PRNGKeyArray) -> RolloutState:
+def _step(env: Env, rollout: RolloutState, action: PyTree, fresh: EnvSlot, key: PRNGKeyArray) -> RolloutState:
     """Takes one step; `fresh` is where the next episode starts."""
     lane = rollout.lane
     env_state, timestep = env.step(key, lane.env_state, action)
@@ -83,11 +83,11 @@ def _step(env: Env, rollout: RolloutState, action: PyTree, fresh: Lane, key: PRN
     ended = timestep.terminated | timestep.truncated
     if env.time_limit is not None:
         ended |= length >= env.time_limit
-    going = Lane(env_state, timestep.obs, length, lane.episode_return + timestep.reward)
+    going = EnvSlot(env_state, timestep.obs, length, lane.episode_return + timestep.reward)
     return _counted(rollout, select(ended, fresh, going), timestep.reward, ended)
 
 
-def _counted(rollout: RolloutState, lane: Lane, reward: Array, ended: Array) -> RolloutState:
+def _counted(rollout: RolloutState, lane: EnvSlot, reward: Array, ended: Array) -> RolloutState:
     return RolloutState(lane, rollout.reward + reward, rollout.episodes + ended.astype(jnp.int32))
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from kousoku.compiler import kernel
 from kousoku.core.cache_folder import SWITCH
 from kousoku.envs import make
-from kousoku.training import compile_cache
+from kousoku.training.io import compile_cache
 
 from .budget import Budget
 from .random_rollout import begin_rollout, random_rollout

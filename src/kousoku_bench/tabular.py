@@ -10,11 +10,12 @@ import jax
 
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.envs import make
-from kousoku.training import facts
 from kousoku.training.config import TrainConfig
-from kousoku.training.lanes import make_lanes
-from kousoku.training.loops import CompiledLoop, PythonLoop
-from kousoku.training.tally import Record
+from kousoku.training.io import provenance
+from kousoku.training.loop.program import CompiledLoop
+from kousoku.training.loop.python_loop import PythonLoop
+from kousoku.training.metrics.metric_sums import Recording
+from kousoku.training.population import make_population
 
 from . import jym, numpy_baseline
 from .table import (
@@ -50,9 +51,9 @@ def bench(out: Path, repeats: int, jym_folder: str | None, say: Callable[[str], 
         rows += [compiled_row('loop="compiled"', agents, repeats) for agents in (1, 30, 4096)]
         rows += jym_rows(jym_folder)
     section = Section(TITLE, ABOUT, (AGENTS, SPEED, COMPILE, MEMORY), rows, BASE)
-    text = markdown(TITLE, machine(facts.device(), facts.versions()), [section])
+    text = markdown(TITLE, machine(provenance.device(), provenance.versions()), [section])
     say(text)
-    found = {"device": facts.device(), "versions": facts.versions()}
+    found = {"device": provenance.device(), "versions": provenance.versions()}
     say(f"saved: {save(out, 'tabular', text, [section], found)}")
     return section
 
@@ -66,7 +67,7 @@ def numpy_row(repeats: int, steps: int = 20_000) -> TableRow:
 def readable_row(steps: int = 300) -> TableRow:
     """Measures our own readable loop."""
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
-    loop = PythonLoop(make_lanes(agent, TrainConfig(steps=steps)), env, Record())
+    loop = PythonLoop(make_population(agent, TrainConfig(steps=steps)), env, Recording())
     learner, at = loop.run(loop.start(), 0, 10)
     began = time.perf_counter()
     while at < steps:
@@ -82,13 +83,13 @@ def compiled_row(
     measurement.
     """
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
-    lanes = make_lanes(agent, TrainConfig(seeds=agents))
-    loop = CompiledLoop(lanes, env, Record(), None, longest)
+    population = make_population(agent, TrainConfig(seeds=agents))
+    loop = CompiledLoop(population, env, Recording(), None, longest)
     learner = loop.start()
     began = time.perf_counter()
     compiled = loop.lower(learner).compile()
     compile_seconds = time.perf_counter() - began
-    blocks = max(1, enough // (agents * loop.program.block))
+    blocks = max(1, enough // (agents * loop.iterations_per_call))
     state = [learner, 0]
 
     def run() -> None:
@@ -96,7 +97,7 @@ def compiled_row(
             state[:] = loop.run(state[0], state[1] % 2**29, 2**30)
         jax.block_until_ready(state[0])
 
-    steps = blocks * loop.program.block
+    steps = blocks * loop.iterations_per_call
     seconds = median_seconds(run, repeats)
     used = compiled.memory_analysis()
     memory = (used.argument_size_in_bytes + used.output_size_in_bytes + used.temp_size_in_bytes) / 2**20

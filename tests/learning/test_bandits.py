@@ -12,32 +12,32 @@ from kousoku.agents.bandit.epsilon_greedy import BanditEpsilonGreedy
 from kousoku.agents.bandit.gradient import BanditGradient
 from kousoku.agents.bandit.thompson import BanditThompson
 from kousoku.agents.bandit.ucb import BanditUCB
+from kousoku.collectors.streams import member_key
 from kousoku.envs.bandits.bandit import bandit
-from kousoku.training.interaction import lane_key
 
 
-@partial(jax.jit, static_argnames=("lanes", "steps"))
-def traces(agent, env, lanes: int, steps: int):
+@partial(jax.jit, static_argnames=("members", "steps"))
+def traces(agent, env, members: int, steps: int):
     """Rewards, optimal actions and regrets, [N, T]; one program for all agents and bandits of one structure."""
 
-    def lane(seed):
-        _, transitions, _ = run(agent, env, lane_key(seed), steps)
+    def member(seed):
+        _, transitions, _ = run(agent, env, member_key(seed), steps)
         return transitions.reward, transitions.info.optimal, transitions.info.regret
 
-    return jax.vmap(lane)(jnp.arange(lanes, dtype=jnp.int32))
+    return jax.vmap(member)(jnp.arange(members, dtype=jnp.int32))
 
 
-def curves(agent, env, lanes: int = 400, steps: int = 1000) -> dict[str, np.ndarray]:
-    """Reward, share of optimal actions and regret, [T], means over the lanes; "late" is the share of optimal actions
-    among the last fifth, of each lane.
+def curves(agent, env, members: int = 400, steps: int = 1000) -> dict[str, np.ndarray]:
+    """Reward, share of optimal actions and regret, [T], means over the members; "late" is the share of optimal actions
+    among the last fifth, of each member.
     """
-    reward, optimal, regret = (np.asarray(x) for x in traces(agent, env, lanes, steps))
+    reward, optimal, regret = (np.asarray(x) for x in traces(agent, env, members, steps))
     late = optimal[:, -steps // 5 :].mean(axis=1)
     return {"reward": reward.mean(axis=0), "optimal": optimal.mean(axis=0), "regret": regret.mean(axis=0), "late": late}
 
 
 def assert_higher(a: np.ndarray, b: np.ndarray) -> None:
-    """The mean of `a` is above that of `b` by three standard errors; the same lane has the same bandit in both."""
+    """The mean of `a` is above that of `b` by three standard errors; the same member has the same bandit in both."""
     more = a - b
     assert more.mean() > 3 * more.std() / np.sqrt(len(more)), (a.mean(), b.mean())
 
@@ -99,7 +99,7 @@ def test_thompson_sampling_regrets_less_than_epsilon_greedy_and_ucb():
 
 def test_thompson_sampling_of_bernoulli_arms():
     env = bandit(reward="bernoulli")
-    thompson = curves(BanditThompson(model="bernoulli"), env, lanes=100, steps=500)
-    greedy = curves(BanditEpsilonGreedy(), env, lanes=100, steps=500)
+    thompson = curves(BanditThompson(model="bernoulli"), env, members=100, steps=500)
+    greedy = curves(BanditEpsilonGreedy(), env, members=100, steps=500)
     assert thompson["regret"].sum() < 0.7 * greedy["regret"].sum()
     assert thompson["regret"][-100:].mean() < 0.2 * thompson["regret"][:20].mean()

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from loops import learned_q, learned_q_everywhere
+from loops import NOTHING, learned_q, learned_q_everywhere, one_step
 from probes import exact_q, probes, visited_states
 
 from kousoku.agents import AGENTS
@@ -15,11 +15,12 @@ from kousoku.agents.exploration import EpsilonGreedy
 from kousoku.agents.tabular.dyna_q import DynaQ
 from kousoku.agents.tabular.dyna_q_plus import DynaQPlus
 from kousoku.agents.tabular.prioritized_sweeping import PrioritizedSweeping
+from kousoku.collectors.slot import plain_slots
+from kousoku.collectors.streams import member_key, step_keys
 from kousoku.core.errors import ConfigError
 from kousoku.envs.gridworld.env import GridWorld, gridworld
 from kousoku.ops.schedules import Harmonic
-from kousoku.training.interaction import interact, lane_key, start, step_keys
-from kousoku.training.tally import Record
+from kousoku.training.loop.iteration import start
 
 DISCOUNT = 0.9
 AGENTS_WITH_A_MODEL = {
@@ -98,17 +99,17 @@ def until_known(agent, env: GridWorld, steps: int, seeds: int) -> np.ndarray:
     """(real steps, planning backups) until the start's value is 80 % of the exact one; mean over seeds."""
 
     def trace(key):
-        def body(learner, step):
-            learner, _, _, metrics = interact(agent, env, learner, step_keys(key, step))
+        def body(state, step):
+            state, _, metrics = one_step(agent, slots, state, step_keys(key, step))
             backups = metrics.get("backups", jnp.int32(agent.planning_steps))
-            return learner, (jnp.max(learner.agent_state.table.q[origin]), backups)
+            return state, (jnp.max(state.agent.table.q[origin]), backups)
 
-        learner = start(agent, env, key, Record(returns=False))
-        return lax.scan(body, learner, jnp.arange(1, steps + 1, dtype=jnp.int32))[1]
+        state = start(agent, env, slots, key, NOTHING)
+        return lax.scan(body, state, jnp.arange(1, steps + 1, dtype=jnp.int32))[1]
 
-    origin = int(np.argmax(env.model().start))
+    slots, origin = plain_slots(env), int(np.argmax(env.model().start))
     exact = exact_q(env.model(), float(agent.discount))[origin].max()
-    keys = jax.vmap(lane_key)(jnp.arange(seeds, dtype=jnp.int32))
+    keys = jax.vmap(member_key)(jnp.arange(seeds, dtype=jnp.int32))
     value, backups = (np.asarray(x) for x in jax.jit(jax.vmap(trace))(keys))
     known = value >= 0.8 * exact
     assert known.any(axis=1).all(), "not all seeds got there"

@@ -11,7 +11,7 @@ from rollouts import Recall, learned, loop_of, tiny_ppo
 from kousoku.agents.deep.a2c import A2C
 from kousoku.nn import ActorCriticConfig
 from kousoku.ops.schedules import Linear
-from kousoku.training.closing import closing
+from kousoku.training.metrics.drain import drain_metrics
 
 DISCOUNT, SEEDS = 0.9, 3
 PLAIN = {"discount": DISCOUNT, "normalise_observations": False, "normalise_rewards": False, "num_envs": 8}
@@ -25,7 +25,7 @@ UPDATES = {"ppo": 200, "a2c": 1200}
 def checked(agent_id, env, probe):
     """Values of states 0 and 1, and what is best there, for every seed."""
     agent = AGENTS[agent_id]
-    state = jax.tree.map(jnp.asarray, learned(agent, env, UPDATES[agent_id], SEEDS).agent_state)
+    state = jax.tree.map(jnp.asarray, learned(agent, env, UPDATES[agent_id], SEEDS).agent)
     obs = jnp.arange(2, dtype=jnp.int32) if env is probe.env else jnp.eye(3, dtype=jnp.float32)[:2]
     value = jax.vmap(jax.vmap(lambda s, o: s.network.value(o, ()), (None, 0)), (0, None))(state, obs)
     best = np.broadcast_to(probe.q.max(-1), (SEEDS, 2))
@@ -65,7 +65,7 @@ def test_a_real_action_is_aimed(policy):
     """The mean goes to x / 2, and the value is that of the policy with its own spread."""
     options = {"num_steps": 16, "epochs": 4, "minibatches": 4, "learning_rate": 3e-3, "hidden": (16,), **PLAIN}
     agent = tiny_ppo(policy=policy, init_std=0.5, **options)
-    state = jax.tree.map(jnp.asarray, learned(agent, Aim(), 150, SEEDS).agent_state)
+    state = jax.tree.map(jnp.asarray, learned(agent, Aim(), 150, SEEDS).agent)
     for x in (-1.0, 1.0):
         obs = jnp.array([x])
         draw = lambda s: s.network.policy(obs, ())[0]  # noqa: B023, E731
@@ -98,10 +98,10 @@ def test_a_cue_is_remembered(recurrent, shared, learns):
         recurrent=recurrent, recurrent_size=16, shared=shared,
     )  # fmt: skip
     loop = loop_of(agent, Recall(), seeds=SEEDS)
-    learner, at = loop.start(), 0
+    state, at = loop.start(), 0
     for until in (90 * 512, 120 * 512):
-        learner = closing(loop.layout, ())(learner).learner
+        state = drain_metrics(loop.placement, ())(state).state
         while at < until:
-            learner, at = loop.run(learner, at, until)
-    mean = np.asarray(learner.tally.return_sum) / np.asarray(learner.tally.episodes)
+            state, at = loop.run(state, at, until)
+    mean = np.asarray(state.metrics.return_sum) / np.asarray(state.metrics.episodes)
     assert (mean > 0.9).all() if learns else (np.abs(mean) < 0.15).all(), mean

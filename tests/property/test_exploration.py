@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import NOTHING, one_step
 from scipy import stats
 
 from kousoku.agents.exploration import UCB, EpsilonGreedy, Softmax
 from kousoku.agents.tabular.q_learning import QLearning
+from kousoku.collectors.slot import plain_slots
+from kousoku.collectors.streams import step_keys
 from kousoku.core.errors import ConfigError
 from kousoku.core.model import TabularModel
 from kousoku.envs.finite import finite
 from kousoku.ops import exploration as ops
-from kousoku.training.interaction import interact, start, step_keys
-from kousoku.training.tally import Record
+from kousoku.training.loop.iteration import start
 
 DRAWS = 100_000
 SURE = 1e-4  # a right program fails one test in 10 000 seeds; the seeds are fixed
@@ -123,9 +125,10 @@ def test_the_draws_of_a_step_are_independent_of_each_other_and_of_the_next_step(
     env, agent = finite(model, time_limit=1), QLearning(exploration=EpsilonGreedy(0.5))
 
     def two_steps(key):
-        learner = start(agent, env, key, Record())
-        learner, first, *_ = interact(agent, env, learner, step_keys(key, jnp.int32(1)))
-        learner, second, *_ = interact(agent, env, learner, step_keys(key, jnp.int32(2)))
+        slots = plain_slots(env)
+        state = start(agent, env, slots, key, NOTHING)
+        state, first, _ = one_step(agent, slots, state, step_keys(key, jnp.int32(1)))
+        state, second, _ = one_step(agent, slots, state, step_keys(key, jnp.int32(2)))
         return first.obs, first.action, first.next_obs, second.obs, second.action, second.next_obs
 
     draws = jax.jit(jax.vmap(two_steps))(keys(3, 30_000))

@@ -29,11 +29,11 @@ import pytest
 from scipy import stats
 
 import kousoku as ks
+from kousoku.collectors.slot import advance, begin
 from kousoku.envs.classic.acrobot import AcrobotState
 from kousoku.envs.classic.cartpole import CartPoleState
 from kousoku.envs.classic.hill import MountainCarState
 from kousoku.envs.classic.pendulum import PendulumState
-from kousoku.training.rollout import advance, begin
 
 IDS = ("CartPole-v0", "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Acrobot-v1")
 TOLERANCE = 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training.rollout import advance, begin
+from kousoku.collectors.slot import advance, begin
 
 OPTIONS = {"CustomGrid-v0": {"map": "S.#\n..G"}}
 LANES, STEPS = 2000, 500

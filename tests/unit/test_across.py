@@ -10,9 +10,9 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from kousoku.agents.deep.a2c import A2C
-from kousoku.agents.deep.actor_critic import LEAST_PART
 from kousoku.agents.deep.minibatches import num_strata
 from kousoku.agents.deep.ppo import PPO
+from kousoku.collectors.rollouts import SAMPLES_PER_DEVICE
 from kousoku.ops import losses
 from kousoku.ops.across import mean_over, sum_over
 
@@ -66,14 +66,16 @@ def test_equal_advantages_become_nothing_on_two_devices():
 
 
 def test_devices_get_parts_that_are_worth_it():
-    """Divisors of the strata, with at least `LEAST_PART` samples of each minibatch."""
-    assert PPO(num_envs=64, num_steps=64, minibatches=8).num_devices(2) == 2
-    assert PPO(num_envs=64, num_steps=64, minibatches=8).num_devices(64) == 64 * 64 // 8 // LEAST_PART
-    assert PPO(num_envs=4, num_steps=128, minibatches=4).num_devices(2) == 1
-    assert PPO(num_envs=6, num_steps=4096, minibatches=2).num_devices(4) == 3
-    assert PPO(num_envs=7, num_steps=4096, minibatches=2).num_devices(4) == 1
+    """Divisors of the strata, with at least `SAMPLES_PER_DEVICE` samples of each minibatch."""
+    assert PPO(num_envs=64, num_steps=64, minibatches=8).learns_from.num_devices(2) == 2
+    assert (
+        PPO(num_envs=64, num_steps=64, minibatches=8).learns_from.num_devices(64) == 64 * 64 // 8 // SAMPLES_PER_DEVICE
+    )
+    assert PPO(num_envs=4, num_steps=128, minibatches=4).learns_from.num_devices(2) == 1
+    assert PPO(num_envs=6, num_steps=4096, minibatches=2).learns_from.num_devices(4) == 3
+    assert PPO(num_envs=7, num_steps=4096, minibatches=2).learns_from.num_devices(4) == 1
     wide = PPO(num_envs=2048, num_steps=16, minibatches=16)
-    assert wide.num_devices(6) == 4
-    assert num_strata(2048, 16, 16) % wide.num_devices(6) == 0
-    assert A2C(num_envs=96, num_steps=8).num_devices(4) == 3
-    assert A2C(num_envs=6).num_devices(4) == 1
+    assert wide.learns_from.num_devices(6) == 4
+    assert num_strata(2048, 16, 16) % wide.learns_from.num_devices(6) == 0
+    assert A2C(num_envs=96, num_steps=8).learns_from.num_devices(4) == 3
+    assert A2C(num_envs=6).learns_from.num_devices(4) == 1

@@ -18,7 +18,7 @@ CONFIG = [
     ({"seeds": [3, 3]}, "seeds: got 3; use every seed once"),
     ({"seeds": [2**32]}, r"seeds\[0\]: got 4294967296"),
     ({"seeds": []}, "give at least one seed"),
-    ({"seeds": 2**40}, "seeds x sweep: got '1099511627776 lanes'; they need about .* GiB .*; use at most"),
+    ({"seeds": 2**40}, "seeds x sweep: got '1099511627776 agents'; they need about .* GiB .*; use at most"),
     ({"record": ["return"]}, r"record\[0\]: got 'return'; did you mean 'returns'"),
     ({"record_every": 0}, "record_every: got 0"),
     ({"record": ["q_values"], "record_every": 1, "seeds": 1000}, "record: got 'q_values'; the tables need"),
@@ -197,9 +197,7 @@ def test_mistakes_in_the_shell(words, message, capsys):
 @pytest.mark.parametrize("num_envs", [2**22, 2**25, 2**40])
 def test_a_rollout_that_memory_does_not_hold(num_envs):
     agent = ks.make_agent("ppo", num_envs=num_envs)
-    with pytest.raises(
-        ks.ConfigError, match=f"num_envs: got '{num_envs} environments .* a rollout needs .* GiB; use f"
-    ):
+    with pytest.raises(ks.ConfigError, match=f"num_envs: got '{num_envs} environments .* they need .* GiB; use f"):
         ks.train(agent, "CartPole-v1", steps=2**30, out="")
 
 
@@ -215,7 +213,7 @@ def test_tables_of_an_agent_that_has_none():
         (["evaluate", "RUN", "--episodes", "2.5"], "--episodes: got 2.5; use a whole number"),
         (["evaluate", "RUN", "--max-steps", "0"], "--max-steps: got 0; use a whole number of at least 1"),
         (["evaluate", "RUN", "--seed", "1e400"], "--seed: got inf; use a whole number of at least 0"),
-        (["export", "RUN", "--lane", "0.9"], "--lane: got 0.9; use a whole number of at least 0"),
+        (["export", "RUN", "--member", "0.9"], "--member: got 0.9; use a whole number of at least 0"),
     ],
 )
 def test_counts_on_the_command_line(words, message, capsys):

@@ -284,13 +284,15 @@ def test_a_lane_that_blows_up_is_terminated_and_the_others_keep_their_bits():
 class Broken(ks.Agent):
     """Pushes by NaN at every step."""
 
+    learns_from: ks.Online = ks.Online()
+
     def init(self, spec, key):
         return jnp.float32(0.0)
 
-    def act(self, state, obs, key, *, greedy=False):
-        return jnp.full((1,), jnp.nan, jnp.float32), None
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jnp.full((1,), jnp.nan, jnp.float32), carry, None
 
-    def update(self, state, batch, key):
+    def update(self, state, data, key, *, axis=None):
         return state, {}
 
 
@@ -302,16 +304,17 @@ def test_lanes_that_blow_up_are_counted():
 class Bowl(ks.Agent):
     """Pushes the balls to where they are not; learns nothing."""
 
+    learns_from: ks.Online = ks.Online()
     gain: float = 1.0
 
     def init(self, spec, key):
         return jnp.float32(0.0)
 
-    def act(self, state, obs, key, *, greedy=False):
+    def act(self, state, obs, carry, key, *, greedy=False):
         push = -self.gain * jnp.mean(obs[:, 0] - 2.0 + obs[:, 2])
-        return jnp.clip(push, -1.0, 1.0)[None], None
+        return jnp.clip(push, -1.0, 1.0)[None], carry, None
 
-    def update(self, state, batch, key):
+    def update(self, state, data, key, *, axis=None):
         return state, {}
 
 

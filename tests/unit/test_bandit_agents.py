@@ -47,7 +47,7 @@ def update(agent, state, transition):
 
 @partial(jax.jit, static_argnames="greedy")
 def act(agent, state, keys, greedy):
-    return jax.vmap(lambda key: agent.act(state, jnp.int32(0), key, greedy=greedy)[0])(keys)
+    return jax.vmap(lambda key: agent.act(state, jnp.int32(0), (), key, greedy=greedy)[0])(keys)
 
 
 def after(agent, pulls):
@@ -199,7 +199,7 @@ def test_keys_are_used_once(agent):
         state = agent.init(SPEC, jax.random.key(0))
         for i, (arm, reward) in enumerate([(0, 1.0), (1, 0.0), (2, 0.5)]):
             act_key, update_key = jax.random.split(jax.random.key(i))
-            agent.act(state, jnp.int32(0), act_key)
+            agent.act(state, jnp.int32(0), (), act_key)
             state, _ = agent.update(state, pulled(arm, reward), update_key)
 
 
@@ -219,7 +219,8 @@ def test_one_program_for_all_updates(agent):
     assert len(compilations) == 1
     assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), state) == before
     assert not any(leaf.weak_type for leaf in jax.tree.leaves((state, metrics)))
-    action, _ = agent.act(state, jnp.int32(0), KEY)
+    action, carry, _ = agent.act(state, jnp.int32(0), (), KEY)
+    assert carry == ()
     assert (action.dtype, action.weak_type, action.shape) == (jnp.int32, False, ())
     assert agent.q_values(state).shape == (1, 3)
 

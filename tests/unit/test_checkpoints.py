@@ -16,31 +16,33 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training import array_store, checkpoints, files, states
-from kousoku.training.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError, RunWarning
-from kousoku.training.ledger import Ledger
+from kousoku.core.collector import TrainState
+from kousoku.training.io import array_store, checkpoints, files, tree_io
+from kousoku.training.io.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError, RunWarning
+from kousoku.training.io.run_progress import RunProgress
 
 
-def learner(lanes=3):
-    return {
-        "w": jnp.arange(lanes * 4, dtype=jnp.float32).reshape(lanes, 2, 2) / 7,
-        "half": jnp.ones((lanes,), jnp.bfloat16),
-        "keys": jax.random.split(jax.random.key(1), lanes),
-        "other": jax.random.split(jax.random.key(2, impl="rbg"), lanes),
-        "flag": jnp.zeros((lanes, 1), bool),
-        "none": jnp.zeros((lanes, 0, 4)),
-        "none_half": jnp.zeros((lanes, 0), jnp.bfloat16),
+def training(members=3, **changes):
+    learned = {
+        "w": jnp.arange(members * 4, dtype=jnp.float32).reshape(members, 2, 2) / 7,
+        "half": jnp.ones((members,), jnp.bfloat16),
+        "keys": jax.random.split(jax.random.key(1), members),
+        "other": jax.random.split(jax.random.key(2, impl="rbg"), members),
+        "flag": jnp.zeros((members, 1), bool),
+        "none": jnp.zeros((members, 0, 4)),
+        "none_half": jnp.zeros((members, 0), jnp.bfloat16),
     }  # fmt: skip
+    return TrainState({**learned, **changes}, (), (), (), ())
 
 
-def ledger(step, score=None):
-    made = Ledger(step=step, since=step, episodes=7, seconds=0.1, score=score, started="2026-11-21T09:14:00+00:00")
+def progress(step, score=None):
+    made = RunProgress(step=step, since=step, episodes=7, seconds=0.1, score=score, started="2026-11-21T09:14:00+00:00")
     made.curves.steps, made.curves.rows = [step], {"return": [np.array([1.0, np.nan, 3.0], np.float32)]}
     return made
 
 
 def save(run, step, score=None, keep=3):
-    checkpoints.save(run, Checkpoint.of(learner(), ledger(step, score), b'{"step": 1}\n'), keep)
+    checkpoints.save(run, Checkpoint.of(training(), progress(step, score), b'{"step": 1}\n'), keep)
     return run / "checkpoints" / f"{step:012d}"
 
 
@@ -66,15 +68,15 @@ def run(made, tmp_path):
 
 def test_everything_comes_back_bit_for_bit_with_its_generator_and_dtype(run):
     saved = checkpoints.newest(run)
-    template = jax.tree.map(lambda leaf: leaf, learner())
-    back = saved.learner(template, 3)
-    for mine, its in zip(jax.tree.leaves(learner()), jax.tree.leaves(back), strict=True):
+    template = jax.tree.map(lambda leaf: leaf, training())
+    back = saved.state(template, 3)
+    for mine, its in zip(jax.tree.leaves(training()), jax.tree.leaves(back), strict=True):
         assert mine.dtype == its.dtype
         assert mine.sharding == its.sharding
-    for mine, its in zip(states.to_arrays(learner()), states.to_arrays(back), strict=True):
+    for mine, its in zip(tree_io.to_arrays(training()), tree_io.to_arrays(back), strict=True):
         np.testing.assert_array_equal(mine, its)
-    assert saved.ledger.told() == ledger(20).told()
-    np.testing.assert_array_equal(saved.ledger.all_curves()["return"], ledger(20).all_curves()["return"])
+    assert saved.progress.told() == progress(20).told()
+    np.testing.assert_array_equal(saved.progress.all_curves()["return"], progress(20).all_curves()["return"])
     assert saved.metrics == b'{"step": 1}\n'
 
 
@@ -84,13 +86,13 @@ def test_orbax_reads_the_arrays_by_itself(run):
     folder = run / "checkpoints" / f"{20:012d}"
     leaves = [leaf["path"] for leaf in files.read_json(folder / TOLD)["leaves"]]
     found = v1.load(folder / STATE)
-    np.testing.assert_array_equal(found[str(leaves.index("['w']"))], learner()["w"])
+    np.testing.assert_array_equal(found[str(leaves.index("agent['w']"))], training().agent["w"])
 
 
-def test_lanes_that_fill_up_devices_are_the_last_one_again(run):
-    back = checkpoints.newest(run).learner(learner(5), 3)
-    words = states.to_arrays(back)
-    for whole, part in zip(words, states.to_arrays(learner()), strict=True):
+def test_members_that_fill_up_devices_are_the_last_one_again(run):
+    back = checkpoints.newest(run).state(training(5), 3)
+    words = tree_io.to_arrays(back)
+    for whole, part in zip(words, tree_io.to_arrays(training()), strict=True):
         np.testing.assert_array_equal(whole[:3], part)
         np.testing.assert_array_equal(whole[3:], np.stack([part[-1]] * 2))
 
@@ -111,9 +113,9 @@ def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name
             flipped[position] ^= 1 << int(rng.integers(8))
             path.write_bytes(flipped)
             with pytest.warns(RunWarning, match=r"000000000020 is damaged \(.*\) and passed over"):
-                assert checkpoints.newest(run).ledger.step == 10
+                assert checkpoints.newest(run).progress.step == 10
         path.write_bytes(data)
-    assert checkpoints.newest(run).ledger.step == 20
+    assert checkpoints.newest(run).progress.step == 20
 
 
 @pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
@@ -126,13 +128,13 @@ def test_part_of_a_checkpoint_is_seen(run, name, how):
         else:
             path.write_bytes(data[: len(data) // 2] if how == "half" else b"")
         with pytest.warns(RunWarning, match=f"{path.name} is missing" if how == "gone" else "is damaged"):
-            assert checkpoints.newest(run).ledger.step == 10
+            assert checkpoints.newest(run).progress.step == 10
         path.write_bytes(data)
 
 
 def test_a_file_that_somebody_put_beside_the_others_harms_nothing(run):
     (run / "checkpoints" / f"{20:012d}" / STATE / ".DS_Store").write_bytes(b"1")
-    assert checkpoints.newest(run).ledger.step == 20
+    assert checkpoints.newest(run).progress.step == 20
 
 
 def test_a_checkpoint_under_another_step_is_not_believed(run):
@@ -161,8 +163,8 @@ def reseal(folder, **changes):
     (folder / MANIFEST).write_bytes(checkpoints._sealed(manifest))
 
 
-def as_before(folder):
-    """A checkpoint in the format before: its arrays in one file."""
+def as_in_format_2(folder):
+    """A checkpoint in the first format that can be read: its arrays in one file."""
     named = {str(i): leaf for i, leaf in enumerate(checkpoints.read(folder).leaves)}
     shutil.rmtree(folder / STATE)
     files.write_arrays(folder / "state.npz", named)
@@ -170,18 +172,18 @@ def as_before(folder):
     for leaf in told["leaves"]:
         del leaf["stored"]
     files.write_json(folder / TOLD, told)
-    reseal(folder, format=checkpoints.BEFORE)
+    reseal(folder, format=checkpoints.FORMER[0])
 
 
-def test_one_of_the_format_before_is_read(run):
+def test_one_of_format_2_is_read(run):
     folder = run / "checkpoints" / f"{20:012d}"
     now = checkpoints.read(folder)
-    as_before(folder)
+    as_in_format_2(folder)
     before = checkpoints.read(folder)
     assert (before.paths, before.kinds) == (now.paths, now.kinds)
     for old, new in zip(before.leaves, now.leaves, strict=True):
         np.testing.assert_array_equal(old, new, strict=True)
-    before.learner(learner(), 3)
+    before.state(training(), 3)
 
 
 class Bomb:
@@ -194,7 +196,7 @@ class Bomb:
 def test_a_pickle_in_disguise_is_never_executed(run, raw, name):
     folder = run / "checkpoints" / f"{20:012d}"
     if name == "state.npz":
-        as_before(folder)
+        as_in_format_2(folder)
     if raw:
         (folder / name).write_bytes(pickle.dumps(Bomb()))
     else:
@@ -236,19 +238,19 @@ def test_an_array_that_would_have_to_be_pickled_is_not_written(tmp_path):
 def test_another_format_is_refused_naming_both_versions(run):
     folder = run / "checkpoints" / f"{20:012d}"
     reseal(folder, format=9, kousoku="7.0")
-    refused = r"format: got 9; kousoku 7\.0 made it; this is kousoku .*, which reads formats 2 and 3"
+    refused = r"format: got 9; kousoku 7\.0 made it; this is kousoku .*, which reads formats 2 to 4"
     with pytest.raises(ks.ConfigError, match=refused):
         checkpoints.newest(run)
 
 
 def test_other_shapes_are_refused_saying_both(run):
-    template = {**learner(), "w": jnp.zeros((3, 5, 2))}
+    template = training(w=jnp.zeros((3, 5, 2)))
     with pytest.raises(ks.ConfigError, match=r"w'\]: float32\[3, 2, 2\].*needs .*w'\]: float32\[3, 5, 2\]"):
-        checkpoints.newest(run).learner(template, 3)
+        checkpoints.newest(run).state(template, 3)
     with pytest.raises(ks.ConfigError, match=r"flag'\]: bool\[3, 1\].*needs .*flag'\]: bool\[2, 1\]"):
-        checkpoints.newest(run).learner(learner(2), 2)
+        checkpoints.newest(run).state(training(2), 2)
     with pytest.raises(ks.ConfigError, match="7 leaves"):
-        checkpoints.newest(run).learner({**learner(), "z": jnp.zeros(3)}, 3)
+        checkpoints.newest(run).state(training(z=jnp.zeros(3)), 3)
 
 
 def test_the_last_ones_and_the_best_are_kept(tmp_path):
@@ -266,7 +268,7 @@ def test_without_scores_only_the_last_ones_are_kept(tmp_path):
 def test_steps_decide_what_is_last_and_not_the_clock(tmp_path):
     for step in (100, 20, 3):
         os.utime(save(tmp_path, step))
-    assert checkpoints.newest(tmp_path).ledger.step == 100
+    assert checkpoints.newest(tmp_path).progress.step == 100
 
 
 def test_what_comes_after_a_step_is_cut_off(run):
@@ -290,14 +292,14 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatc
     with pytest.raises(OSError, match="No space left on device; the run can be resumed"):
         save(run, 30)
     assert steps(run) == [10, 20]
-    assert checkpoints.newest(run).ledger.step == 20
+    assert checkpoints.newest(run).progress.step == 20
 
 
 REALLY_FULL = """
 import resource, signal, sys
 from pathlib import Path
 import numpy as np
-from kousoku.training import array_store
+from kousoku.training.io import array_store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 array_store.write(Path("first"), [np.ones(10)])
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
@@ -323,6 +325,6 @@ def test_a_checkpoint_can_be_written_and_read_where_an_event_loop_runs(run):
 
     async def both():
         save(run, 30)
-        return checkpoints.newest(run).ledger.step
+        return checkpoints.newest(run).progress.step
 
     assert asyncio.run(both()) == 30

@@ -227,15 +227,16 @@ def test_noise_is_drawn_only_where_there_is_some():
 class Leaning(ks.Agent):
     """Pushes to where the first and second observations lean; learns nothing."""
 
+    learns_from: ks.Online = ks.Online()
     gain: float = 1.0
 
     def init(self, spec, key):
         return jnp.float32(0.0)
 
-    def act(self, state, obs, key, *, greedy=False):
-        return (obs[0] + self.gain * obs[1] > 0).astype(jnp.int32), None
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return (obs[0] + self.gain * obs[1] > 0).astype(jnp.int32), carry, None
 
-    def update(self, state, batch, key):
+    def update(self, state, data, key, *, axis=None):
         return state, {}
 
 

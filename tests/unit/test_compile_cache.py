@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kousoku.training import compile_cache
+from kousoku.training.io import compile_cache
 
 TRAIN = """
 import kousoku as ks
@@ -15,7 +15,7 @@ ks.train("q_learning", "GridWorld-v0", steps=100, seeds=2, out="", eval_episodes
 """
 KEEP_ALL = """
 import jax
-from kousoku.training import compile_cache
+from kousoku.training.io import compile_cache
 compile_cache.enable()
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 """

@@ -22,15 +22,16 @@ from kousoku.agents import AGENTS, planning
 from kousoku.agents.exploration import EXPLORATIONS, Exploration
 from kousoku.cli import main
 from kousoku.cli.bench import BENCHMARKS
+from kousoku.collectors.slot import kernel_slots
 from kousoku.core.errors import ConfigError
-from kousoku.nn import ACTIVATIONS, INITIALISERS, ActorCriticConfig
+from kousoku.nn import ACTIVATIONS, INITIALISERS, ActorCriticConfig, QNetworkConfig
 from kousoku.nn.gaussian import STDS
 from kousoku.nn.heads import KINDS
 from kousoku.nn.torso import BODIES, RECURRENT
 from kousoku.ops.schedules import FORMS, SCHEDULES, Linear, parse_schedule
 from kousoku.training.config import TrainConfig
-from kousoku.training.on_policy import begin_all
-from kousoku.training.tally import Record
+from kousoku.training.loop.iteration import start
+from kousoku.training.metrics.metric_sums import Recording
 
 ROOT = Path(__file__).parents[2]
 AGENT_PAGES = ROOT / "docs" / "agents"
@@ -132,12 +133,13 @@ class TestAgentPages:
         assert list(said) == list(options)
         for name, parameter in options.items():
             default, cell = parameter.default, said[name][0].strip("`")
-            if isinstance(default, (Exploration, ActorCriticConfig)):
+            if isinstance(default, (Exploration, ActorCriticConfig, QNetworkConfig)):
                 assert said[name][1] == f"[these]({NESTED[name]})"
                 assert cell == f"{type(default).__name__}()"
                 assert default == type(default)()
             else:
                 value = ast.literal_eval(cell)
+                value = parse_schedule(name, value) if isinstance(value, str) and ":" in value else value
                 assert (value, type(value)) == (default, type(default)), name
 
     def test_ranges_schedules_and_structure_are_as_said(self, agent_id):
@@ -178,9 +180,12 @@ def test_the_table_of_explorations():
         check_range(kind, field, bounds)
 
 
-def test_the_table_of_networks():
-    rows = {row[0].strip("`"): row[1:] for row in table(section(AGENT_PAGES / "networks.md", "The usual ones"))}
-    fields = ActorCriticConfig.__dataclass_fields__
+@pytest.mark.parametrize(
+    ("title", "config"), [("The usual ones", ActorCriticConfig), ("Of action values", QNetworkConfig)]
+)
+def test_the_tables_of_networks(title, config):
+    rows = {row[0].strip("`"): row[1:] for row in table(section(AGENT_PAGES / "networks.md", title))}
+    fields = config.__dataclass_fields__
     choices = {
         "activation": ACTIVATIONS, "recurrent": (*RECURRENT, None), "body": BODIES, "policy": KINDS, "std": STDS,
         "init": INITIALISERS,
@@ -189,20 +194,22 @@ def test_the_table_of_networks():
     for name, (said, bounds, _) in rows.items():
         default = math.sqrt(2.0) if said == "`sqrt(2)`" else ast.literal_eval(said.strip("`"))
         assert (default, type(default)) == (fields[name].default, type(fields[name].default)), name
-        check_range(ActorCriticConfig, name, bounds)
+        if bounds == "as above":
+            continue
+        check_range(config, name, bounds)
         if name in choices:
             assert [ast.literal_eval(word) for word in WORDS.findall(bounds)] == list(choices[name])
-    for name in ("hidden", "critic_hidden"):
-        assert accepts(ActorCriticConfig, name, (8, 1))
-        assert not accepts(ActorCriticConfig, name, (8, 0))
+    for name in {"hidden", "critic_hidden"} & set(fields):
+        assert accepts(config, name, (8, 1))
+        assert not accepts(config, name, (8, 0))
 
 
 @pytest.mark.parametrize(("agent_id", "options"), [("ppo", {"target_kl": 0.1}), ("a2c", {})])
 def test_the_table_of_metrics_has_what_an_update_reports(agent_id, options):
     agent, env = AGENTS.make(agent_id, **options), kousoku.make("CartPole-v1")
-    learner = jax.eval_shape(lambda: begin_all(agent, env, jax.random.key(0), Record()))
+    state = jax.eval_shape(lambda: start(agent, env, kernel_slots(env), jax.random.key(0), Recording(metrics=True)))
     said = [row[0].strip("`") for row in table(section(AGENT_PAGES / f"{agent_id}.md", "Metrics"))]
-    assert sorted(said) == sorted(learner.tally.metric_sums)
+    assert sorted(said) == sorted(state.metrics.metric_sums)
 
 
 def test_the_37_details_are_37_and_name_what_there_is():
@@ -283,7 +290,7 @@ def test_shell_commands_are_real(page, monkeypatch, capsys):
     benchmarks = [f"kousoku_bench.{name}.bench" for name in BENCHMARKS]
     for work in ("kousoku.api.train", "kousoku.api.resume", "kousoku.api.load", *benchmarks):
         monkeypatch.setattr(work, stop)
-    monkeypatch.setattr("kousoku.training.run_folder.read_config", lambda folder: {"agent": {"id": "ppo"}})
+    monkeypatch.setattr("kousoku.training.io.run_folder.read_config", lambda folder: {"agent": {"id": "ppo"}})
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for words in commands(page):
         if words[0] == "make":

@@ -13,8 +13,8 @@ import kousoku as ks
 from kousoku import cli
 from kousoku.core.scene import Circle, Scene, Trajectory2d
 from kousoku.core.scene3d import Body3d, Drawable3d, Geom, Touching3d, Trajectory3d
-from kousoku.training import run_folder
-from kousoku.training.film import film, is_drawable, play
+from kousoku.training.evaluation.film import film, is_drawable, play
+from kousoku.training.io import run_folder
 from kousoku.viz.payload import payload
 
 END = 4
@@ -78,14 +78,14 @@ class Rail2d(Rail):
         return Scene(5.0, 1.0, (), (Circle(float(state) + 0.5, 0.5, 0.3, "red"),))
 
 
-def right(env, obs, memory, key):
+def right(env, obs, carry, key):
     del env, obs, key
-    return jnp.int32(1), memory
+    return jnp.int32(1), carry
 
 
-def left(env, obs, memory, key):
+def left(env, obs, carry, key):
     del env, obs, key
-    return jnp.int32(0), memory
+    return jnp.int32(0), carry
 
 
 class Die(Rail2d):
@@ -96,9 +96,9 @@ class Die(Rail2d):
         return action, ks.Timestep(action, jnp.float32(0), jnp.array(False), jnp.array(False))
 
 
-def thrown(env, obs, memory, key):
+def thrown(env, obs, carry, key):
     del env, obs
-    return jax.random.randint(key, (), 0, 2**30), memory + 1
+    return jax.random.randint(key, (), 0, 2**30), carry + 1
 
 
 class TestPlaying:
@@ -113,7 +113,7 @@ class TestPlaying:
         assert len(play(Rail2d(), left, jax.random.key(0), max_steps=max_steps).states) == frames
 
     def test_keys_are_fresh(self):
-        actions = play(Die(), thrown, jax.random.key(0), memory=jnp.int32(0)).actions
+        actions = play(Die(), thrown, jax.random.key(0), carry=jnp.int32(0)).actions
         assert len(set(actions.tolist())) == len(actions) == 30
 
 

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 import kousoku as ks
-from kousoku.training.folder_lock import HELD, LOCK, locked
+from kousoku.training.io.folder_lock import HELD, LOCK, locked
 
 HOLD = """
 from pathlib import Path
-from kousoku.training.folder_lock import locked
+from kousoku.training.io.folder_lock import locked
 with locked(Path(".")):
     print("held", flush=True)
     input()

@@ -8,8 +8,8 @@ from jax import lax
 from scipy import stats
 
 import kousoku as ks
+from kousoku.collectors.slot import advance, begin
 from kousoku.envs.gridworld.env import GridState
-from kousoku.training.rollout import advance, begin
 
 UP, RIGHT, DOWN, LEFT = range(4)
 KEY = jax.random.key(0)

@@ -1,4 +1,4 @@
-"""The guard against NaN: what became no number, in which lane, update and steps; and what blew up and was stopped."""
+"""The check for NaN: what became no number, in which member, iteration and steps; and what blew up and was stopped."""
 
 import json
 import re
@@ -12,11 +12,12 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import train
-from kousoku.training import checkpoints, health
-from kousoku.training.health import Guard, Sick, finite
-from kousoku.training.ledger import Ledger
-from kousoku.training.tally import Tally
-from kousoku.training.trainer import _when
+from kousoku.training.guards import finite_check
+from kousoku.training.guards.finite_check import FiniteCheck, NonFinite, is_finite
+from kousoku.training.io import checkpoints
+from kousoku.training.io.run_progress import RunProgress
+from kousoku.training.loop.host import when
+from kousoku.training.metrics.metric_sums import MetricSums
 from kousoku.viz.headline import figures
 
 
@@ -35,35 +36,37 @@ def tree(**changes):
 
 
 def test_all_is_well_with_keys_integers_and_what_begins_infinite():
-    assert Guard(tree(), 4).look(tree()) is None
-    assert Guard(tree(), 4).look(tree(mask=jnp.full((4, 2), jnp.nan))) is None
+    assert FiniteCheck(tree(), 4).look(tree()) is None
+    assert FiniteCheck(tree(), 4).look(tree(mask=jnp.full((4, 2), jnp.nan))) is None
 
 
 @pytest.mark.parametrize("value", [jnp.nan, jnp.inf, -jnp.inf])
-def test_leaf_lane_and_value_are_named(value):
-    sick = Guard(tree(), 4).look(tree(params={"w": jnp.zeros((4, 2, 3)).at[2, 1, 0].set(value), "b": [jnp.ones(4)]}))
-    assert (sick.leaf, sick.lane, sick.others) == ("['params']['w']", 2, 0)
-    np.testing.assert_equal(sick.value, float(value))
+def test_leaf_member_and_value_are_named(value):
+    found = FiniteCheck(tree(), 4).look(
+        tree(params={"w": jnp.zeros((4, 2, 3)).at[2, 1, 0].set(value), "b": [jnp.ones(4)]})
+    )
+    assert (found.leaf, found.member, found.others) == ("['params']['w']", 2, 0)
+    np.testing.assert_equal(found.value, float(value))
 
 
-def test_lanes_that_only_fill_up_devices_do_not_count():
+def test_members_that_only_fill_up_devices_do_not_count():
     bad = tree(params={"w": jnp.zeros((4, 2, 3)).at[3].set(jnp.nan), "b": [jnp.ones(4)]})
-    assert Guard(tree(), 3).look(bad) is None
-    assert Guard(tree(), 4).look(bad) is not None
+    assert FiniteCheck(tree(), 3).look(bad) is None
+    assert FiniteCheck(tree(), 4).look(bad) is not None
 
 
-@pytest.mark.parametrize("size", [3, health.SMALL + 1])
+@pytest.mark.parametrize("size", [3, finite_check.SMALL + 1])
 @pytest.mark.parametrize("value", [jnp.nan, jnp.inf, -jnp.inf])
-def test_what_a_report_looks_at_first_finds_the_lane(size, value):
+def test_what_a_report_looks_at_first_finds_the_member(size, value):
     """Small leaves and large ones, of any float."""
     half, full = jnp.ones((4,), jnp.bfloat16), jnp.ones((4, 1, size))
-    assert finite([half, full], 4).all()
-    np.testing.assert_array_equal(finite([half, full.at[2, 0, 1].set(value)], 4), [True, True, False, True])
-    np.testing.assert_array_equal(finite([half.at[0].set(value), full], 4), [False, True, True, True])
+    assert is_finite([half, full], 4).all()
+    np.testing.assert_array_equal(is_finite([half, full.at[2, 0, 1].set(value)], 4), [True, True, False, True])
+    np.testing.assert_array_equal(is_finite([half.at[0].set(value), full], 4), [False, True, True, True])
 
 
 class Counter(ks.Env):
-    """Counts up from a random start; a lane that reaches `limit` has NaN in its reward or in its state."""
+    """Counts up from a random start; a member that reaches `limit` has NaN in its reward or in its state."""
 
     broken: str = eqx.field(static=True)
     time_limit: int | None = eqx.field(static=True, default=None)
@@ -88,7 +91,7 @@ class Counter(ks.Env):
         return (count, height), ks.Timestep(count, reward, jnp.array(False), jnp.array(False))
 
 
-@pytest.mark.parametrize(("broken", "leaf"), [("reward", "the reward"), ("state", r"lane\.env_state\[1\]")])
+@pytest.mark.parametrize(("broken", "leaf"), [("reward", "the reward"), ("state", r"slots\.env_state\[1\]")])
 def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
     run = ks.train(
         "q_learning", Counter(broken), steps=200, seeds=[4, 9], record_every=10, checkpoint_every=10,
@@ -102,7 +105,7 @@ def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
     assert len(seeds) == 1
     assert re.match(rf"{leaf} became nan between steps {steps - 9} and {steps} ", facts["trouble"]), facts["trouble"]
     kept = checkpoints.newest(run.path)
-    assert kept.ledger.step == steps - 10, "the last report before"
+    assert kept.progress.step == steps - 10, "the last report before"
     assert all(np.isfinite(leaf).all() for leaf in kept.leaves)
 
 
@@ -163,27 +166,27 @@ SMALL_LEARNER = {"num_envs": 2, "num_steps": 8, "hidden": (4,)}
 
 @pytest.mark.parametrize("agent", [("ppo", {"minibatches": 2}), ("a2c", {})], ids=str)
 @pytest.mark.parametrize(("seeds", "devices"), [([3], 1), ([3], 2), ([3, 5], 1)])
-def test_a_learner_from_rollouts_names_the_update(agent, seeds, devices):
+def test_a_learner_from_rollouts_names_the_iteration(agent, seeds, devices):
     """Step 37 of both environments is in the fifth rollout, of eight each; reports are made after four and eight."""
     made = ks.make_agent(agent[0], **SMALL_LEARNER, **agent[1])
     run = ks.train(
         made, Clock(broken=37), steps=320, seeds=seeds, devices=devices, record_every=64, eval_episodes=0, out="run"
     )
     assert run.record.facts["steps"] == 128
-    pattern = r"the reward became nan in update 5, of steps 65 to 80 \(seed 3, sweep point 0\), and so did \d+ more"
+    pattern = r"the reward became nan in iteration 5, of steps 65 to 80 \(seed 3, sweep point 0\), and so did \d+ more"
     assert re.fullmatch(pattern, run.record.facts["trouble"]), run.record.facts["trouble"]
 
 
 def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
     agent = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER)
     run = ks.train(agent, Counter("state"), steps=3200, record_every=64, eval_episodes=0, out="run")
-    assert re.match(r"lane\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
+    assert re.match(r"slots\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
 
 
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("agent", ["ppo", "q_learning"])
 def test_what_blows_up_is_counted(agent, devices):
-    """Every tenth step, of each lane: in the run's facts, its metrics and its curves, without being asked for."""
+    """Every tenth step, of each member: in the run's facts, its metrics and its curves, without being asked for."""
     many, seeds = (2, [0]) if agent == "ppo" else (1, [0, 1])
     made = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER) if agent == "ppo" else agent
     run = ks.train(made, Clock(fragile=10), steps=320, seeds=seeds, devices=devices, record_every=160, out="run")
@@ -196,15 +199,19 @@ def test_what_blows_up_is_counted(agent, devices):
     assert any(f" in all, {each * len(seeds)} of them blown up" in figure.note for figure in figures(record))
 
 
-@pytest.mark.parametrize(("hidden", "told"), [(False, "in update 9, of steps 129 to 144"),
-                                              (True, "between steps 65 and 144, the end of update 9")])  # fmt: skip
-def test_the_update_is_that_of_the_lane_and_a_hidden_cause_may_be_older(hidden, told):
-    """Reports are made after four updates of 16 steps and after twelve; lane 0 is sound for longer."""
-    zero, nothing = jnp.int32(0), [None] * 5
-    lanes = [Tally(zero, *nothing, updates=jnp.int32(8), sound=jnp.int32(sound)) for sound in (6, 4)]
-    tally = jax.tree.map(lambda *leaves: np.stack(leaves), *lanes)
-    ledger, agent = Ledger(since=64, step=192), ks.make_agent("ppo", **SMALL_LEARNER)
-    assert _when(ledger, agent, tally, Sick("x", hidden, 1, np.nan, 0)) == told
+@pytest.mark.parametrize(("hidden", "told"), [(False, "in iteration 9, of steps 129 to 144"),
+                                              (True, "between steps 65 and 144, the end of iteration 9")])  # fmt: skip
+def test_the_iteration_is_that_of_the_member_and_a_hidden_cause_may_be_older(hidden, told):
+    """Reports are made after four iterations of 16 steps and after twelve; member 0 is finite for longer."""
+    zero, nothing = jnp.int32(0), [None] * 7
+    made = jnp.int32(8)
+    members = [
+        MetricSums(zero, *nothing, updates=made, iterations=made, finite_iterations=jnp.int32(finite))
+        for finite in (6, 4)
+    ]
+    sums = jax.tree.map(lambda *leaves: np.stack(leaves), *members)
+    progress, agent = RunProgress(since=64, step=192), ks.make_agent("ppo", **SMALL_LEARNER)
+    assert when(progress, agent, sums, NonFinite("x", hidden, 1, np.nan, 0)) == told
 
 
 class Flagged(Clock):

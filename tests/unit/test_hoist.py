@@ -6,9 +6,11 @@ import numpy as np
 
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
-from kousoku.training.hoist import split_by_key
-from kousoku.training.interaction import interact, start, step_keys
-from kousoku.training.tally import Record
+from kousoku.collectors.slot import plain_slots
+from kousoku.collectors.streams import step_keys
+from kousoku.training.loop.iteration import iterate, start
+from kousoku.training.loop.split_randomness import split_by_key
+from kousoku.training.metrics.metric_sums import Recording
 
 
 def body(fixed, carry, key):
@@ -43,20 +45,21 @@ def primitives(jaxpr) -> set[str]:
 
 
 def test_a_q_learning_step_has_no_random_draw_left_in_its_loop():
-    env, agent, record = ks.make("WindyGridWorld-v0", slip=0.2), QLearning(), Record()
-    learner = start(agent, env, jax.random.key(0), record)
+    env, agent = ks.make("WindyGridWorld-v0", slip=0.2), QLearning()
+    slots = plain_slots(env)
+    state = start(agent, env, slots, jax.random.key(0), Recording())
 
-    def step(fixed, learner, key):
-        return interact(fixed, env, learner, step_keys(key, jnp.int32(3)))[0]
+    def step(fixed, state, key):
+        return iterate(fixed, slots, state, step_keys(key, jnp.int32(3)))
 
-    draw, rest = split_by_key(step, agent, learner, jax.random.key(0))
+    draw, rest = split_by_key(step, agent, state, jax.random.key(0))
     drawn = jax.make_jaxpr(draw)(agent, jax.random.key(0))
-    left = jax.make_jaxpr(rest)(agent, learner, draw(agent, jax.random.key(0)))
+    left = jax.make_jaxpr(rest)(agent, state, draw(agent, jax.random.key(0)))
     random = {"threefry2x32", "random_bits", "random_split", "random_fold_in", "shift_left"}
     assert random & primitives(drawn.jaxpr)
     assert not random & primitives(left.jaxpr)
     jax.tree.map(
         np.testing.assert_array_equal,
-        step(agent, learner, jax.random.key(5)),
-        rest(agent, learner, draw(agent, jax.random.key(5))),
+        step(agent, state, jax.random.key(5)),
+        rest(agent, state, draw(agent, jax.random.key(5))),
     )

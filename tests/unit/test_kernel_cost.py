@@ -11,17 +11,17 @@ import pytest
 import kousoku as ks
 from kousoku.agents import list_agents
 from kousoku.compiler import cost, decide
-from kousoku.core.agent import RolloutAgent
 from kousoku.core.env import Finite
-from kousoku.training import loops
 from kousoku.training.config import TrainConfig
-from kousoku.training.lanes import first, make_lanes
+from kousoku.training.loop import program, stepwise
+from kousoku.training.metrics.metric_sums import Recording
+from kousoku.training.population import first, make_population
 
 FINITE = [name for name in ks.list_envs() if name != "CustomGrid-v0" and isinstance(ks.make(name), Finite)]
 LEARNERS = [
     name
     for name in list_agents()
-    if not name.startswith("bandit") and not isinstance(ks.make_agent(name), RolloutAgent)
+    if not name.startswith("bandit") and ks.make_agent(name).learns_from.iteration_steps == 1
 ]
 BANDITS = [name for name in list_agents() if name.startswith("bandit")]
 BANDIT_ENVS = [name for name in ks.list_envs() if "andit" in name]
@@ -29,13 +29,13 @@ BANDIT_ENVS = [name for name in ks.list_envs() if "andit" in name]
 
 def whole_run(agent: str, env: str):
     """Every step of one agent, as training would give it to a kernel, and its arguments' shapes."""
-    lanes = make_lanes(ks.make_agent(agent), TrainConfig(steps=100, seeds=2))
-    loop = loops.CompiledLoop(lanes, ks.make(env), loops.Record(), 1, 100)
-    begin = partial(loops._start.__wrapped__, loop.program)
-    learner = jax.eval_shape(begin, loop.numbers, loop.env_arrays, loop.keys)
-    alone = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), learner)
-    args = first(loop.numbers), loop.env_arrays, loop.keys[0], alone, jnp.int32(0), jnp.int32(100)
-    return partial(loops._lane, loop.program), args
+    population = make_population(ks.make_agent(agent), TrainConfig(steps=100, seeds=2))
+    loop = program.CompiledLoop(population, ks.make(env), Recording(), 1, 100)
+    members = loop.members
+    state = jax.eval_shape(partial(program._start, loop.program), members)
+    alone = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), state)
+    args = first(members.numbers), members.env_arrays, members.keys[0], alone, jnp.int32(0), jnp.int32(100)
+    return partial(stepwise._member, loop.program), args
 
 
 def check_taken(agent: str, env: str) -> None:

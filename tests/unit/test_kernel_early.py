@@ -11,10 +11,10 @@ import pytest
 from jax.sharding import Mesh, PartitionSpec
 
 import kousoku as ks
+from kousoku.collectors.env_kernel import env_kernel
 from kousoku.compiler.backends.cpu.ffi import registry
 from kousoku.compiler.primitive import kernel_primitive
 from kousoku.compiler.runtime import kernels
-from kousoku.training import parts
 
 
 @pytest.fixture
@@ -233,9 +233,9 @@ def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatc
 
     monkeypatch.setattr(kernel_primitive.Traced, "begin_compiling", watched)
     monkeypatch.setattr(kernel_primitive, "compiled", asked)
-    parts.on_parts.cache_clear()
+    env_kernel.cache_clear()
     agent = ks.make_agent("ppo", num_envs=8, num_steps=8, minibatches=2, hidden=(8,))
     ks.train(agent, "Pendulum-v1", steps=64, devices=devices, out="", eval_episodes=0)
     assert len(begun) == 1
     assert ("MainThread", begun[0].number) in used
-    assert built.count("kousoku compiles _move") == 1
+    assert built.count("kousoku compiles advance_clipped") == 1

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import pytest
 
 import kousoku as ks
+from kousoku.collectors.slot import advance, begin
 from kousoku.compiler.backends.cpu.entry import emit_module
 from kousoku.compiler.frontend import from_jaxpr
 from kousoku.compiler.llvm.compile import assembly_code
 from kousoku.compiler.llvm.target import Target, prepare
 from kousoku.compiler.passes import run_passes
-from kousoku.training.rollout import advance, begin
 
 TARGETS = {
     "NEON": (Target("aarch64-unknown-linux-gnu", "cortex-a76", "+neon", 4, 128), "v0.4s"),

@@ -14,6 +14,7 @@ from diverging import check_only_these_blew_up
 from locomotion import SMALL, errors, ours, play, theirs
 
 import kousoku as ks
+from kousoku.collectors.slot import advance, begin
 from kousoku.core.errors import ConfigError
 from kousoku.core.scene3d import Drawable3d
 from kousoku.envs.locomotion import RobotState, files
@@ -21,7 +22,6 @@ from kousoku.envs.locomotion.ant import Ant
 from kousoku.envs.locomotion.cartpole_swing_up import CartPoleSwingUp
 from kousoku.envs.locomotion.random_ant import random_ant
 from kousoku.physics import State
-from kousoku.training.rollout import advance, begin
 
 IDS = [
     "Ant-v5", "CartPoleSwingUp-v0", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "HumanoidStandup-v5",

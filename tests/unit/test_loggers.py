@@ -12,9 +12,9 @@ from tensorboardX.proto.event_pb2 import Event
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
-from kousoku.training import loggers
 from kousoku.training.config import TrainConfig
-from kousoku.training.ledger import Ledger
+from kousoku.training.io.run_progress import RunProgress
+from kousoku.training.metrics import loggers
 
 SETTINGS: dict[str, Any] = {"steps": 400, "record_every": 100, "eval_every": 200, "eval_episodes": 2}
 
@@ -158,12 +158,12 @@ class TestWandb:
             ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), log=["wandb"], **SETTINGS)
 
     def test_it_is_told_of_a_run_that_failed(self, tmp_path, wandb):
-        with pytest.raises(RuntimeError), loggers.Loggers(["wandb"], tmp_path, {}, Ledger(), b""):
+        with pytest.raises(RuntimeError), loggers.Loggers(["wandb"], tmp_path, {}, RunProgress(), b""):
             raise RuntimeError
         assert wandb.ended == [1]
 
     def test_a_run_that_is_no_longer_finite_has_failed(self, tmp_path, wandb, monkeypatch):
-        monkeypatch.setattr("kousoku.training.trainer._trouble", lambda *given: "the reward became nan")
+        monkeypatch.setattr("kousoku.training.loop.host._failure", lambda *given: "the reward became nan")
         ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), log=["wandb"], **SETTINGS)
         assert [step for step, _ in wandb.logged] == [100]
         assert wandb.ended == [1]

@@ -324,7 +324,7 @@ def test_keys_are_used_once(agent_id):
         state = agent.init(SPEC, jax.random.key(0))
         for i, transition in enumerate(random_transitions(3)):
             act_key, update_key = jax.random.split(jax.random.key(i))
-            agent.act(state, transition.obs, act_key)
+            agent.act(state, transition.obs, (), act_key)
             state, _ = agent.update(state, transition, update_key)
 
 
@@ -362,8 +362,8 @@ def test_greedy_does_not_explore(agent_id):
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0), planning_steps=1)
     state = learn(agent, [seen(0, 1, 1.0, 1, terminated=True)])
     keys = jax.random.split(KEY, 300)
-    greedy = jax.vmap(lambda key: agent.act(state, jnp.int32(0), key, greedy=True)[0])(keys)
-    exploring = jax.vmap(lambda key: agent.act(state, jnp.int32(0), key)[0])(keys)
+    greedy = jax.vmap(lambda key: agent.act(state, jnp.int32(0), (), key, greedy=True)[0])(keys)
+    exploring = jax.vmap(lambda key: agent.act(state, jnp.int32(0), (), key)[0])(keys)
     assert set(greedy.tolist()) == {1}
     assert set(exploring.tolist()) == {0, 1, 2}
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
 
+from kousoku.collectors.rollouts import add_reward
 from kousoku.ops import normalisation as ops
 
 
@@ -122,20 +123,29 @@ def test_what_never_varies_becomes_zero():
     np.testing.assert_array_equal(ops.normalise(moments, jnp.full(2, 0.1), 10.0), np.zeros(2))
 
 
+def running(returns, rewards, ended, discount):
+    """What a collector tells of rewards [T, B]: the returns carried on [B], and those of each step [T, B]."""
+    return jax.lax.scan(lambda now, each: add_reward(discount)(now, *each), returns, (rewards, ended))
+
+
 def test_two_episodes_by_hand():
     """gamma = 1/2. Rewards 1, 2 | 4, 8, the first episode ends with the 2: returns 1, 2.5 | 4, 10; 10 stays."""
     rewards, ended = jnp.array([[1.0], [2.0], [4.0], [8.0]]), jnp.array([[False], [True], [False], [False]])
-    scale, scaled = ops.scale_rewards(ops.no_reward_scale(1), rewards, ended, 0.5)
+    carried, each = running(jnp.zeros(1), rewards, ended, 0.5)
+    moments, scaled = ops.scale_rewards(ops.no_moments(), rewards, each)
     returns = np.array([1.0, 2.5, 4.0, 10.0])
-    assert scale.returns.tolist() == [10.0]
-    assert float(scale.moments.mean) == pytest.approx(returns.mean())
-    assert float(scale.moments.variance) == pytest.approx(returns.var())
+    assert each[:, 0].tolist() == returns.tolist()
+    assert carried.tolist() == [10.0]
+    assert float(moments.mean) == pytest.approx(returns.mean())
+    assert float(moments.variance) == pytest.approx(returns.var())
     np.testing.assert_allclose(scaled, np.asarray(rewards) / returns.std(), rtol=1e-6)
 
     # The next batch goes on where this one stopped: 1/2 * 10 + 1 = 6, which ends the episode; then 3.
-    scale, scaled = ops.scale_rewards(scale, jnp.array([[1.0], [3.0]]), jnp.array([[True], [False]]), 0.5)
+    rewards = jnp.array([[1.0], [3.0]])
+    carried, each = running(carried, rewards, jnp.array([[True], [False]]), 0.5)
+    moments, scaled = ops.scale_rewards(moments, rewards, each)
     returns = np.array([*returns, 6.0, 3.0])
-    assert scale.returns.tolist() == [3.0]
+    assert carried.tolist() == [3.0]
     np.testing.assert_allclose(scaled, np.array([[1.0], [3.0]]) / returns.std(), rtol=1e-6)
 
 
@@ -143,11 +153,14 @@ def test_cutting_a_batch_changes_the_returns_in_nothing():
     rng = np.random.default_rng(4)
     rewards = jnp.asarray(rng.normal(size=(20, 6)), jnp.float32)
     ended = jnp.asarray(rng.random((20, 6)) < 0.2)
-    whole, _ = ops.scale_rewards(ops.no_reward_scale(6), rewards, ended, 0.9)
-    part, _ = ops.scale_rewards(ops.no_reward_scale(6), rewards[:7], ended[:7], 0.9)
-    part, _ = ops.scale_rewards(part, rewards[7:], ended[7:], 0.9)
-    np.testing.assert_array_equal(whole.returns, part.returns)
-    np.testing.assert_allclose(variance_of(whole.moments), variance_of(part.moments), rtol=1e-6)
+    whole, each = running(jnp.zeros(6), rewards, ended, 0.9)
+    half, first = running(jnp.zeros(6), rewards[:7], ended[:7], 0.9)
+    part, second = running(half, rewards[7:], ended[7:], 0.9)
+    np.testing.assert_array_equal(whole, part)
+    one, _ = ops.scale_rewards(ops.no_moments(), rewards, each)
+    two, _ = ops.scale_rewards(ops.no_moments(), rewards[:7], first)
+    two, _ = ops.scale_rewards(two, rewards[7:], second)
+    np.testing.assert_allclose(variance_of(one), variance_of(two), rtol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -169,20 +182,18 @@ def test_two_devices_are_one(mesh):
 
 def test_rewards_over_two_devices(mesh):
     rng = np.random.default_rng(8)
-    rewards = jnp.asarray(rng.normal(size=(5, 4)), jnp.float32)
-    ended = jnp.asarray(rng.random((5, 4)) < 0.2)
-    start = ops.no_reward_scale(4)
-    specs = eqx.tree_at(lambda s: s.returns, jax.tree.map(lambda _: P(), start), P("devices"))
+    rewards, returns = (jnp.asarray(rng.normal(size=(5, 4)), jnp.float32) for _ in range(2))
+    start = ops.no_moments()
     step = jax.shard_map(
-        lambda s, r, e: ops.scale_rewards(s, r, e, 0.9, axis_name="devices"),
+        lambda m, r, g: ops.scale_rewards(m, r, g, axis_name="devices"),
         mesh=mesh,
-        in_specs=(specs, P(None, "devices"), P(None, "devices")),
-        out_specs=(specs, P(None, "devices")),
+        in_specs=(P(), P(None, "devices"), P(None, "devices")),
+        out_specs=(P(), P(None, "devices")),
     )
-    two, scaled = jax.jit(step)(start, rewards, ended)
-    one, expected = ops.scale_rewards(start, rewards, ended, 0.9)
+    two, scaled = jax.jit(step)(start, rewards, returns)
+    one, expected = ops.scale_rewards(start, rewards, returns)
     np.testing.assert_allclose(scaled, expected, rtol=1e-6)
-    np.testing.assert_array_equal(two.returns, one.returns)
+    np.testing.assert_allclose(variance_of(two), variance_of(one), rtol=1e-6)
 
 
 def test_unequal_parts_and_large_counts_over_lanes():

@@ -10,33 +10,33 @@ import pytest
 from rollouts import (
     Recall,
     Walk,
+    begin,
     begun,
+    collect,
     collected,
-    lanes_of,
     learned,
     leaves_equal,
     loop_of,
     metrics_of,
-    of_lane,
+    of_member,
     tiny_ppo,
 )
 
 from kousoku import train
 from kousoku.agents.deep.a2c import A2C
+from kousoku.collectors.rollouts import Rollouts
+from kousoku.collectors.streams import member_key
 from kousoku.compiler import use_kernels
-from kousoku.core.agent import RolloutAgent
+from kousoku.core.agent import Agent
 from kousoku.core.env import Env
 from kousoku.core.spaces import Box, Discrete, MultiDiscrete
 from kousoku.core.timestep import Timestep
 from kousoku.envs.classic.pendulum import Pendulum
 from kousoku.nn import ActorCriticConfig, clip_to
 from kousoku.ops.schedules import Linear
-from kousoku.training import on_policy
-from kousoku.training.closing import closing
-from kousoku.training.interaction import lane_key
-from kousoku.training.on_policy import OnPolicyLoop, begin_all, collect
-from kousoku.training.policy import choose, first_memory
-from kousoku.training.tally import Record
+from kousoku.training.evaluation.act import act_greedily
+from kousoku.training.loop import grouped, program
+from kousoku.training.metrics.drain import drain_metrics
 
 pytestmark = pytest.mark.exact
 
@@ -50,26 +50,26 @@ CLOSE = {"rtol": 2e-4, "atol": 2e-5}
 def test_same_seed_same_bits():
     a, b, other = (learned(AGENT, WALK, 3, seeds=[seed]) for seed in (7, 7, 8))
     leaves_equal(a, b)
-    assert (a.lane.obs != other.lane.obs).any()
-    assert int(a.agent_state.step[0]) == 3 * 32
+    assert (a.slots.obs != other.slots.obs).any()
+    assert int(a.agent.step[0]) == 3 * 32
 
 
 @pytest.mark.parametrize("together", [1, 2, 4])
 def test_agent_i_of_four_is_agent_i_alone(together, monkeypatch):
     """However many of them advance at once."""
-    monkeypatch.setattr(on_policy, "CACHED_SAMPLES", together * AGENT.gradient_samples)
-    assert loop_of(AGENT, WALK, seeds=4).program.together == together
+    monkeypatch.setattr(grouped, "CACHED_SAMPLES", together * AGENT.learns_from.gradient_samples)
+    assert loop_of(AGENT, WALK, seeds=4).program.per_vmap == together
     many = learned(AGENT, WALK, 2, seeds=4)
     for seed in (0, 3):
-        leaves_equal(of_lane(many, seed), of_lane(learned(AGENT, WALK, 2, seeds=[seed])), **CLOSE)
+        leaves_equal(of_member(many, seed), of_member(learned(AGENT, WALK, 2, seeds=[seed])), **CLOSE)
 
 
 def test_a_sweep_point_is_the_run_with_that_value():
     swept = learned(AGENT, WALK, 2, learning_rate=RATES)
     for i in (0, 2):
         alone = learned(dataclasses.replace(AGENT, learning_rate=RATES[i]), WALK, 2)
-        leaves_equal(of_lane(swept, i), of_lane(alone), **CLOSE)
-    weights = swept.agent_state.network.value_head.linear.weight
+        leaves_equal(of_member(swept, i), of_member(alone), **CLOSE)
+    weights = swept.agent.network.value_head.linear.weight
     assert np.abs(weights[0] - weights[2]).max() > 0.01
 
 
@@ -85,8 +85,10 @@ def test_a_sweep_gives_numbers_where_there_was_none_or_a_schedule(name, held, va
     agent = dataclasses.replace(AGENT, **{name: held})
     swept = learned(agent, WALK, 2, **{name: values})
     for i, value in enumerate(values):
-        leaves_equal(of_lane(swept, i), of_lane(learned(dataclasses.replace(agent, **{name: value}), WALK, 2)), **CLOSE)
-    weights = swept.agent_state.network.value_head.linear.weight
+        leaves_equal(
+            of_member(swept, i), of_member(learned(dataclasses.replace(agent, **{name: value}), WALK, 2)), **CLOSE
+        )
+    weights = swept.agent.network.value_head.linear.weight
     assert np.abs(weights[0] - weights[1]).max() > 1e-4
 
 
@@ -96,18 +98,18 @@ def test_two_devices_give_what_one_gives(seeds):
     assert jax.device_count() == 2
     one, two = (learned(AGENT, WALK, 2, seeds=seeds, devices=devices) for devices in (1, 2))
     leaves_equal(two, one, **CLOSE)
-    assert (one.tally.episodes > 0).all()
+    assert (one.metrics.episodes > 0).all()
 
 
 def test_the_devices_of_one_agent_agree_to_the_bit():
     loop = loop_of(AGENT, WALK, devices=2)
-    assert loop.program.spread == "envs"
-    learner, at = loop.run(loop.start(), 0, 64)
+    assert loop.program.divided == "envs"
+    state, at = loop.run(loop.start(), 0, 64)
     assert at == 64
-    for leaf in jax.tree.leaves(learner.agent_state):
+    for leaf in jax.tree.leaves(state.agent):
         first, second = (np.asarray(shard.data) for shard in leaf.addressable_shards)
         np.testing.assert_array_equal(first, second)
-    assert {shard.data.shape[1] for shard in learner.lane.obs.addressable_shards} == {2}
+    assert {shard.data.shape[1] for shard in state.slots.obs.addressable_shards} == {2}
 
 
 def test_devices_are_as_many_as_divide_the_environments():
@@ -120,8 +122,8 @@ def test_what_happens_to_an_environment_does_not_depend_on_how_many_there_are():
     """The noise of 4 environments is that of the first 4 of 64, to the bit; actions within rounding."""
     few, many = AGENT, tiny_ppo(num_envs=64)
     a, b = begun(few, WALK, KEY), begun(many, WALK, KEY)
-    leaves_equal(a.agent_state, b.agent_state)
-    leaves_equal(a.lane, jax.tree.map(lambda x: x[:4], b.lane))
+    leaves_equal(a.agent, b.agent)
+    leaves_equal(a.slots, jax.tree.map(lambda x: x[:4], b.slots))
     (a, short, _), (b, long, _) = collected(few, WALK, a, KEY, 3), collected(many, WALK, b, KEY, 3)
     np.testing.assert_array_equal(short.obs[..., 0], long.obs[:, :4, 0])
     np.testing.assert_array_equal(short.terminated, long.terminated[:, :4])
@@ -132,32 +134,28 @@ def test_no_two_draws_are_the_same():
     """Of starts, steps, environments, updates, agents: all noise differs."""
     noise = []
     for seed in (0, 1):
-        key, learner = lane_key(jnp.uint32(seed)), begun(AGENT, WALK, lane_key(jnp.uint32(seed)))
-        noise.append(np.asarray(learner.lane.obs[:, 0]))
+        key, state = member_key(jnp.uint32(seed)), begun(AGENT, WALK, member_key(jnp.uint32(seed)))
+        noise.append(np.asarray(state.slots.obs[:, 0]))
         for update in (0, 1):
-            learner, rollout, _ = collected(AGENT, WALK, learner, key, update)
+            state, rollout, _ = collected(AGENT, WALK, state, key, update)
             noise.append(np.asarray(rollout.reward - rollout.next_obs[..., 1]).ravel())
     drawn = np.concatenate(noise)
     assert len(np.unique(drawn)) == len(drawn) == 2 * (4 + 2 * 32)
 
 
-class Teller(RolloutAgent):
+class Teller(Agent):
     """An agent that tells the key that it would split off first."""
 
-    num_envs: int = eqx.field(static=True, default=4)
-    num_steps: int = eqx.field(static=True, default=8)
+    learns_from: Rollouts = Rollouts(4, 8)
 
     def init(self, spec, key):
         return jnp.float32(0.0)
 
-    def start(self, state):
-        return ()
-
-    def act(self, state, obs, memory, key, *, greedy=False):
+    def act(self, state, obs, carry, key, *, greedy=False):
         return jnp.int32(0), (), jax.random.key_data(jax.random.split(key)[0])
 
-    def update(self, state, memory, rollout, key, *, axis=None):
-        return state, memory, {}
+    def update(self, state, data, key, *, axis=None):
+        return state, {}
 
 
 class Told(Env):
@@ -182,11 +180,11 @@ def test_agent_and_environment_never_get_the_same_key():
     """
     with use_kernels(False):
         agent, env = Teller(), Told()
-        learner = begun(agent, env, KEY)
-        words = [learner.lane.obs]
+        state = begun(agent, env, KEY)
+        words = [state.slots.obs]
         for update in (0, 1):
-            learner, rollout, _ = collected(agent, env, learner, KEY, update)
-            words += [rollout.extras, rollout.next_obs, rollout.obs[1:], learner.lane.obs]
+            state, rollout, _ = collected(agent, env, state, KEY, update)
+            words += [rollout.extras, rollout.next_obs, rollout.obs[1:], state.slots.obs]
     words = np.concatenate([np.asarray(part).reshape(-1, 2) for part in words])
     assert len(np.unique(words, axis=0)) == len(words) == 4 + 2 * (3 * 32)
 
@@ -209,12 +207,11 @@ def test_no_key_is_used_twice(agent, space):
     env = Walk(space)
     with use_kernels(False), jax.debug_key_reuse(True), jax.disable_jit():
         key = jax.random.key(0)
-        learner = begin_all(agent, env, jax.random.clone(key), Record())
+        state = begin(agent, env, jax.random.clone(key))
         for i in range(3):
             own = jax.random.fold_in(key, 100 + i)
-            learner, rollout, _ = collect(agent, env, learner, jax.random.clone(key), jnp.int32(i))
-            state, memory, _ = agent.update(learner.agent_state, learner.memory, rollout, own)
-            learner = eqx.tree_at(lambda x: (x.agent_state, x.memory), learner, (state, memory))
+            state, rollout, _ = collect(agent, env, state, jax.random.clone(key), jnp.int32(i))
+            state = eqx.tree_at(lambda x: x.agent, state, agent.update(state.agent, rollout, own)[0])
 
 
 def test_actions_are_clipped_for_the_environment_alone():
@@ -225,8 +222,8 @@ def test_actions_are_clipped_for_the_environment_alone():
 
 
 def test_successors_are_true_and_episodes_end_by_themselves_or_by_the_clock():
-    learner, rollout, happened = collected(AGENT, WALK, begun(AGENT, WALK, KEY), KEY, 0)
-    learner, later, _ = collected(AGENT, WALK, learner, KEY, 1)
+    state, rollout, steps = collected(AGENT, WALK, begun(AGENT, WALK, KEY), KEY, 0)
+    state, later, _ = collected(AGENT, WALK, state, KEY, 1)
     both = jax.tree.map(lambda a, b: np.concatenate([a, b]), rollout, later)
     ended = both.terminated | both.truncated
     goes_on = ~ended[:-1]
@@ -240,18 +237,20 @@ def test_successors_are_true_and_episodes_end_by_themselves_or_by_the_clock():
         length += 1
         np.testing.assert_array_equal(both.truncated[t], length == 7)
         length[ended[t]] = 0
-    np.testing.assert_array_equal(happened.end.ended, ended[:8])
+    np.testing.assert_array_equal(steps.end.ended, ended[:8])
 
 
-def test_a_memory_begins_anew_with_its_episode():
+def test_a_carry_begins_anew_with_its_episode():
     agent = tiny_ppo(recurrent="gru", recurrent_size=6, shared=True)
-    learner, rollout, _ = collected(agent, WALK, begun(agent, WALK, KEY), KEY, 0)
+    state, rollout, _ = collected(agent, WALK, begun(agent, WALK, KEY), KEY, 0)
     for update in range(1, 4):
-        learner, rollout, _ = collected(agent, WALK, learner, KEY, update)
+        state, rollout, _ = collected(agent, WALK, state, KEY, update)
         ended = np.asarray(rollout.terminated | rollout.truncated)[-1]
-        memory = np.asarray(learner.memory.network)
-        assert (memory[ended] == 0).all()
-        assert (memory[~ended] != 0).any(axis=1).all()
+        carry = np.asarray(state.carry)
+        assert (carry[ended] == 0).all()
+        assert (carry[~ended] != 0).any(axis=1).all()
+        assert (np.asarray(state.data)[ended] == 0).all(), "the discounted return, too"
+        assert (np.asarray(state.data)[~ended] != 0).all()
         if ended.any():
             return
     raise AssertionError("no episode ended with a rollout")
@@ -259,49 +258,46 @@ def test_a_memory_begins_anew_with_its_episode():
 
 def test_sums_are_those_of_the_rollouts():
     """Of the first rollout, which can be had again: nothing had been learnt before it."""
-    learner, key = learned(AGENT, WALK, 1), lane_key(jnp.uint32(0))
-    _, rollout, happened = collected(AGENT, WALK, begun(AGENT, WALK, key), key, 0)
-    tally, end = of_lane(learner.tally), happened.end
-    assert int(tally.episodes) == int(end.ended.sum()) > 0
-    assert int(tally.length_sum) == int(jnp.where(end.ended, end.length, 0).sum())
-    np.testing.assert_allclose(tally.reward_sum, rollout.reward.sum(), rtol=1e-4)
-    np.testing.assert_allclose(
-        tally.return_sum, jnp.where(end.ended, end.episode_return, 0).sum(), rtol=1e-4, atol=1e-4
-    )
-    moments = learner.agent_state.observations
+    state, key = learned(AGENT, WALK, 1), member_key(jnp.uint32(0))
+    _, rollout, steps = collected(AGENT, WALK, begun(AGENT, WALK, key), key, 0)
+    sums, end = of_member(state.metrics), steps.end
+    assert int(sums.episodes) == int(end.ended.sum()) > 0
+    assert int(sums.length_sum) == int(jnp.where(end.ended, end.length, 0).sum())
+    np.testing.assert_allclose(sums.reward_sum, rollout.reward.sum(), rtol=1e-4)
+    np.testing.assert_allclose(sums.return_sum, jnp.where(end.ended, end.episode_return, 0).sum(), rtol=1e-4, atol=1e-4)
+    moments = state.agent.observations
     np.testing.assert_allclose(moments.mean[0], np.asarray(rollout.obs).reshape(-1, 2).mean(0), rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(moments.variance[0], np.asarray(rollout.obs).reshape(-1, 2).var(0), rtol=1e-3)
     names = {"approx_kl", "clipfrac", "entropy", "explained_variance", "gradient_norm", "learning_rate", "policy_loss"}
-    assert set(metrics_of(learner)) == names | {"value_loss"}
+    assert set(metrics_of(state)) == names | {"value_loss"}
 
 
-def test_ten_updates_compile_one_program_and_the_learner_is_given_away():
+def test_ten_updates_compile_one_program_and_the_state_is_given_away():
     loop = loop_of(AGENT, WALK)
-    learner = loop.start()
-    learner, at = loop.run(learner, 0, 32)
-    program = on_policy._compiled(loop.program)
-    compiled = program._cache_size()
+    state, at = loop.run(loop.start(), 0, 32)
+    made = program._compiled(loop.program)
+    compiled = made._cache_size()
     for update in range(1, 11):
-        before = learner
-        learner, at = loop.run(learner, at, 32 * (update + 1))
-        assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before.agent_state))
+        before = state
+        state, at = loop.run(state, at, 32 * (update + 1))
+        assert all(leaf.is_deleted() for leaf in jax.tree.leaves(before.agent))
     assert at == 11 * 32
     other = loop_of(dataclasses.replace(AGENT, learning_rate=1e-2), WALK, seeds=[5])
-    assert on_policy._compiled(other.program) is program
+    assert program._compiled(other.program) is made
     other.run(loop_of(AGENT, WALK).start(), 0, 320)
-    assert program._cache_size() == compiled
+    assert made._cache_size() == compiled
 
 
 @pytest.mark.parametrize(
     "agent",
     [AGENT, A2C(num_envs=4), tiny_ppo(recurrent="lstm", target_kl=0.1), tiny_ppo(learning_rate=Linear(1.0, 0.1, 9))],
 )
-def test_the_learner_keeps_its_structure(agent):
+def test_the_state_keeps_its_structure(agent):
     """No leaf changes shape or dtype in an update, and no type is weak."""
     loop = loop_of(agent, WALK)
-    before = jax.eval_shape(lambda: on_policy._start(loop.program, loop.numbers, loop.env_arrays, loop.keys))
-    args = loop.program, loop.numbers, loop.env_arrays, loop.keys
-    after = jax.eval_shape(lambda learner: on_policy._updates(*args, learner, jnp.int32(0), jnp.int32(1)), before)
+    before = jax.eval_shape(lambda: program._start(loop.program, loop.members))
+    args = loop.program, loop.members
+    after = jax.eval_shape(lambda state: grouped.advance(*args, state, jnp.int32(0), jnp.int32(1)), before)
     assert jax.tree.structure(before) == jax.tree.structure(after)
     for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
@@ -312,31 +308,32 @@ def test_the_learner_keeps_its_structure(agent):
 def test_schedules_are_read_at_the_count_of_environment_steps():
     agent = tiny_ppo(learning_rate=Linear(0.01, 0.0, 320))
     loop = loop_of(agent, WALK)
-    learner, at = loop.start(), 0
+    state, at = loop.start(), 0
     for update in range(3):
-        learner, at = loop.run(learner, at, at + 32)
-        np.testing.assert_allclose(metrics_of(learner)["learning_rate"], 0.01 * (1 - update / 10), rtol=1e-5)
-        learner = closing(loop.layout, ())(learner).learner
+        state, at = loop.run(state, at, at + 32)
+        np.testing.assert_allclose(metrics_of(state)["learning_rate"], 0.01 * (1 - update / 10), rtol=1e-5)
+        state = drain_metrics(loop.placement, ())(state).state
 
 
-def test_a_call_makes_whole_rollouts_and_no_more_than_a_block(monkeypatch):
-    monkeypatch.setattr(on_policy, "BLOCK_STEPS", 64)
-    loop = OnPolicyLoop(lanes_of(AGENT), WALK, Record(), 1)
-    learner, at = loop.run(loop.start(), 0, 33)
+def test_a_call_makes_whole_rollouts_and_no_more_than_its_share(monkeypatch):
+    monkeypatch.setattr(program, "CALL", 64)
+    loop = loop_of(AGENT, WALK)
+    state, at = loop.run(loop.start(), 0, 33)
     assert at == 64
-    assert int(learner.tally.updates[0]) == 2
-    learner, at = loop.run(learner, at, 10_000)
+    assert int(state.metrics.updates[0]) == int(state.metrics.iterations[0]) == 2
+    state, at = loop.run(state, at, 10_000)
     assert at == 128
+    assert loop_of(AGENT, WALK, every=32).iterations_per_call == 1, "nor more than to the next report"
 
 
 def test_policies_are_asked_alike():
     agent, env = tiny_ppo(recurrent="gru"), Recall()
-    learner = begun(agent, env, KEY)
-    state, obs = learner.agent_state, learner.lane.obs[0]
-    memory = first_memory(agent, state)
-    action, after = choose(agent, state, obs, memory, KEY, env.action_space)
+    begun_state = begun(agent, env, KEY)
+    state, obs = begun_state.agent, begun_state.slots.obs[0]
+    carry = agent.initial_carry(state)
+    action, after = act_greedily(agent, state, obs, carry, KEY, env.action_space)
     assert int(action) in (0, 1)
-    assert jax.tree.structure(after) == jax.tree.structure(memory)
+    assert jax.tree.structure(after) == jax.tree.structure(carry)
     box = Box((-1.0, 0.0), (1.0, 0.5), (2,))
     np.testing.assert_array_equal(clip_to(box, jnp.array([-3.0, 3.0])), [-1.0, 0.5])
     assert int(clip_to(Discrete(3), jnp.int32(2))) == 2

@@ -24,8 +24,8 @@ from kousoku.export.described import Described
 from kousoku.export.numpy_file import numpy_file
 from kousoku.export.program import trace
 from kousoku.ops.normalisation import RunningMoments
-from kousoku.training.policies import Policy
-from kousoku.training.policy import choose, first_memory
+from kousoku.training.evaluation.act import act_greedily
+from kousoku.training.evaluation.policy import Policy
 
 VECTOR, MOVES = Box(-2.0, 2.0, (4,)), Box((-1.0, 0.0), (1.0, 3.0), (2,))
 IMAGE = Box(0, 255, (10, 10, 4), np.uint8)
@@ -135,7 +135,7 @@ def test_a_policy_does_what_the_agent_does_greedily(policy):
     state, key = policy._state, jax.random.key(0)
     one = jax.tree.map(lambda x: jnp.asarray(x[3]), observations(policy, 20))
     found, _ = policy.step(jax.tree.map(np.asarray, one), policy.start())
-    wanted = choose(agent, state, one, first_memory(agent, state), key, spec.action_space)[0]
+    wanted = act_greedily(agent, state, one, agent.initial_carry(state), key, spec.action_space)[0]
     check(np.asarray(found), np.asarray(wanted))
     assert spec.action_space.contains(found)
 
@@ -165,7 +165,7 @@ def made(name, title=""):
 
 def test_a_recurrent_policy_is_used_by_steps_and_forgets_what_no_action_needs():
     policy = made("gru")
-    assert [x.shape for x in policy.start()] == [(5,)]  # not the critic's, nor the running return
+    assert [x.shape for x in policy.start()] == [(5,)]  # not the critic's
     with pytest.raises(ConfigError, match="it remembers"):
         policy(np.zeros(4))
     with pytest.raises(ConfigError, match="start"):
@@ -301,7 +301,7 @@ print(*(set(sys.modules) - before))
 def test_from_training_to_a_file(capsys):
     run = ks.train(tiny_ppo(num_steps=16), "CartPole-v1", steps=2048, seeds=2, out="run", progress=False)
     policy = ks.load_policy("run")
-    assert repr(policy) == f"<Policy: ppo on CartPole-v1, lane {run.record.best_lane}>"
+    assert repr(policy) == f"<Policy: ppo on CartPole-v1, agent {run.record.best_member}>"
     obs = np.random.default_rng(0).normal(size=(1000, 4)).astype(np.float32)
     wanted = policy(obs)
     assert len(np.unique(wanted)) == 2
@@ -309,8 +309,8 @@ def test_from_training_to_a_file(capsys):
     assert main(["export", "run", "--out", "agent.py"]) == 0
     assert "agent.py" in capsys.readouterr().out
     np.testing.assert_array_equal(imported("agent.py").act(obs), wanted)
-    other = 1 - run.record.best_lane
-    assert (ks.load_policy("run", lane=other)(obs) != wanted).any()
+    other = 1 - run.record.best_member
+    assert (ks.load_policy("run", member=other)(obs) != wanted).any()
     assert main(["export", "run", "--out", "agent.txt"]) == 2
-    with pytest.raises(ConfigError, match="lane"):
-        ks.load_policy("run", lane=2)
+    with pytest.raises(ConfigError, match="member"):
+        ks.load_policy("run", member=2)

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from kousoku.training import progress
-from kousoku.training.progress import Progress
+from kousoku.training.metrics import progress
+from kousoku.training.metrics.progress import Progress
 
 CONTROL = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|(.|\n)", re.DOTALL)
 

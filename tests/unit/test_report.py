@@ -152,8 +152,8 @@ class TestContent:
         assert first["name"] == "mean of all 30 agents"
         np.testing.assert_allclose(first["q"], record.tables["q"].mean(axis=0).reshape(-1), rtol=1e-4)
         np.testing.assert_allclose(first["visits"], record.tables["visits"].sum(-1).mean(axis=0), rtol=1e-4)
-        assert second["name"] == f"best agent (seed {record.best_lane})"
-        np.testing.assert_allclose(second["q"], record.tables["q"][record.best_lane].reshape(-1), rtol=1e-4)
+        assert second["name"] == f"best agent (seed {record.best_member})"
+        np.testing.assert_allclose(second["q"], record.tables["q"][record.best_member].reshape(-1), rtol=1e-4)
 
     def test_a_sweep_shows_every_setting_best_first(self):
         record = records.sweep()
@@ -291,7 +291,7 @@ class TestSize:
         assert len(data["tables"]["agents"]) == tables.MAX_AGENTS
         names = [agent["name"] for agent in data["tables"]["agents"]]
         worst = int(np.argmin(record.evaluation["return"].mean(axis=1)))
-        assert names[1:3] == [f"best agent (seed {record.best_lane})", f"weakest agent (seed {worst})"]
+        assert names[1:3] == [f"best agent (seed {record.best_member})", f"weakest agent (seed {worst})"]
         assert {"seed 0", "seed 4095"} <= set(names)
         assert data["curves"]["charts"][0]["lanes"] == []
 

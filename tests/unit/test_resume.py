@@ -21,14 +21,15 @@ from kousoku import api
 from kousoku.cli import main
 from kousoku.core.errors import ConfigError
 from kousoku.nn import ActorCriticConfig, head_for
-from kousoku.training import checkpoints, facts, files, trainer
-from kousoku.training.checkpoints import RunWarning
 from kousoku.training.config import TrainConfig
-from kousoku.training.folder_lock import LOCK, locked
+from kousoku.training.io import checkpoints, files, provenance
+from kousoku.training.io.checkpoints import RunWarning
+from kousoku.training.io.folder_lock import LOCK, locked
+from kousoku.training.loop import host, program
 
 ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
-    "record": ["returns", "td_errors", "visits", "q_values"],
+    "record": ["returns", "metrics", "visits", "q_values"],
 }  # fmt: skip
 TIMES = ("seconds", "steps_per_second", "charts/SPS", "first_block_seconds", "started", "resumed_at", "memory")
 
@@ -79,17 +80,17 @@ class Killed(BaseException):
 @contextlib.contextmanager
 def stopping(monkeypatch, block, how):
     """A run within is stopped after so many reports, just before the last of them, by a signal or at once."""
-    advance, calls = trainer._advance, []
+    advance, calls = host._advance, []
 
     def counted(loop, run, until):
         advance(loop, run, until)
-        if run.ledger.step >= until:
+        if run.progress.step >= until:
             calls.append(1)
             if len(calls) == block:
                 how()
 
     with monkeypatch.context() as patch:
-        patch.setattr(trainer, "_advance", counted)
+        patch.setattr(host, "_advance", counted)
         yield
 
 
@@ -130,17 +131,17 @@ def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypat
 
 def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
     """The report made for the stopped run is made again, of all its steps."""
-    advance = trainer._advance
+    advance = host._advance
 
     def stop_at_252(loop, run, until):
         advance(loop, run, until)
-        if run.ledger.step == 252:
+        if run.progress.step == 252:
             terminate()
 
     with monkeypatch.context() as patch:
-        patch.setattr("kousoku.training.loops.BLOCK_LANE_STEPS", 105)
-        patch.setattr(trainer, "BLOCK_SECONDS", 1e6)
-        patch.setattr(trainer, "_advance", stop_at_252)
+        patch.setattr(program, "STEPWISE_CALL", 105)
+        patch.setattr(host, "BLOCK_SECONDS", 1e6)
+        patch.setattr(host, "_advance", stop_at_252)
         assert ks.train("q_learning", "GridWorld-v0", out="run", **ASKED).record.facts["steps"] == 252
     assert [line["step"] for line in lines("run")] == [100, 200, 252]
     assert api.resume("run").record.facts["resumed_at"] == [252]
@@ -201,15 +202,15 @@ def test_the_policy_of_a_killed_run(monkeypatch):
     with pytest.warns(RunWarning, match="at step 192"):
         killed = ks.load("run")
     assert killed.record.facts["steps"] == there.record.facts["steps"] == 192
-    assert killed.record.best_lane == np.argmax(killed.record.curves["eval_return"][-1])
+    assert killed.record.best_member == np.argmax(killed.record.curves["eval_return"][-1])
     observations = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
-    for lane in range(3):
-        np.testing.assert_array_equal(*(ks.load_policy(run, lane)(observations) for run in (killed, "there")))
+    for member in range(3):
+        np.testing.assert_array_equal(*(ks.load_policy(run, member)(observations) for run in (killed, "there")))
     with pytest.warns(RunWarning, match="at step 192"):
         assert ks.load_policy("run")(observations).shape == (20, 1)
 
 
-@pytest.mark.filterwarnings("default::kousoku.training.checkpoints.RunWarning")
+@pytest.mark.filterwarnings("default::kousoku.training.io.checkpoints.RunWarning")
 def test_the_report_of_a_run_on_its_way_is_made_anew_at_each_look(monkeypatch, capsys):
     with pytest.raises(Killed):
         stopped(monkeypatch, 6, kill)
@@ -279,8 +280,8 @@ def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_bef
     for name, array in at_once.evaluation.items():
         np.testing.assert_array_equal(again.evaluation[name], array, err_msg=name)
     assert lines("run") == lines("whole")
-    ledger = checkpoints.newest(Path("run")).ledger
-    assert (ledger.devices, ledger.available) == (1, 2)
+    progress = checkpoints.newest(Path("run")).progress
+    assert (progress.devices, progress.available) == (1, 2)
 
 
 def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypatch):
@@ -337,8 +338,8 @@ def test_evaluating_changes_no_bit_of_a_learner_from_rollouts():
 
 def test_other_versions_are_told_on_one_line(monkeypatch):
     stopped(monkeypatch, 2, terminate)
-    now = facts.versions()
-    monkeypatch.setattr(facts, "versions", lambda: {**now, "kousoku": "9.9"})
+    now = provenance.versions()
+    monkeypatch.setattr(provenance, "versions", lambda: {**now, "kousoku": "9.9"})
     with pytest.warns(RunWarning, match=r"made by other versions \(kousoku 0.1.0, here 9.9\): bits may differ"):
         api.resume("run")
 
@@ -349,9 +350,7 @@ def test_what_cannot_be_rebuilt_is_refused_and_may_be_given(monkeypatch):
     with pytest.raises(ConfigError, match="it was made in Python and has no id"):
         api.resume("mine", steps=200)
     assert api.resume("mine", steps=200, env=env).record.facts["steps"] == 200
-    with pytest.raises(
-        ConfigError, match=r"agent_state\.q: float32\[1, 3, 4\]'; .* needs agent_state\.q: float32\[1, 4, 4\]"
-    ):
+    with pytest.raises(ConfigError, match=r"agent\.q: float32\[1, 3, 4\]'; .* needs agent\.q: float32\[1, 4, 4\]"):
         api.resume("mine", steps=300, env=ks.gridworld("S..G"))
     other = ks.make_agent("q_learning", learning_rate=0.9)
     with pytest.raises(ConfigError, match="the run was started with"):
@@ -415,7 +414,8 @@ def test_no_checkpoints_may_be_asked_for():
 
 KILLED = """
     import os, signal, sys
-    from kousoku.training import files, trainer
+    from kousoku.training.io import files
+    from kousoku.training.loop import host
     left = int(sys.argv[1])
     def counting(do):
         def counted(*args, **named):
@@ -425,14 +425,14 @@ KILLED = """
                 os.kill(os.getpid(), signal.SIGKILL)
             return do(*args, **named)
         return counted
-    trainer._advance, files.flush = counting(trainer._advance), counting(files.flush)
+    host._advance, files.flush = counting(host._advance), counting(files.flush)
     os.mkdir, os.rename, os.replace = map(counting, (os.mkdir, os.rename, os.replace))  # Orbax's too
     from kousoku.cli import main
     sys.exit(main(sys.argv[2:]))
 """
 SETTINGS = (
     "--steps 900 --seeds 3 --record-every 100 --eval-episodes 2 --eval-every 300 --checkpoint-every 200 "
-    "--record returns,td_errors,visits,q_values --out run"
+    "--record returns,metrics,visits,q_values --out run"
 )
 BEGIN = ["train", "q_learning", "GridWorld-v0", *SETTINGS.split(" ")]
 
@@ -492,7 +492,7 @@ class TestCheckpoints:
 
     def test_the_best_is_what_was_learned_there(self, whole):
         best = ks.load(whole, checkpoint="best")
-        score = {int(f.name): checkpoints.read(f).ledger.score for f in (whole / "checkpoints").iterdir()}
+        score = {int(f.name): checkpoints.read(f).progress.score for f in (whole / "checkpoints").iterdir()}
         assert best.record.facts["steps"] == max(sorted(score), key=lambda step: score[step] or -np.inf)
         at = ks.load(whole, checkpoint=600)
         np.testing.assert_array_equal(at.q_values, ks.load(whole).record.tables["q_history"][5])

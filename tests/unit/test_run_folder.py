@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training import run_folder
+from kousoku.training.io import run_folder
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_run_comes_back_as_it_was(trained):
     assert again.record.points == trained.record.points
     assert again.record.panels == trained.record.panels
     assert again.record.film.scenes == trained.record.film.scenes
-    np.testing.assert_array_equal(again.record.lane_point, trained.record.lane_point)
+    np.testing.assert_array_equal(again.record.member_point, trained.record.member_point)
 
 
 def test_a_loaded_run_evaluates_as_the_one_in_memory(trained):
@@ -109,7 +109,7 @@ def test_a_pickle_in_disguise_is_refused(copy):
         def __reduce__(self):
             return (pytest.fail, ("the pickle was executed",))
 
-    np.savez(copy / "tables.npz", lane_seed=np.array([Bomb()], object))
+    np.savez(copy / "tables.npz", member_seed=np.array([Bomb()], object))
     with pytest.raises(ks.ConfigError, match="damaged file"):
         ks.load(copy)
     (copy / "tables.npz").write_bytes(pickle.dumps(Bomb()))

@@ -17,15 +17,16 @@ from kousoku.agents import AGENTS
 from kousoku.agents.exploration import UCB, EpsilonGreedy, Softmax
 from kousoku.agents.tabular.common import NOT_CHOSEN, Table
 from kousoku.agents.tabular.double_q_learning import DoubleTable
+from kousoku.collectors.slot import EnvSlot, advance, plain_slots
+from kousoku.collectors.streams import step_keys
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
 from kousoku.core.timestep import Transition
 from kousoku.envs.finite import finite
 from kousoku.ops.schedules import Linear
-from kousoku.training.interaction import interact, start, step_keys
-from kousoku.training.rollout import Lane, advance
-from kousoku.training.tally import Record
+from kousoku.training.loop.iteration import iterate, start
+from kousoku.training.metrics.metric_sums import Recording
 
 AGENT_IDS = (
     "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup", "watkins_q_lambda",
@@ -33,6 +34,7 @@ AGENT_IDS = (
 )  # fmt: skip
 ON_POLICY = ("sarsa", "n_step_sarsa", "sarsa_lambda")
 LOOP = chain(np.array([[1, 0], [0, 1]]), np.ones((2, 2)), time_limit=2)
+SLOTS = plain_slots(LOOP)
 NEVER = -1
 SPEC = EnvSpec(Discrete(3), Discrete(2))
 
@@ -65,7 +67,7 @@ def update(agent, state, batch, key):
 @eqx.filter_jit
 def act_64(agent, state, obs, **options):
     """The actions that 64 keys choose."""
-    return jax.vmap(lambda key: agent.act(state, obs, key, **options)[0])(jax.random.split(jax.random.key(7), 64))
+    return jax.vmap(lambda key: agent.act(state, obs, (), key, **options)[0])(jax.random.split(jax.random.key(7), 64))
 
 
 def learn(agent, state, *moves, seed=0):
@@ -200,16 +202,16 @@ def test_nothing_is_added_after_a_terminal_step(agent_id):
 
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_where_the_next_episode_begins_changes_no_target(agent_id):
-    """A truncated step from state 0 to state 2, worth 8; the lane goes on in 0, worth 1, or in 1, worth 4."""
+    """A truncated step from state 0 to state 2, worth 8; the slot goes on in 0, worth 1, or in 1, worth 4."""
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(0.0))
     model = chain(np.full((2, 2), 2), np.ones((2, 2)), ends=NEVER).exact
     learnt = []
     for start_state in (0, 1):
         env = finite(dataclasses.replace(model, start=np.eye(3)[start_state]), time_limit=1)
-        lane = Lane(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
-        lane, transition, end = advance(env, lane, jnp.int32(1), jax.random.key(1))
+        slot = EnvSlot(jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.float32(0.0))
+        slot, transition, end = advance(env, slot, jnp.int32(1), jax.random.key(1))
         assert bool(end.ended)
-        assert int(lane.obs) == start_state
+        assert int(slot.obs) == start_state
         learnt.append(update(agent, with_q(agent), transition, jax.random.key(2)))
         assert float(learnt[-1][1]["td_error"]) == pytest.approx(1.0 + 0.99 * 8.0 - 1.0)
     assert eqx.tree_equal(*learnt)
@@ -222,9 +224,9 @@ def test_where_the_next_episode_begins_changes_no_target(agent_id):
 def test_no_key_is_used_twice(agent_id, exploration):
     agent = AGENTS.make(agent_id, exploration=exploration)
     with jax.debug_key_reuse(True), jax.disable_jit():
-        learner = start(agent, LOOP, jax.random.key(0), Record())
+        state = start(agent, LOOP, SLOTS, jax.random.key(0), Recording())
         for i in range(3):
-            learner = interact(agent, LOOP, learner, step_keys(jax.random.key(1), jnp.int32(i)))[0]
+            state = iterate(agent, SLOTS, state, step_keys(jax.random.key(1), jnp.int32(i)))
 
 
 def test_the_key_checker_would_see_it():
@@ -240,9 +242,9 @@ def test_the_key_checker_would_see_it():
 def test_the_state_keeps_its_structure(agent_id, exploration):
     """No leaf changes shape or dtype in a step, and no type is weak."""
     agent = AGENTS.make(agent_id, exploration=exploration)
-    begun = jax.eval_shape(lambda key: start(agent, LOOP, key, Record()), jax.random.key(0))
+    begun = jax.eval_shape(lambda key: start(agent, LOOP, SLOTS, key, Recording()), jax.random.key(0))
     keys = step_keys(jax.random.key(0), jnp.int32(0))
-    stepped = jax.eval_shape(lambda learner: interact(agent, LOOP, learner, keys)[0], begun)
+    stepped = jax.eval_shape(lambda state: iterate(agent, SLOTS, state, keys), begun)
     assert jax.tree.structure(begun) == jax.tree.structure(stepped)
     for before, after in zip(jax.tree.leaves(begun), jax.tree.leaves(stepped), strict=True):
         assert (after.shape, after.dtype) == (before.shape, before.dtype)

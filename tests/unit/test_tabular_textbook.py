@@ -53,7 +53,7 @@ def live(agent, seed=0):
     @jax.jit
     def step(state, obs, outcome, key):
         act_key, update_key = jax.random.split(key)
-        action, _ = agent.act(state, obs, act_key)
+        action, _, _ = agent.act(state, obs, (), act_key)
         reward, next_obs, terminated, truncated = outcome
         batch = Transition(obs, action, reward, terminated, truncated, next_obs)
         planned = next_choice(agent.exploration, state.table, batch, update_key)

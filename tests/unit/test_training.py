@@ -16,11 +16,13 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
-from kousoku.training import loops, trainer
-from kousoku.training.checkpoints import RunWarning
-from kousoku.training.health import Guard
-from kousoku.training.interaction import lane_key, step_keys
-from kousoku.training.ledger import Ledger
+from kousoku.collectors.streams import member_key, step_keys
+from kousoku.core.collector import TrainState
+from kousoku.training.guards.finite_check import FiniteCheck
+from kousoku.training.io.checkpoints import RunWarning
+from kousoku.training.io.run_progress import RunProgress
+from kousoku.training.loop import host, program, python_loop
+from kousoku.training.loop.base import TrainLoop
 
 QUIET = {"out": "", "eval_episodes": 0}
 
@@ -71,19 +73,24 @@ def test_a_sweep_point_is_the_run_with_that_value():
 
 
 def test_keys_of_a_thousand_seeds_and_of_their_steps_are_distinct():
-    keys = jax.vmap(lane_key)(jnp.arange(1000, dtype=jnp.uint32))
+    keys = jax.vmap(member_key)(jnp.arange(1000, dtype=jnp.uint32))
     assert len(np.unique(jax.random.key_data(keys), axis=0)) == 1000
     steps = jax.vmap(lambda key: step_keys(key, jnp.int32(1)))(keys)
     words = np.concatenate([jax.random.key_data(k) for k in (keys, steps.act, steps.env, steps.update)])
     assert len(np.unique(words, axis=0)) == 4000
 
 
-def test_ten_reports_compile_one_program():
-    before = loops._run_block._cache_size()
+def test_ten_reports_compile_one_program(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        program, "_compiled", lambda made, find=program._compiled: asked.append(find(made)) or asked[-1]
+    )
     q(seeds=3, steps=1000, record_every=100, env="FourRooms-v0")
-    assert loops._run_block._cache_size() == before + 1
+    (one,) = set(asked)
+    assert one._cache_size() == 1
     q(ks.make_agent("q_learning", learning_rate=0.3), seeds=3, steps=1000, record_every=100, env="FourRooms-v0")
-    assert loops._run_block._cache_size() == before + 1, "another learning rate must not compile again"
+    assert set(asked) == {one}, "another learning rate must not compile again"
+    assert one._cache_size() == 1
 
 
 def test_optax_schedules_may_stand_where_numbers_do():
@@ -170,13 +177,13 @@ def test_evaluation_is_not_biased_to_short_episodes():
 def test_the_python_loop_refuses_an_action_outside_its_space():
     env = ks.make("GridWorld-v0")
     with pytest.raises(ks.ConfigError, match=r"action: got .*7.*; the action space is Discrete"):
-        loops.check_in_space("action", env.action_space, jnp.int32(7))
+        python_loop.check_in_space("action", env.action_space, jnp.int32(7))
     with pytest.raises(ks.ConfigError, match="reward"):
-        loops.check_finite("reward", jnp.float32(np.nan))
+        python_loop.check_finite("reward", jnp.float32(np.nan))
 
 
 def test_a_reward_that_is_no_number_stops_the_run_and_says_where():
-    """An environment whose second lane pays NaN from its twelfth step on."""
+    """An environment whose second member pays NaN from its twelfth step on."""
 
     class Broken(ks.Env):
         time_limit: int | None = eqx.field(static=True, default=None)
@@ -208,16 +215,16 @@ def test_a_reward_that_is_no_number_stops_the_run_and_says_where():
 INTERRUPTED = """
     import os, signal, sys, threading, time
     import kousoku as ks
-    from kousoku.training import trainer
+    from kousoku.training.loop import host
     number = signal.Signals(int(sys.argv[1]))
-    advance, calls = trainer._advance, []
+    advance, calls = host._advance, []
     def counted(loop, run, until):
         advance(loop, run, until)
-        if run.ledger.step >= until:
+        if run.progress.step >= until:
             calls.append(1)
             if len(calls) == 5:
                 os.kill(os.getpid(), number)
-    trainer._advance = counted
+    host._advance = counted
     from kousoku.cli import main
     sys.exit(main(["train", "q_learning", "GridWorld-v0", "--steps", "1e6", "--record-every", "100", "--out", "run"]))
 """
@@ -242,53 +249,57 @@ def test_a_signal_stops_cleanly_with_everything_saved(tmp_path, number, status):
     np.testing.assert_array_equal(run.q_values, q(seeds=1, steps=500))
 
 
-class Slow(loops.Loop):
-    """A loop whose rollouts have 100 steps, and whose steps take as long as one says; the first block compiles."""
+class Slow(TrainLoop):
+    """A loop whose iterations have 100 steps, and whose steps take as long as one says; the first block compiles."""
 
     def __init__(self, clock, seconds):
         self.clock, self.seconds, self.compiling = clock, seconds, 9.0
 
-    def run(self, learner, at, until):
+    iteration_steps = 100
+    placement = None
+
+    def start(self):
+        raise AssertionError("it is started already")
+
+    def run(self, state, at, until):
         self.clock[0] += (until - at) * self.seconds + self.compiling
         self.compiling = 0.0
-        return learner, until
-
-    def whole(self, step):
-        return -(-step // 100) * 100
+        return state, until
 
 
-@pytest.mark.parametrize(("seconds", "rollouts"), [(1e-5, 1000), (1e-3, 10), (1.0, 1)])
-def test_a_block_takes_about_a_second_so_that_signals_are_heard(monkeypatch, seconds, rollouts):
+@pytest.mark.parametrize(("seconds", "iterations"), [(1e-5, 1000), (1e-3, 10), (1.0, 1)])
+def test_a_block_takes_about_a_second_so_that_signals_are_heard(monkeypatch, seconds, iterations):
     clock = [0.0]
-    monkeypatch.setattr(trainer.time, "perf_counter", lambda: clock[0])
-    run = trainer._Run(jnp.zeros(1), Ledger(), Guard(jnp.zeros(1), 1), lambda learner: learner)
+    monkeypatch.setattr(host.time, "perf_counter", lambda: clock[0])
+    state = TrainState(jnp.zeros(1), (), (), (), ())
+    run = host.OngoingRun(state, RunProgress(), FiniteCheck(state, 1), lambda state: state)
     loop, steps = Slow(clock, seconds), [0]
     for _ in range(5):
-        trainer._advance(loop, run, 1_000_000)
-        steps.append(run.ledger.step)
+        host._advance(loop, run, 1_000_000)
+        steps.append(run.progress.step)
     blocks = np.diff(steps)
     assert blocks[:2].tolist() == [100, 100]
-    assert np.abs(blocks[2:] - 100 * rollouts).max() <= 100
-    assert run.ledger.first_block_seconds == 9.0 + 100 * seconds
-    trainer._advance(loop, run, run.ledger.step + 100)
-    assert run.ledger.step == steps[-1] + 100
+    assert np.abs(blocks[2:] - 100 * iterations).max() <= 100
+    assert run.progress.first_block_seconds == 9.0 + 100 * seconds
+    host._advance(loop, run, run.progress.step + 100)
+    assert run.progress.step == steps[-1] + 100
 
 
 TWICE = """
     import os, signal, sys
-    from kousoku.training import trainer
+    from kousoku.training.loop import host
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal; what runs in the background ignores it
-    number, checkpoint = signal.Signals(int(sys.argv[1])), trainer._checkpoint
+    number, checkpoint = signal.Signals(int(sys.argv[1])), host._checkpoint
     def again(*args):
         checkpoint(*args)
         os.kill(os.getpid(), number)
-    advance = trainer._advance
+    advance = host._advance
     def asked(loop, run, until):
         advance(loop, run, until)
-        if run.ledger.step == 500:
-            trainer._checkpoint = again
+        if run.progress.step == 500:
+            host._checkpoint = again
             os.kill(os.getpid(), number)
-    trainer._advance = asked
+    host._advance = asked
     from kousoku.cli import main
     sys.exit(main(["train", "q_learning", "GridWorld-v0", "--steps", "1e6", "--record-every", "100", "--out", "run"]))
 """

@@ -41,12 +41,12 @@ class TestSummary:
 
     def test_mean_over_lanes_ignores_a_lane_that_broke(self):
         tables = np.array([[[1.0, 2.0]], [[3.0, np.nan]], [[5.0, np.nan]]], np.float32)
-        np.testing.assert_allclose(summary.mean_over_lanes(tables), [[3.0, 2.0]])
+        np.testing.assert_allclose(summary.mean_over_members(tables), [[3.0, 2.0]])
 
     def test_curve_has_the_interval_of_each_point(self):
         record = records.sweep()
         curve = summary.curve(record, "td_error")
-        lanes = record.curves["td_error"][17, record.lane_point == 2].astype(np.float64)
+        lanes = record.curves["td_error"][17, record.member_point == 2].astype(np.float64)
         low, high = stats.t.interval(0.95, len(lanes) - 1, loc=lanes.mean(), scale=stats.sem(lanes))
         np.testing.assert_allclose(
             [curve.mean[17, 2], curve.low[17, 2], curve.high[17, 2]], [lanes.mean(), low, high], rtol=1e-6
@@ -116,10 +116,10 @@ class TestSummary:
         record = records.sweep()
         returns = record.evaluation["return"].copy()
         for point, value in enumerate((3.0, np.nan, 5.0, 1.0, 4.0, 2.0)):
-            returns[record.lane_point == point] = value
+            returns[record.member_point == point] = value
         record = records.replaced(record, evaluation={"return": returns})
         assert summary.point_order(record) == [2, 4, 0, 5, 3, 1]
-        assert record.lane_point[summary.best_lane(record)] == 2
+        assert record.member_point[summary.best_member(record)] == 2
 
     def test_length_shows_the_learning_where_every_return_is_the_same(self):
         record = records.grid()
@@ -258,7 +258,7 @@ class TestPlots:
 
     def test_values_of_one_agent_and_of_the_mean(self):
         record = records.grid()
-        assert "agent 3 (seed 3)" in viz.plot_values(record, lane=3).axes[0].get_title(loc="left")
+        assert "agent 3 (seed 3)" in viz.plot_values(record, member=3).axes[0].get_title(loc="left")
         assert "mean of 30 agents" in viz.plot_values(record).axes[0].get_title(loc="left")
         assert "learning_rate 0.5" in viz.plot_values(records.sweep()).axes[0].get_title(loc="left")
 
@@ -295,8 +295,8 @@ class TestPlots:
         np.testing.assert_allclose(head[1], shaft[1])
 
     def test_says_what_is_missing(self):
-        with pytest.raises(ConfigError, match="lane: got 30; use a whole number of at least 0 and at most 29"):
-            viz.plot_values(records.grid(), lane=30)
+        with pytest.raises(ConfigError, match="member: got 30; use a whole number of at least 0 and at most 29"):
+            viz.plot_values(records.grid(), member=30)
         with pytest.raises(ConfigError, match="no table"):
             viz.plot_values(records.deep())
         with pytest.raises(ConfigError, match="visits"):

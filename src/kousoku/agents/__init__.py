@@ -31,6 +31,7 @@ AGENTS.register("bandit_gradient", f"{_BANDIT}.gradient:BanditGradient")
 AGENTS.register("bandit_thompson", f"{_BANDIT}.thompson:BanditThompson")
 AGENTS.register("ppo", f"{_DEEP}.ppo:PPO")
 AGENTS.register("a2c", f"{_DEEP}.a2c:A2C")
+AGENTS.register("dqn", f"{_DEEP}.dqn:DQN")
 
 
 def register_agent(id: str, factory: Factory) -> None:

@@ -11,15 +11,17 @@ from typing import Any
 
 import equinox as eqx
 
-from ..core.agent import Agent, RolloutAgent
+from ..collectors import COLLECTORS
+from ..core.agent import Agent
+from ..core.collector import Collector
 from ..core.errors import ConfigError, check_choice, check_keys, is_number, nearest
-from ..nn import ActorCriticConfig
+from ..nn import NETWORK_CONFIGS
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
 
 
-def make_agent(id: str, **options: Any) -> Agent | RolloutAgent:
+def make_agent(id: str, **options: Any) -> Agent:
     """Make an agent by id.
 
     Args:
@@ -49,7 +51,7 @@ def make_agent(id: str, **options: Any) -> Agent | RolloutAgent:
         raise ConfigError(f"options of {id}", options, str(error)) from error
 
 
-def with_number(agent: Agent | RolloutAgent, name: str, value: float) -> Agent | RolloutAgent:
+def with_number(agent: Agent, name: str, value: float) -> Agent:
     """The agent with one number replaced, checked by its constructor; a schedule and None give way to the number.
 
     Raises:
@@ -68,7 +70,7 @@ def with_number(agent: Agent | RolloutAgent, name: str, value: float) -> Agent |
     return dataclasses.replace(agent, **{holder: dataclasses.replace(getattr(agent, holder), **{name: value})})
 
 
-def _numbers(agent: Agent | RolloutAgent) -> list[str]:
+def _numbers(agent: Agent) -> list[str]:
     """Hyper-parameters that are numbers, or that may be: what a sweep can vary."""
     fields = [(field, getattr(module, field.name)) for module in (agent, *_nested(agent)) for field in _fields(module)]
     return [field.name for field, held in fields if not field.metadata.get("static", False) and _is_number(held)]
@@ -80,7 +82,7 @@ def _is_number(held: Any) -> bool:
     return number or held is None or (callable(held) and not isinstance(held, Exploration))
 
 
-def describe(agent: Agent | RolloutAgent) -> dict[str, Any]:
+def describe(agent: Agent) -> dict[str, Any]:
     """The agent as JSON: its id, or its class's name if it has none, and every hyper-parameter.
 
     A function (such as a raw optax schedule) is written by name only and cannot be read back.
@@ -89,13 +91,16 @@ def describe(agent: Agent | RolloutAgent) -> dict[str, Any]:
     return {"id": AGENTS.id_of(type(agent)) or type(agent).__name__, **options}
 
 
-def rebuild(config: dict[str, Any]) -> Agent | RolloutAgent:
+def rebuild(config: dict[str, Any]) -> Agent:
     """The agent that `describe` wrote down.
 
     Raises:
         ConfigError: for an id that is not registered, or a hyper-parameter that was a function.
     """
-    options = {name: _rebuilt(name, value) for name, value in config.items() if name != "id"}
+    known = AGENTS.options(config["id"])
+    told = {name: value for name, value in config.items() if name != "id"}
+    own = {name: value for name, value in told.items() if name not in known or _described(known[name].default) != value}
+    options = {name: _rebuilt(name, value) for name, value in own.items()}
     return make_agent(config["id"], **options)
 
 
@@ -103,7 +108,7 @@ def _fields(module: Any) -> tuple[Any, ...]:
     return dataclasses.fields(module)
 
 
-def _nested(agent: Agent | RolloutAgent) -> list[Exploration]:
+def _nested(agent: Agent) -> list[Exploration]:
     values = [getattr(agent, field.name) for field in _fields(agent)]
     return [value for value in values if isinstance(value, Exploration)]
 
@@ -124,7 +129,7 @@ def _exploration(choice: Any, options: dict[str, Any]) -> Exploration:
 
 def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
     """The config of a network with some fields replaced; any other builder takes no options."""
-    if not isinstance(choice, ActorCriticConfig):
+    if not isinstance(choice, NETWORK_CONFIGS):
         check_keys(f"option of {id}", options, known)
         return choice
     check_keys(f"option of {id}", options, [*known, *(field.name for field in _fields(choice))])
@@ -132,7 +137,7 @@ def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
 
 
 def _described(value: Any) -> Any:
-    if isinstance(value, (Exploration, Schedule, ActorCriticConfig)):
+    if isinstance(value, (Collector, Exploration, Schedule, *NETWORK_CONFIGS)):
         fields = {field.name: _described(getattr(value, field.name)) for field in _fields(value)}
         return {"type": type(value).__name__, **fields}
     if value is None or isinstance(value, (bool, str, int)):
@@ -153,7 +158,9 @@ def _rebuilt(name: str, value: Any) -> Any:
         raise ConfigError(
             name, value["function"], "a function cannot be read from a file; make the agent in Python, and give it"
         )
-    known = {kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values(), ActorCriticConfig)}
+    known = {
+        kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values(), *NETWORK_CONFIGS, *COLLECTORS)
+    }
     check_choice(f"{name}.type", value.get("type"), known)
     fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}
     return known[value["type"]](**fields)

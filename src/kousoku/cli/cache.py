@@ -18,7 +18,7 @@ def run(words: Sequence[str]) -> int:
     if "clear" in given:
         check_choice("--clear", given["clear"], KINDS)
     from ..core.cache_folder import SWITCH
-    from ..training.compile_cache import kept_files
+    from ..training.io.compile_cache import kept_files
 
     kept = kept_files()
     if not kept:

@@ -14,10 +14,10 @@ def run(words: Sequence[str]) -> int:
 
     from ..compiler import backends
     from ..core.cache_folder import SWITCH
-    from ..training import compile_cache, facts
+    from ..training.io import compile_cache, provenance
 
-    print("versions: " + ", ".join(f"{name} {version}" for name, version in facts.versions().items()))
-    device = facts.device()
+    print("versions: " + ", ".join(f"{name} {version}" for name, version in provenance.versions().items()))
+    device = provenance.device()
     print(f"device:   {device['count']} x {device['kind']} ({device['platform']}), {device['cores']} cores, ", end="")
     print(f"{device['machine']} {device['system']}")
     print(f"kernels:  {_kernels()}")

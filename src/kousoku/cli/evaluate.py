@@ -32,8 +32,8 @@ def run(words: Sequence[str]) -> int:
     result = load(str(given["run"]), checkpoint(given)).evaluate(**counts)
     print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")
     for what, values in (("return", result.returns), ("length", result.lengths)):
-        every, best = mean_interval(values.mean(axis=1)), mean_interval(values[result.best_lane])
-        print(f"  {what}: all agents {_interval(every)}, best agent (number {result.best_lane}) {_interval(best)}")
+        every, best = mean_interval(values.mean(axis=1)), mean_interval(values[result.best_member])
+        print(f"  {what}: all agents {_interval(every)}, best agent (number {result.best_member}) {_interval(best)}")
     print(f"  cut by a time limit: {result.truncated.mean():.1%} of the episodes")
     return 0
 

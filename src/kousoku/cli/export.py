@@ -10,7 +10,7 @@ from .options import CHECKPOINT, Option, checkpoint, count, parse, target
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
     Option("out", "policy.py", "FILE", "NumPy code where it ends in .py, an ONNX model where it ends in .onnx"),
-    Option("lane", None, "NUMBER", "which agent of the run; by default the best one"),
+    Option("member", None, "NUMBER", "which agent of the run; by default the best one"),
     CHECKPOINT,
 )
 
@@ -22,8 +22,8 @@ def run(words: Sequence[str]) -> int:
     given = parse("export", "Write an agent's greedy policy as a file of its own.", OPTIONS, words)
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
-    lane = count("--lane", str(given["lane"]), low=0) if "lane" in given else None
+    member = count("--member", str(given["member"]), low=0) if "member" in given else None
     written = target(given, "policy.py")
-    policy = load(str(given["run"]), checkpoint(given)).policy(lane)
+    policy = load(str(given["run"]), checkpoint(given)).policy(member)
     print(f"{policy.title}: {policy.save(written)}")
     return 0

@@ -23,7 +23,7 @@ import tyro
 
 from ..core.errors import ConfigError, check_count, check_keys
 from ..ops.schedules import parse_schedule
-from ..training.files import typed
+from ..training.io.files import typed
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
         ConfigError: for an unknown option, a missing value, or one word too many.
     """
     flags = [option.flag for option in options if not option.positional]
-    if not {"-h", "--help"} & set(words):
+    if {"-h", "--help"} & set(words):
+        words = ["--help"]
+    else:
         _check_words(options, flags, words)
     fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
     kind = dataclasses.make_dataclass("Options", fields, kw_only=True)

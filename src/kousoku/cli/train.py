@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import shlex
 import sys
@@ -15,39 +16,39 @@ from ..agents.exploration import EXPLORATIONS
 from ..agents.options import make_agent
 from ..core.errors import ConfigError
 from ..envs import ENVS
-from ..training.config import TrainConfig
+from ..training.config import Kind, OnResume, TrainConfig, settings
 from ..training.devices import use_all_cores
 from ..training.presets import preset
 from .options import Option, described, hyper_parameter, literal, number, numbers, parse
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
-SETTINGS = (
-    Option("steps", TrainConfig.steps, "NUMBER", "environment steps of each agent"),
-    Option("seeds", TrainConfig.seeds, "NUMBER", "how many seeds, or which: 30, or 3,5,7"),
-    Option("record", ",".join(TrainConfig.record), "NAMES", "any of returns, td_errors, visits, q_values, info"),
-    Option("record_every", None, "NUMBER", "steps between two reports (default: about 200 reports)"),
-    Option("loop", TrainConfig.loop, "NAME", "compiled, or python: slow, checked, readable"),
-    Option("eval_episodes", TrainConfig.eval_episodes, "NUMBER", "greedy episodes of each agent after training"),
-    Option("eval_max_steps", TrainConfig.eval_max_steps, "NUMBER", "where an episode without a time limit is cut"),
-    Option("eval_every", None, "NUMBER", "steps between two evaluations during training (default: at the end only)"),
-    Option("checkpoint_every", None, "NUMBER", "steps between two checkpoints (default: one each minute)"),
-    Option("keep_checkpoints", TrainConfig.keep_checkpoints, "NUMBER", "how many are kept, beside the best; 0: none"),
-    Option("stop_on_nan", None, "", "stop where a number becomes NaN or infinite (default: on)"),
-    Option("devices", None, "NUMBER", "devices to spread the agents over (default: all)"),
-    Option("out", None, "FOLDER", "the run folder (default: a new one below runs/)"),
-    Option("log", "", "NAMES", "log the reports for tensorboard or wandb, too (each is an extra to install)"),
-    Option("progress", None, "", "show a progress bar (default: on a terminal)"),
-)
-COUNTS = (
-    "steps", "record_every", "eval_episodes", "eval_max_steps", "eval_every", "checkpoint_every", "keep_checkpoints",
-    "devices",
-)  # fmt: skip
 RESUME = "Go on with a run that was stopped or killed, or make one longer: it ends as if it had never stopped."
-RESUME_SETTINGS = (
-    Option("resume", None, "RUN", "the run folder"),
-    Option("steps", None, "NUMBER", "environment steps of each agent in all (default: as many as were asked for)"),
-    *(option for option in SETTINGS if option.name in ("devices", "progress")),
-)
+
+
+@functools.cache
+def setting_options() -> tuple[Option, ...]:
+    """Returns an option for each setting of a run that the shell has."""
+    told, defaults = described(TrainConfig), {field.name: field.default for field in dataclasses.fields(TrainConfig)}
+    return tuple(
+        Option(name, _shown_default(each.kind, defaults[name]), each.kind.value, told[name])
+        for name, each in settings().items()
+        if each.kind is not Kind.PYTHON
+    )
+
+
+def _shown_default(kind: Kind, default: Any) -> Any:
+    """A default as the help shows it; the description says what stands for none."""
+    return ",".join(default) or None if kind is Kind.NAMES else default
+
+
+def resume_options() -> list[Option]:
+    """Returns the run to go on with, and what may be changed of it."""
+    changeable = [option for option in setting_options() if settings()[option.name].on_resume is OnResume.CHANGEABLE]
+    steps = Option(
+        "steps", None, "NUMBER", "environment steps of each agent in all; by default as many as were asked for"
+    )
+    run = Option("resume", None, "RUN", "the run folder")
+    return [run, *(steps if option.name == "steps" else option for option in changeable)]
 
 
 def run(words: Sequence[str], sweep: bool = False) -> int:
@@ -60,8 +61,8 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     agent_id, env_id, rest = _ids(name, words)
     agent_options, env_options = _agent_options(agent_id), _env_options(env_id)
     what = WHAT if not sweep else f"{WHAT} A number may be a list, as in 0.1,0.5: every combination is trained."
-    given = parse(f"{name} {agent_id} {env_id}", what, [*SETTINGS, *agent_options, *env_options], rest)
-    settings = {option.name: given[option.name] for option in SETTINGS if option.name in given}
+    given = parse(f"{name} {agent_id} {env_id}", what, [*setting_options(), *agent_options, *env_options], rest)
+    asked = {option.name: given[option.name] for option in setting_options() if option.name in given}
     chosen = {option.name: str(given[option.name]) for option in agent_options if option.name in given}
     defaults = {option.name: option.default for option in agent_options}
     lists = {key: text for key, text in chosen.items() if "," in text and not isinstance(defaults[key], tuple)}
@@ -72,7 +73,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     tuned = preset(agent_id, env_id)
     agent = make_agent(agent_id, **tuned.options | hyper)
     if tuned.steps is not None:
-        settings.setdefault("steps", str(tuned.steps))
+        asked.setdefault("steps", str(tuned.steps))
     use_all_cores()
     run = api.train(
         agent,
@@ -80,7 +81,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
         env_options={o.name[4:]: _env_value(env_id, o, str(given[o.name])) for o in env_options if o.name in given},
         command=" ".join(["kousoku", name, *map(shlex.quote, words)]),
         sweep={key: numbers(key, text) for key, text in lists.items()},
-        **_settings(settings),
+        **_settings(asked),
     )
     return _end(run)
 
@@ -90,10 +91,10 @@ def _resume(words: Sequence[str]) -> int:
     from .. import api
     from .notices import on_one_line
 
-    settings = _settings(parse("train", RESUME, RESUME_SETTINGS, words))
+    asked = _settings(parse("train", RESUME, resume_options(), words))
     use_all_cores()
     with on_one_line():
-        return _end(api.resume(settings.pop("resume"), **settings))
+        return _end(api.resume(asked.pop("resume"), **asked))
 
 
 def _end(run: Any) -> int:
@@ -184,23 +185,24 @@ def _env_value(id: str, option: Option, text: str) -> Any:
 
 
 def _settings(given: dict[str, str | bool]) -> dict[str, Any]:
-    settings: dict[str, Any] = dict(given)
-    for name in COUNTS:
-        if name in given:
-            settings[name] = number(f"--{name.replace('_', '-')}", str(given[name]))
-    if "seeds" in given:
-        seeds = numbers("--seeds", str(given["seeds"]))
-        settings["seeds"] = seeds if "," in str(given["seeds"]) else seeds[0]
-    for name in ("record", "log"):
-        if name in given:
-            settings[name] = [part for part in str(given[name]).split(",") if part]
-    return settings
+    """Turns the words that were given for settings into values, each by its kind."""
+    known = settings()
+    return {name: _value(name, known[name].kind, text) if name in known else text for name, text in given.items()}
+
+
+def _value(name: str, kind: Kind, text: str | bool) -> Any:
+    flag, words = f"--{name.replace('_', '-')}", str(text)
+    if kind is Kind.COUNT:
+        return number(flag, words)
+    if kind is Kind.NUMBERS:
+        return numbers(flag, words) if "," in words else number(flag, words)
+    return [part for part in words.split(",") if part] if kind is Kind.NAMES else text
 
 
 def _tell(run: Any) -> None:
     """What came out, on one screen."""
     from ..ops.statistics import mean_interval
-    from ..training.progress import readable
+    from ..training.metrics.progress import readable
 
     facts, record = run.record.facts, run.record
     print(f"{facts['status']}: {facts['lanes']} agents x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
@@ -209,7 +211,7 @@ def _tell(run: Any) -> None:
         print(f"blown up: the physics of {facts['blown_up']:,} episodes, which were terminated there")
     if "return" in record.evaluation:
         for i, point in enumerate(record.points):
-            returns = record.evaluation["return"][record.lane_point == i].mean(axis=1)
+            returns = record.evaluation["return"][record.member_point == i].mean(axis=1)
             mean, low, high, count = (float(part) for part in mean_interval(returns))
             spread = f" [{low:.4g}, {high:.4g}] over {count:.0f} agents" if count > 1 else ""
             label = ", ".join(f"{k} = {v:g}" for k, v in point.items())

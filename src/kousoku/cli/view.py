@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import ConfigError, check_count
-from ..training.files import typed
+from ..training.io.files import typed
 from .options import Option, number, parse, target
 
 FILM = "film.html"
@@ -57,7 +57,7 @@ def _check_env(name: str) -> None:
 
 def _report(folder: Path, rebuild: bool) -> Path:
     from .. import viz
-    from ..training import run_folder
+    from ..training.io import run_folder
     from .notices import load
 
     report = folder / "report.html"
@@ -67,11 +67,11 @@ def _report(folder: Path, rebuild: bool) -> Path:
 
 
 def _run_film(folder: Path, given: dict[str, Any]) -> Path:
-    from ..training.film import MOST_FILMS
+    from ..training.evaluation.film import MOST_FILMS
     from .notices import load
 
     written, loaded = target(given, folder / FILM), load(folder)
-    episodes = check_count("episodes", _episodes(given), high=min(loaded.record.num_lanes, MOST_FILMS))
+    episodes = check_count("episodes", _episodes(given), high=min(loaded.record.num_members, MOST_FILMS))
     return loaded.animate(episodes).save(written)
 
 

@@ -1,0 +1,1 @@
+"""The vocabulary: timesteps, spaces, environments, agents, collectors, exact models, registries, scenes, records."""

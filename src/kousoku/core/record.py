@@ -16,20 +16,20 @@ from .scene3d import Trajectory3d
 
 @dataclass(frozen=True)
 class RunRecord:
-    """All of a run, in NumPy and plain Python. N lanes (seeds x sweep points), R reports, S states, A actions.
+    """All of a run, in NumPy and plain Python. N members (seeds x sweep points), R reports, S states, A actions.
 
     Attributes:
         path: the run folder; None for a run that was not saved.
         config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
             "record", "record_every", "loop", "eval_episodes"}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
-            (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each lane),
-            "seconds", "compile_seconds", "steps_per_second" (all lanes), "started" (ISO time),
-            "versions": {name: version}, "device": {...}, "episodes" (all lanes),
+            (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
+            "seconds", "compile_seconds", "steps_per_second" (all members), "started" (ISO time),
+            "versions": {name: version}, "device": {...}, "episodes" (all members),
             "blown_up" (how many of these ended so, where the environment's info has a flag `diverged`)}.
         points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.
-        lane_seed: [N] the seed of each lane.
-        lane_point: [N] the sweep point of each lane, an index into `points`.
+        member_seed: [N] the seed of each member.
+        member_point: [N] the sweep point of each member, an index into `points`.
         curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the
             episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes" (number
             ended), "blown_up" (of these), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of
@@ -40,15 +40,15 @@ class RunRecord:
             that are not terminal.
         evaluation: "return" and "length" [N, E] of greedy episodes, "truncated" [N, E]; empty if not evaluated.
         panels: how the states lie in a picture; empty if the environment does not say.
-        film: the best lane's greedy episode; None if the environment cannot be drawn.
+        film: the best member's greedy episode; None if the environment cannot be drawn.
     """
 
     path: Path | None
     config: dict[str, Any]
     facts: dict[str, Any]
     points: tuple[dict[str, float], ...]
-    lane_seed: Int[np.ndarray, " N"]
-    lane_point: Int[np.ndarray, " N"]
+    member_seed: Int[np.ndarray, " N"]
+    member_point: Int[np.ndarray, " N"]
     curves: dict[str, np.ndarray]
     tables: dict[str, np.ndarray]
     evaluation: dict[str, np.ndarray] = field(default_factory=dict)
@@ -56,22 +56,22 @@ class RunRecord:
     film: Trajectory2d | Trajectory3d | None = None
 
     @property
-    def num_lanes(self) -> int:
-        return len(self.lane_seed)
+    def num_members(self) -> int:
+        return len(self.member_seed)
 
     @property
-    def best_lane(self) -> int:
-        """The lane with the highest score (ties: the first); lane 0 if nothing was evaluated."""
+    def best_member(self) -> int:
+        """The member with the highest score (ties: the first); member 0 if nothing was evaluated."""
         return int(np.argmax(self.scores))
 
     @property
     def scores(self) -> Float[np.ndarray, " N"]:
-        """Each lane's mean greedy return, -inf if it is no number.
+        """Each member's mean greedy return, -inf if it is no number.
 
         At the end, or else in the last evaluation on the way; 0 if nothing was evaluated.
         """
         if "return" in self.evaluation:
             means = np.mean(self.evaluation["return"], axis=1)
         else:
-            means = self.curves["eval_return"][-1] if "eval_return" in self.curves else np.zeros(self.num_lanes)
+            means = self.curves["eval_return"][-1] if "eval_return" in self.curves else np.zeros(self.num_members)
         return np.where(np.isnan(means), -np.inf, means).astype(np.float64)

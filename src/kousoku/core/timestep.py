@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 
 class Timestep(eqx.Module):
@@ -31,10 +31,16 @@ class Timestep(eqx.Module):
 
 
 class Transition(eqx.Module):
-    """One step of one lane, as an agent learns from it.
+    """One step of one environment, as an agent learns from it.
 
     `next_obs` is always the true successor of (`obs`, `action`), also when the episode ended here: never the
     observation after a reset.
+
+    Attributes:
+        obs, next_obs: before and after the step.
+        action: as the agent chose it, before anything was clipped.
+        reward, terminated, truncated, info: as in `Timestep`, a time limit included.
+        extras: what `act` gave along.
     """
 
     obs: PyTree[Array]
@@ -44,10 +50,11 @@ class Transition(eqx.Module):
     truncated: Bool[Array, ""]
     next_obs: PyTree[Array]
     info: Any = None
+    extras: Any = None
 
 
 class Rollout(eqx.Module):
-    """T steps of B environments, time first, as a learner from rollouts sees them.
+    """T steps of B environments, time first, as an agent learns from them.
 
     As in a `Transition`, `next_obs` is always the true successor.
 
@@ -56,7 +63,9 @@ class Rollout(eqx.Module):
         action: [T, B, ...] as the agent chose it, before anything was clipped.
         extras: [T, B, ...] what `act` gave along.
         reward, terminated, truncated: [T, B].
-        memory: [B, ...] before the first step.
+        carry: [B, ...] before the first step.
+        discounted_return: [T, B] the running sum R <- gamma R + r of each step's episode, where the collector has a
+            `return_discount`; else None.
     """
 
     obs: PyTree[Array]
@@ -66,4 +75,17 @@ class Rollout(eqx.Module):
     terminated: Bool[Array, "T B"]
     truncated: Bool[Array, "T B"]
     next_obs: PyTree[Array]
-    memory: Any
+    carry: Any
+    discounted_return: Float[Array, "T B"] | None = None
+
+
+class ReplayBatch(eqx.Module):
+    """A minibatch of a replay buffer.
+
+    Attributes:
+        transitions: [n, ...] drawn uniformly, with replacement; their `info` is None.
+        steps: environment steps taken so far, over all environments: what schedules are read at.
+    """
+
+    transitions: Transition
+    steps: Int[Array, ""]

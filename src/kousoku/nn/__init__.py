@@ -1,4 +1,4 @@
-"""Networks: bodies, heads and actor-critics.
+"""Networks: bodies, heads, actor-critics and networks of action values.
 
 Everything is of one environment, without a batch axis: `jax.vmap` makes many. A network is a pytree whose leaves are
 its float32 parameters; sizes and names of activations are static.
@@ -24,8 +24,12 @@ from .layers import ACTIVATIONS, LayerNorm, Linear
 from .mlp import MLP
 from .network import Memory, Network, NetworkBuilder
 from .observation import flat_size, flattened
+from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig
 from .recurrent import GRU, LSTM
 from .torso import Torso, VectorBody, body_for
+
+NETWORK_CONFIGS = (ActorCriticConfig, QNetworkConfig)
+"""Configs that build a network: their fields are options of the agents that take them."""
 
 __all__ = [
     "ACTIVATIONS",
@@ -34,10 +38,12 @@ __all__ = [
     "INITIALISERS",
     "LSTM",
     "MLP",
+    "NETWORK_CONFIGS",
     "ActorCritic",
     "ActorCriticConfig",
     "BetaHead",
     "CategoricalHead",
+    "DuelingHead",
     "HeadBuilder",
     "LayerNorm",
     "Linear",
@@ -47,6 +53,10 @@ __all__ = [
     "NetworkBuilder",
     "NormalHead",
     "PolicyHead",
+    "QFunction",
+    "QNetwork",
+    "QNetworkBuilder",
+    "QNetworkConfig",
     "TanhNormalHead",
     "Torso",
     "ValueHead",

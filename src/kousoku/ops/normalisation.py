@@ -122,36 +122,15 @@ def denormalise(moments: RunningMoments, x: Float[Array, "*s"], eps: Number = EP
     return jnp.where(_is_empty(moments), x, moments.mean + scaled)
 
 
-class RewardScale(eqx.Module):
-    """What `scale_rewards` remembers.
-
-    Attributes:
-        returns: the running discounted return of each environment's present episode, [B].
-        moments: of those returns, over all steps and environments.
-    """
-
-    returns: Float[Array, " B"]
-    moments: RunningMoments
-
-
-def no_reward_scale(num_envs: int) -> RewardScale:
-    """Returns the scale with every environment at the start of an episode, nothing seen yet."""
-    return RewardScale(jnp.zeros(num_envs, jnp.float32), no_moments())
-
-
 def scale_rewards(
-    scale: RewardScale,
+    moments: RunningMoments,
     rewards: Float[Array, "T B"],
-    ended: Bool[Array, "T B"],
-    discount: Number,
+    returns: Float[Array, "T B"],
     *,
     axis_name: str | None = None,
     eps: Number = EPS,
-) -> tuple[RewardScale, Float[Array, "T B"]]:
-    """Divides rewards by the standard deviation of the running discounted return, and does not centre them.
-
-    At each step R <- gamma R + r, the moments see R, and then R becomes 0 where the episode ended: in this order, so
-    that the last reward of an episode counts.
+) -> tuple[RunningMoments, Float[Array, "T B"]]:
+    """Divides rewards by the standard deviation of the running discounted return, without centring them.
 
     All T steps are divided by one number, that of the moments after this batch. The rewards of one batch then keep
     their proportions, and one return is never a sum of rewards in different units, as it is when the number changes at
@@ -159,24 +138,23 @@ def scale_rewards(
     from this batch when its scale is fixed. And the very first steps are scaled by a whole batch, not by a few samples.
 
     Args:
-        ended: where an episode was terminated or truncated.
+        moments: of the running returns of all steps and environments before.
+        rewards: of the batch.
+        returns: R of each step: R <- gamma R + r, from 0 at an episode's beginning, its last reward included.
         axis_name: of the devices that each hold some of the environments.
+        eps: added to the variance.
+
+    Returns:
+        The moments after the batch, and the scaled rewards.
 
     References:
         Engstrom et al., Implementation matters in deep policy gradients, arXiv:2005.12729, section 3 (reward scaling).
 
     Differs from the paper: the scale is that of the whole batch; returns begin anew with each episode.
     """
-
-    def step(carried: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        reward, over = now
-        g = discount * carried + reward
-        return jnp.where(over, 0.0, g), g
-
-    returns, seen = lax.scan(step, scale.returns, (rewards, ended))
-    moments = observe(scale.moments, seen.reshape(-1), axis_name=axis_name)
+    moments = observe(moments, returns.reshape(-1), axis_name=axis_name)
     divisor = jnp.sqrt(moments.variance + moments.variance_rest + eps)
-    return RewardScale(returns, moments), rewards / divisor
+    return moments, rewards / divisor
 
 
 def _is_empty(moments: RunningMoments) -> Bool[Array, ""]:

@@ -1,62 +1,109 @@
-"""What a training run is asked to do: one dataclass for Python and for the shell."""
+"""What a training run is asked to do: the one list of settings that Python, the shell, files and docs are made from."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
-from .loggers import check_loggers
-from .tally import Record
+from .metrics.loggers import check_loggers
+from .metrics.metric_sums import Recording
 
 LOOPS = ("compiled", "python")
 MAX_SEED = 2**32 - 1
 MOST_STEPS = 2**31 - 1
 
 
+class Kind(Enum):
+    """How the shell reads a setting; the value stands for it in the help."""
+
+    COUNT = "NUMBER"
+    NUMBERS = "NUMBERS"
+    NAMES = "NAMES"
+    NAME = "NAME"
+    FOLDER = "FOLDER"
+    SWITCH = ""
+    PYTHON = "..."
+    """Given in Python only; the shell has words of its own for it."""
+
+
+class OnResume(Enum):
+    """What becomes of a setting when a run is resumed."""
+
+    KEPT = "as the run was begun"
+    CHANGEABLE = "may be changed"
+    DROPPED = "not kept"
+
+
 @dataclass(frozen=True)
+class Setting:
+    """What is known of a field of `TrainConfig` beside its type and default.
+
+    Attributes:
+        kind: how the shell reads it.
+        on_resume: what becomes of it when a run is resumed.
+    """
+
+    kind: Kind
+    on_resume: OnResume
+
+
+def _setting(default: Any, kind: Kind, on_resume: OnResume = OnResume.KEPT) -> Any:
+    known = {"setting": Setting(kind, on_resume)}
+    if default is dict:
+        return dataclasses.field(default_factory=dict, metadata=known)
+    return dataclasses.field(default=default, metadata=known)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """The facts of a run that no jitted code sees.
 
     Attributes:
-        steps: environment steps of each lane, at most 2^31 - 1.
-        seeds: how many seeds (0, 1, ...), or which.
+        steps: environment steps of each agent, at most 2^31 - 1.
+        seeds: how many seeds (0, 1, ...), or which: 30, or 3, 5, 7.
         sweep: {hyper-parameter: values}; every combination runs with every seed, all in one program.
-        record: what to record: "returns", "td_errors", "visits", "q_values", "info".
+        record: what to record, any of returns, metrics, visits, q_values, info.
         record_every: steps between two reports; by default about 200 reports in all.
-        loop: "compiled", or "python" for a loop that one can read, print in and step through.
-        eval_episodes: greedy episodes of each lane after training; 0 for none.
-        eval_max_steps: an evaluation episode is cut here if the environment has no time limit of its own.
+        loop: compiled, or python for a slow loop that one can read, print in and step through.
+        eval_episodes: greedy episodes of each agent after training; 0 for none.
+        eval_max_steps: where an evaluation episode is cut if the environment has no time limit of its own.
         eval_every: steps between two evaluations during training, each at the first report from there on; by default
             there is one, at the end. They play the same episodes each time and leave no trace in training.
         checkpoint_every: steps between two checkpoints, each at the first report from there on; by default a minute
             passes between two. There is always one at the end, and where the run is stopped.
         keep_checkpoints: how many of the last ones are kept, beside the best; 0 to write none.
         stop_on_nan: end the run at a report where a number of its state, reward or loss is NaN or infinite.
-        devices: JAX devices to spread the lanes over; all by default.
-        out: the run folder; by default a new one below runs/; "" to save nothing.
-        log: programs to log the reports for, too: "tensorboard", "wandb".
+        devices: JAX devices to spread the agents over; all by default.
+        out: the run folder; by default a new one below runs/; empty to save nothing.
+        log: programs to log the reports for, too, tensorboard or wandb (each is an extra to install).
         progress: show a progress bar; by default when the output is a terminal.
+        env_options: options of the environment, where it is given by id.
+        command: the shell command that does the same, for the report.
     """
 
-    steps: int = 100_000
-    seeds: int | Sequence[int] = 1
-    sweep: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    record: Sequence[str] = ("returns", "td_errors", "visits")
-    record_every: int | None = None
-    loop: str = "compiled"
-    eval_episodes: int = 10
-    eval_max_steps: int = 1000
-    eval_every: int | None = None
-    checkpoint_every: int | None = None
-    keep_checkpoints: int = 3
-    stop_on_nan: bool = True
-    devices: int | None = None
-    out: str | None = None
-    log: Sequence[str] = ()
-    progress: bool | None = None
+    steps: int = _setting(100_000, Kind.COUNT, OnResume.CHANGEABLE)
+    seeds: int | Sequence[int] = _setting(1, Kind.NUMBERS)
+    sweep: Mapping[str, Sequence[float]] = _setting(dict, Kind.PYTHON)
+    record: Sequence[str] = _setting(("returns", "metrics", "visits"), Kind.NAMES)
+    record_every: int | None = _setting(None, Kind.COUNT)
+    loop: str = _setting("compiled", Kind.NAME)
+    eval_episodes: int = _setting(10, Kind.COUNT)
+    eval_max_steps: int = _setting(1000, Kind.COUNT)
+    eval_every: int | None = _setting(None, Kind.COUNT)
+    checkpoint_every: int | None = _setting(None, Kind.COUNT)
+    keep_checkpoints: int = _setting(3, Kind.COUNT)
+    stop_on_nan: bool = _setting(True, Kind.SWITCH)
+    devices: int | None = _setting(None, Kind.COUNT, OnResume.CHANGEABLE)
+    out: str | None = _setting(None, Kind.FOLDER, OnResume.DROPPED)
+    log: Sequence[str] = _setting((), Kind.NAMES)
+    progress: bool | None = _setting(None, Kind.SWITCH, OnResume.CHANGEABLE)
+    env_options: Mapping[str, Any] = _setting(dict, Kind.PYTHON, OnResume.DROPPED)
+    command: str | None = _setting(None, Kind.PYTHON)
 
     def __post_init__(self) -> None:
         steps = check_count("steps", self.steps, high=MOST_STEPS)
@@ -65,7 +112,7 @@ class TrainConfig:
         object.__setattr__(self, "record_every", min(every, steps))
         object.__setattr__(self, "seeds", check_seeds(self.seeds))
         object.__setattr__(self, "record", tuple(self.record))
-        Record.of(tuple(self.record))
+        Recording.of(tuple(self.record))
         object.__setattr__(self, "log", check_loggers(self.log))
         check_choice("loop", self.loop, LOOPS)
         check_count("eval_episodes", self.eval_episodes, low=0)
@@ -91,13 +138,39 @@ class TrainConfig:
         return tuple(dict(zip(names, setting, strict=True)) for setting in itertools.product(*values))
 
     def report_steps(self) -> list[int]:
-        """The steps after which a report is made: every `record_every`, and the last."""
+        """Returns the steps after which a report is made: every `record_every`, and the last."""
         assert self.record_every is not None
         return sorted({*range(self.record_every, self.steps, self.record_every), self.steps})
 
+    def to_json(self) -> dict[str, Any]:
+        """Returns what a run folder keeps: all that a resumed run is to know, as plain JSON."""
+        kept = (name for name, each in settings().items() if each.on_resume is OnResume.KEPT or name == "steps")
+        return {name: _plain(getattr(self, name)) for name in kept}
+
+    @staticmethod
+    def of_json(config: Mapping[str, Any], changes: Mapping[str, Any]) -> TrainConfig:
+        """Rebuilds the config of a run folder, with changes.
+
+        Raises:
+            KeyError: if the folder's config has no number of steps.
+        """
+        kept = {name: config[name] for name, each in settings().items() if name in config and name != "steps"}
+        return TrainConfig(**(kept | {"steps": config["steps"]} | dict(changes)))
+
+
+def settings() -> dict[str, Setting]:
+    """Returns what is known of each field of `TrainConfig`, by name."""
+    return {field.name: field.metadata["setting"] for field in dataclasses.fields(TrainConfig)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: [float(number) for number in numbers] for name, numbers in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
 
 def check_seeds(seeds: Any) -> int | tuple[int, ...]:
-    """A count of seeds, or a tuple of distinct ones.
+    """Returns a count of seeds, or a tuple of distinct ones.
 
     Raises:
         ConfigError: for a negative or repeated seed, none at all, or one that 32 bits do not hold.
@@ -109,5 +182,5 @@ def check_seeds(seeds: Any) -> int | tuple[int, ...]:
     checked = tuple(check_count(f"seeds[{i}]", seed, low=0, high=MAX_SEED) for i, seed in enumerate(seeds))
     if len(set(checked)) < len(checked):
         twice = next(seed for seed in checked if checked.count(seed) > 1)
-        raise ConfigError("seeds", twice, "use every seed once: equal seeds give equal lanes")
+        raise ConfigError("seeds", twice, "use every seed once: equal seeds give equal agents")
     return checked

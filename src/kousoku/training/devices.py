@@ -12,7 +12,7 @@ from ..core.errors import ConfigError
 
 
 def use_all_cores() -> int:
-    """Show each processor core to JAX as a device of its own, so that lanes are spread over all of them.
+    """Shows each processor core to JAX as a device of its own, so that a population is spread over all of them.
 
     Call it before anything else touches JAX: the number of devices is fixed when JAX starts its back end. It changes
     nothing where JAX has started already, where there is a GPU, or where XLA_FLAGS says how many devices to make.
@@ -30,22 +30,22 @@ def use_all_cores() -> int:
     return jax.device_count()
 
 
-def usable(given: Any) -> list[Any]:
-    """So many of the devices that JAX has here; all by default.
+def select_devices(count: Any) -> list[Any]:
+    """Selects the first `count` devices that JAX has here; all by default.
 
     Raises:
         ConfigError: for what is no number of them.
     """
     available = jax.devices()
-    if given is None:
+    if count is None:
         return available
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= len(available):
-        raise ConfigError("devices", given, f"use 1 to {len(available)}, the devices that JAX has here")
-    return available[:given]
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= len(available):
+        raise ConfigError("devices", count, f"use 1 to {len(available)}, the devices that JAX has here")
+    return available[:count]
 
 
-def filled(tree: Any, parts: int) -> Any:
-    """A tree of [N, ...] arrays, the last row repeated until so many parts are equal."""
+def pad_to(tree: Any, parts: int) -> Any:
+    """Pads the arrays [N, ...] of a tree with their last row, until they divide into so many equal parts."""
 
     def leaf(leaf: Any) -> Any:
         padding = -leaf.shape[0] % parts

@@ -17,7 +17,7 @@ from .style import SERIES
 from .summary import Curve, curve, point_order, primary_curve, wants_log_axis
 from .text import setting
 
-MAX_LANES = 50
+MAX_MEMBERS = 50
 COLORS = SERIES["light"]
 
 
@@ -51,12 +51,12 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     dress(place, title=f"{title(record)}\n{what}{_note(record)}", xlabel="steps of each agent")
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
     place.set_xlim(0, float(data.step[-1]))
-    if wants_log_axis(name, data.lanes):
+    if wants_log_axis(name, data.members):
         place.set_yscale("log")
         place.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         place.yaxis.set_minor_locator(NullLocator())
         place.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        place.set_ylim(0.8 * float(np.nanmin(data.lanes)), 1.1 * float(np.nanmax(data.mean)))
+        place.set_ylim(0.8 * float(np.nanmin(data.members)), 1.1 * float(np.nanmax(data.mean)))
     else:
         place.set_ylim(*robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None)))
     if len(record.points) > 1 or f"eval_{name}" in record.curves:
@@ -92,9 +92,9 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
     """Draws one sweep point; those after the eighth are grey."""
     known = rank < len(COLORS)
     color, dashes = (COLORS[rank], "-" if rank < 4 else "--") if known else (MUTED, "-")
-    if 1 < record.num_lanes <= MAX_LANES:
-        lanes = data.lanes[:, record.lane_point == point]
-        ax.plot(data.step, lanes, color=color, linewidth=0.7, alpha=0.18 if len(lanes[0]) >= FEWEST else 0.6)
+    if 1 < record.num_members <= MAX_MEMBERS:
+        members = data.members[:, record.member_point == point]
+        ax.plot(data.step, members, color=color, linewidth=0.7, alpha=0.18 if len(members[0]) >= FEWEST else 0.6)
     if known:
         ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.2, linewidth=0)
     several = len(record.points) > 1
@@ -117,7 +117,7 @@ def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]
 
 def _note(record: RunRecord) -> str:
     """Says what the lines are."""
-    if record.num_lanes == len(record.points):
+    if record.num_members == len(record.points):
         return ""
     name = "interquartile mean" if statistic(record) == "IQM" else "mean"
     if fewest_agents(record) < FEWEST:

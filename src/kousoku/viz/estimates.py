@@ -26,7 +26,7 @@ def statistic(record: RunRecord) -> Statistic:
 
 def fewest_agents(record: RunRecord) -> int:
     """Returns the number of agents of the setting that has the fewest."""
-    return int(np.bincount(record.lane_point, minlength=len(record.points)).min())
+    return int(np.bincount(record.member_point, minlength=len(record.points)).min())
 
 
 def estimate(record: RunRecord, values: Shaped[np.ndarray, "... n"]) -> MeanInterval:
@@ -41,4 +41,4 @@ def estimate(record: RunRecord, values: Shaped[np.ndarray, "... n"]) -> MeanInte
 def how_drawn(record: RunRecord) -> dict[str, Any]:
     """Says how a report's curves are made, for the words under them."""
     known = fewest_agents(record) >= FEWEST
-    return {"statistic": statistic(record), "interval": known, "agents": record.num_lanes}
+    return {"statistic": statistic(record), "interval": known, "agents": record.num_members}

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.record import RunRecord
 from ..ops.statistics import mean_interval
 from .estimates import IQM_WORDS, estimate, statistic
-from .summary import Score, best_lane, is_bandit, largest_errors, point_order, score, typical_errors
+from .summary import Score, best_member, is_bandit, largest_errors, point_order, score, typical_errors
 from .text import compact, duration, interval_text, plural, setting, short, well_formed
 
 
@@ -46,11 +46,11 @@ def sentence(record: RunRecord) -> str:
 def figures(record: RunRecord) -> list[Figure]:
     """Returns the headline numbers, as far as the record has them."""
     facts = record.facts
-    found = [Figure("Agents", f"{record.num_lanes:,}", _who(record))]
+    found = [Figure("Agents", f"{record.num_members:,}", _who(record))]
     if "steps" in facts:
         found.append(Figure("Steps each", f"{facts['steps']:,}", _steps_note(record)))
     if facts.get("steps_per_second"):
-        note = "" if record.num_lanes == 1 else "all agents together"
+        note = "" if record.num_members == 1 else "all agents together"
         found.append(Figure("Steps per second", compact(facts["steps_per_second"]), note))
     if "seconds" in facts:
         found.append(Figure("Training time", duration(facts["seconds"]), _compile_note(facts)))
@@ -59,13 +59,13 @@ def figures(record: RunRecord) -> list[Figure]:
 
 
 def _trained(record: RunRecord) -> str:
-    facts, agents = record.facts, "One agent" if record.num_lanes == 1 else plural(record.num_lanes, "agent")
+    facts, agents = record.facts, "One agent" if record.num_members == 1 else plural(record.num_members, "agent")
     time = duration(facts["seconds"]) if "seconds" in facts else ""
     if finished(record):
         return f"{agents} learned in {time}" if time else f"{agents} learned"
     asked, steps = record.config.get("steps"), facts.get("steps", 0)
     of = f" of {asked:,}" if isinstance(asked, int) else ""
-    one = record.num_lanes == 1
+    one = record.num_members == 1
     if status(record) == "unfinished":
         return f"{agents} {'has' if one else 'have'} come to {steps:,}{of} steps" + (f" in {time}" if time else "")
     stopped = "was stopped" if one else "were stopped"
@@ -74,15 +74,15 @@ def _trained(record: RunRecord) -> str:
 
 def _scored(record: RunRecord) -> str:
     result = score(record)
-    if np.isnan(result.lanes).all():
+    if np.isnan(result.members).all():
         return ""
     point = point_order(record)[0]
-    value = _with_interval(*_of_lanes(record, result, point)) + (f" over the {result.when}" if result.when else "")
-    if record.num_lanes == 1:
+    value = _with_interval(*_of_members(record, result, point)) + (f" over the {result.when}" if result.when else "")
+    if record.num_members == 1:
         return f"Its {result.name} is {value}"
     middle = statistic(record) == "IQM"
     name, mean = (result.name, f"{value} ({IQM_WORDS})") if middle else (f"mean {result.name}", value)
-    best = short(float(result.lanes[best_lane(record)]))
+    best = short(float(result.members[best_member(record)]))
     if len(record.points) > 1:
         words = setting(record.points[point])
         return f"The best setting ({words}) has a {name} of {mean}; the best agent’s is {best}"
@@ -93,7 +93,7 @@ def _near(record: RunRecord) -> str:
     mean, largest = _errors(record)
     if math.isnan(mean):
         return ""
-    whose = "Its" if record.num_lanes == 1 else "The best agent’s"
+    whose = "Its" if record.num_members == 1 else "The best agent’s"
     if is_bandit(record):
         return f"{whose} estimate of the best action’s value is off by {short(mean)}"
     over = "over its steps" if "visits" in record.tables else "over the states"
@@ -103,12 +103,12 @@ def _near(record: RunRecord) -> str:
 
 
 def _errors(record: RunRecord) -> tuple[float, float]:
-    """Returns typical and largest value error of the best lane; NaN where the exact values are not known."""
+    """Returns typical and largest value error of the best member; NaN where the exact values are not known."""
     typical, largest = typical_errors(record), largest_errors(record)
     if typical is None or largest is None:
         return math.nan, math.nan
-    lane = best_lane(record)
-    return float(typical[lane]), float(largest[lane])
+    member = best_member(record)
+    return float(typical[member]), float(largest[member])
 
 
 def _error_figure(record: RunRecord) -> list[Figure]:
@@ -116,20 +116,20 @@ def _error_figure(record: RunRecord) -> list[Figure]:
     if math.isnan(mean):
         return []
     if is_bandit(record):
-        return [Figure("Value error", short(mean), "" if record.num_lanes == 1 else "best agent")]
+        return [Figure("Value error", short(mean), "" if record.num_members == 1 else "best agent")]
     weighted = ", weighted by visits" if "visits" in record.tables else ""
-    whose = "" if record.num_lanes == 1 else "best agent"
+    whose = "" if record.num_members == 1 else "best agent"
     note = f"{whose}{weighted}".removeprefix(", ")
     return [Figure("Value error", short(mean), f"{note}; largest {short(largest)}".removeprefix("; "))]
 
 
-def _of_lanes(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
-    """Returns estimate and interval over the lanes of a sweep point; over the episodes if there is just one lane."""
-    lanes = np.flatnonzero(record.lane_point == point)
-    if len(lanes) == 1 and "return" in record.evaluation:
-        found = mean_interval(record.evaluation["return"][lanes[0]])
+def _of_members(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
+    """Returns estimate and interval over the members of a sweep point; over the episodes of a single one."""
+    members = np.flatnonzero(record.member_point == point)
+    if len(members) == 1 and "return" in record.evaluation:
+        found = mean_interval(record.evaluation["return"][members[0]])
     else:
-        found = estimate(record, result.lanes[lanes])
+        found = estimate(record, result.members[members])
     return float(found.mean), float(found.low), float(found.high)
 
 
@@ -139,26 +139,26 @@ def _with_interval(mean: float, low: float, high: float) -> str:
 
 def _score_figure(record: RunRecord) -> list[Figure]:
     result = score(record)
-    if np.isnan(result.lanes).all():
+    if np.isnan(result.members).all():
         return []
     point = point_order(record)[0]
-    mean, low, high = _of_lanes(record, result, point)
-    lanes = result.lanes[record.lane_point == point]
+    mean, low, high = _of_members(record, result, point)
+    members = result.members[record.member_point == point]
     label = result.name[:1].upper() + result.name[1:]
     note = result.when + ", " if result.when else ""
     note += "best setting" if len(record.points) > 1 else IQM_WORDS if statistic(record) == "IQM" else "mean"
     if not math.isnan(low):
         note += f", 95% interval {short(low)} to {short(high)}"
-    elif len(lanes) > 1 and not np.isnan(lanes).any():
-        note += f", agents from {short(float(lanes.min()))} to {short(float(lanes.max()))}"
+    elif len(members) > 1 and not np.isnan(members).any():
+        note += f", agents from {short(float(members.min()))} to {short(float(members.max()))}"
     return [Figure(label, short(mean), note)]
 
 
 def _who(record: RunRecord) -> str:
-    seeds = len(np.unique(record.lane_seed))
+    seeds = len(np.unique(record.member_seed))
     if len(record.points) > 1:
         return f"{plural(len(record.points), 'setting')} × {plural(seeds, 'seed')}"
-    low, high = int(record.lane_seed.min()), int(record.lane_seed.max())
+    low, high = int(record.member_seed.min()), int(record.member_seed.max())
     if seeds > 1 and high - low + 1 == seeds:
         return f"seeds {low} to {high}"
     return f"seed {low}" if seeds == 1 else plural(seeds, "seed")

@@ -13,7 +13,7 @@ from .style import SERIES
 from .summary import Curve, curve, primary_curve, wants_log_axis
 from .text import setting
 
-MAX_LANES = 50
+MAX_MEMBERS = 50
 MAX_FAINT_CURVES = 40
 COLORED = len(SERIES["light"])
 
@@ -74,7 +74,7 @@ def _curve_names(record: RunRecord) -> list[str]:
 def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     data = curve(record, name)
     title, unit = CURVES.get(name, (name.removeprefix("info."), f"mean of {name.removeprefix('info.')} per step"))
-    log = wants_log_axis(name, data.lanes)
+    log = wants_log_axis(name, data.members)
     unit += " (logarithmic)" if log else ""
     evals = _evaluations(record, f"eval_{name}", order) if name == primary_curve(record) else None
     return {"title": title, "unit": unit, "log": log, **_drawn(record, data, order), "evals": evals}
@@ -94,10 +94,12 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
 def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
     """Returns the axes' numbers, one series for each setting, and single agents."""
     ranks = {point: rank for rank, point in enumerate(order)}
-    faint = range(record.num_lanes) if 1 < record.num_lanes <= MAX_LANES else ()
-    lanes = [{"color": _color(ranks[int(record.lane_point[n])]), "values": numbers(data.lanes[:, n])} for n in faint]
+    faint = range(record.num_members) if 1 < record.num_members <= MAX_MEMBERS else ()
+    members = [
+        {"color": _color(ranks[int(record.member_point[n])]), "values": numbers(data.members[:, n])} for n in faint
+    ]
     seconds = None if data.seconds is None else numbers(data.seconds)
-    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "lanes": lanes}
+    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "lanes": members}
 
 
 def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, Any]]:
@@ -132,7 +134,7 @@ def _steps(data: Curve) -> list[int]:
 
 
 def _who(record: RunRecord) -> str:
-    return "the agent" if record.num_lanes == 1 else f"{statistic(record)} of {record.num_lanes:,} agents"
+    return "the agent" if record.num_members == 1 else f"{statistic(record)} of {record.num_members:,} agents"
 
 
 def _color(rank: int) -> int:

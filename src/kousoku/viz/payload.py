@@ -14,7 +14,7 @@ from .estimates import estimate, statistic
 from .offline import asset
 from .style import BINS
 from .summary import largest_errors, point_order, score, with_error_curve
-from .tables import lane_name, tables
+from .tables import member_name, tables
 from .text import rows
 
 MAX_SWEEP_ROWS = 200
@@ -50,13 +50,13 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     names = list(dict.fromkeys(name for point in record.points for name in point))
     found = []
     for point in order[:MAX_SWEEP_ROWS]:
-        lanes = record.lane_point == point
-        worth = estimate(record, result.lanes[lanes])
-        error = None if errors is None else estimate(record, errors[lanes]).mean
+        members = record.member_point == point
+        worth = estimate(record, result.members[members])
+        error = None if errors is None else estimate(record, errors[members]).mean
         found.append(
             {
                 "values": numbers([record.points[point].get(name, np.nan) for name in names]),
-                "lanes": int(lanes.sum()),
+                "lanes": int(members.sum()),
                 "score": numbers([worth.mean, worth.low, worth.high]),
                 "error": None if error is None else numbers(error)[0],
             }
@@ -84,8 +84,8 @@ def _player(record: RunRecord) -> dict[str, Any] | None:
 def _who(record: RunRecord) -> tuple[str, str]:
     """Names the agent whose episode is shown: as a title, and in full."""
     evaluated = "return" in record.evaluation
-    agent = "The agent" if record.num_lanes == 1 else "The best agent" if evaluated else "An agent"
-    return agent, f"{agent[0].lower()}{agent[1:]}, {lane_name(record, record.best_lane)}"
+    agent = "The agent" if record.num_members == 1 else "The best agent" if evaluated else "An agent"
+    return agent, f"{agent[0].lower()}{agent[1:]}, {member_name(record, record.best_member)}"
 
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:

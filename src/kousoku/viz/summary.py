@@ -17,7 +17,7 @@ TIE_TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Score:
-    """One number for each lane, by which lanes and settings are compared.
+    """One number for each member, by which members and settings are compared.
 
     Attributes:
         name: what it is.
@@ -26,18 +26,18 @@ class Score:
 
     name: str
     when: str
-    lanes: Float[np.ndarray, " N"]
+    members: Float[np.ndarray, " N"]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A recorded quantity over the steps, for each sweep point: mean (or its like) and 95% interval over its lanes.
+    """A recorded quantity over the steps, for each sweep point: mean (or its like) and 95% interval over its members.
 
     Attributes:
         step: the step at the end of each of R stretches.
         seconds: of training until then; None if they were not recorded.
         mean, low, high: NaN where nothing was recorded; see `estimates`.
-        lanes: every lane by itself.
+        members: every member by itself.
     """
 
     step: Float[np.ndarray, " R"]
@@ -45,7 +45,7 @@ class Curve:
     mean: Float[np.ndarray, "R P"]
     low: Float[np.ndarray, "R P"]
     high: Float[np.ndarray, "R P"]
-    lanes: Float[np.ndarray, "R N"]
+    members: Float[np.ndarray, "R N"]
 
 
 def greedy(q: Float[np.ndarray, "... A"]) -> Bool[np.ndarray, "... A"]:
@@ -69,8 +69,8 @@ def state_values(q: Float[np.ndarray, "... A"]) -> Float[np.ndarray, "..."]:
     return np.where(np.isnan(q).all(axis=-1), np.nan, best)
 
 
-def mean_over_lanes(table: Float[np.ndarray, "N ..."] | np.ndarray) -> Float[np.ndarray, "..."]:
-    """Averages the lanes' tables in float64, ignoring NaN."""
+def mean_over_members(table: Float[np.ndarray, "N ..."] | np.ndarray) -> Float[np.ndarray, "..."]:
+    """Averages the members' tables in float64, ignoring NaN."""
     mean = table.mean(axis=0, dtype=np.float64)
     holes = np.isnan(mean)
     if holes.any():
@@ -91,7 +91,7 @@ def exact_values(record: RunRecord) -> Float[np.ndarray, " S"] | None:
 
 
 def value_errors(record: RunRecord) -> Float[np.ndarray, "N S"] | None:
-    """Returns |max_a q(s, a) - v*(s)| of each lane over the states that some policy visits."""
+    """Returns |max_a q(s, a) - v*(s)| of each member over the states that some policy visits."""
     exact = exact_values(record)
     if exact is None or "q" not in record.tables:
         return None
@@ -99,7 +99,7 @@ def value_errors(record: RunRecord) -> Float[np.ndarray, "N S"] | None:
 
 
 def largest_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
-    """Returns the largest value error of each lane."""
+    """Returns the largest value error of each member."""
     errors = value_errors(record)
     if errors is None:
         return None
@@ -108,7 +108,7 @@ def largest_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
 
 
 def typical_errors(record: RunRecord) -> Float[np.ndarray, " N"] | None:
-    """Returns the mean value error of each lane: weighted by its visits where there are some, else over the states."""
+    """Returns the mean value error of each member: weighted by its visits if there are some, else over the states."""
     errors = value_errors(record)
     if errors is None:
         return None
@@ -132,15 +132,15 @@ def score(record: RunRecord) -> Score:
         tail = slice(-max(1, len(values) // 10), None)
         weights = episodes[tail] if name == "return" and episodes is not None else None
         return Score(words, "last tenth of training", _mean_of_reports(values[tail], weights, np.array([0]))[0])
-    return Score("return", "", np.full(record.num_lanes, np.nan))
+    return Score("return", "", np.full(record.num_members, np.nan))
 
 
-def best_lane(record: RunRecord) -> int:
-    """Returns the lane with the highest score; the record's own choice where every lane was evaluated."""
+def best_member(record: RunRecord) -> int:
+    """Returns the member with the highest score; the record's own choice where every member was evaluated."""
     if "return" in record.evaluation and not np.isnan(record.evaluation["return"]).any():
-        return record.best_lane
-    lanes = score(record).lanes
-    return 0 if np.isnan(lanes).all() else int(np.nanargmax(lanes))
+        return record.best_member
+    members = score(record).members
+    return 0 if np.isnan(members).all() else int(np.nanargmax(members))
 
 
 def primary_curve(record: RunRecord) -> str | None:
@@ -155,9 +155,9 @@ def primary_curve(record: RunRecord) -> str | None:
     return next((name for name in there if name != "length"), None)
 
 
-def wants_log_axis(name: str, lanes: np.ndarray) -> bool:
+def wants_log_axis(name: str, members: np.ndarray) -> bool:
     """Tells whether a curve has a logarithmic axis: lengths of episodes that differ by more than a factor of 20."""
-    known = lanes[np.isfinite(lanes)]
+    known = members[np.isfinite(members)]
     return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
 
 
@@ -174,20 +174,20 @@ def with_error_curve(record: RunRecord) -> RunRecord:
 def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
     """Returns a recorded quantity, over stretches of several reports each if there are more than `limit` of them.
 
-    Stretches in which no lane has a value are left out, but for the last, where the axis ends: environments that begin
-    together end their episodes together, with many reports between.
+    Stretches in which no member has a value are left out, but for the last, where the axis ends: environments that
+    begin together end their episodes together, with many reports between.
     """
     values = np.asarray(record.curves[name], np.float64)
     starts = np.unique(np.linspace(0, len(values), min(limit, len(values)), endpoint=False).astype(int))
     ends = np.append(starts[1:], len(values)) - 1
     weights = record.curves.get("episodes") if name in ("return", "length") else None
-    lanes = values if len(starts) == len(values) else _mean_of_reports(values, weights, starts)
-    told = np.append(np.isfinite(lanes[:-1]).any(axis=1), True)
-    lanes, ends = lanes[told], ends[told]
-    points = [estimate(record, lanes[:, record.lane_point == p]) for p in range(len(record.points))]
+    members = values if len(starts) == len(values) else _mean_of_reports(values, weights, starts)
+    told = np.append(np.isfinite(members[:-1]).any(axis=1), True)
+    members, ends = members[told], ends[told]
+    points = [estimate(record, members[:, record.member_point == p]) for p in range(len(record.points))]
     mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
     step = np.asarray(record.curves["eval_step" if name.startswith("eval_") else "step"], np.float64)[ends]
-    return Curve(step, _seconds(record, step), mean, low, high, lanes)
+    return Curve(step, _seconds(record, step), mean, low, high, members)
 
 
 def panels_of(record: RunRecord) -> tuple[Panel, ...]:
@@ -209,8 +209,8 @@ def is_bandit(record: RunRecord) -> bool:
 
 def point_order(record: RunRecord) -> list[int]:
     """Returns the sweep points, best mean score first; unknown scores last."""
-    lanes = score(record).lanes
-    means = [float(estimate(record, lanes[record.lane_point == p]).mean) for p in range(len(record.points))]
+    members = score(record).members
+    means = [float(estimate(record, members[record.member_point == p]).mean) for p in range(len(record.points))]
     return sorted(range(len(means)), key=lambda p: (np.isnan(means[p]), -means[p] if means[p] == means[p] else 0.0, p))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.panel import Panel
 from ..core.record import RunRecord
 from .encode import numbers
-from .summary import best_lane, greedy, is_bandit, mean_over_lanes, panels_of, score
+from .summary import best_member, greedy, is_bandit, mean_over_members, panels_of, score
 from .text import setting
 
 MAX_AGENTS = 50
@@ -41,14 +41,16 @@ def tables(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
         "panels": [] if bandit else [_panel(panel) for panel in panels],
         "reachable": record.tables["reachable"].astype(int).tolist() if "reachable" in record.tables else None,
         "exact": None if exact is None else {"q": numbers(exact), "greedy": _masks(exact)},
-        "agents": [_agent(record, name, lanes) for name, lanes in _chosen(record, order, min(room - 1, MAX_AGENTS))],
+        "agents": [
+            _agent(record, name, members) for name, members in _chosen(record, order, min(room - 1, MAX_AGENTS))
+        ],
         "visited": "visits" in record.tables,
     }
 
 
 def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, np.ndarray]]:
-    """Returns (name, lanes whose mean it is): the first one is shown first."""
-    count, best = record.num_lanes, best_lane(record)
+    """Returns (name, members whose mean it is): the first one is shown first."""
+    count, best = record.num_members, best_member(record)
     everybody = np.arange(count)
     if count == 1:
         return [("the agent", everybody)]
@@ -56,29 +58,29 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
     if len(record.points) > 1:
         for rank, point in enumerate(order[: max(1, room - 4)]):
             prefix = "best setting: " if rank == 0 else "mean of "
-            chosen.append((prefix + setting(record.points[point]), np.flatnonzero(record.lane_point == point)))
+            chosen.append((prefix + setting(record.points[point]), np.flatnonzero(record.member_point == point)))
     chosen += [
         (f"mean of all {count:,} agents", everybody),
-        (f"best agent ({lane_name(record, best)})", np.array([best])),
+        (f"best agent ({member_name(record, best)})", np.array([best])),
     ]
-    lanes = score(record).lanes
-    if not np.isnan(lanes).all():
-        worst = int(np.nanargmin(lanes))
-        chosen.append((f"weakest agent ({lane_name(record, worst)})", np.array([worst])))
+    members = score(record).members
+    if not np.isnan(members).all():
+        worst = int(np.nanargmin(members))
+        chosen.append((f"weakest agent ({member_name(record, worst)})", np.array([worst])))
     spread = np.unique(np.linspace(0, count - 1, max(0, min(count, room - len(chosen)))).astype(int))
-    chosen += [(lane_name(record, int(lane)), np.array([lane])) for lane in spread]
+    chosen += [(member_name(record, int(member)), np.array([member])) for member in spread]
     return chosen[: max(room, 1)]
 
 
-def lane_name(record: RunRecord, lane: int) -> str:
-    """Names a lane by its seed, and by its setting in a sweep."""
-    point = record.points[record.lane_point[lane]]
-    return f"seed {record.lane_seed[lane]}" + (f", {setting(point)}" if len(record.points) > 1 else "")
+def member_name(record: RunRecord, member: int) -> str:
+    """Names a member by its seed, and by its setting in a sweep."""
+    point = record.points[record.member_point[member]]
+    return f"seed {record.member_seed[member]}" + (f", {setting(point)}" if len(record.points) > 1 else "")
 
 
-def _agent(record: RunRecord, name: str, lanes: np.ndarray) -> dict[str, Any]:
-    q = mean_over_lanes(record.tables["q"][lanes])
-    visits = record.tables["visits"][lanes].mean(axis=0) if "visits" in record.tables else None
+def _agent(record: RunRecord, name: str, members: np.ndarray) -> dict[str, Any]:
+    q = mean_over_members(record.tables["q"][members])
+    visits = record.tables["visits"][members].mean(axis=0) if "visits" in record.tables else None
     if visits is not None and not is_bandit(record):
         visits = visits.sum(axis=-1)
     return {"name": name, "q": numbers(q), "greedy": _masks(q), "visits": None if visits is None else numbers(visits)}

@@ -19,25 +19,25 @@ from .canvas import INK, LABEL_SIZE, MUTED, TICK_SIZE, colormap, dress, figure_o
 from .headline import title
 from .heat import Heat, draw_panel
 from .style import SERIES
-from .summary import exact_values, greedy, is_bandit, mean_over_lanes, panels_of, point_order, state_values
+from .summary import exact_values, greedy, is_bandit, mean_over_members, panels_of, point_order, state_values
 from .text import setting
 
 POINTS_PER_INCH = 72
 
 
-def plot_values(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
+def plot_values(record: RunRecord, member: int | None = None, ax: Axes | None = None) -> Figure:
     """Plots max_a Q(s, a) as a heat map with every greedy action; bars where there is just one state.
 
     Args:
         record: a run of an agent with a table.
-        lane: which agent; None for the mean over all of them (over the best setting's, after a sweep).
+        member: which agent; None for the mean over all of them (over the best setting's, after a sweep).
         ax: where to draw; None for a new figure.
 
     Raises:
-        ConfigError: for a run without a table, or a lane that there is not.
+        ConfigError: for a run without a table, or a member that there is not.
     """
-    lanes, who = _lanes(record, lane)
-    q = mean_over_lanes(_table(record, "q")[lanes])
+    members, who = _members(record, member)
+    q = mean_over_members(_table(record, "q")[members])
     if is_bandit(record):
         return _bars(q[0], record, f"action values, {who}", "value", ax, exact=record.tables.get("exact_q"))
     values = np.where(_live(record), state_values(q), np.nan)
@@ -45,14 +45,14 @@ def plot_values(record: RunRecord, lane: int | None = None, ax: Axes | None = No
     return _maps(record, heat, f"learned values, {who}", ax)
 
 
-def plot_visits(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
+def plot_visits(record: RunRecord, member: int | None = None, ax: Axes | None = None) -> Figure:
     """Plots how often each state was visited, in logarithmic colours; arguments as for `plot_values`.
 
     Raises:
         ConfigError: if visits were not recorded.
     """
-    lanes, who = _lanes(record, lane)
-    visits = _table(record, "visits")[lanes].mean(axis=0)
+    members, who = _members(record, member)
+    visits = _table(record, "visits")[members].mean(axis=0)
     if is_bandit(record):
         return _bars(visits[0], record, f"how often each action was chosen, {who}", "times", ax)
     counts = np.where(_live(record), visits.sum(axis=-1), np.nan)
@@ -62,33 +62,33 @@ def plot_visits(record: RunRecord, lane: int | None = None, ax: Axes | None = No
     return _maps(record, Heat("visits", counts, norm, "visits (logarithmic)"), f"visits of each state, {who}", ax)
 
 
-def plot_error(record: RunRecord, lane: int | None = None, ax: Axes | None = None) -> Figure:
+def plot_error(record: RunRecord, member: int | None = None, ax: Axes | None = None) -> Figure:
     """Plots |max_a Q(s, a) - v*(s)| as a heat map; arguments as for `plot_values`.
 
     Raises:
         ConfigError: if the environment's exact values are not known.
     """
-    lanes, who = _lanes(record, lane)
+    members, who = _members(record, member)
     exact = exact_values(record)
     if exact is None:
         raise ConfigError("plot_error", title(record), "the environment has to tell its exact model")
-    errors = np.abs(state_values(mean_over_lanes(_table(record, "q")[lanes])) - exact)
+    errors = np.abs(state_values(mean_over_members(_table(record, "q")[members])) - exact)
     norm = Normalize(0.0, max(_top(errors, record), 1e-12))
     return _maps(record, Heat("error", errors, norm, "|max Q - v*|"), f"error against the exact values, {who}", ax)
 
 
-def _lanes(record: RunRecord, lane: int | None) -> tuple[np.ndarray, str]:
-    """Chooses which lanes to average, and says how."""
-    if lane is not None:
-        index = check_count("lane", lane, low=0, high=record.num_lanes - 1)
-        return np.array([index]), f"agent {index} (seed {record.lane_seed[index]})"
-    if record.num_lanes == 1:
-        return np.array([0]), f"seed {record.lane_seed[0]}"
+def _members(record: RunRecord, member: int | None) -> tuple[np.ndarray, str]:
+    """Chooses which members to average, and says how."""
+    if member is not None:
+        index = check_count("member", member, low=0, high=record.num_members - 1)
+        return np.array([index]), f"agent {index} (seed {record.member_seed[index]})"
+    if record.num_members == 1:
+        return np.array([0]), f"seed {record.member_seed[0]}"
     if len(record.points) > 1:
         point = point_order(record)[0]
-        lanes = np.flatnonzero(record.lane_point == point)
-        return lanes, f"mean of {len(lanes)} agents with {setting(record.points[point])}"
-    return np.arange(record.num_lanes), f"mean of {record.num_lanes:,} agents"
+        members = np.flatnonzero(record.member_point == point)
+        return members, f"mean of {len(members)} agents with {setting(record.points[point])}"
+    return np.arange(record.num_members), f"mean of {record.num_members:,} agents"
 
 
 def _table(record: RunRecord, name: str) -> np.ndarray:

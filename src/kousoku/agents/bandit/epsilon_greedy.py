@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
+from ..tabular.agent import TabularAgent
 from .common import LARGEST, Arms, check_step_size, init_arms, pull
 
 
@@ -43,14 +43,16 @@ class BanditEpsilonGreedy(TabularAgent):
         return init_arms("bandit_epsilon_greedy", spec, self.initial_value)
 
     def act(
-        self, state: Arms, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
+        self, state: Arms, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
         if greedy:
-            return ops.greedy(key, state.q), None
-        return ops.epsilon_greedy(key, state.q, value_at(self.epsilon, state.step)), None
+            return ops.greedy(key, state.q), carry, None
+        return ops.epsilon_greedy(key, state.q, value_at(self.epsilon, state.step)), carry, None
 
-    def update(self, state: Arms, batch: Transition, key: PRNGKeyArray) -> tuple[Arms, dict[str, Array]]:
-        arms, error = pull(state, batch.action, batch.reward, self.step_size)
+    def update(
+        self, state: Arms, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[Arms, dict[str, Array]]:
+        arms, error = pull(state, data.action, data.reward, self.step_size)
         return arms, {"td_error": error}
 
     def q_values(self, state: Arms) -> Float[Array, "S A"]:

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
+from ..tabular.agent import TabularAgent
 from .common import Arms, init_arms, pull
 
 
@@ -59,21 +59,21 @@ class BanditGradient(TabularAgent):
         return GradientState(arms, jnp.zeros_like(arms.q), jnp.float32(0.0))
 
     def act(
-        self, state: GradientState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
+        self, state: GradientState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
         if greedy:
-            return ops.greedy(key, state.preferences), None
-        return ops.softmax(key, state.preferences, 1.0), None
+            return ops.greedy(key, state.preferences), carry, None
+        return ops.softmax(key, state.preferences, 1.0), carry, None
 
     def update(
-        self, state: GradientState, batch: Transition, key: PRNGKeyArray
+        self, state: GradientState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[GradientState, dict[str, Array]]:
-        arms, error = pull(state.arms, batch.action, batch.reward, None)
-        before = jnp.where(state.arms.step == 0, batch.reward, state.mean_reward)
+        arms, error = pull(state.arms, data.action, data.reward, None)
+        before = jnp.where(state.arms.step == 0, data.reward, state.mean_reward)
         baseline = before if self.baseline else jnp.float32(0.0)
-        taken = jax.nn.one_hot(batch.action, arms.q.shape[0], dtype=jnp.float32)
-        ascent = (batch.reward - baseline) * (taken - ops.softmax_probabilities(state.preferences, 1.0))
-        mean_reward = before + (batch.reward - before) / arms.step.astype(jnp.float32)
+        taken = jax.nn.one_hot(data.action, arms.q.shape[0], dtype=jnp.float32)
+        ascent = (data.reward - baseline) * (taken - ops.softmax_probabilities(state.preferences, 1.0))
+        mean_reward = before + (data.reward - before) / arms.step.astype(jnp.float32)
         return GradientState(arms, state.preferences + self.step_size * ascent, mean_reward), {"td_error": error}
 
     def q_values(self, state: GradientState) -> Float[Array, "S A"]:

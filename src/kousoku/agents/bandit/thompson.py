@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_choice, check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
+from ..tabular.agent import TabularAgent
 from .common import LARGEST, Arms, init_arms, pull
 
 MODELS = ("normal", "bernoulli")
@@ -57,17 +57,19 @@ class BanditThompson(TabularAgent):
         return init_arms("bandit_thompson", spec, self.prior_mean if self.model == "normal" else 0.5)
 
     def act(
-        self, state: Arms, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
+        self, state: Arms, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
         if greedy:
-            return ops.greedy(key, state.q), None
+            return ops.greedy(key, state.q), carry, None
         draw_key, tie_key = jax.random.split(key)
-        return ops.greedy(tie_key, self._draw(state, draw_key)), None
+        return ops.greedy(tie_key, self._draw(state, draw_key)), carry, None
 
-    def update(self, state: Arms, batch: Transition, key: PRNGKeyArray) -> tuple[Arms, dict[str, Array]]:
-        reward = jnp.clip(batch.reward, 0.0, 1.0) if self.model == "bernoulli" else batch.reward
-        weight = 1.0 / (state.pulls[batch.action].astype(jnp.float32) + 1.0 + self._imagined_pulls())
-        arms, error = pull(state, batch.action, reward, weight)
+    def update(
+        self, state: Arms, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[Arms, dict[str, Array]]:
+        reward = jnp.clip(data.reward, 0.0, 1.0) if self.model == "bernoulli" else data.reward
+        weight = 1.0 / (state.pulls[data.action].astype(jnp.float32) + 1.0 + self._imagined_pulls())
+        arms, error = pull(state, data.action, reward, weight)
         return arms, {"td_error": error}
 
     def q_values(self, state: Arms) -> Float[Array, "S A"]:

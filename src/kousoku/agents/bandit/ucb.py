@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_number
 from ...core.timestep import Transition
 from ...ops import exploration as ops
+from ..tabular.agent import TabularAgent
 from .common import Arms, check_step_size, init_arms, pull
 
 
@@ -38,14 +38,16 @@ class BanditUCB(TabularAgent):
         return init_arms("bandit_ucb", spec, 0.0)
 
     def act(
-        self, state: Arms, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
+        self, state: Arms, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
         if greedy:
-            return ops.greedy(key, state.q), None
-        return ops.upper_confidence_bound(key, state.q, state.pulls, self.c), None
+            return ops.greedy(key, state.q), carry, None
+        return ops.upper_confidence_bound(key, state.q, state.pulls, self.c), carry, None
 
-    def update(self, state: Arms, batch: Transition, key: PRNGKeyArray) -> tuple[Arms, dict[str, Array]]:
-        arms, error = pull(state, batch.action, batch.reward, self.step_size)
+    def update(
+        self, state: Arms, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[Arms, dict[str, Array]]:
+        arms, error = pull(state, data.action, data.reward, self.step_size)
         return arms, {"td_error": error}
 
     def q_values(self, state: Arms) -> Float[Array, "S A"]:

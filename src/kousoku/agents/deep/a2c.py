@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.agent import largest_divisor
+from ...collectors.rollouts import Rollouts
 from ...core.errors import check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
@@ -19,17 +19,15 @@ from ...ops.across import mean_over
 from ...ops.schedules import ScalarOrSchedule, value_at
 from .actor_critic import (
     ActorCriticAgent,
-    Memory,
+    ActorCriticState,
     Samples,
-    State,
     check_actor_critic,
+    evaluate_actions,
     flat_time,
-    has_memory,
-    judged,
-    worthwhile,
-)  # fmt: skip
-from .descent import descend
+    is_recurrent,
+)
 from .epochs import Scalars
+from .gradients import apply_gradients
 
 
 class A2C(ActorCriticAgent):
@@ -86,23 +84,24 @@ class A2C(ActorCriticAgent):
         check_number("rmsprop_decay", self.rmsprop_decay, low=0, high=1, open_high=True)
         check_number("rmsprop_epsilon", self.rmsprop_epsilon, low=0, open_low=True)
 
-    def num_devices(self, available: int) -> int:
-        """A divisor of its environments; see `worthwhile`."""
-        return largest_divisor(self.num_envs, worthwhile(self.gradient_samples, available))
+    @property
+    def learns_from(self) -> Rollouts:
+        discount = self.discount if self.normalise_rewards else None
+        return Rollouts(self.num_envs, self.num_steps, return_discount=discount)
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_rms(decay=self.rmsprop_decay, eps=self.rmsprop_epsilon)  # pyright: ignore[reportArgumentType]
 
     def update(
-        self, state: State, memory: Memory, rollout: Rollout, key: PRNGKeyArray, *, axis: str | None = None
-    ) -> tuple[State, Memory, Scalars]:
-        samples, moments, returns = self.samples(state, rollout, axis)
-        before = rollout.memory.network
-        batch = samples if has_memory(before) else flat_time(samples)
-        batch = eqx.tree_at(lambda s: s.advantage, batch, self.weighed(batch.advantage, axis))
+        self, state: ActorCriticState, data: Rollout, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[ActorCriticState, Scalars]:
+        samples, moments = self.samples(state, data, axis)
+        before = data.carry
+        batch = samples if is_recurrent(before) else flat_time(samples)
+        batch = eqx.tree_at(lambda s: s.advantage, batch, self.weigh(batch.advantage, axis))
         gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, batch, before, state)
         rate = value_at(self.learning_rate, state.step)
-        network, optimiser, norm = descend(
+        network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
         )
         metrics = mean_over(metrics, axis) | {
@@ -110,11 +109,13 @@ class A2C(ActorCriticAgent):
             "explained_variance": losses.explained_variance(samples.value, samples.target, axis_name=axis),
             "learning_rate": rate,
         }
-        return *self.after(state, memory, rollout, (network, optimiser, moments, returns), axis), metrics
+        return self.after(state, data, network, optimiser, moments, axis), metrics
 
-    def loss(self, network: Network, samples: Samples, memory: Any, state: State) -> tuple[Float[Array, ""], Scalars]:
+    def loss(
+        self, network: Network, samples: Samples, carry: Any, state: ActorCriticState
+    ) -> tuple[Float[Array, ""], Scalars]:
         """The objective, to be minimised, and its parts; arguments as of `PPO.loss`."""
-        now = judged(network, samples, memory)
+        now = evaluate_actions(network, samples, carry)
         advantage, target = samples.advantage.reshape(-1), samples.target.reshape(-1)
         policy_loss = -jnp.mean(advantage * now.log_prob)
         value_loss = jnp.mean(jax.vmap(losses.squared)(now.value - target))

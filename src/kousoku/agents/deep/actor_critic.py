@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ...compiler import kernel
-from ...core.agent import RolloutAgent
+from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
 from ...core.spaces import Box
@@ -19,18 +19,14 @@ from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
 from ...ops import losses
 from ...ops.advantages import gae
 from ...ops.distributions import Distribution
-from ...ops.normalisation import RewardScale, RunningMoments, no_moments, scale_rewards
+from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule
 from ...ops.trees import select
-from .descent import begin
-from .seen import Statistics, no_statistics, observed, seen
-
-LEAST_PART = 256
-"""Samples of a gradient step that are worth a device of their own: fewer are learnt from in the time that a mean over
-devices takes (two cores, two layers of 64 units)."""
+from .gradients import init_optimiser
+from .observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 
 
-class State(eqx.Module):
+class ActorCriticState(eqx.Module):
     """What an actor-critic agent has learned.
 
     Attributes:
@@ -48,49 +44,39 @@ class State(eqx.Module):
     step: Int[Array, ""]
 
 
-class Memory(eqx.Module):
-    """What is kept for one environment.
-
-    Attributes:
-        network: a recurrent network's memory; `()` for one without.
-        discounted_return: of the present episode up to the last update, for the scale of rewards.
-    """
-
-    network: Any
-    discounted_return: Float[Array, "*b"]
-
-
 class Samples(eqx.Module):
     """A rollout as a network learns from it, [T, B, ...].
 
     Attributes:
         obs: as the network sees it.
         action, log_prob: what was done, and how likely it was.
-        fresh: whether an episode began with this step, so that a recurrent memory begins anew.
+        is_first: whether an episode began with this step, so that a recurrent memory begins anew.
         value, advantage, target: V before the update, GAE, and their sum, which V should become.
     """
 
     obs: PyTree[Array]
     action: PyTree[Array]
     log_prob: Float[Array, "T B"]
-    fresh: Bool[Array, "T B"]
+    is_first: Bool[Array, "T B"]
     value: Float[Array, "T B"]
     advantage: Float[Array, "T B"]
     target: Float[Array, "T B"]
 
 
-class Judged(eqx.Module):
-    """What a network says of samples, [n], or of one: the action's log-probability, the policy's entropy, the value."""
+class ActionEvaluation(eqx.Module):
+    """What a network says of samples, [n], or of one: log-probability of the action, entropy of the policy, value."""
 
     log_prob: Float[Array, "*n"]
     entropy: Float[Array, "*n"]
     value: Float[Array, "*n"]
 
 
-class ActorCriticAgent(RolloutAgent):
+class ActorCriticAgent(Agent):
     """An agent with a policy and a value function that learns from rollouts.
 
     Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two updates.
         network: builds the network from two spaces and a key: an `ActorCriticConfig`, or a function of one's own.
         learning_rate: of the optimiser, a number or a schedule of the environment steps taken.
         discount: gamma in [0, 1].
@@ -104,6 +90,8 @@ class ActorCriticAgent(RolloutAgent):
         reward_limit: scaled rewards are clipped to +- this.
     """
 
+    num_envs: eqx.AbstractVar[int]
+    num_steps: eqx.AbstractVar[int]
     network: eqx.AbstractVar[NetworkBuilder]
     learning_rate: eqx.AbstractVar[ScalarOrSchedule]
     discount: eqx.AbstractVar[float | Array]
@@ -121,16 +109,16 @@ class ActorCriticAgent(RolloutAgent):
     def optimiser(self) -> Any:
         """The optax transformation of gradients; its updates are scaled by the learning rate afterwards."""
 
-    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> State:
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> ActorCriticState:
         for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
             if isinstance(space, Box) and 0 in space.shape:
                 raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
         network = self.network(spec.observation_space, spec.action_space, key)
-        observations = no_statistics(spec.observation_space) if self.normalise_observations else None
+        observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
         self._check_own(network, observations, spec, key)
-        return State(
+        return ActorCriticState(
             network=network,
-            optimiser=begin(network, self.optimiser()),
+            optimiser=init_optimiser(network, self.optimiser()),
             observations=observations,
             rewards=no_moments() if self.normalise_rewards else None,
             step=jnp.int32(0),
@@ -142,86 +130,91 @@ class ActorCriticAgent(RolloutAgent):
         if isinstance(config, ActorCriticConfig) and isinstance(config.policy, str):
             return
         own = ("policy", network.policy_head) if isinstance(config, ActorCriticConfig) else ("network", network)
-        sees = partial(seen, observations, limit=self.observation_limit)
+        sees = partial(normalise_obs, observations, limit=self.observation_limit)
         obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
         check_network(network, spec.observation_space, spec.action_space, obs, *own)
 
-    def start(self, state: State) -> Memory:
-        return Memory(state.network.start(), jnp.float32(0.0))
+    def initial_carry(self, state: ActorCriticState) -> PyTree[Array]:
+        return state.network.start()
 
     def act(
-        self, state: State, obs: PyTree[Array], memory: Memory, key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[PyTree[Array], Memory, Float[Array, ""]]:
-        """An action of the policy, or its mode; the extras are the action's log-probability.
+        self,
+        state: ActorCriticState,
+        obs: PyTree[Array],
+        carry: PyTree[Array],
+        key: PRNGKeyArray,
+        *,
+        greedy: bool = False,
+    ) -> tuple[PyTree[Array], PyTree[Array], Float[Array, ""]]:
+        """Draws an action of the policy, or takes its mode; the extras are the action's log-probability.
 
-        It comes from `log_prob`, outside the kernel, as it does when the action is judged later: one formula and one
+        It comes from `log_prob`, outside the kernel, as it does when the action is evaluated later: one formula and one
         rounding, so that the first ratio of probabilities is 1.
         """
-        obs = self.sees(state, obs)
-        if has_memory(memory.network):
-            policy, _, after = state.network(obs, memory.network)
+        obs = self.normalise(state, obs)
+        if is_recurrent(carry):
+            policy, _, carry = state.network(obs, carry)
         else:
-            policy, after = state.network.policy(obs, memory.network)
-        memory = Memory(after, memory.discounted_return)
+            policy, carry = state.network.policy(obs, carry)
         action = policy.mode() if greedy else kernel(_draw)(policy, key)
-        return action, memory, policy.log_prob(action)
+        return action, carry, policy.log_prob(action)
 
-    def sees(self, state: State, obs: PyTree[Array]) -> PyTree[Array]:
-        """One observation as the network sees it."""
-        return seen(state.observations, obs, self.observation_limit)
+    def normalise(self, state: ActorCriticState, obs: PyTree[Array]) -> PyTree[Array]:
+        """Scales one observation as the network sees it."""
+        return normalise_obs(state.observations, obs, self.observation_limit)
 
     def samples(
-        self, state: State, rollout: Rollout, axis: str | None
-    ) -> tuple[Samples, RunningMoments | None, Float[Array, " B"]]:
-        """What to learn from a rollout; the moments that scale rewards after it, and the running returns."""
-        both = jax.vmap(jax.vmap(lambda obs: self.sees(state, obs)))
+        self, state: ActorCriticState, rollout: Rollout, axis: str | None
+    ) -> tuple[Samples, RunningMoments | None]:
+        """Returns what to learn from a rollout, and the moments that scale rewards after it."""
+        both = jax.vmap(jax.vmap(lambda obs: self.normalise(state, obs)))
         obs, next_obs = both(rollout.obs), both(rollout.next_obs)
         ended = rollout.terminated | rollout.truncated
-        fresh = jnp.concatenate([jnp.zeros_like(ended[:1]), ended[:-1]])
-        rewards, moments, returns = self._scaled_rewards(state, rollout, ended, axis)
-        value, next_value = values(state.network, obs, next_obs, rollout.memory.network, fresh)
+        is_first = jnp.concatenate([jnp.zeros_like(ended[:1]), ended[:-1]])
+        rewards, moments = self._scaled_rewards(state, rollout, axis)
+        value, next_value = values(state.network, obs, next_obs, rollout.carry, is_first)
         advantage = jax.vmap(gae, (1, 1, 1, 1, 1, None, None), 1)(
             rewards, value, next_value, rollout.terminated, rollout.truncated, self.discount, self.gae_lambda
         )
-        return (
-            Samples(obs, rollout.action, rollout.extras, fresh, value, advantage, advantage + value),
-            moments,
-            returns,
-        )
+        return Samples(obs, rollout.action, rollout.extras, is_first, value, advantage, advantage + value), moments
 
     def _scaled_rewards(
-        self, state: State, rollout: Rollout, ended: Bool[Array, "T B"], axis: str | None
-    ) -> tuple[Float[Array, "T B"], RunningMoments | None, Float[Array, " B"]]:
-        returns = rollout.memory.discounted_return
+        self, state: ActorCriticState, rollout: Rollout, axis: str | None
+    ) -> tuple[Float[Array, "T B"], RunningMoments | None]:
         if state.rewards is None:
-            return rollout.reward, None, returns
-        scale = RewardScale(returns, state.rewards)
-        scale, rewards = scale_rewards(scale, rollout.reward, ended, self.discount, axis_name=axis)
-        return jnp.clip(rewards, -self.reward_limit, self.reward_limit), scale.moments, scale.returns
+            return rollout.reward, None
+        assert rollout.discounted_return is not None  # `learns_from` asks for it
+        moments, rewards = scale_rewards(state.rewards, rollout.reward, rollout.discounted_return, axis_name=axis)
+        return jnp.clip(rewards, -self.reward_limit, self.reward_limit), moments
 
-    def weighed(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
-        """The advantages of one gradient step, as its objective weighs them."""
+    def weigh(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
+        """Normalises the advantages of one gradient step, if the agent does so."""
         return losses.standardised(advantage, axis_name=axis) if self.normalise_advantages else advantage
 
     def after(
-        self, state: State, memory: Memory, rollout: Rollout, learned: tuple[Network, Any, Any, Array], axis: str | None
-    ) -> tuple[State, Memory]:
-        """State and memory after an update.
+        self,
+        state: ActorCriticState,
+        rollout: Rollout,
+        network: Network,
+        optimiser: Any,
+        moments: Any,
+        axis: str | None,
+    ) -> ActorCriticState:
+        """Makes the state after an update.
 
         The statistics of observations move on only here: all through a rollout and the epochs that learn from it the
         network sees through the same ones, so the first ratio of probabilities is 1.
 
         Args:
-            learned: the network, the optimiser's state, the rewards' moments, and the running returns [B].
+            state, rollout: before the update, and what it learned from.
+            network, optimiser, moments: after it; the moments are the rewards'.
+            axis: of the devices that share the environments.
         """
-        network, optimiser, moments, returns = learned
-        seen_now = flat_time(rollout.obs)
-        observations = None if state.observations is None else observed(state.observations, seen_now, axis)
-        steps = self.num_steps * self.num_envs
-        return (
-            State(network, optimiser, observations, moments, state.step + jnp.int32(steps)),
-            Memory(memory.network, returns),
-        )
+        observations = state.observations
+        if observations is not None:
+            observations = update_obs_stats(observations, flat_time(rollout.obs), axis)
+        steps = jnp.int32(self.num_steps * self.num_envs)
+        return ActorCriticState(network, optimiser, observations, moments, state.step + steps)
 
 
 def check_actor_critic(agent: ActorCriticAgent) -> None:
@@ -249,14 +242,9 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
         check_flag(name, getattr(agent, name))
 
 
-def worthwhile(samples: int, available: int) -> int:
-    """How many of the available devices are worth sharing the samples of one gradient step."""
-    return max(1, min(samples // LEAST_PART, available))
-
-
-def has_memory(memory: Any) -> bool:
-    """Whether a network keeps anything from step to step."""
-    return bool(jax.tree.leaves(memory))
+def is_recurrent(carry: Any) -> bool:
+    """Tells whether a network carries anything from step to step."""
+    return bool(jax.tree.leaves(carry))
 
 
 def _draw(policy: Distribution, key: PRNGKeyArray) -> PyTree[Array]:
@@ -264,50 +252,50 @@ def _draw(policy: Distribution, key: PRNGKeyArray) -> PyTree[Array]:
 
 
 def values(
-    network: Network, obs: PyTree[Array], next_obs: PyTree[Array], memory: Any, fresh: Bool[Array, "T B"]
+    network: Network, obs: PyTree[Array], next_obs: PyTree[Array], carry: Any, is_first: Bool[Array, "T B"]
 ) -> tuple[Float[Array, "T B"], Float[Array, "T B"]]:
-    """V of every observation and of every true successor, [T, B] each; memory [B, ...] before the first step."""
-    if not has_memory(memory):
+    """V of every observation and of every true successor, [T, B] each; carry [B, ...] before the first step."""
+    if not is_recurrent(carry):
         every = jax.vmap(lambda obs: network.value(obs, ()))
-        shape = fresh.shape
+        shape = is_first.shape
         return every(flat_time(obs)).reshape(shape), every(flat_time(next_obs)).reshape(shape)
 
-    def step(memory: Any, now: tuple[Any, Any, Array]) -> tuple[Any, tuple[Array, Array]]:
-        obs, next_obs, fresh = now
-        _, value, after = network(obs, _renewed(network, memory, fresh))
+    def step(carry: Any, now: tuple[Any, Any, Array]) -> tuple[Any, tuple[Array, Array]]:
+        obs, next_obs, is_first = now
+        _, value, after = network(obs, _carry_at(network, carry, is_first))
         return after, (value, network.value(next_obs, after))
 
-    def one(memory: Any, obs: Any, next_obs: Any, fresh: Array) -> tuple[Array, Array]:
-        return jax.lax.scan(step, memory, (obs, next_obs, fresh))[1]
+    def one(carry: Any, obs: Any, next_obs: Any, is_first: Array) -> tuple[Array, Array]:
+        return jax.lax.scan(step, carry, (obs, next_obs, is_first))[1]
 
-    return jax.vmap(one, (0, 1, 1, 1), 1)(memory, obs, next_obs, fresh)
+    return jax.vmap(one, (0, 1, 1, 1), 1)(carry, obs, next_obs, is_first)
 
 
-def judged(network: Network, samples: Samples, memory: Any) -> Judged:
-    """What a network says of samples: [n, ...] without a memory; [T, n, ...], as [T * n], from `memory` [n, ...]."""
-    if not has_memory(memory):
+def evaluate_actions(network: Network, samples: Samples, carry: Any) -> ActionEvaluation:
+    """What a network says of samples: [n, ...] without a carry; [T, n, ...], as [T * n], from `carry` [n, ...]."""
+    if not is_recurrent(carry):
         return jax.vmap(lambda obs, action: _judge(network, obs, action, ())[0])(samples.obs, samples.action)
 
-    def step(memory: Any, now: tuple[Any, Any, Array]) -> tuple[Any, Judged]:
-        obs, action, fresh = now
-        judged, after = _judge(network, obs, action, _renewed(network, memory, fresh))
-        return after, judged
+    def step(carry: Any, now: tuple[Any, Any, Array]) -> tuple[Any, ActionEvaluation]:
+        obs, action, is_first = now
+        evaluated, after = _judge(network, obs, action, _carry_at(network, carry, is_first))
+        return after, evaluated
 
-    def one(memory: Any, obs: Any, action: Any, fresh: Array) -> Judged:
-        return jax.lax.scan(step, memory, (obs, action, fresh))[1]
+    def one(carry: Any, obs: Any, action: Any, is_first: Array) -> ActionEvaluation:
+        return jax.lax.scan(step, carry, (obs, action, is_first))[1]
 
-    every = jax.vmap(one, (0, 1, 1, 1), 1)(memory, samples.obs, samples.action, samples.fresh)
+    every = jax.vmap(one, (0, 1, 1, 1), 1)(carry, samples.obs, samples.action, samples.is_first)
     return jax.tree.map(lambda x: x.reshape(-1), every)
 
 
-def _judge(network: Network, obs: Any, action: Any, memory: Any) -> tuple[Judged, Any]:
-    policy, value, after = network(obs, memory)
-    return Judged(policy.log_prob(action), policy.entropy(), value), after
+def _judge(network: Network, obs: Any, action: Any, carry: Any) -> tuple[ActionEvaluation, Any]:
+    policy, value, after = network(obs, carry)
+    return ActionEvaluation(policy.log_prob(action), policy.entropy(), value), after
 
 
-def _renewed(network: Network, memory: Any, fresh: Bool[Array, ""]) -> Any:
-    """The memory, or that of an episode's beginning."""
-    return select(fresh, network.start(), memory)
+def _carry_at(network: Network, carry: Any, is_first: Bool[Array, ""]) -> Any:
+    """The carry, or that of an episode's beginning."""
+    return select(is_first, network.start(), carry)
 
 
 def flat_time(tree: PyTree[Array]) -> PyTree[Array]:

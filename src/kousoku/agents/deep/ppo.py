@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from ...core.agent import largest_divisor
+from ...collectors.rollouts import Rollouts
 from ...core.errors import check_count, check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
@@ -19,17 +19,15 @@ from ...ops import losses
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
 from .actor_critic import (
     ActorCriticAgent,
-    Memory,
+    ActorCriticState,
     Samples,
-    State,
     check_actor_critic,
+    evaluate_actions,
     flat_time,
-    has_memory,
-    judged,
-    worthwhile,
-)  # fmt: skip
-from .descent import descend
+    is_recurrent,
+)
 from .epochs import Scalars, run_epochs
+from .gradients import apply_gradients
 from .minibatches import minibatch_indices, num_strata, plan
 
 MOST_EPOCHS = 1000
@@ -112,48 +110,47 @@ class PPO(ActorCriticAgent):
         num_strata(self.num_envs, self.num_steps, self.minibatches)
 
     @property
-    def gradient_samples(self) -> int:
-        return self.num_envs * self.num_steps // self.minibatches
-
-    def num_devices(self, available: int) -> int:
-        """A divisor of its minibatches' strata; see `worthwhile`."""
+    def learns_from(self) -> Rollouts:
+        """Rollouts whose environments devices share by whole strata of the minibatches."""
         strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
-        if self.num_envs % self.minibatches == 0:  # a network may have a memory, and learn from whole sequences
+        if self.num_envs % self.minibatches == 0:  # a recurrent network learns from whole sequences
             strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))
-        return largest_divisor(strata, worthwhile(self.gradient_samples, available))
+        samples = self.num_envs * self.num_steps // self.minibatches
+        discount = self.discount if self.normalise_rewards else None
+        return Rollouts(self.num_envs, self.num_steps, samples, strata, discount)
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
 
     def update(
-        self, state: State, memory: Memory, rollout: Rollout, key: PRNGKeyArray, *, axis: str | None = None
-    ) -> tuple[State, Memory, Scalars]:
-        samples, moments, returns = self.samples(state, rollout, axis)
-        network, optimiser, metrics = self._learn(state, samples, rollout.memory.network, key, axis)
+        self, state: ActorCriticState, data: Rollout, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[ActorCriticState, Scalars]:
+        samples, moments = self.samples(state, data, axis)
+        network, optimiser, metrics = self._learn(state, samples, data.carry, key, axis)
         fit = losses.explained_variance(samples.value, samples.target, axis_name=axis)
         metrics |= {"explained_variance": fit, "learning_rate": value_at(self.learning_rate, state.step)}
-        return *self.after(state, memory, rollout, (network, optimiser, moments, returns), axis), metrics
+        return self.after(state, data, network, optimiser, moments, axis), metrics
 
     def _learn(
-        self, state: State, samples: Samples, memory: Any, key: PRNGKeyArray, axis: str | None
+        self, state: ActorCriticState, samples: Samples, carry: Any, key: PRNGKeyArray, axis: str | None
     ) -> tuple[Network, Any, Scalars]:
         """All epochs; metrics are means over the gradient steps taken."""
         steps, here = samples.log_prob.shape
-        whole = has_memory(memory)
+        whole = is_recurrent(carry)
         parts = samples if whole else flat_time(samples)
         division = plan(self.num_envs, here, 1 if whole else steps, self.minibatches, axis)
         rate = value_at(self.learning_rate, state.step)
 
         def batches(key: PRNGKeyArray) -> tuple[Array, Array]:
             chosen = minibatch_indices(division, key)
-            return chosen, jax.vmap(lambda c: self.weighed(_take(parts.advantage, memory, c)[0], axis))(chosen)
+            return chosen, jax.vmap(lambda c: self.weigh(_take(parts.advantage, carry, c)[0], axis))(chosen)
 
-        def step(carry: tuple[Network, Any], batch: tuple[Array, Array]) -> tuple[tuple[Network, Any], Scalars]:
-            (network, optimiser), (chosen, advantage) = carry, batch
-            part, before = _take(parts, memory, chosen)
+        def step(learned: tuple[Network, Any], batch: tuple[Array, Array]) -> tuple[tuple[Network, Any], Scalars]:
+            (network, optimiser), (chosen, advantage) = learned, batch
+            part, before = _take(parts, carry, chosen)
             part = eqx.tree_at(lambda s: s.advantage, part, advantage)
             gradient, metrics = jax.grad(self.loss, has_aux=True)(network, part, before, state)
-            network, optimiser, norm = descend(
+            network, optimiser, norm = apply_gradients(
                 network, self.optimiser(), optimiser, gradient, rate, self.max_gradient_norm, axis
             )
             return (network, optimiser), metrics | {"gradient_norm": norm}
@@ -162,16 +159,18 @@ class PPO(ActorCriticAgent):
         learned, metrics = run_epochs(step, (state.network, state.optimiser), batches, keys, self.target_kl, axis)
         return *learned, metrics
 
-    def loss(self, network: Network, samples: Samples, memory: Any, state: State) -> tuple[Float[Array, ""], Scalars]:
+    def loss(
+        self, network: Network, samples: Samples, carry: Any, state: ActorCriticState
+    ) -> tuple[Float[Array, ""], Scalars]:
         """The objective of one minibatch, to be minimised, and its parts.
 
         Args:
             network: with the parameters that the gradient is of.
-            samples: [n, ...], or [T, n, ...] with a memory; their advantages are `weighed` already.
-            memory: of a recurrent network, [n, ...] before the first step; else `()`.
+            samples: [n, ...], or [T, n, ...] with a carry; their advantages are weighed already.
+            carry: of a recurrent network, [n, ...] before the first step; else `()`.
             state: before the update: schedules are read at its step.
         """
-        now = judged(network, samples, memory)
+        now = evaluate_actions(network, samples, carry)
         old_log_prob, advantage, target, old_value = (
             x.reshape(-1) for x in (samples.log_prob, samples.advantage, samples.target, samples.value)
         )
@@ -195,8 +194,8 @@ class PPO(ActorCriticAgent):
         return policy_loss + self.value_coefficient * value_loss - bonus, jax.lax.stop_gradient(metrics)
 
 
-def _take(parts: PyTree[Array], memory: Any, chosen: Array) -> tuple[Any, Any]:
-    """A minibatch: chosen samples, or chosen environments with all their steps and their memory."""
-    if has_memory(memory):
-        return jax.tree.map(lambda x: x[:, chosen], parts), jax.tree.map(lambda x: x[chosen], memory)
-    return jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), parts), memory
+def _take(parts: PyTree[Array], carry: Any, chosen: Array) -> tuple[Any, Any]:
+    """A minibatch: chosen samples, or chosen environments with all their steps and their carry."""
+    if is_recurrent(carry):
+        return jax.tree.map(lambda x: x[:, chosen], parts), jax.tree.map(lambda x: x[chosen], carry)
+    return jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), parts), carry

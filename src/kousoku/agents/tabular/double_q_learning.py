@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import exploration as ops
 from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import check_tabular, count_visit, select_from, table_shape
 
 
@@ -69,20 +69,22 @@ class DoubleQLearning(TabularAgent):
         return DoubleTable(first, second, visits, jnp.int32(0))
 
     def act(
-        self, state: DoubleTable, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
+        self, state: DoubleTable, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
         q = 0.5 * (tables.row(state.q1, obs) + tables.row(state.q2, obs))
-        return select_from(self.exploration, q, state.visits, state.step, obs, key, greedy=greedy), None
+        return select_from(self.exploration, q, state.visits, state.step, obs, key, greedy=greedy), carry, None
 
-    def update(self, state: DoubleTable, batch: Transition, key: PRNGKeyArray) -> tuple[DoubleTable, dict[str, Array]]:
-        s, a = batch.obs, batch.action
+    def update(
+        self, state: DoubleTable, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[DoubleTable, dict[str, Array]]:
+        s, a = data.obs, data.action
         coin, word = jax.random.bits(key, (2,), jnp.uint32)
         heads = ops.unit_interval(coin) < 0.5
-        next_1, next_2 = tables.row(state.q1, batch.next_obs), tables.row(state.q2, batch.next_obs)
+        next_1, next_2 = tables.row(state.q1, data.next_obs), tables.row(state.q2, data.next_obs)
         best = ops.random_argmax(jnp.where(heads, next_1, next_2), word)
-        next_value = jnp.where(batch.terminated, 0.0, jnp.where(heads, next_2, next_1)[best])
+        next_value = jnp.where(data.terminated, 0.0, jnp.where(heads, next_2, next_1)[best])
         value = jnp.where(heads, tables.entry(state.q1, s, a), tables.entry(state.q2, s, a))
-        td_error = batch.reward + self.discount * next_value - value
+        td_error = data.reward + self.discount * next_value - value
         change = value_at(self.learning_rate, state.step) * td_error
         q1 = tables.add(state.q1, s, a, jnp.where(heads, change, 0.0))
         q2 = tables.add(state.q2, s, a, jnp.where(heads, 0.0, change))

@@ -8,7 +8,6 @@ import equinox as eqx
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_count
 from ...core.timestep import Transition
@@ -16,6 +15,7 @@ from ...ops import tables
 from ...ops.exploration import pick
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, init_table, select, tick
 from .model_memory import (
     ModelMemory,
@@ -78,17 +78,19 @@ class DynaQ(TabularAgent):
         return DynaState(table, empty_memory("dyna_q", spec, self.outcomes))
 
     def act(
-        self, state: DynaState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state.table, obs, key, greedy=greedy), None
+        self, state: DynaState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state.table, obs, key, greedy=greedy), carry, None
 
-    def update(self, state: DynaState, batch: Transition, key: PRNGKeyArray) -> tuple[DynaState, dict[str, Array]]:
+    def update(
+        self, state: DynaState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[DynaState, dict[str, Array]]:
         memory_word, plan_words = planning_words(key, self.planning_steps)
         alpha = value_at(self.learning_rate, state.table.step)
-        s, a = batch.obs, batch.action
-        error = td_error(state.table.q, s, a, Outcome(batch.reward, batch.terminated, batch.next_obs), self.discount)
+        s, a = data.obs, data.action
+        error = td_error(state.table.q, s, a, Outcome(data.reward, data.terminated, data.next_obs), self.discount)
         q = tables.add(state.table.q, s, a, alpha * error)
-        memory = remember(state.memory, batch, memory_word)
+        memory = remember(state.memory, data, memory_word)
 
         def plan(q: Float[Array, "S A"], words: UInt32[Array, " 3"]) -> tuple[Float[Array, "S A"], None]:
             s = visited_state(memory, words[0])

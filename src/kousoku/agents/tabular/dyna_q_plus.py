@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_count, check_number
 from ...core.timestep import Transition
@@ -17,6 +16,7 @@ from ...ops import tables
 from ...ops.exploration import uniform_index
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, init_table, select, tick
 from .model_memory import (
     ModelMemory,
@@ -85,19 +85,19 @@ class DynaQPlus(TabularAgent):
         return DynaPlusState(table, memory, jnp.zeros(table.q.shape, jnp.int32))
 
     def act(
-        self, state: DynaPlusState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state.table, obs, key, greedy=greedy), None
+        self, state: DynaPlusState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state.table, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: DynaPlusState, batch: Transition, key: PRNGKeyArray
+        self, state: DynaPlusState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[DynaPlusState, dict[str, Array]]:
         memory_word, plan_words = planning_words(key, self.planning_steps)
         alpha = value_at(self.learning_rate, state.table.step)
-        s, a = batch.obs, batch.action
-        error = td_error(state.table.q, s, a, Outcome(batch.reward, batch.terminated, batch.next_obs), self.discount)
+        s, a = data.obs, data.action
+        error = td_error(state.table.q, s, a, Outcome(data.reward, data.terminated, data.next_obs), self.discount)
         table = tick(state.table, s, a, tables.add(state.table.q, s, a, alpha * error))
-        memory = remember(state.memory, batch, memory_word)
+        memory = remember(state.memory, data, memory_word)
         last_tried = tables.put(state.last_tried, s, a, table.step)
 
         def plan(q: Float[Array, "S A"], words: UInt32[Array, " 3"]) -> tuple[Float[Array, "S A"], None]:

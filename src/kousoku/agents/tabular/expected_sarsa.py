@@ -5,12 +5,12 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, init_table, next_policy, select, tick
 
 
@@ -44,15 +44,17 @@ class ExpectedSARSA(TabularAgent):
         return init_table("expected_sarsa", spec, self.initial_value, self.exploration)
 
     def act(
-        self, state: Table, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state, obs, key, greedy=greedy), None
+        self, state: Table, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state, obs, key, greedy=greedy), carry, None
 
-    def update(self, state: Table, batch: Transition, key: PRNGKeyArray) -> tuple[Table, dict[str, Array]]:
-        s, a = batch.obs, batch.action
-        pi = next_policy(self.exploration, state, batch)
-        next_value = jnp.where(batch.terminated, 0.0, jnp.sum(pi * tables.row(state.q, batch.next_obs)))
-        td_error = batch.reward + self.discount * next_value - tables.entry(state.q, s, a)
+    def update(
+        self, state: Table, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[Table, dict[str, Array]]:
+        s, a = data.obs, data.action
+        pi = next_policy(self.exploration, state, data)
+        next_value = jnp.where(data.terminated, 0.0, jnp.sum(pi * tables.row(state.q, data.next_obs)))
+        td_error = data.reward + self.discount * next_value - tables.entry(state.q, s, a)
         q = tables.add(state.q, s, a, value_at(self.learning_rate, state.step) * td_error)
         return tick(state, s, a, q), {"td_error": td_error}
 

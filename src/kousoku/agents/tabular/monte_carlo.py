@@ -6,13 +6,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_choice
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, init_table, next_policy, select, tick
 
 
@@ -88,23 +88,23 @@ class MonteCarlo(TabularAgent):
         )
 
     def act(
-        self, state: MonteCarloState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state.table, obs, key, greedy=greedy), None
+        self, state: MonteCarloState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state.table, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: MonteCarloState, batch: Transition, key: PRNGKeyArray
+        self, state: MonteCarloState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[MonteCarloState, dict[str, Array]]:
-        s, a, table, ended = batch.obs, batch.action, state.table, batch.terminated | batch.truncated
-        pi = next_policy(self.exploration, table, batch)
-        next_value = jnp.where(batch.terminated, 0.0, jnp.sum(pi * tables.row(table.q, batch.next_obs)))
+        s, a, table, ended = data.obs, data.action, state.table, data.terminated | data.truncated
+        pi = next_policy(self.exploration, table, data)
+        next_value = jnp.where(data.terminated, 0.0, jnp.sum(pi * tables.row(table.q, data.next_obs)))
         state = self._visited(state, s, a)
-        gain = batch.reward + jnp.where(batch.truncated, self.discount * next_value, 0.0)
+        gain = data.reward + jnp.where(data.truncated, self.discount * next_value, 0.0)
         learned = state.learned + state.weight * gain
         weight = jnp.where(ended, 0.0, self.discount * state.weight)
         q = jnp.where(ended, learned, table.q)
         episode = state.episode + ended.astype(jnp.int32)
-        td_error = batch.reward + self.discount * next_value - tables.entry(table.q, s, a)
+        td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
         after = MonteCarloState(tick(table, s, a, q), learned, weight, state.returns, state.seen_in, episode)
         return after, {"td_error": td_error}
 

@@ -6,13 +6,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.returns import n_step_returns
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import NOT_CHOSEN, Table, check_tabular, chosen, init_table, keep_choice, next_choice, tick
 from .window import Window, closed, due, empty_window, learn, push, steps_field
 
@@ -65,20 +65,20 @@ class NStepSARSA(TabularAgent):
         return NStepSARSAState(table, jnp.int32(NOT_CHOSEN), empty_window(self.n))
 
     def act(
-        self, state: NStepSARSAState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return chosen(self.exploration, state.table, state.next_action, obs, key, greedy=greedy), None
+        self, state: NStepSARSAState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return chosen(self.exploration, state.table, state.next_action, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: NStepSARSAState, batch: Transition, key: PRNGKeyArray
+        self, state: NStepSARSAState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[NStepSARSAState, dict[str, Array]]:
-        table, window, ended = state.table, push(state.window, batch), batch.terminated | batch.truncated
-        next_action = next_choice(self.exploration, table, batch, key)
-        next_value = jnp.where(batch.terminated, 0.0, tables.entry(table.q, batch.next_obs, next_action))
+        table, window, ended = state.table, push(state.window, data), data.terminated | data.truncated
+        next_action = next_choice(self.exploration, table, data, key)
+        next_value = jnp.where(data.terminated, 0.0, tables.entry(table.q, data.next_obs, next_action))
         returns = n_step_returns(window.reward, next_value, self.discount)
         q, td_error = learn(table.q, window, returns, due(window, ended), value_at(self.learning_rate, table.step))
-        table = tick(table, batch.obs, batch.action, q)
-        return NStepSARSAState(table, keep_choice(next_action, batch), closed(window, ended)), {"td_error": td_error}
+        table = tick(table, data.obs, data.action, q)
+        return NStepSARSAState(table, keep_choice(next_action, data), closed(window, ended)), {"td_error": td_error}
 
     def q_values(self, state: NStepSARSAState) -> Float[Array, "S A"]:
         return state.table.q

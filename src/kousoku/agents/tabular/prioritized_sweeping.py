@@ -10,13 +10,13 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.errors import check_count, check_number
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, init_table, select, tick
 from .model_memory import ModelMemory, Outcome, empty_memory, recall, remember, td_error
 
@@ -81,17 +81,17 @@ class PrioritizedSweeping(TabularAgent):
         return SweepingState(table, memory, jnp.zeros(table.q.size, jnp.float32))
 
     def act(
-        self, state: SweepingState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state.table, obs, key, greedy=greedy), None
+        self, state: SweepingState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state.table, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: SweepingState, batch: Transition, key: PRNGKeyArray
+        self, state: SweepingState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[SweepingState, dict[str, Array]]:
         alpha = value_at(self.learning_rate, state.table.step)
-        s, a = batch.obs, batch.action
-        error = td_error(state.table.q, s, a, Outcome(batch.reward, batch.terminated, batch.next_obs), self.discount)
-        memory = remember(state.memory, batch, jnp.uint32(0))
+        s, a = data.obs, data.action
+        error = td_error(state.table.q, s, a, Outcome(data.reward, data.terminated, data.next_obs), self.discount)
+        memory = remember(state.memory, data, jnp.uint32(0))
         pair = s * memory.num_actions + a
         priority = state.priority.at[pair].set(self._queued(state.priority[pair], error))
 

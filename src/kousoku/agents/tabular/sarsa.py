@@ -6,12 +6,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import NOT_CHOSEN, Table, check_tabular, chosen, init_table, keep_choice, next_choice, tick
 
 
@@ -59,17 +59,19 @@ class SARSA(TabularAgent):
         return SARSAState(init_table("sarsa", spec, self.initial_value, self.exploration), jnp.int32(NOT_CHOSEN))
 
     def act(
-        self, state: SARSAState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return chosen(self.exploration, state.table, state.next_action, obs, key, greedy=greedy), None
+        self, state: SARSAState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return chosen(self.exploration, state.table, state.next_action, obs, key, greedy=greedy), carry, None
 
-    def update(self, state: SARSAState, batch: Transition, key: PRNGKeyArray) -> tuple[SARSAState, dict[str, Array]]:
-        s, a, table = batch.obs, batch.action, state.table
-        next_action = next_choice(self.exploration, table, batch, key)
-        next_value = jnp.where(batch.terminated, 0.0, tables.entry(table.q, batch.next_obs, next_action))
-        td_error = batch.reward + self.discount * next_value - tables.entry(table.q, s, a)
+    def update(
+        self, state: SARSAState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[SARSAState, dict[str, Array]]:
+        s, a, table = data.obs, data.action, state.table
+        next_action = next_choice(self.exploration, table, data, key)
+        next_value = jnp.where(data.terminated, 0.0, tables.entry(table.q, data.next_obs, next_action))
+        td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
         q = tables.add(table.q, s, a, value_at(self.learning_rate, table.step) * td_error)
-        return SARSAState(tick(table, s, a, q), keep_choice(next_action, batch)), {"td_error": td_error}
+        return SARSAState(tick(table, s, a, q), keep_choice(next_action, data)), {"td_error": td_error}
 
     def q_values(self, state: SARSAState) -> Float[Array, "S A"]:
         return state.table.q

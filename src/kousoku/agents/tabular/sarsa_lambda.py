@@ -6,12 +6,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import (
     NOT_CHOSEN,
     Table,
@@ -78,21 +78,21 @@ class SARSALambda(TabularAgent):
         return SARSALambdaState(table, jnp.int32(NOT_CHOSEN), jnp.zeros_like(table.q))
 
     def act(
-        self, state: SARSALambdaState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return chosen(self.exploration, state.table, state.next_action, obs, key, greedy=greedy), None
+        self, state: SARSALambdaState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return chosen(self.exploration, state.table, state.next_action, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: SARSALambdaState, batch: Transition, key: PRNGKeyArray
+        self, state: SARSALambdaState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[SARSALambdaState, dict[str, Array]]:
-        s, a, table = batch.obs, batch.action, state.table
+        s, a, table = data.obs, data.action, state.table
         traces = mark_trace(self.trace, self.discount * self.lambda_ * state.traces, s, a)
-        next_action = next_choice(self.exploration, table, batch, key)
-        next_value = jnp.where(batch.terminated, 0.0, tables.entry(table.q, batch.next_obs, next_action))
-        td_error = batch.reward + self.discount * next_value - tables.entry(table.q, s, a)
+        next_action = next_choice(self.exploration, table, data, key)
+        next_value = jnp.where(data.terminated, 0.0, tables.entry(table.q, data.next_obs, next_action))
+        td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
         q = table.q + value_at(self.learning_rate, table.step) * td_error * traces
-        traces = jnp.where(batch.terminated | batch.truncated, 0.0, traces)
-        return SARSALambdaState(tick(table, s, a, q), keep_choice(next_action, batch), traces), {"td_error": td_error}
+        traces = jnp.where(data.terminated | data.truncated, 0.0, traces)
+        return SARSALambdaState(tick(table, s, a, q), keep_choice(next_action, data), traces), {"td_error": td_error}
 
     def q_values(self, state: SARSALambdaState) -> Float[Array, "S A"]:
         return state.table.q

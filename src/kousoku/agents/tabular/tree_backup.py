@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
@@ -15,6 +14,7 @@ from ...ops.exploration import greedy_probabilities
 from ...ops.returns import tree_backup_returns
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, init_table, select, tick
 from .window import Window, closed, due, empty_window, learn, push, steps_field
 
@@ -75,20 +75,20 @@ class TreeBackup(TabularAgent):
         return TreeBackupState(table, empty_window(self.n))
 
     def act(
-        self, state: TreeBackupState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state.table, obs, key, greedy=greedy), None
+        self, state: TreeBackupState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state.table, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: TreeBackupState, batch: Transition, key: PRNGKeyArray
+        self, state: TreeBackupState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[TreeBackupState, dict[str, Array]]:
-        table, window, ended = state.table, push(state.window, batch), batch.terminated | batch.truncated
+        table, window, ended = state.table, push(state.window, data), data.terminated | data.truncated
         q = jax.vmap(tables.row, in_axes=(None, 0))(table.q, window.obs)
         pi = jax.vmap(greedy_probabilities)(q)
-        next_value = jnp.where(batch.terminated, 0.0, jnp.max(tables.row(table.q, batch.next_obs)))
+        next_value = jnp.where(data.terminated, 0.0, jnp.max(tables.row(table.q, data.next_obs)))
         returns = tree_backup_returns(window.reward, window.action, q, pi, next_value, self.discount)
         q, td_error = learn(table.q, window, returns, due(window, ended), value_at(self.learning_rate, table.step))
-        return TreeBackupState(tick(table, batch.obs, batch.action, q), closed(window, ended)), {"td_error": td_error}
+        return TreeBackupState(tick(table, data.obs, data.action, q), closed(window, ended)), {"td_error": td_error}
 
     def q_values(self, state: TreeBackupState) -> Float[Array, "S A"]:
         return state.table.q

@@ -6,13 +6,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.agent import TabularAgent
 from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import tables
 from ...ops.exploration import is_greedy
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
+from .agent import TabularAgent
 from .common import Table, check_tabular, check_traces, init_table, mark_trace, select, tick
 
 
@@ -70,21 +70,21 @@ class WatkinsQLambda(TabularAgent):
         return WatkinsState(table, jnp.zeros_like(table.q))
 
     def act(
-        self, state: WatkinsState, obs: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], None]:
-        return select(self.exploration, state.table, obs, key, greedy=greedy), None
+        self, state: WatkinsState, obs: Int[Array, ""], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        return select(self.exploration, state.table, obs, key, greedy=greedy), carry, None
 
     def update(
-        self, state: WatkinsState, batch: Transition, key: PRNGKeyArray
+        self, state: WatkinsState, data: Transition, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[WatkinsState, dict[str, Array]]:
-        s, a, table = batch.obs, batch.action, state.table
+        s, a, table = data.obs, data.action, state.table
         was_greedy = is_greedy(tables.row(table.q, s))[a]
         decay = jnp.where(was_greedy, self.discount * self.lambda_, 0.0)
         traces = mark_trace(self.trace, decay * state.traces, s, a)
-        next_value = jnp.where(batch.terminated, 0.0, jnp.max(tables.row(table.q, batch.next_obs)))
-        td_error = batch.reward + self.discount * next_value - tables.entry(table.q, s, a)
+        next_value = jnp.where(data.terminated, 0.0, jnp.max(tables.row(table.q, data.next_obs)))
+        td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
         q = table.q + value_at(self.learning_rate, table.step) * td_error * traces
-        traces = jnp.where(batch.terminated | batch.truncated, 0.0, traces)
+        traces = jnp.where(data.terminated | data.truncated, 0.0, traces)
         return WatkinsState(tick(table, s, a, q), traces), {"td_error": td_error}
 
     def q_values(self, state: WatkinsState) -> Float[Array, "S A"]:

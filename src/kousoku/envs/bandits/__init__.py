@@ -1,0 +1,1 @@
+"""k-armed bandits, stationary and drifting."""

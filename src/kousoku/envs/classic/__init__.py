@@ -1,0 +1,1 @@
+"""Classic control with Gymnasium's ids, steps and limits."""

@@ -1,0 +1,1 @@
+"""FrozenLake, CliffWalking, Taxi and Blackjack with Gymnasium's transition tables."""

@@ -1,0 +1,201 @@
+"""Deep Q-networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from ...collectors.replay import Replay
+from ...compiler import kernel
+from ...core.agent import Agent
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
+from ...core.spaces import Box
+from ...core.timestep import ReplayBatch, Transition
+from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
+from ...ops import exploration, losses
+from ...ops.across import mean_over
+from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
+from ...ops.td_targets import action_value, double_q_learning_target, q_learning_target
+from .epochs import Scalars
+from .gradients import apply_gradients, init_optimiser
+
+choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
+
+
+class DQNState(eqx.Module):
+    """What DQN has learned.
+
+    Attributes:
+        network: the parameters of the action values.
+        target: an older copy of them, which the targets are computed with.
+        optimiser: optax's state.
+        updates: gradient steps so far.
+        step: environment steps at the last update, of all environments: the count that schedules are read at.
+    """
+
+    network: Any
+    target: Any
+    optimiser: Any
+    updates: Int[Array, ""]
+    step: Int[Array, ""]
+
+
+class DQN(Agent):
+    """Q-learning with a network, from minibatches of a replay buffer and towards targets of an older network.
+
+    loss = E[l(y - Q(s, a))], l Huber's loss or the square; y = r + gamma Q'(s', argmax_a Q(s', a)) with `double`, else
+    y = r + gamma max_a Q'(s', a), Q' the target network.
+
+    Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
+
+    Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two rounds of learning.
+        capacity: transitions that the replay buffer keeps.
+        batch_size: transitions of one gradient step.
+        gradient_steps: gradient steps of one round of learning.
+        learning_starts: environment steps before the first gradient step; until then epsilon is that of step 0.
+        network: builds the network: a `QNetworkConfig`, or a function (observation space, action space, key).
+        learning_rate: Adam's, a number or a schedule of the environment steps taken.
+        discount: gamma in [0, 1].
+        epsilon: probability of a random action, a number or a schedule.
+        double: whether the network that learns chooses the action that the target network values.
+        target_period: gradient steps between two updates of the target network.
+        tau: how far each moves it, target <- (1 - tau) target + tau network: 1 copies.
+        huber_delta: the error from which on the loss is linear; None for the square everywhere.
+        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
+        adam_epsilon: added to Adam's denominator.
+
+    Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
+    over all gradient steps), "learning_rate", "epsilon".
+
+    Differs from the paper: Adam instead of RMSProp, and environments act side by side.
+
+    References:
+        Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), algorithm 1.
+        Van Hasselt, Guez and Silver, Deep reinforcement learning with double Q-learning, arXiv:1509.06461, equation 4.
+        Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581, equation 9.
+        Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1 (tau).
+    """
+
+    num_envs: int = eqx.field(static=True, default=8)
+    num_steps: int = eqx.field(static=True, default=1)
+    capacity: int = eqx.field(static=True, default=100_000)
+    batch_size: int = eqx.field(static=True, default=128)
+    gradient_steps: int = eqx.field(static=True, default=1)
+    learning_starts: int = eqx.field(static=True, default=1_000)
+    network: QNetworkBuilder = eqx.field(static=True, default=QNetworkConfig())
+    learning_rate: ScalarOrSchedule = 5e-4
+    discount: float | Array = 0.99
+    epsilon: ScalarOrSchedule = Linear(1.0, 0.05, 20_000)
+    double: bool = eqx.field(static=True, default=True)
+    target_period: int = eqx.field(static=True, default=200)
+    tau: float | Array = 1.0
+    huber_delta: float | Array | None = 1.0
+    max_gradient_norm: float | Array | None = 10.0
+    adam_epsilon: float | Array = 1e-8
+
+    def __check_init__(self) -> None:
+        _ = self.learns_from  # checks what it is made of
+        if not callable(self.network):
+            raise ConfigError("network", self.network, "use a QNetworkConfig or a function that builds a network")
+        check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        rate = self.learning_rate
+        check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+        check_number("discount", self.discount, low=0, high=1)
+        check_schedule("epsilon", self.epsilon, low=0, high=1)
+        check_flag("double", self.double)
+        check_count("target_period", self.target_period)
+        check_number("tau", self.tau, low=0, high=1, open_low=True)
+        for name in ("huber_delta", "max_gradient_norm"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), low=0, open_low=True)
+        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True)
+
+    @property
+    def learns_from(self) -> Replay:
+        return Replay(
+            self.num_envs, self.num_steps, self.capacity, self.batch_size, self.gradient_steps, self.learning_starts
+        )
+
+    def optimiser(self) -> optax.GradientTransformation:
+        return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
+
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> DQNState:
+        actions, observations = check_discrete(spec.action_space), spec.observation_space
+        if isinstance(observations, Box) and 0 in observations.shape:
+            raise ConfigError("observation space", observations, "it has no numbers, so that there is nothing to learn")
+        network = self.network(observations, actions, key)
+        if not isinstance(self.network, QNetworkConfig):
+            check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+        return DQNState(network, network, init_optimiser(network, self.optimiser()), jnp.int32(0), jnp.int32(0))
+
+    def act(
+        self, state: DQNState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        """Chooses an action of the highest value, ties at random; with probability epsilon any."""
+        q = state.network(obs)
+        if greedy:
+            return exploration.greedy(key, q), carry, None
+        return choose_epsilon_greedy(key, q, value_at(self.epsilon, state.step)), carry, None
+
+    def update(
+        self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[DQNState, Scalars]:
+        del key
+        rate = value_at(self.learning_rate, data.steps)
+        targets = self.targets(state, data.transitions)
+        gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, data.transitions, targets)
+        network, optimiser, norm = apply_gradients(
+            state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
+        )
+        metrics = mean_over(metrics, axis) | {
+            "gradient_norm": norm,
+            "learning_rate": rate,
+            "epsilon": value_at(self.epsilon, data.steps),
+        }
+        updates = state.updates + 1
+        target = self._moved_target(state.target, network, updates)
+        return DQNState(network, target, optimiser, updates, data.steps), metrics
+
+    def targets(self, state: DQNState, batch: Transition) -> Float[Array, " n"]:
+        """Computes what the values of the actions taken should become."""
+        next_q = jax.vmap(state.target)(batch.next_obs)
+        if not self.double:
+            of_each = jax.vmap(q_learning_target, (0, 0, 0, None))
+            return of_each(batch.reward, batch.terminated, next_q, self.discount)
+        selector_q = jax.vmap(state.network)(batch.next_obs)
+        of_each = jax.vmap(double_q_learning_target, (0, 0, 0, 0, None))
+        return of_each(batch.reward, batch.terminated, next_q, selector_q, self.discount)
+
+    def loss(self, network: Any, batch: Transition, targets: Float[Array, " n"]) -> tuple[Float[Array, ""], Scalars]:
+        """Computes the objective of one minibatch, to be minimised, and its parts.
+
+        Args:
+            network: with the parameters that the gradient is of.
+            batch: transitions [n, ...].
+            targets: of their action values.
+        """
+        q = jax.vmap(action_value)(jax.vmap(network)(batch.obs), batch.action)
+        error = targets - q
+        if self.huber_delta is None:
+            loss = jnp.mean(jax.vmap(losses.squared)(error))
+        else:
+            loss = jnp.mean(jax.vmap(losses.huber, (0, None))(error, self.huber_delta))
+        metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_value": jnp.mean(q)}
+        return loss, jax.lax.stop_gradient(metrics)
+
+    def _moved_target(self, target: Any, network: Any, updates: Int[Array, ""]) -> Any:
+        """Moves the target network if it is time to."""
+        due = updates % self.target_period == 0
+
+        def moved(old: Array, new: Array) -> Array:
+            return jnp.where(due, (1.0 - self.tau) * old + self.tau * new, old)
+
+        return jax.tree.map(moved, target, network)

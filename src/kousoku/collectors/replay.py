@@ -1,0 +1,169 @@
+"""Learning from a replay buffer: a few steps of B environments, then gradient steps on minibatches of what is kept."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
+
+from ..compiler import kernel
+from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.errors import ConfigError, check_count
+from ..core.timestep import ReplayBatch, Transition
+from .rollouts import SAMPLES_PER_DEVICE, act_and_advance, begin_slots, slot_numbers
+from .streams import IterationKeys, slot_keys
+
+
+class ReplayKeys(eqx.Module):
+    """What is random in one iteration.
+
+    Attributes:
+        steps: keys of acting, of the environments and of learning.
+        iteration: how many were made before: it tells where in the buffer the next steps go.
+    """
+
+    steps: IterationKeys
+    iteration: Int[Array, ""]
+
+
+class Replay(Collector):
+    """Minibatches of a buffer that keeps the last `capacity` transitions, drawn uniformly and with replacement.
+
+    Each slot has a ring of its own within the buffer, so that devices that share the slots share the buffer. `update`
+    gets a `ReplayBatch`.
+
+    Attributes:
+        num_envs: B, environments that act at once.
+        num_steps: T, steps of each between two rounds of learning.
+        capacity: transitions kept, of all environments; rounded up to whole iterations of T x B.
+        batch_size: transitions of one gradient step.
+        gradient_steps: updates after every T x B environment steps.
+        learning_starts: environment steps before the first update.
+
+    References:
+        Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
+        Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), algorithm 1.
+    """
+
+    num_envs: int = eqx.field(static=True, default=8)
+    num_steps: int = eqx.field(static=True, default=1)
+    capacity: int = eqx.field(static=True, default=100_000)
+    batch_size: int = eqx.field(static=True, default=128)
+    gradient_steps: int = eqx.field(static=True, default=1)
+    learning_starts: int = eqx.field(static=True, default=1_000)
+
+    def __check_init__(self) -> None:
+        for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps"):
+            check_count(name, getattr(self, name))
+        check_count("learning_starts", self.learning_starts, low=0)
+        if self.capacity < self.iteration_steps:
+            fix = f"one iteration makes {self.num_envs} x {self.num_steps} transitions; keep at least those"
+            raise ConfigError("capacity", self.capacity, fix)
+
+    @property
+    def batched(self) -> bool:
+        return True
+
+    @property
+    def steps_before_learning(self) -> int:
+        return max(1, -(-self.learning_starts // self.iteration_steps)) * self.iteration_steps
+
+    @property
+    def samples_held(self) -> int:
+        return self.slot_capacity * self.num_envs + self.iteration_steps + self.batch_size
+
+    @property
+    def gradient_samples(self) -> int:
+        return self.batch_size
+
+    @property
+    def size(self) -> tuple[str, str]:
+        return "capacity", f"{self.capacity} transitions"
+
+    @property
+    def slot_capacity(self) -> int:
+        """Transitions kept of each slot, C: a multiple of T, so that an iteration's steps lie side by side."""
+        return -(-self.capacity // self.iteration_steps) * self.num_steps
+
+    def num_devices(self, available: int) -> int:
+        shares = math.gcd(self.num_envs, self.batch_size)
+        return largest_divisor(shares, max(1, min(self.batch_size // SAMPLES_PER_DEVICE, available)))
+
+    def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
+        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
+        state = TrainState(agent_state, slot, carry, (), ())
+        keys = self.keys(key, jnp.int32(0), self.num_envs, None)
+        made = jax.eval_shape(lambda: act_and_advance(agent, slots, state, keys.steps)[1][0])
+        buffer = jax.tree.map(
+            lambda x: jnp.zeros((self.num_envs, self.slot_capacity, *x.shape[2:]), x.dtype), _without_info(made)
+        )
+        return slot, carry, buffer
+
+    def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> ReplayKeys:
+        return ReplayKeys(slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis)), iteration)
+
+    def collect(
+        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
+    ) -> tuple[TrainState, None, Steps]:
+        (slot, carry, buffer), (made, _, end) = act_and_advance(agent, slots, state, keys.steps)
+        at = keys.iteration * self.num_steps % self.slot_capacity
+
+        def write(kept: Array, new: Array) -> Array:
+            return jax.lax.dynamic_update_slice_in_dim(kept, jnp.swapaxes(new, 0, 1), at, axis=1)
+
+        # The barriers keep the write apart from the reads: fused with them, XLA would copy the whole buffer.
+        buffer = jax.lax.optimization_barrier(jax.tree.map(write, buffer, _without_info(made)))
+        steps = Steps(made.obs, made.action, made.reward, made.info, end)
+        return TrainState(state.agent, slot, carry, buffer, state.metrics), None, steps
+
+    def learn(
+        self, agent: Any, state: TrainState, data: None, keys: ReplayKeys, axis: str | None
+    ) -> tuple[TrainState, dict[str, Any], Int[Array, ""]]:
+        iterations = keys.iteration + 1
+        taken = iterations * self.iteration_steps
+        updates = jnp.where(taken >= self.learning_starts, self.gradient_steps, 0)
+        slot, time = self._places(keys, state.data, axis)
+        batches = jax.lax.optimization_barrier(jax.tree.map(lambda kept: kept[slot, time], state.data))
+        update_keys = jax.random.split(jax.random.fold_in(keys.steps.update, 1), self.gradient_steps)
+
+        def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array]]:
+            batch = ReplayBatch(jax.tree.map(lambda chosen: chosen[i], batches), taken)
+            return agent.update(agent_state, batch, update_keys[i], axis=axis)
+
+        def add_update(i: Array, now: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
+            learned, metrics = update(i, now[0])
+            return learned, jax.tree.map(jnp.add, now[1], metrics)
+
+        shapes = jax.eval_shape(update, jnp.int32(0), state.agent)[1]
+        zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        learned, sums = jax.lax.fori_loop(0, updates, add_update, (state.agent, zeros))
+        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), sums, updates
+
+    def _places(self, keys: ReplayKeys, buffer: PyTree[Array], axis: str | None) -> tuple[Array, Array]:
+        """Draws (slot, time) of every transition of an iteration's minibatches, [gradient_steps, n] each.
+
+        On a device that has a share of the slots, its share of each minibatch.
+        """
+        here = jax.tree.leaves(buffer)[0].shape[0]
+        n = self.batch_size * here // self.num_envs
+        filled = jnp.minimum((keys.iteration + 1) * self.num_steps, self.slot_capacity)
+        key = jax.random.fold_in(keys.steps.update, 0)
+        if axis is not None:
+            key = jax.random.fold_in(key, jax.lax.axis_index(axis))
+        draws = jax.random.split(key, (self.gradient_steps, n))
+        return jax.vmap(jax.vmap(_place, (0, None, None)), (0, None, None))(draws, jnp.int32(here), filled)
+
+
+@kernel
+def _place(key: Key[Array, ""], slots: Int[Array, ""], times: Int[Array, ""]) -> tuple[Array, Array]:
+    slot_key, time_key = jax.random.split(key)
+    return jax.random.randint(slot_key, (), 0, slots), jax.random.randint(time_key, (), 0, times)
+
+
+def _without_info(made: Transition) -> Transition:
+    """Returns transitions without what the environment says beside them, which nobody learns from."""
+    return eqx.tree_at(lambda t: t.info, made, None, is_leaf=lambda x: x is None)

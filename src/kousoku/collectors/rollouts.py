@@ -1,0 +1,162 @@
+"""Learning from rollouts: T steps of B environments made by the present policy, then an update (on-policy)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.errors import check_count
+from ..core.timestep import Rollout, Transition
+from ..ops.trees import select
+from .slot import EnvSlot, told_to_agent
+from .streams import IterationKeys, Stream, slot_keys
+
+SAMPLES_PER_DEVICE = 256
+"""Samples of a gradient step that are worth a device of their own: fewer are learnt from in the time that a mean over
+devices takes (two cores, two layers of 64 units)."""
+
+
+class Rollouts(Collector):
+    """T steps of B environments at a time.
+
+    `update` gets a `Rollout`.
+
+    Attributes:
+        num_envs: B, environments that act at once.
+        num_steps: T, steps of each between two updates.
+        minibatch: samples that one gradient is the mean over; by default all of a rollout.
+        shares: into how many equal shares the environments, and whatever else is divided with them, can be divided; by
+            default B.
+        return_discount: gamma of the running discounted return that each step of a rollout tells, for a scale of
+            rewards; None where nobody asks for it.
+    """
+
+    num_envs: int = eqx.field(static=True)
+    num_steps: int = eqx.field(static=True)
+    minibatch: int | None = eqx.field(static=True, default=None)
+    shares: int | None = eqx.field(static=True, default=None)
+    return_discount: float | Float[Array, ""] | None = None
+
+    def __check_init__(self) -> None:
+        check_count("num_envs", self.num_envs)
+        check_count("num_steps", self.num_steps)
+
+    @property
+    def batched(self) -> bool:
+        return True
+
+    @property
+    def steps_before_learning(self) -> int:
+        return self.iteration_steps
+
+    @property
+    def samples_held(self) -> int:
+        return self.iteration_steps
+
+    @property
+    def gradient_samples(self) -> int:
+        return self.minibatch or self.iteration_steps
+
+    @property
+    def size(self) -> tuple[str, str]:
+        return "num_envs", f"{self.num_envs} environments x {self.num_steps} steps"
+
+    def num_devices(self, available: int) -> int:
+        return largest_divisor(
+            self.shares or self.num_envs, max(1, min(self.gradient_samples // SAMPLES_PER_DEVICE, available))
+        )
+
+    def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
+        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
+        returns = () if self.return_discount is None else jnp.zeros(self.num_envs, jnp.float32)
+        return slot, carry, returns
+
+    def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
+        return slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis))
+
+    def collect(
+        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
+    ) -> tuple[TrainState, Rollout, Steps]:
+        (slot, carry, returns), (made, discounted, end) = act_and_advance(
+            agent, slots, state, keys, None if self.return_discount is None else add_reward(self.return_discount)
+        )
+        rollout = Rollout(
+            made.obs,
+            made.action,
+            made.extras,
+            made.reward,
+            made.terminated,
+            made.truncated,
+            made.next_obs,
+            state.carry,
+            discounted,
+        )
+        steps = Steps(made.obs, made.action, made.reward, made.info, end)
+        return TrainState(state.agent, slot, carry, returns, state.metrics), rollout, steps
+
+    def learn(
+        self, agent: Any, state: TrainState, data: Rollout, keys: IterationKeys, axis: str | None
+    ) -> tuple[TrainState, dict[str, Any], None]:
+        learned, metrics = agent.update(state.agent, data, keys.update, axis=axis)
+        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+
+
+def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
+    """Returns R <- gamma R + r: what is carried on, 0 after an episode's end, and R itself."""
+
+    def add(returns: Array, reward: Array, ended: Array) -> tuple[Array, Array]:
+        discounted = discount * returns + reward
+        return jnp.where(ended, 0.0, discounted), discounted
+
+    return add
+
+
+def begin_slots(
+    agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray, num_envs: int
+) -> tuple[Any, Any]:
+    """Makes (slots, carry), [B, ...], before the first step; slot i has a key of its own, whatever their number."""
+    first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
+    indices = jnp.arange(num_envs, dtype=jnp.int32)
+    slot = jax.vmap(lambda i: slots.begin(jax.random.fold_in(first_key, i)))(indices)
+    carry = agent.initial_carry(agent_state)
+    return slot, jax.tree.map(lambda x: jnp.broadcast_to(x, (num_envs, *jnp.shape(x))), carry)
+
+
+def slot_numbers(num_slots: int, axis: str | None) -> Int[Array, " B"]:
+    """Returns the numbers of the slots on this device."""
+    offset = 0 if axis is None else jax.lax.axis_index(axis) * num_slots
+    return offset + jnp.arange(num_slots, dtype=jnp.int32)
+
+
+def act_and_advance(
+    agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, add_reward: Any = None
+) -> tuple[tuple[EnvSlot, Any, Any], tuple[Transition, Any, Any]]:
+    """Takes T steps in all slots, in the policy of the agent's present state.
+
+    Args:
+        agent: who acts.
+        slots: how they advance.
+        state: before the first step.
+        keys: of each step and slot, [T, B].
+        add_reward: (data, reward [B], ended [B]) -> (data, value to keep of the step); None to leave the data alone.
+
+    Returns:
+        (slots, carry, data) after the last step; transitions, kept values and episode ends, [T, B, ...].
+    """
+    initial = agent.initial_carry(state.agent)
+
+    def step(now: tuple[EnvSlot, Any, Any], keys: tuple[Array, Array]) -> tuple[tuple[EnvSlot, Any, Any], Any]:
+        (slot, carry, data), (act_keys, env_keys) = now, keys
+        action, carry, extras = jax.vmap(lambda o, c, k: agent.act(state.agent, o, c, k))(slot.obs, carry, act_keys)
+        slot, made, end = jax.vmap(slots.advance)(slot, action, env_keys)
+        carry = jax.vmap(lambda ended, c: select(ended, initial, c))(end.ended, carry)
+        data, kept = (data, None) if add_reward is None else add_reward(data, made.reward, end.ended)
+        return (slot, carry, data), (told_to_agent(made, action, extras), kept, end)
+
+    return jax.lax.scan(step, (state.slots, state.carry, state.data), (keys.act, keys.env))

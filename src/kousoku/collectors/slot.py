@@ -1,0 +1,92 @@
+"""The one place where episodes end and begin: time limits, auto-reset, the true successor."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from ..core.collector import EpisodeEnd, SlotFunctions
+from ..core.env import Env
+from ..core.timestep import Transition
+from ..nn import clip_to
+from ..ops.trees import select
+from .env_kernel import env_kernel, partition_env
+
+
+class EnvSlot(eqx.Module):
+    """One environment between two steps: when its episode ends, the next one begins in the same slot.
+
+    Attributes:
+        env_state: the environment's own state.
+        obs: what the agent sees now.
+        episode_step: steps taken in this episode.
+        episode_return: undiscounted sum of this episode's rewards.
+    """
+
+    env_state: Any
+    obs: PyTree[Array]
+    episode_step: Int[Array, ""]
+    episode_return: Float[Array, ""]
+
+
+def begin(env: Env, key: PRNGKeyArray) -> EnvSlot:
+    """Makes a slot at the start of its first episode."""
+    env_state, timestep = env.reset(key)
+    return EnvSlot(env_state, timestep.obs, jnp.int32(0), jnp.float32(0.0))
+
+
+def advance(
+    env: Env, slot: EnvSlot, action: PyTree[Array], key: PRNGKeyArray
+) -> tuple[EnvSlot, Transition, EpisodeEnd]:
+    """Takes one action; if that ends the episode, begins the next one from a fresh start.
+
+    The transition's `next_obs` is what the action led to, also when the slot has moved on to a new episode. An episode
+    that reaches the time limit is truncated; one that ends by itself on that very step is both.
+    """
+    step_key, reset_key = jax.random.split(key)
+    env_state, timestep = env.step(step_key, slot.env_state, action)
+    length = slot.episode_step + 1
+    episode_return = slot.episode_return + timestep.reward
+    truncated = timestep.truncated if env.time_limit is None else timestep.truncated | (length >= env.time_limit)
+    ended = timestep.terminated | truncated
+    transition = Transition(
+        slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info
+    )
+    reset_state, reset = env.restart(reset_key, env_state)
+    next_slot = select(
+        ended,
+        EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0)),
+        EnvSlot(env_state, timestep.obs, length, episode_return),
+    )
+    return next_slot, transition, EpisodeEnd(ended, episode_return, length)
+
+
+def advance_clipped(
+    env: Env, slot: EnvSlot, action: PyTree[Array], key: PRNGKeyArray
+) -> tuple[EnvSlot, Transition, EpisodeEnd]:
+    """Takes a step under an action that is clipped to its bounds."""
+    return advance(env, slot, clip_to(env.action_space, action), key)
+
+
+def told_to_agent(made: Transition, action: PyTree[Array], extras: Any) -> Transition:
+    """Returns transitions, [...] or [B, ...], with the action as the agent chose it and with its extras."""
+    where = lambda t: (t.action, t.extras)  # noqa: E731
+    return eqx.tree_at(where, made, (action, extras), is_leaf=lambda x: x is None)
+
+
+def plain_slots(env: Env) -> SlotFunctions:
+    """Returns an environment's slot functions as they are: for code that is compiled as a whole."""
+    return SlotFunctions(partial(begin, env), partial(advance_clipped, env))
+
+
+def kernel_slots(env: Env) -> SlotFunctions:
+    """Returns an environment's slot functions compiled by the kernel, for use within a program of XLA's."""
+    arrays, structure = partition_env(env)
+    return SlotFunctions(
+        partial(env_kernel(begin, structure), arrays), partial(env_kernel(advance_clipped, structure), arrays)
+    )

@@ -1,0 +1,171 @@
+"""What a collector is: how an agent's experience is made, and what of it the agent learns from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+
+class TrainState(eqx.Module):
+    """Everything that one member of a population carries from iteration to iteration.
+
+    Attributes:
+        agent: what the agent has learned, as `Agent.init` makes it and `Agent.update` returns it.
+        slots: the environments, `EnvSlot`s [B, ...]; a single one without an axis where the collector has `batched`
+            False.
+        carry: what the agent carries from step to step in each slot, [B, ...] like the slots.
+        data: what the collector keeps from iteration to iteration, [B, ...] like the slots; `()` for nothing.
+        metrics: running sums since the last report.
+
+    Each may also be the `PartitionSpec` of that part: how it is spread over devices.
+    """
+
+    agent: Any
+    slots: Any
+    carry: Any
+    data: Any
+    metrics: Any
+
+
+class EpisodeEnd(eqx.Module):
+    """Whether a step ended an episode, and that episode's undiscounted return and its length so far."""
+
+    ended: Bool[Array, "..."]
+    episode_return: Float[Array, "..."]
+    length: Int[Array, "..."]
+
+
+class Steps(eqx.Module):
+    """The steps of one iteration, for whoever records them: [T, B, ...], or of a single step without axes.
+
+    Attributes:
+        obs, action: what was seen, and what was done.
+        reward: of each step.
+        info: the environment's own struct, or None.
+        end: whether an episode ended with the step.
+    """
+
+    obs: PyTree[Array]
+    action: PyTree[Array]
+    reward: Float[Array, "..."]
+    info: Any
+    end: EpisodeEnd
+
+
+class SlotFunctions(NamedTuple):
+    """How a slot begins and moves on; an environment's own functions, or the same compiled by the kernel.
+
+    Attributes:
+        begin: key -> slot, at the start of an episode.
+        advance: (slot, action, key) -> (slot, `Transition`, `EpisodeEnd`); the action is clipped to its bounds.
+    """
+
+    begin: Callable[..., Any]
+    advance: Callable[..., Any]
+
+
+class Collector(eqx.Module):
+    """Where the data comes from that an agent learns from: a value that the agent holds as `learns_from`.
+
+    An iteration is `collect`, then `learn`. Both are pure functions of one member of a population. Training knows
+    collectors by this protocol alone, so that a new kind of learning is a new subclass and nothing else.
+
+    Attributes:
+        num_envs: B, environment slots that act at once.
+        num_steps: T, steps of each slot in one iteration.
+    """
+
+    num_envs: eqx.AbstractVar[int]
+    num_steps: eqx.AbstractVar[int]
+
+    @property
+    def iteration_steps(self) -> int:
+        """Environment steps of one iteration, over all slots."""
+        return self.num_envs * self.num_steps
+
+    @property
+    @abstractmethod
+    def batched(self) -> bool:
+        """Whether slots, carry and data have an axis [B]; without one, an iteration is one step of one environment."""
+
+    @property
+    @abstractmethod
+    def steps_before_learning(self) -> int:
+        """Environment steps after which the first update has been made: a shorter run would learn nothing."""
+
+    @property
+    @abstractmethod
+    def samples_held(self) -> int:
+        """How many steps with their observations lie in memory at once."""
+
+    @property
+    @abstractmethod
+    def gradient_samples(self) -> int:
+        """Samples that one gradient is the mean over."""
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[str, str]:
+        """The field that makes it large, and its size in words: for messages about memory and length."""
+
+    @abstractmethod
+    def num_devices(self, available: int) -> int:
+        """Returns among how many of the available devices the slots of one member are divided by default.
+
+        It is a divisor of `num_envs`; fewer than the largest where devices would wait longer than they work.
+        """
+
+    @abstractmethod
+    def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
+        """Makes (slots, carry, data) before the first step; slot i has a key of its own, whatever their number.
+
+        Args:
+            agent, agent_state: who learns, and what it knows before the first step.
+            slots: how a slot begins and moves on.
+            key: the member's.
+        """
+
+    @abstractmethod
+    def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> Any:
+        """Makes all keys of one iteration, from the member's key and the iteration's number alone.
+
+        Args:
+            key: the member's.
+            iteration: how many were made before.
+            num_slots: slots on this device.
+            axis: the named axis of the devices that share the slots; None for one device.
+        """
+
+    @abstractmethod
+    def collect(
+        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: Any, axis: str | None
+    ) -> tuple[TrainState, Any, Steps]:
+        """Acts, and gathers what came of it.
+
+        Returns:
+            The state with slots, carry and data moved on; what `learn` learns from; the steps, to be recorded.
+        """
+
+    @abstractmethod
+    def learn(
+        self, agent: Any, state: TrainState, data: Any, keys: Any, axis: str | None
+    ) -> tuple[TrainState, dict[str, Any], Int[Array, ""] | None]:
+        """Updates the agent.
+
+        Returns:
+            The state with what was learned; sums of each metric over the updates made; their number, None for one.
+        """
+
+
+def largest_divisor(number: int, limit: int) -> int:
+    """Returns the largest divisor of a number up to a limit.
+
+    Examples:
+        >>> largest_divisor(12, 5), largest_divisor(7, 5)
+        (4, 1)
+    """
+    return next(d for d in range(min(limit, number), 0, -1) if number % d == 0)

@@ -1,0 +1,193 @@
+"""Networks of action values, and the usual one by a config of a few words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..core.errors import ConfigError, check_choice, check_flag, check_number, shorten
+from ..core.spaces import Discrete, Space
+from .initialise import initialiser
+from .layers import Linear, check_activation
+from .mlp import MLP, check_sizes
+from .torso import BODIES, Body, body_for
+
+QFunction = Callable[[Any], Float[Array, " A"]]
+"""From one observation to every action's value: a pytree whose float32 arrays are its parameters."""
+
+QNetworkBuilder = Callable[[Space, Space, PRNGKeyArray], QFunction]
+"""(observation space, action space, key) -> network of action values."""
+
+
+@dataclass(frozen=True)
+class QNetworkConfig:
+    """What a network of action values is made of; called with two spaces and a key, it builds one.
+
+    Attributes:
+        hidden: widths of the dense layers (after the convolutions, where there are any).
+        activation: of every hidden layer, one of `layers.ACTIVATIONS`.
+        dueling: whether the value of a state and the advantages of its actions have streams of their own.
+        stream_hidden: widths of the dense layers of each of the two streams.
+        body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
+        layer_norm: whether dense layers are normalised before the activation.
+        hidden_gain: gain of the weights of all hidden layers.
+        head_gain: gain of the last layer's weights.
+        init: how weights begin, one of `initialise.INITIALISERS`.
+
+    Raises:
+        ConfigError: for a value that cannot be used.
+
+    Examples:
+        >>> from kousoku.core.spaces import Box, Discrete
+        >>> config = QNetworkConfig(hidden=(32,), dueling=True)
+        >>> network = config(Box(-1.0, 1.0, (4,)), Discrete(2), jax.random.key(0))
+        >>> network(jnp.zeros(4)).shape
+        (2,)
+    """
+
+    hidden: tuple[int, ...] = (64, 64)
+    activation: str = "relu"
+    dueling: bool = False
+    stream_hidden: tuple[int, ...] = ()
+    body: str = "auto"
+    layer_norm: bool = False
+    hidden_gain: float = math.sqrt(2.0)
+    head_gain: float = 1.0
+    init: str = "orthogonal"
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "stream_hidden"):
+            object.__setattr__(self, name, check_sizes(name, getattr(self, name)))
+        check_activation("activation", self.activation)
+        check_flag("dueling", self.dueling)
+        check_flag("layer_norm", self.layer_norm)
+        if self.stream_hidden and not self.dueling:
+            raise ConfigError("stream_hidden", self.stream_hidden, "leave it out, or use dueling=True")
+        check_choice("body", self.body, BODIES)
+        for gain in ("hidden_gain", "head_gain"):
+            check_number(gain, getattr(self, gain), low=0, open_high=True)
+        initialiser(self.init)
+
+    def __call__(self, observation_space: Space, action_space: Space, key: PRNGKeyArray) -> QNetwork:
+        """Builds the network with fresh weights.
+
+        Raises:
+            ConfigError: where the config does not fit the spaces.
+        """
+        body_key, head_key = jax.random.split(key)
+        num_actions = check_discrete(action_space).n
+        hidden: dict[str, Any] = {
+            "activation": self.activation,
+            "gain": self.hidden_gain,
+            "layer_norm": self.layer_norm,
+            "init": self.init,
+        }
+        body = body_for(observation_space, self.hidden, key=body_key, kind=self.body, **hidden)
+        head: dict[str, Any] = {"key": head_key, "gain": self.head_gain, "init": self.init}
+        if not self.dueling:
+            return QNetwork(body, Linear(body.out_size, num_actions, **head))
+        return QNetwork(body, DuelingHead(body.out_size, self.stream_hidden, num_actions, hidden=hidden, **head))
+
+
+class DuelingHead(eqx.Module):
+    """Q(s, a) = V(s) + A(s, a) - mean over a' of A(s, a').
+
+    Attributes:
+        value_stream, advantage_stream: dense layers of their own for V and for A; without any, the identity.
+        value, advantage: the last layer of each.
+
+    References:
+        Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581, equation 9.
+    """
+
+    value_stream: MLP
+    advantage_stream: MLP
+    value: Linear
+    advantage: Linear
+
+    def __init__(
+        self,
+        in_size: int,
+        sizes: Sequence[int],
+        num_actions: int,
+        *,
+        key: PRNGKeyArray,
+        gain: float,
+        init: str,
+        hidden: dict[str, Any],
+    ) -> None:
+        keys = jax.random.split(key, 4)
+        self.value_stream = MLP(in_size, sizes, key=keys[0], **hidden)
+        self.advantage_stream = MLP(in_size, sizes, key=keys[1], **hidden)
+        self.value = Linear(self.value_stream.out_size, 1, key=keys[2], gain=gain, init=init)
+        self.advantage = Linear(self.advantage_stream.out_size, num_actions, key=keys[3], gain=gain, init=init)
+
+    def __call__(self, x: Float[Array, " F"]) -> Float[Array, " A"]:
+        value = self.value(self.value_stream(x))
+        advantage = self.advantage(self.advantage_stream(x))
+        return value + (advantage - jnp.mean(advantage))
+
+
+class QNetwork(eqx.Module):
+    """Every action's value of one observation, without a batch axis.
+
+    Attributes:
+        body: from the observation to features.
+        head: from features to one value for each action.
+    """
+
+    body: Body
+    head: Linear | DuelingHead
+
+    def __call__(self, obs: Any) -> Float[Array, " A"]:
+        return self.head(self.body(obs))
+
+
+def check_discrete(space: Space) -> Discrete:
+    """Returns an action space whose actions can be counted.
+
+    Raises:
+        ConfigError: for another.
+    """
+    if not isinstance(space, Discrete):
+        fix = "it has to be Discrete: one value for each action; 'ppo' and 'a2c' learn actions of any space"
+        raise ConfigError("action space", shorten(space), fix)
+    return space
+
+
+def check_q_network(network: Any, observation_space: Space, action_space: Discrete, obs: Any) -> None:
+    """Refuses what a builder of one's own returned if it would not learn.
+
+    Args:
+        network: what the builder returned.
+        observation_space, action_space: the environment's.
+        obs: the shapes of an observation.
+
+    Raises:
+        ConfigError: for what is no function, a leaf that is no array of float32, observations that it does not take,
+            or values that are not one float32 for each action.
+    """
+    name = getattr(network, "__qualname__", type(network).__name__)
+    if not callable(network):
+        raise ConfigError("network", name, "its builder has to return a function of an observation")
+    leaves = jax.tree.leaves(network)
+    if not leaves or not all(eqx.is_array(leaf) and leaf.dtype == jnp.float32 for leaf in leaves):
+        fix = "it needs parameters, arrays of float32 all of them; mark other fields eqx.field(static=True)"
+        raise ConfigError("network", name, fix)
+    try:
+        q = jax.eval_shape(network, obs)
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        why = str(error).strip().splitlines()[0]
+        fix = f"it does not take observations of {shorten(observation_space, 80)}: {why}"
+        raise ConfigError("network", name, fix) from error
+    shape, dtype = getattr(q, "shape", None), getattr(q, "dtype", None)
+    if shape != (action_space.n,) or dtype != jnp.float32:
+        fix = f"it returns {dtype}{list(shape or ())}; a value for each action is float32[{action_space.n}]"
+        raise ConfigError("network", name, fix)

@@ -1,0 +1,178 @@
+"""What a training run can do: pictures, evaluations, films, policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+from . import viz
+from .core.agent import Agent
+from .core.env import Env
+from .core.errors import ConfigError, check_count
+from .core.record import RunRecord
+from .ops.statistics import MeanInterval, mean_interval
+from .training.config import TrainConfig
+from .training.evaluation.evaluate import FinalState, evaluate_population
+from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
+from .training.evaluation.policy import Policy
+from .training.guards.memory_check import check_episodes
+from .training.io import compile_cache
+from .training.io.rebuild import rebuild_both, rebuild_final_state
+from .training.loop.results import Trained
+from .training.population import Population, make_population
+from .viz import headline
+from .viz.animation import Animation
+from .viz.tables import member_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Greedy episodes of every agent of a population.
+
+    Attributes:
+        returns: [N, E] undiscounted return of each episode.
+        lengths: [N, E] steps of each episode.
+        truncated: [N, E] whether a time limit ended it.
+        best_member: the number of the agent with the highest mean return.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    truncated: np.ndarray
+
+    @property
+    def best_member(self) -> int:
+        return int(np.argmax(self.returns.mean(axis=1)))
+
+    @property
+    def best(self) -> MeanInterval:
+        """The best agent's mean return, with a 95% interval over its episodes."""
+        return mean_interval(self.returns[self.best_member])
+
+    @property
+    def population(self) -> MeanInterval:
+        """The mean return over all agents, with a 95% interval over the agents' means."""
+        return mean_interval(self.returns.mean(axis=1))
+
+
+class Run:
+    """A training run: what was learned, pictures of it, and the folder that it lies in.
+
+    Attributes:
+        record: everything as NumPy arrays and plain Python; see `kousoku.core.record.RunRecord`.
+    """
+
+    def __init__(
+        self,
+        record: RunRecord,
+        trained: Trained | None,
+        state_leaves: list[np.ndarray],
+        agent: Agent | None = None,
+        env: Env | None = None,
+    ) -> None:
+        self.record = record
+        self._trained = trained
+        self._state_leaves = state_leaves
+        self._agent, self._env = agent, env
+
+    def __repr__(self) -> str:
+        facts, config = self.record.facts, self.record.config
+        what = f"{config['agent']['id']} on {config['env']['id']}"
+        return f"<Run {what}: {facts['lanes']} agents x {facts['steps']} steps, {facts['status']}, {self.path}>"
+
+    @property
+    def path(self) -> Path | None:
+        """The run folder; None if it was not saved."""
+        return self.record.path
+
+    @property
+    def report(self) -> Path | None:
+        """The report's file; None if the run was not saved."""
+        return None if self.path is None else self.path / "report.html"
+
+    @property
+    def q_values(self) -> np.ndarray:
+        """Every agent's action values, [N, S, A]."""
+        if "q" not in self.record.tables:
+            raise ConfigError("q_values", self.record.config["agent"]["id"], "this agent has no table of action values")
+        return self.record.tables["q"]
+
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """Learning curves: "step" [R]; "return", "length", "reward" and every metric [R, N], as recorded."""
+        return self.record.curves
+
+    @property
+    def interrupted(self) -> bool:
+        """Tells whether somebody stopped the run early."""
+        return self.record.facts["status"] == "interrupted"
+
+    @property
+    def stopped_by(self) -> int | None:
+        """The number of the signal that stopped the run early, if it ran in this process."""
+        return None if self._trained is None else self._trained.stopped_by
+
+    def plot_values(self, member: int | None = None) -> Figure:
+        """Draws a heat map of max Q with greedy arrows: of one agent, or of the mean over all."""
+        return viz.plot_values(self.record, member)
+
+    def plot_returns(self) -> Figure:
+        """Draws the learning curve over all agents with a 95% interval."""
+        return viz.plot_returns(self.record)
+
+    def animate(self, agents: int = 1) -> Animation:
+        """Films greedy episodes of the best agents, side by side.
+
+        It shows itself in a notebook; `.save("x.html")` writes a page with a player, and .gif, .mp4, .png and (in the
+        plane) .svg work too.
+
+        Raises:
+            ConfigError: if the environment cannot be drawn, or there are not so many agents.
+        """
+        check_count("agents", agents, high=min(self.record.num_members, MOST_FILMS))
+        if agents == 1 and self.record.film is not None:
+            return viz.animate(self.record)
+        env, population, final = self._restore()
+        if not is_drawable(env):
+            return viz.animate(self.record)
+        best = np.argsort(-self.record.scores, kind="stable")[:agents]
+        films = [member_film(population, final, env, int(i), member_name(self.record, int(i))) for i in best]
+        return Animation(tuple(film for film in films if film is not None), headline.title(self.record))
+
+    def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
+        """Plays greedy episodes with every agent; see `kousoku.evaluate`."""
+        check_count("episodes", episodes)
+        check_count("seed", seed, low=0)
+        check_count("max_steps", max_steps)
+        compile_cache.enable()
+        env, population, final = self._restore()
+        check_episodes("episodes", env, population.size, episodes)
+        keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(population.keys)
+        played = evaluate_population(population.structure, population.numbers, final, env, keys, episodes, max_steps)
+        return Evaluation(played.episode_return, played.length, played.truncated)
+
+    def policy(self, member: int | None = None) -> Policy:
+        """Returns what one agent does greedily; see `kousoku.load_policy`."""
+        env, population, final = self._restore()
+        chosen = self.record.best_member if member is None else member
+        check_count("member", chosen, low=0, high=population.size - 1)
+        agent, config = population.agent(chosen), self.record.config
+        state = jax.tree.map(lambda leaf: leaf[chosen], final.agent_state)
+        title = f"{config['agent']['id']} on {config['env']['id']}, agent {chosen}"
+        return Policy(agent, state, env.spec, title)
+
+    def _restore(self) -> tuple[Env, Population, FinalState]:
+        """The environment, the agents and what they have learned; rebuilt from the folder if need be."""
+        if self._trained is not None:
+            return self._trained.env, self._trained.population, self._trained.final_state
+        config = self.record.config
+        agent, env = rebuild_both(config, self._agent, self._env)
+        population = make_population(agent, TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"]))
+        return env, population, rebuild_final_state(population, env, self._state_leaves)

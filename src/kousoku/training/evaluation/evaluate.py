@@ -1,0 +1,171 @@
+"""Greedy evaluation: whole episodes, each with a key of its own, each counted once whatever its length."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
+
+from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env, restart_env, step_env
+from ...core.agent import Agent
+from ...core.env import Env
+from ...ops.trees import select
+from ..devices import pad_to, select_devices
+from .act import act_greedily
+
+EVALUATION_STREAM = 0x6576616C
+
+
+class FinalState(NamedTuple):
+    """What a member is after training: what its agent has learned, and the state of its (first) environment.
+
+    An evaluation begins with a `restart` of that environment: a maze whose wall has moved stays as it is now, and a
+    bandit keeps its arms.
+    """
+
+    agent_state: Any
+    env_state: Any
+
+
+class Episodes(NamedTuple):
+    """Finished episodes: `truncated` ones reached a time limit, the environment's or the evaluation's."""
+
+    episode_return: Float[Any, "N E"]
+    length: Int[Any, "N E"]
+    truncated: Bool[Any, "N E"]
+
+
+class _Walk(NamedTuple):
+    env_state: Any
+    obs: Any
+    episode_return: Array
+    length: Array
+    terminated: Array
+    truncated: Array
+    carry: Any
+
+
+def greedy_episode(
+    agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, max_steps: int
+) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""]]:
+    """Plays one greedy episode from a new start: (return, length, truncated).
+
+    Nothing is learned: the agent's state is read only. An environment without a time limit is cut at `max_steps`.
+    """
+    limit = max_steps if env.time_limit is None else env.time_limit
+    reset_key, walk_key = jax.random.split(key)
+    arrays, structure = partition_env(env)
+    env_state, timestep = env_kernel(restart_env, structure)(arrays, reset_key, final.env_state)
+    carry = agent.initial_carry(final.agent_state)
+    walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False), carry)
+    move = partial(env_kernel(step_env, structure), arrays)
+
+    def going(walk: _Walk) -> Array:
+        return ~(walk.terminated | walk.truncated)
+
+    def step(walk: _Walk) -> _Walk:
+        act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, walk.length))
+        action, carry = act_greedily(agent, final.agent_state, walk.obs, walk.carry, act_key, env.action_space)
+        env_state, timestep = move(env_key, walk.env_state, action)
+        length = walk.length + 1
+        following = _Walk(
+            env_state,
+            timestep.obs,
+            walk.episode_return + timestep.reward,
+            length,
+            timestep.terminated,
+            timestep.truncated | (length >= limit),
+            carry,
+        )
+        return select(going(walk), following, walk)
+
+    walk = jax.lax.while_loop(going, step, walk)
+    return walk.episode_return, walk.length, walk.truncated & ~walk.terminated
+
+
+class EvaluationProgram(NamedTuple):
+    """The static half of an evaluation: equal ones share their compiled code.
+
+    Attributes:
+        agent, env: without their numbers and arrays.
+        max_steps: where an episode is cut.
+        mesh: the devices; None for one.
+        by_member: what the devices share out: the population, or the episodes of each member.
+    """
+
+    agent: Any
+    env: EnvStructure
+    max_steps: int
+    mesh: Mesh | None
+    by_member: bool
+
+
+def _specs(program: EvaluationProgram) -> tuple[P, ...]:
+    """Returns how numbers, final, env_arrays, keys and index are shared out."""
+    member, episode = (P("part"), P()) if program.by_member else (P(), P("part"))
+    return member, member, P(), member, episode
+
+
+@partial(jax.jit, static_argnums=0)
+def _episodes(program: EvaluationProgram, *args: Any) -> tuple[Array, Array, Array]:
+    """Plays all episodes; the arguments are those of `_share`."""
+    play = partial(_share, program)
+    if program.mesh is not None:
+        made = P("part") if program.by_member else P(None, "part")
+        play = jax.shard_map(play, mesh=program.mesh, in_specs=_specs(program), out_specs=made, check_vma=False)
+    return play(*args)
+
+
+def _share(
+    program: EvaluationProgram,
+    numbers: PyTree,
+    final: FinalState,
+    env_arrays: PyTree,
+    keys: Key[Array, " N"],
+    index: Int[Array, " E"],
+) -> tuple[Array, Array, Array]:
+    """Plays one device's episodes; the numbers of the episodes are their index."""
+    env = program.env.with_arrays(env_arrays)
+
+    def member(numbers: PyTree, final: FinalState, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+        agent = eqx.combine(numbers, program.agent)
+        episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
+        return jax.vmap(lambda k: greedy_episode(agent, final, env, k, program.max_steps))(episode_keys)
+
+    return jax.vmap(member)(numbers, final, keys)
+
+
+def evaluate_population(
+    structure: Any,
+    numbers: PyTree,
+    final: FinalState,
+    env: Env,
+    keys: Key[Any, " N"],
+    episodes: int,
+    max_steps: int,
+    num_devices: int | None = None,
+) -> Episodes:
+    """Plays `episodes` greedy episodes of each of N members, as NumPy [N, episodes]; keys are [N].
+
+    All devices take part, or so many: they share the population, or, where these are fewer, the episodes of each.
+    """
+    devices, members = select_devices(num_devices), keys.shape[0]
+    by_member = members >= len(devices)
+    used = len(devices) if by_member else min(len(devices), episodes)
+    mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None
+    env_arrays, env_structure = partition_env(env)
+    program = EvaluationProgram(structure, env_structure, max_steps, mesh, by_member)
+    streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
+    numbers, final, streams = pad_to((numbers, final, streams), used if by_member else 1)
+    index = pad_to(jnp.arange(episodes, dtype=jnp.int32), 1 if by_member else used)
+    args: Any = numbers, final, env_arrays, streams, index
+    if mesh is not None:
+        args = jax.device_put(args, tuple(NamedSharding(mesh, spec) for spec in _specs(program)))
+    return Episodes(*(np.asarray(part)[:members, :episodes] for part in _episodes(program, *args)))

@@ -1,0 +1,241 @@
+"""An episode as a film: what an environment looked like at every step, and what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray, PyTree
+
+from ...collectors.env_kernel import env_kernel, partition_env, restart_env, step_env
+from ...compiler import kernel
+from ...core.agent import Agent
+from ...core.env import Drawable, Env
+from ...core.errors import ConfigError, check_takes, shorten
+from ...core.scene import Readable, Timed, Trajectory2d
+from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
+from ...core.spaces import Discrete, MultiDiscrete, Space
+from ...core.timestep import Timestep
+from ..population import Population
+from .act import act_greedily
+from .evaluate import FinalState
+
+MAX_FRAMES = 1000
+MOST_FILMS = 100
+FILM_STREAM = 0x66696C6D
+
+Film = Trajectory2d | Trajectory3d
+Act = Callable[[Env, PyTree[Array], Any, PRNGKeyArray], tuple[PyTree[Array], Any]]
+
+
+class Played(NamedTuple):
+    """An episode of T steps on the host, in stacked NumPy arrays.
+
+    Attributes:
+        states: [T + 1, ...].
+        actions: [T, ...].
+        said: what the environment said after each step [T, ...].
+        first: what it said at the beginning; its `info` may be None where later ones are not.
+    """
+
+    states: Any
+    actions: Any
+    said: Timestep
+    first: Timestep
+
+
+def is_drawable(env: Env) -> bool:
+    """Tells whether there can be films of an environment."""
+    return isinstance(env, Drawable3d | Drawable)
+
+
+def member_film(population: Population, final: FinalState, env: Env, i: int, name: str = "") -> Film | None:
+    """Films one greedy episode of a member; None if the environment cannot be drawn."""
+    alone = jax.tree.map(lambda leaf: leaf[i], final)
+    return greedy_film(population.agent(i), alone, env, jax.random.fold_in(population.keys[i], FILM_STREAM), name)
+
+
+def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, name: str = "") -> Film | None:
+    """Films one greedy episode from a new start; None if the environment cannot be drawn."""
+    if not is_drawable(env):
+        return None
+    carry = agent.initial_carry(final.agent_state)
+    return film(env, play(env, _Greedy(agent, final.agent_state), key, final.env_state, carry), name)
+
+
+class _Greedy(eqx.Module):
+    """What an agent does."""
+
+    agent: Any
+    state: Any
+
+    def __call__(self, env: Env, obs: PyTree[Array], carry: Any, key: PRNGKeyArray) -> tuple[PyTree[Array], Any]:
+        return act_greedily(self.agent, self.state, obs, carry, key, env.action_space)
+
+
+def play(
+    env: Env, act: Act, key: PRNGKeyArray, before: Any = None, carry: Any = (), max_steps: int = MAX_FRAMES
+) -> Played:
+    """One episode, in one compiled call.
+
+    Args:
+        env: the environment.
+        act: from the environment, an observation, a carry and a key to an action and the next carry.
+        key: of everything random in it.
+        before: a state of the environment, after which this episode begins; None for a first episode.
+        carry: at the beginning.
+        max_steps: where it is cut, if the environment's time limit does not come first.
+    """
+    limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
+    states, first, actions, said, over = jax.device_get(_walk(env, act, key, before, carry, limit))
+    length = int(np.argmax(over)) + 1 if over.any() else limit
+    actions, said = jax.tree.map(lambda leaf: leaf[:length], (actions, said))
+    return Played(jax.tree.map(lambda leaf: leaf[: length + 1], states), actions, said, first)
+
+
+@eqx.filter_jit
+def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, carry: Any, limit: int) -> Any:
+    """So many steps, also beyond an episode's end: what `Played` holds, and which of them end it."""
+    reset_key, walk_key = jax.random.split(key)
+    arrays, structure = partition_env(env)
+    restart = partial(env_kernel(restart_env, structure), arrays)
+    begun, first = kernel(env.reset)(reset_key) if before is None else restart(reset_key, before)
+    move = partial(env_kernel(step_env, structure), arrays)
+
+    def step(now: Any, i: Array) -> Any:
+        state, obs, carry = now
+        act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, i))
+        action, carry = act(env, obs, carry, act_key)
+        state, timestep = move(env_key, state, action)
+        over = timestep.terminated | timestep.truncated
+        return (state, timestep.obs, carry), (state, action, timestep, over)
+
+    _, (states, actions, said, over) = jax.lax.scan(step, (begun, first.obs, carry), jnp.arange(limit))
+    states = jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), begun, states)
+    return states, first, actions, said, over
+
+
+def policy_film(
+    env: Env, policy: Callable[[Any, Any], Any], key: PRNGKeyArray, name: str = "", max_steps: int = MAX_FRAMES
+) -> Film:
+    """One episode of what a function does: from an observation and a key to an action.
+
+    Raises:
+        ConfigError: if it gives what is no action of the environment.
+    """
+    check_takes("policy", policy, ("obs", "key"))
+
+    def act(env: Env, obs: Any, carry: Any, key: PRNGKeyArray) -> Any:
+        return _as_action(policy(obs, key), env.action_space, key), carry
+
+    played = play(env, act, key, max_steps=max_steps)
+    if isinstance(env.action_space, Discrete | MultiDiscrete):  # of boxes the environment takes the nearest
+        for action in np.unique(played.actions, axis=0):
+            if not env.action_space.contains(action):
+                raise ConfigError("policy", action.tolist(), f"the action space is {env.action_space}")
+    return film(env, played, name)
+
+
+def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
+    """As an action of the space; another shape is refused when it is traced, and fractions for whole numbers."""
+    wanted, kinds = jax.eval_shape(space.sample, key), {"i": "iu", "f": "iuf"}
+
+    def alike(leaf: Any, like: Any) -> bool:
+        return np.shape(leaf) == like.shape and np.result_type(leaf).kind in kinds[like.dtype.kind]
+
+    same = jax.tree.structure(given) == jax.tree.structure(wanted)
+    if same and jax.tree.all(jax.tree.map(alike, given, wanted)):
+        return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), given, wanted)
+    told = jax.tree.map(lambda leaf: f"{np.result_type(leaf)}{list(np.shape(leaf))}", given)
+    raise ConfigError("policy", told, f"it should give an action of {shorten(space)}")
+
+
+def film(env: Env, played: Played, name: str = "") -> Film:
+    """The pictures of an episode; in three dimensions where the environment is. States that are no numbers end it."""
+    if not isinstance(env, Drawable3d):
+        return _flat_film(env, _sound(played), name)
+    values = _values(env, played)
+    positions, quaternions = (np.asarray(part) for part in jax.vmap(kernel(env.poses))(played.states))
+    sound = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
+    count = len(positions) if np.all(sound) else max(1, int(np.argmin(sound)))
+    contacts = _contacts(env, played)
+    return Trajectory3d(
+        env.body3d(),
+        positions[:count],
+        quaternions[:count],
+        float(np.mean(env.dt)),
+        {name: value[:count] for name, value in values.items()},
+        None if contacts is None else Contacts3d(contacts.points[:count], contacts.forces[:count]),
+        name,
+    )
+
+
+def _flat_film(env: Any, played: Played, name: str) -> Trajectory2d:
+    values = _values(env, played)
+    scenes = tuple(env.scene(_frame(played.states, i)) for i in range(_length(played) + 1))
+    return Trajectory2d(scenes, float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
+
+
+def _sound(played: Played) -> Played:
+    """The episode up to the first state with a number that is none, but for numbers that were none at its beginning."""
+    floats = (leaf for leaf in jax.tree.leaves(played.states) if np.issubdtype(leaf.dtype, np.floating))
+    well = np.ones(_length(played) + 1, bool)
+    for leaf in floats:
+        well &= (np.isfinite(leaf) | ~np.isfinite(leaf[:1])).reshape(len(leaf), -1).all(axis=1)
+    if well.all():
+        return played
+    count = int(np.argmin(well))  # at least one, as the first counts as well
+    states = jax.tree.map(lambda leaf: leaf[:count], played.states)
+    actions, said = jax.tree.map(lambda leaf: leaf[: count - 1], (played.actions, played.said))
+    return Played(states, actions, said, played.first)
+
+
+def _contacts(env: Env, played: Played) -> Contacts3d | None:
+    """Under the action that was taken in each state; in the last state, under the action before."""
+    if not isinstance(env, Touching3d) or not _length(played):
+        return None
+    actions = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf[-1:]]), played.actions)
+    points, forces = jax.vmap(kernel(env.contacts3d))(played.states, actions)
+    return Contacts3d(np.asarray(points), np.asarray(forces))
+
+
+def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
+    """Reward, return, the scalars of the info, the action if it is one number, and what the environment reads off."""
+    rewards = np.asarray(played.said.reward, np.float64)
+    values = {"reward": np.append(np.nan, rewards), "return": np.append(0.0, np.cumsum(rewards))}
+    first = _scalars(jax.tree.map(lambda leaf: np.asarray(leaf)[None], played.first.info))
+    values |= {name: np.append(first.get(name, np.nan), value) for name, value in _scalars(played.said.info).items()}
+    action = jax.tree.leaves(played.actions)
+    if len(action) == 1 and _length(played) and action[0].size == _length(played):
+        values["action"] = np.append(action[0].reshape(-1).astype(np.float64), np.nan)
+    if isinstance(env, Readable):
+        read = jax.vmap(kernel(env.readings))(played.states)
+        first = jax.tree.map(jnp.asarray, _frame(played.states, 0))
+        names = env.readings(first)  # in their own order: compiled functions sort them
+        values |= {name: np.asarray(read[name], np.float64) for name in names}
+    else:
+        values |= {n: v for n, v in _scalars(played.states, floats=True).items() if n not in values}
+    return values
+
+
+def _scalars(tree: Any, *, floats: bool = False) -> dict[str, np.ndarray]:
+    """The scalars of a stacked tree, [T] each, by the last name on their path."""
+    found: dict[str, np.ndarray] = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        if path and isinstance(leaf, np.ndarray) and leaf.ndim == 1 and leaf.dtype.kind in ("f" if floats else "fiu"):
+            found[str(getattr(path[-1], "name", getattr(path[-1], "key", path[-1])))] = leaf.astype(np.float64)
+    return found
+
+
+def _length(played: Played) -> int:
+    """Steps of the episode."""
+    return len(played.said.reward)
+
+
+def _frame(stacked: Any, i: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[i, ...], stacked)

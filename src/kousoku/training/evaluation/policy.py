@@ -1,0 +1,190 @@
+"""A trained agent as a small function from observations to actions, in Python or as a file of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...core.agent import Agent
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError
+from ...core.spaces import Dict, Discrete, MultiDiscrete, Space
+from ...export.described import Described, Part
+from ...export.program import depends, trace
+from ...export.runtime import memory_of, parts_of
+from ..io import files
+from .act import act_greedily
+
+Memory = tuple[np.ndarray, ...]
+"""What a recurrent policy remembers of one environment, or of a batch of them; `()` for any other policy."""
+
+WRITERS = (".py", ".onnx")
+
+
+class Policy:
+    """What an agent does greedily: a function from an observation, or a batch of them, to actions.
+
+    Observations are NumPy arrays or lists (dicts of them for a Dict) as the environment gives them; scaling and
+    clipping happen inside. Actions are NumPy, as the environment takes them. The same observation has the same action:
+    ties of a table are broken once and for all.
+
+    Attributes:
+        title: what it is.
+        spec: its spaces.
+        recurrent: whether it remembers, so that it is used by `start` and `step`.
+
+    Examples:
+        >>> import jax
+        >>> from kousoku import Box, Discrete, EnvSpec, make_agent
+        >>> agent = make_agent("ppo", hidden=(8,), init="lecun_normal")
+        >>> spec = EnvSpec(Box(-1.0, 1.0, (4,)), Discrete(2))
+        >>> policy = Policy(agent, agent.init(spec, jax.random.key(0)), spec)
+        >>> policy([0.1, 0.2, 0.3, 0.4]) in (0, 1), policy(np.zeros((8, 4))).shape
+        (True, (8,))
+    """
+
+    def __init__(self, agent: Agent, state: Any, spec: EnvSpec, title: str = "") -> None:
+        """A policy of what an agent has learned; the state is of one member."""
+        self.title, self.spec = title, spec
+        self._parts = tuple(parts_in(spec.observation_space))
+        self._whole = jax.tree.map(np.asarray, agent.initial_carry(state))
+        self._kept = tuple(range(len(jax.tree.leaves(self._whole))))
+        key = jax.random.key(0)
+
+        def act(state: Any, obs: Any, memory: Any) -> tuple[Any, Any]:
+            return act_greedily(agent, state, obs, memory, key, spec.action_space)
+
+        self._act, self._state = act, state
+        self._kept = self._remembered()
+        self._run = eqx.filter_jit(jax.vmap(self._apply, in_axes=(None, 0)))
+
+    def __repr__(self) -> str:
+        return f"<Policy: {self.title}>"
+
+    @property
+    def recurrent(self) -> bool:
+        return bool(self._kept)
+
+    def __call__(self, obs: Any) -> Any:
+        """The action for an observation, or the actions [N, ...] for a batch of them.
+
+        Raises:
+            ConfigError: for what is no observation, or if the policy is recurrent.
+        """
+        if self.recurrent:
+            raise ConfigError("policy", "a call", "it remembers: use memory = policy.start() and policy.step")
+        return self.step(obs, ())[0]
+
+    def start(self, count: int | None = None) -> Memory:
+        """The memory at the start of an episode; with a count, of so many environments."""
+        leaves = self._start()
+        return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in leaves)
+
+    def step(self, obs: Any, memory: Memory) -> tuple[Any, Memory]:
+        """(action, memory for the next step), for an observation or a batch of them.
+
+        Raises:
+            ConfigError: for what is no observation, or a memory of another shape.
+        """
+        xs, single = parts_of(obs, self._parts, _refuse)
+        memory = tuple(np.asarray(x)[None] for x in memory) if single else memory
+        before = memory_of(memory, self._start(), len(xs[0]), _refuse)
+        action, *after = jax.tree.map(np.asarray, self._run(self._state, [*xs, *before]))
+        if single:
+            action, after = jax.tree.map(lambda x: x[0, ...], (action, after))
+        return action, tuple(after)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as a file of its own: a name that ends in .py for NumPy code, in .onnx for an ONNX model.
+
+        Raises:
+            ConfigError: for another ending, or an operation of the network that the format has no rule for.
+        """
+        target = files.typed(path)
+        if target.suffix == ".py":
+            from ...export.numpy_file import numpy_file
+
+            data = numpy_file(self.described()).encode("ascii")
+        elif target.suffix == ".onnx":
+            from ...export.onnx_file import onnx_file
+
+            data = onnx_file(self.described())
+        else:
+            raise ConfigError("out", str(path), f"use a name that ends in {' or '.join(WRITERS)}")
+        target.write_bytes(data)
+        return target
+
+    def described(self) -> Described:
+        """The policy as a program with its inputs and outputs, for a file."""
+        space = self.spec.action_space
+        if isinstance(space, Dict):
+            raise ConfigError("action space", space, "use the policy from Python: a file gives one array")
+        shapes = [jax.ShapeDtypeStruct(shape, dtype) for _, shape, dtype, _, _ in self._parts]
+        program = trace(lambda *xs: self._apply(self._state, xs), [*shapes, *self._start()])
+        return Described(self.title, program, self._parts, self._start())
+
+    def _start(self) -> Memory:
+        leaves = jax.tree.leaves(self._whole)
+        return tuple(leaves[i] for i in self._kept)
+
+    def _apply(self, state: Any, xs: Sequence[Any]) -> tuple[Any, ...]:
+        """The action, then the part of the memory that it depends on; from an observation's parts and that memory."""
+        leaves, count = list(map(jnp.asarray, jax.tree.leaves(self._whole))), len(self._parts)
+        for i, x in zip(self._kept, xs[count:], strict=True):
+            leaves[i] = x
+        obs = gathered(self.spec.observation_space, iter(xs[:count]))
+        action, after = self._act(state, obs, jax.tree.unflatten(jax.tree.structure(self._whole), leaves))
+        made = jax.tree.leaves(after)
+        return action, *(made[i] for i in self._kept)
+
+    def _remembered(self) -> tuple[int, ...]:
+        """The parts of the memory that a later action depends on: not a critic's, nor a running return."""
+        if not self._kept:
+            return ()
+        shapes = [jax.ShapeDtypeStruct(shape, dtype) for _, shape, dtype, _, _ in self._parts]
+        example = [*shapes, *jax.tree.leaves(self._whole)]
+        program = trace(lambda *xs: self._flat(self._apply(self._state, xs)), example)
+        actions, count = len(program.outputs) - len(self._kept), len(self._parts)
+        needed: set[int] = set()
+        while True:
+            outputs = [*range(actions), *(actions + i for i in needed)]
+            found = {i for i, used in enumerate(depends(program, outputs)[count:]) if used}
+            if found <= needed:
+                return tuple(sorted(needed))
+            needed |= found
+
+    @staticmethod
+    def _flat(results: Any) -> tuple[Any, ...]:
+        return tuple(jax.tree.leaves(results))
+
+
+def parts_in(space: Space, names: tuple[str, ...] = ()) -> list[Part]:
+    """The arrays that an observation consists of, a Dict's in the order of their names."""
+    if isinstance(space, Dict):
+        return [part for name in sorted(space.spaces) for part in parts_in(space.spaces[name], (*names, name))]
+    dtype = jax.dtypes.canonicalize_dtype(space.dtype).name
+    if isinstance(space, Discrete):
+        return [(names, (), dtype, 0, space.n - 1)]
+    if isinstance(space, MultiDiscrete):
+        return [(names, space.shape, dtype, 0, tuple(n - 1 for n in space.nvec))]
+    if space.dtype.kind == "f":
+        return [(names, tuple(space.shape), dtype, None, None)]
+    return [(names, tuple(space.shape), dtype, int(np.min(space.low)), int(np.max(space.high)))]
+
+
+def gathered(space: Space, parts: Any) -> Any:
+    """An observation again from an iterator over its parts."""
+    if isinstance(space, Dict):
+        return {name: gathered(space.spaces[name], parts) for name in sorted(space.spaces)}
+    return next(parts)
+
+
+def _refuse(given: Any, fix: str) -> ConfigError:
+    return ConfigError("observation", given, fix)

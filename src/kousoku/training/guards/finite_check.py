@@ -1,0 +1,99 @@
+"""Is every number of a run still a number? If not: which one, and in which member."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool
+
+from ..io import tree_io
+
+SMALL = 1 << 14
+UNWATCHED = ("metrics.info_sum",)
+WORDS = {"metrics.reward_sum": "the reward", "metrics.metric_sums['td_error']": "the TD error"}
+HIDDEN = "env_state"
+CAUSES = (HIDDEN, "metrics.reward_sum")
+"""What makes the rest of a member NaN comes first: its environment's state, then its reward."""
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """The first leaf that is not finite.
+
+    Attributes:
+        leaf: its path, or what it means.
+        hidden: whether it may have been so for some time before a reward or a loss showed it.
+        member: the first member that has it.
+        value: NaN, or an infinity.
+        others: how many more leaves are not finite.
+    """
+
+    leaf: str
+    hidden: bool
+    member: int
+    value: float
+    others: int
+
+    def sentence(self, when: str, member: str) -> str:
+        """Says on one line what happened, when and where."""
+        more = f", and so did {self.others} more" if self.others else ""
+        return f"{self.leaf} became {self.value:g} {when} ({member}){more}"
+
+
+class FiniteCheck:
+    """Looks at every float of a training state, whatever tree it is; leaves are [N, ...].
+
+    A leaf that begins with NaN or infinity, as a mask or a list of "not yet" does, may hold them. So may the sums of an
+    environment's `info`.
+
+    Attributes:
+        watched: the numbers of the leaves that are looked at.
+
+    Args:
+        state: as it begins.
+        members: how many of its members count; the rest are there to fill up devices.
+    """
+
+    def __init__(self, state: Any, members: int) -> None:
+        self.members, self.paths = members, tree_io.paths(state)
+        leaves = jax.tree.leaves(state)
+        floats = [i for i, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        candidates = [i for i in floats if not self.paths[i].startswith(UNWATCHED)]
+        self.watched = tuple(i for i in candidates if self._is_finite(leaves[i]).all())
+
+    def look(self, state: Any) -> NonFinite | None:
+        """Returns what is not finite; None if all is well."""
+        leaves = jax.tree.leaves(state)
+        found = [i for i in self.watched if not self._is_finite(leaves[i]).all()]
+        if not found:
+            return None
+        i = min(found, key=lambda each: _rank(self.paths[each]))
+        member = int(np.flatnonzero(~self._is_finite(leaves[i]))[0])
+        values = np.asarray(leaves[i][member].astype(jnp.float32)).ravel()
+        path, value = self.paths[i], values[~np.isfinite(values)][0].item()
+        return NonFinite(WORDS.get(path, path), HIDDEN in path, member, value, len(found) - 1)
+
+    def _is_finite(self, leaf: Array) -> Bool[np.ndarray, " N"]:
+        """Tells whether a leaf is finite, in each member."""
+        flags = np.isfinite(np.asarray(leaf)[: self.members])
+        return flags.all(axis=tuple(range(1, flags.ndim)), keepdims=True).reshape(-1)
+
+
+def is_finite(leaves: list[Array], members: int) -> Bool[Array, " N"]:
+    """Tells whether all leaves, [N, ...], are finite, in each of the members.
+
+    Small ones are looked at together: each by itself is a step of the program, which costs more than the numbers.
+    """
+    flags = [jnp.isfinite(leaf).reshape(members, -1) for leaf in leaves]
+    small = [each for each in flags if each.shape[1] <= SMALL]
+    parts = ([jnp.concatenate(small, axis=1)] if small else []) + [each for each in flags if each.shape[1] > SMALL]
+    return functools.reduce(jnp.logical_and, [part.all(axis=1) for part in parts], jnp.ones(members, bool))
+
+
+def _rank(path: str) -> int:
+    return next((i for i, cause in enumerate(CAUSES) if cause in path), len(CAUSES))

@@ -1,0 +1,111 @@
+"""Whether memory holds what is asked for: told before anything is allocated, with the estimate and what would fit."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from ...collectors.slot import kernel_slots, plain_slots
+from ...core.agent import Agent
+from ...core.env import Env
+from ...core.errors import ConfigError
+from ..config import MAX_SEED
+from ..loop.iteration import start
+from ..metrics.metric_sums import Recording
+
+MOST_SAMPLES = 2**31 - 1
+"""Of one member: their places are numbers of 32 bits."""
+
+
+def check_memory(agent: Agent, env: Env, members: int, recording: Recording) -> None:
+    """Refuses more members, or larger ones, than memory holds, before anything is allocated.
+
+    Raises:
+        ConfigError: with the estimate and the number of members that would fit.
+    """
+    total = _memory()
+    _check_samples(agent, env, total)
+    bytes_each = 2 * _member_bytes(agent, env, recording) + 256
+    if members > MAX_SEED or members * bytes_each > 0.8 * total:
+        fits = min(int(0.8 * total / bytes_each), MAX_SEED)
+        if not fits:
+            raise _too_large(agent, env, bytes_each, total)
+        need = f"about {members * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
+        raise ConfigError("seeds x sweep", f"{members} agents", f"they need {need}; use at most {fits}")
+
+
+def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
+    """Refuses more episodes at once than memory holds, before anything is allocated.
+
+    Args:
+        field: what the number of episodes is called, for the message.
+        env: where they are played.
+        members: how many agents play them.
+        episodes: of each.
+
+    Raises:
+        ConfigError: with the estimate and the number that would fit.
+    """
+    total, begun = _memory(), jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
+    bytes_each = members * (4 * sum(_bytes(leaf) for leaf in jax.tree.leaves(begun)) + 128)
+    if episodes * bytes_each > 0.8 * total:
+        need = f"about {episodes * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
+        fix = f"of {members} agents they need {need}; use at most {int(0.8 * total / bytes_each)}"
+        raise ConfigError(field, episodes, fix)
+
+
+def _check_samples(agent: Agent, env: Env, total: int) -> None:
+    """Refuses a collector whose observations alone are too many, and whose shapes could not even be traced."""
+    obs = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
+    samples = agent.learns_from.samples_held
+    least = 2 * samples * sum(_bytes(leaf) for leaf in jax.tree.leaves(obs))
+    if samples > MOST_SAMPLES or least > 0.8 * total:
+        raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
+
+
+def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
+    """The agent itself, where memory does not hold even that; else its collector."""
+    state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
+    alone = 2 * sum(_bytes(leaf) for leaf in jax.tree.leaves(state))
+    if alone > 0.5 * total:
+        fix = f"learning it needs about {alone / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use a smaller network"
+        return ConfigError("agent", type(agent).__name__, fix)
+    return _too_many(agent, f"about {need / 2**30:.3g} GiB")
+
+
+def _too_many(agent: Agent, need: str) -> ConfigError:
+    field, size = agent.learns_from.size
+    return ConfigError(field, size, f"they need {need}; use fewer")
+
+
+def _member_bytes(agent: Agent, env: Env, recording: Recording) -> int:
+    """What one member carries, what it collects in an iteration, and what is computed from it."""
+    collector = agent.learns_from
+    slots = kernel_slots(env) if collector.batched else plain_slots(env)
+
+    def begin_and_collect(key: PRNGKeyArray) -> Any:
+        state = start(agent, env, slots, key, recording)
+        keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
+        _, data, steps = collector.collect(agent, slots, state, keys, None)
+        return state, data, steps.info, steps.end
+
+    shapes = jax.eval_shape(begin_and_collect, jax.eval_shape(lambda: jax.random.key(0)))
+    return sum(_bytes(leaf) for leaf in jax.tree.leaves(shapes))
+
+
+def _bytes(leaf: Any) -> int:
+    itemsize = 8 if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
+    return int(np.prod(leaf.shape)) * itemsize
+
+
+def _memory() -> int:
+    """Bytes of physical memory; 64 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 64 * 2**30

@@ -1,0 +1,1 @@
+"""What a run leaves on disk and is read back from: its folder, checkpoints, lock, provenance."""

@@ -1,0 +1,94 @@
+"""Arrays in a folder, as Orbax keeps them (https://orbax.readthedocs.io), by the interface of its version 1.
+
+What Orbax leaves open is closed here: it has no arrays without elements, which a robot without activations has; it
+reports a full disk as a `ValueError`, after tracebacks of its threads; and it does not wait for the disk. It sees no
+flipped bit either: the checksums are `checkpoints`'.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import shorten
+from . import files
+
+Kinds = Sequence[tuple[Sequence[int], str]]
+"""Shape and dtype of each array."""
+
+
+def kinds_of(arrays: Sequence[np.ndarray]) -> Kinds:
+    """What `read` has to be told beside the folder."""
+    return [(array.shape, str(array.dtype)) for array in arrays]
+
+
+def write(folder: Path, arrays: Sequence[np.ndarray]) -> None:
+    """Write arrays into a folder that is not there yet, and wait until the disk has it.
+
+    Raises:
+        OSError: if the disk refuses it.
+        ValueError: for an array of objects, which would have to be pickled.
+    """
+    for array in arrays:
+        if array.dtype.hasobject:
+            raise ValueError(f"an array of {array.dtype} would have to be pickled")
+    with _by_orbax() as orbax, _refusals():
+        orbax.save(folder.absolute(), {str(i): array for i, array in enumerate(arrays) if array.size})
+    for path in (*folder.rglob("*"), folder):
+        files.flush(path)
+
+
+def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
+    """The arrays that `write` was given.
+
+    Args:
+        folder: where they are; its bytes should have been checked.
+        kinds: as `kinds_of` gave them.
+
+    Raises:
+        FileNotFoundError, KeyError, ValueError: if the folder holds something else.
+    """
+    with _by_orbax() as orbax:
+        found = orbax.load(folder.absolute())
+    full = [found[str(i)] if np.prod(shape) else np.zeros(shape, dtype) for i, (shape, dtype) in enumerate(kinds)]
+    arrays = [np.asarray(array) for array in full]
+    for i, (array, (shape, dtype)) in enumerate(zip(arrays, kinds, strict=True)):
+        if array.shape != tuple(shape) or str(array.dtype) != dtype:
+            raise ValueError(f"array {i} is {array.dtype}{list(array.shape)} where {dtype}{list(shape)} was written")
+    return arrays
+
+
+@contextmanager
+def _by_orbax() -> Iterator[Any]:
+    """Orbax, imported when it is needed; what its threads would print is in the error that it raises too."""
+    try:
+        from orbax.checkpoint import v1  # pyright: ignore[reportAttributeAccessIssue]
+    except ImportError:  # up to 0.12
+        from orbax.checkpoint.experimental import v1
+    log = logging.getLogger("absl")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield v1
+    finally:
+        log.setLevel(level)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the system said, as the error that it is: TensorStore tells it inside of a text."""
+    try:
+        yield
+    except ValueError as error:
+        told = re.search(r"os_error_code='(\d+)'", str(error))
+        if told is None:
+            raise OSError(errno.EIO, shorten(str(error), 200)) from error
+        raise OSError(int(told[1]), os.strerror(int(told[1]))) from error

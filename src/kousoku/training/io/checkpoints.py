@@ -1,0 +1,317 @@
+"""Checkpoints: the whole state of a run, so that another process goes on as if nothing had happened.
+
+    checkpoints/000000012000/     one for each step kept
+        state/                    every leaf of the training state, of all members, by Orbax
+        ledger.npz, ledger.json   curves and evaluations so far; steps, seconds, versions; the leaves by name
+        metrics.jsonl             the metrics file up to here
+        manifest.json             SHA-256 of all other files; written last
+
+A checkpoint is written beside its place and moved there when the disk has all of it. It counts only if every byte is
+what the manifest says. Checkpoints are ordered by step, never by time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...core.collector import TrainState
+from ...core.errors import ConfigError
+from . import array_store, files, former_checkpoints, provenance, tree_io
+from .run_progress import RunProgress
+
+FORMAT = 4
+FORMER = (2, 3)
+"""Formats that can be read still: other paths of leaves, and in format 2 the leaves were in state.npz."""
+FOLDER = "checkpoints"
+STATE, LEDGER, TOLD, METRICS, MANIFEST = "state", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
+T = TypeVar("T")
+
+
+class RunWarning(UserWarning):
+    """Something about a run that one should know, such as a damaged checkpoint that was passed over."""
+
+
+class DamagedError(Exception):
+    """A checkpoint that is not what was written."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that a run needs to go on.
+
+    Attributes:
+        leaves: the training state's leaves [N, ...], as `tree_io.to_arrays` gives them.
+        paths, kinds: where each leaf is in the state, and its dtype.
+        progress: what the host knows.
+        metrics: the metrics file so far.
+        versions: of what made it.
+        format: of the folder it was read from.
+    """
+
+    leaves: list[np.ndarray]
+    paths: list[str]
+    kinds: list[str]
+    progress: RunProgress
+    metrics: bytes
+    versions: dict[str, str]
+    format: int = FORMAT
+
+    @staticmethod
+    def of(state: TrainState, progress: RunProgress, metrics: bytes) -> Checkpoint:
+        """Makes a checkpoint of a run as it is now; the state without padding."""
+        made = tree_io.to_arrays(state), tree_io.paths(state), tree_io.kinds(state)
+        return Checkpoint(*made, progress, metrics, provenance.versions())
+
+    def state(self, template: TrainState, members: int) -> TrainState:
+        """Returns the training state, placed like the template, which `TrainLoop.start` gives.
+
+        Raises:
+            ConfigError: if it is of another agent, environment or number of members, saying both.
+        """
+        unpadded = [leaf[:members] for leaf in tree_io.to_arrays(template)]
+        needed = list(zip(tree_io.paths(template), tree_io.kinds(template), unpadded, strict=True))
+        found = list(zip(self.paths, self.kinds, self.leaves, strict=True))
+        if self.format in FORMER:
+            found = former_checkpoints.upgrade(found, needed)
+        order = {path: i for i, (path, _, _) in enumerate(needed)}
+        found.sort(key=lambda leaf: order.get(leaf[0], len(order)))
+        has, needs = ([(path, kind, array.shape) for path, kind, array in leaves] for leaves in (found, needed))
+        if has != needs:
+            one, other = _difference(has, needs)
+            raise ConfigError("checkpoint", one, f"this agent on this environment needs {other}")
+        return tree_io.onto(template, [array for _, _, array in found])
+
+
+def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
+    """Write a checkpoint, then remove those that need not be kept: all but the last `keep` and the best.
+
+    Raises:
+        OSError: if the disk refuses it; what was there before is untouched.
+    """
+    step, parent = checkpoint.progress.step, run / FOLDER
+    target = parent / f"{step:012d}"
+    part = target.with_name(target.name + files.UNFINISHED)
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        _fill(part, checkpoint)
+        files.flush(part)
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(part, target)
+        files.flush(parent)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        why = f"{error.strerror}; the run can be resumed from its last whole checkpoint"
+        raise OSError(error.errno, why, str(target)) from error
+    _prune(parent, keep)
+
+
+def newest(run: Path) -> Checkpoint | None:
+    """The last checkpoint that is whole, with a warning for each damaged one after it; None if there are none at all.
+
+    Raises:
+        ConfigError: if all are damaged, or the last one is of a format that cannot be read.
+    """
+    found = _folders(run / FOLDER)
+    for folder in reversed(found):
+        try:
+            return read(folder)
+        except DamagedError as error:
+            warnings.warn(f"{folder} is damaged ({error}) and passed over", RunWarning, stacklevel=2)
+    if found:
+        fix = "none of its checkpoints is whole; delete them to begin again from step 0"
+        raise ConfigError("run folder", str(run), fix)
+    return None
+
+
+def kept(run: Path, which: str | int) -> Checkpoint:
+    """One of those that were kept.
+
+    Args:
+        run: the run folder.
+        which: "best", or a step.
+
+    Raises:
+        ConfigError: if there is no such one, naming those that there are, or it is damaged.
+    """
+    found = _folders(run / FOLDER)
+    best, steps = _best(found), [int(folder.name) for folder in found]
+    if which == "best" and best is not None:
+        folder = best
+    elif which in steps:
+        folder = found[steps.index(which)]
+    else:
+        named = ([] if best is None else [f"'best' ({int(best.name)})"]) + [str(step) for step in steps]
+        raise ConfigError("checkpoint", which, f"there are {', '.join(named)}" if named else f"{run} has none")
+    try:
+        return read(folder)
+    except DamagedError as error:
+        raise ConfigError(
+            "checkpoint", which, f"it is damaged ({error}); there are {', '.join(map(str, steps))}"
+        ) from error
+
+
+def last_step(run: Path) -> int:
+    """The step of the last checkpoint, whole or not; 0 if there is none."""
+    return max((int(folder.name) for folder in _folders(run / FOLDER)), default=0)
+
+
+def read(folder: Path) -> Checkpoint:
+    """One checkpoint, every byte checked.
+
+    Raises:
+        DamagedError: if it is not what was written.
+        ConfigError: if its format is another one.
+    """
+    manifest = _whole(lambda: _manifest(folder))
+    if manifest["format"] not in (*FORMER, FORMAT):
+        ours = provenance.versions()["kousoku"]
+        made_by = manifest["kousoku"]
+        fix = f"kousoku {made_by} made it; this is kousoku {ours}, which reads formats {FORMER[0]} to {FORMAT}"
+        raise ConfigError(f"{folder} format", manifest["format"], fix)
+    return _whole(lambda: _content(folder, manifest))
+
+
+def cut_back(run: Path, step: int) -> None:
+    """Remove checkpoints after a step, which the run will make again, and unfinished ones."""
+    for folder in _folders(run / FOLDER):
+        if int(folder.name) > step:
+            _remove(folder)
+    for part in (run / FOLDER).glob(f"*{files.UNFINISHED}"):
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _whole(read: Callable[[], T]) -> T:
+    """What `read` gives, or one error for everything that a damaged file may lead to."""
+    try:
+        return read()
+    except FileNotFoundError as error:
+        raise DamagedError(f"{Path(error.filename).name} is missing") from error
+    except (ConfigError, TypeError, AttributeError, *files.DAMAGE) as error:
+        raise DamagedError(str(error)) from error
+
+
+def _fill(part: Path, checkpoint: Checkpoint) -> None:
+    stored = array_store.kinds_of(checkpoint.leaves)
+    leaves = [
+        {"path": path, "dtype": kind, "stored": {"shape": shape, "dtype": dtype}}
+        for path, kind, (shape, dtype) in zip(checkpoint.paths, checkpoint.kinds, stored, strict=True)
+    ]
+    array_store.write(part / STATE, checkpoint.leaves)
+    files.write_arrays(part / LEDGER, checkpoint.progress.arrays(), sync=True)
+    told = {**checkpoint.progress.told(), "versions": checkpoint.versions, "leaves": leaves}
+    files.write_json(part / TOLD, told, sync=True)
+    files.write_bytes(part / METRICS, checkpoint.metrics, sync=True)
+    manifest = {
+        "format": FORMAT,
+        "kousoku": checkpoint.versions["kousoku"],
+        "step": checkpoint.progress.step,
+        "files": {name: _digest(part / name) for name in sorted(_below(part))},
+    }
+    files.write_bytes(part / MANIFEST, _sealed(manifest), sync=True)
+
+
+def _sealed(manifest: dict[str, Any]) -> bytes:
+    """The manifest with a checksum of itself."""
+    body = json.dumps(manifest, indent=2)
+    return (json.dumps({**manifest, "sha256": hashlib.sha256(body.encode()).hexdigest()}, indent=2) + "\n").encode()
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    data = (folder / MANIFEST).read_bytes()
+    manifest = json.loads(data)
+    manifest.pop("sha256")
+    if _sealed(manifest) != data:
+        raise DamagedError(f"{MANIFEST} has changed")
+    if manifest["step"] != int(folder.name):
+        raise DamagedError(f"{MANIFEST} belongs to step {manifest['step']}")
+    return manifest
+
+
+def _content(folder: Path, manifest: dict[str, Any]) -> Checkpoint:
+    for name, digest in manifest["files"].items():
+        if _digest(folder / name) != digest:
+            raise DamagedError(f"{name} has changed")
+    told = files.read_json(folder / TOLD)
+    progress = RunProgress.of(told, files.read_arrays(folder / LEDGER))
+    leaves = _leaves(folder, manifest["format"], told["leaves"])
+    paths, kinds = ([leaf[name] for leaf in told["leaves"]] for name in ("path", "dtype"))
+    metrics = (folder / METRICS).read_bytes()
+    return Checkpoint(leaves, paths, kinds, progress, metrics, told["versions"], manifest["format"])
+
+
+def _leaves(folder: Path, format: int, told: list[Any]) -> list[np.ndarray]:
+    if format != FORMER[0]:
+        stored = [leaf["stored"] for leaf in told]
+        return array_store.read(folder / STATE, [(array["shape"], array["dtype"]) for array in stored])
+    arrays = files.read_arrays(folder / f"{STATE}.npz")
+    return [arrays[str(i)] for i in range(len(told))]
+
+
+def _below(folder: Path) -> list[str]:
+    """Every file in a folder and in the folders in it."""
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _folders(parent: Path) -> list[Path]:
+    """By step."""
+    return sorted((p for p in parent.glob("*") if p.name.isdecimal() and p.is_dir()), key=lambda p: int(p.name))
+
+
+def _prune(parent: Path, keep: int) -> None:
+    """Keep the last ones and the best: the first with the highest score."""
+    found = _folders(parent)
+    best = _best(found)
+    for folder in (folder for folder in found[:-keep] if folder != best):
+        _remove(folder)
+
+
+def _best(found: list[Path]) -> Path | None:
+    """The first with the highest score; None if none has any."""
+    scores = [_score(folder) for folder in found]
+    return found[int(np.argmax(scores))] if max(scores, default=-np.inf) > -np.inf else None
+
+
+def _remove(folder: Path) -> None:
+    """All at once, as far as a reader can see."""
+    part = folder.with_name(folder.name + files.UNFINISHED)
+    os.replace(folder, part)
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def _score(folder: Path) -> float:
+    try:
+        score = files.read_json(folder / TOLD)["score"]
+        return -np.inf if score is None else float(score)
+    except (ConfigError, TypeError, *files.DAMAGE):
+        return -np.inf
+
+
+def _difference(found: list[Any], needed: list[Any]) -> tuple[str, str]:
+    """The first leaf that differs, in both."""
+    same = (a == b for a, b in zip(found, needed, strict=False))
+    i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
+    return _named(found, i), _named(needed, i)
+
+
+def _named(leaves: list[Any], i: int) -> str:
+    if i >= len(leaves):
+        return f"{len(leaves)} leaves"
+    path, kind, shape = leaves[i]
+    return f"{path}: {kind}{list(shape)}"

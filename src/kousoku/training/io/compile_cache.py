@@ -1,0 +1,65 @@
+"""JAX's persistent compilation cache, on by default: the second start of the same program compiles nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import warnings
+from importlib import metadata
+from pathlib import Path
+
+from ...compiler.llvm.object_cache import ObjectCache
+from ...core.cache_folder import SWITCH, cache_root, chosen_folder
+
+
+def cache_folder() -> Path | None:
+    """Where compiled programs are kept, or None if the switch is off.
+
+    `KOUSOKU_COMPILATION_CACHE` may be "off" (or "0"), or a folder. The default is below the user's cache folder, one
+    folder for each kind of machine and version of jaxlib, since code compiled for one CPU may not run on another.
+    """
+    root = cache_root()
+    return None if root is None else chosen_folder() or root / "xla" / _machine()
+
+
+def enable() -> Path | None:
+    """Switch the cache on, unless the user has set one of their own or switched it off; returns the folder."""
+    import jax
+
+    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if chosen:
+        return Path(chosen)
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        warnings.warn(f"no compilation cache: {error}; set {SWITCH} to a folder, or to off", stacklevel=2)
+        return None
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    return folder
+
+
+def kept_files() -> dict[str, tuple[Path, list[Path]]]:
+    """By kind: the folder, and the files in it that are ours; the folder may hold other things of the user's."""
+    root = cache_root()
+    if root is None:
+        return {}
+    xla = chosen_folder() or root / "xla"
+    depth = "" if chosen_folder() else "*/"
+    programs = [file for pattern in ("*-cache", "*-atime") for file in xla.glob(depth + pattern)]
+    ours = {kind: ObjectCache(root / kind) for kind in ("kernels", "traces")}
+    return {"xla": (xla, programs), **{kind: (cache.folder, cache.files()) for kind, cache in ours.items()}}
+
+
+def _machine() -> str:
+    """A short name of this kind of machine: processor features and versions."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        features = platform.processor()
+    text = "|".join((platform.machine(), features, metadata.version("jaxlib")))
+    return f"{platform.machine()}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

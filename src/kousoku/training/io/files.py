@@ -1,0 +1,132 @@
+"""Files that are there whole or not at all, and that nothing in them is executed when they are read.
+
+Every array that a run leaves behind goes through here: plain .npz without pickles, written beside its place and then
+moved there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import ConfigError
+
+UNFINISHED = ".part"
+DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
+"""What reading a damaged file may raise."""
+
+
+def typed(path: str | os.PathLike[str]) -> Path:
+    """A path as somebody typed it, with ~ for a home; where there is no such user, as it stands."""
+    return Path(os.path.expanduser(path))
+
+
+def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
+    """Write JSON (without NaN)."""
+    write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode(), sync=sync)
+
+
+def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """Write bytes."""
+    write(path, lambda part: part.write_bytes(data), sync=sync)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = False) -> None:
+    """Write named arrays as .npz.
+
+    Raises:
+        ValueError: for an array of objects, which would have to be pickled.
+    """
+
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise ValueError(f"{name}: an array of {array.dtype} would have to be pickled")
+
+    def fill(part: Path) -> None:
+        with part.open("wb") as file:
+            np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
+
+    write(path, fill, sync=sync)
+
+
+def write(path: Path, fill: Callable[[Path], object], *, sync: bool = False) -> None:
+    """Let `fill` write a file beside `path`, then move it there; where it fails, what was there stays.
+
+    Args:
+        path: the file.
+        fill: writes what it should hold.
+        sync: wait until the disk has it, so that it outlives a power cut and not just this process.
+    """
+    part = path.with_name(path.name + UNFINISHED)
+    try:
+        fill(part)
+        if sync:
+            flush(part)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def flush(path: Path) -> None:
+    """Wait until the disk has a file, or a folder's list of files; some systems know no such thing for folders."""
+    try:
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    except PermissionError:
+        if path.is_dir():
+            return
+        raise
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Named arrays from .npz.
+
+    Raises:
+        FileNotFoundError: if it is missing.
+        ConfigError: if it is damaged, or holds a pickle.
+    """
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise
+    except (*DAMAGE, AttributeError, TypeError) as error:
+        raise _damaged(path, error) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object from JSON.
+
+    Raises:
+        FileNotFoundError: if it is missing.
+        ConfigError: if it is damaged, or holds no object.
+    """
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(path, error) from error
+    if not isinstance(value, dict):
+        raise ConfigError(str(path), value, "restore it or train again: it should hold an object")
+    return value
+
+
+def group(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """The arrays named "NAME/..." by the rest of their names."""
+    prefix = f"{name}/"
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+
+
+def _damaged(path: Path, error: BaseException) -> ConfigError:
+    return ConfigError(str(path), "a damaged file", f"restore it or train again ({error})")

@@ -1,0 +1,93 @@
+"""Films as plain JSON and plain arrays, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from ...core import scene as scenes
+from ...core.scene import Trajectory2d
+from ...core.scene3d import Body3d, Contacts3d, Geom, Trajectory3d
+
+SHAPES = {kind.__name__: kind for kind in get_args(scenes.Shape)}
+
+Film = Trajectory2d | Trajectory3d
+
+
+def film_json(film: Film | None) -> dict[str, Any] | None:
+    """Everything but arrays; each different background of scenes once."""
+    if film is None:
+        return None
+    told = {"name": film.name, "dt": film.dt, "values": list(film.values)}
+    if isinstance(film, Trajectory3d):
+        return told | {"body": dataclasses.asdict(film.body)}
+    backgrounds = {background: i for i, background in enumerate(dict.fromkeys(s.background for s in film.scenes))}
+    frames = [
+        {
+            "width": scene.width,
+            "height": scene.height,
+            "background": backgrounds[scene.background],
+            "foreground": _shapes_json(scene.foreground),
+        }
+        for scene in film.scenes
+    ]
+    return told | {"backgrounds": [_shapes_json(background) for background in backgrounds], "frames": frames}
+
+
+def film_arrays(film: Film | None) -> dict[str, np.ndarray]:
+    """Values [K, T] in the order of their names; in three dimensions poses and contacts."""
+    if film is None:
+        return {}
+    arrays = {"values": np.array([np.asarray(value, np.float64) for value in film.values.values()])}
+    if isinstance(film, Trajectory3d):
+        arrays |= {"positions": film.positions, "quaternions": film.quaternions}
+        if film.contacts is not None:
+            arrays |= {"points": film.contacts.points, "forces": film.contacts.forces}
+    return arrays
+
+
+def film_of(told: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Film | None:
+    """The film that the other two were made of.
+
+    Raises:
+        KeyError, TypeError, ValueError: if something is missing or wrong.
+    """
+    if told is None:
+        return None
+    values = dict(zip(told["values"], arrays["values"], strict=True))
+    if "body" not in told:
+        return Trajectory2d(_scenes(told["backgrounds"], told["frames"]), told["dt"], values, told["name"])
+    body = Body3d(tuple(_thawed(Geom, geom) for geom in told["body"]["geoms"]), told["body"]["name"])
+    contacts = Contacts3d(arrays["points"], arrays["forces"]) if "points" in arrays else None
+    return Trajectory3d(body, arrays["positions"], arrays["quaternions"], told["dt"], values, contacts, told["name"])
+
+
+def frozen(value: Any) -> Any:
+    """JSON's lists as the tuples they were written from."""
+    return tuple(frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _scenes(backgrounds: Sequence[Any], frames: Sequence[Any]) -> tuple[scenes.Scene, ...]:
+    grounds = tuple(_shapes(layer) for layer in backgrounds)
+    return tuple(
+        scenes.Scene(frame["width"], frame["height"], grounds[frame["background"]], _shapes(frame["foreground"]))
+        for frame in frames
+    )
+
+
+def _shapes_json(layer: tuple[scenes.Shape, ...]) -> list[dict[str, Any]]:
+    return [{"shape": type(shape).__name__, **vars(shape)} for shape in layer]
+
+
+def _shapes(layer: list[dict[str, Any]]) -> tuple[scenes.Shape, ...]:
+    return tuple(
+        _thawed(SHAPES[item["shape"]], {name: value for name, value in item.items() if name != "shape"})
+        for item in layer
+    )
+
+
+def _thawed(kind: Any, fields: dict[str, Any]) -> Any:
+    return kind(**{name: frozen(value) for name, value in fields.items()})

@@ -1,0 +1,45 @@
+"""Checkpoints of formats 2 and 3: where their leaves lie in today's training state."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+RENAMED = (
+    (r"^agent_state\b", "agent"),
+    (r"^lane\b", "slots"),
+    (r"^memory\.network\b", "carry"),
+    (r"^memory\.discounted_return$", "data"),
+    (r"^tally\.td_error_sum$", "metrics.metric_sums['td_error']"),
+    (r"^tally\.sound$", "metrics.finite_iterations"),
+    (r"^tally\b", "metrics"),
+)
+Leaf = tuple[str, str, np.ndarray]
+"""(path, kind, array)."""
+
+
+def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
+    """Returns the leaves of an old checkpoint under today's paths.
+
+    What was not summed up then begins at zero, and sums that nobody asks for now are left out: checkpoints are made at
+    reports, where all sums are empty, or where somebody stopped a run between two of them.
+
+    Args:
+        leaves: of the checkpoint.
+        needed: of a training state as it begins.
+    """
+    found = {_path(path): (kind, array) for path, kind, array in leaves}
+    if "metrics.updates" in found:
+        found.setdefault("metrics.iterations", found["metrics.updates"])
+    wanted = {path for path, _, _ in needed}
+    for path, kind, array in needed:
+        if path.startswith("metrics."):
+            found.setdefault(path, (kind, np.zeros_like(array)))
+    return [(path, *rest) for path, rest in found.items() if path in wanted or not path.startswith("metrics.")]
+
+
+def _path(path: str) -> str:
+    for old, new in RENAMED:
+        path = re.sub(old, new, path)
+    return path

@@ -1,0 +1,89 @@
+"""The agent and the environment that a run folder's config describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ... import envs
+from ...agents.options import describe, rebuild
+from ...core.agent import Agent
+from ...core.env import Env
+from ...core.errors import ConfigError
+from ..evaluation.evaluate import FinalState
+from ..population import Population
+from .tree_io import from_arrays
+
+
+def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -> tuple[Agent, Env]:
+    """Returns the agent and the environment that a run was started with: as given, or made by their ids.
+
+    Raises:
+        ConfigError: if what is given is not what the run was started with, or what is not given has no id.
+    """
+    if agent is None:
+        agent = rebuild(config["agent"])
+    else:
+        check_agent(agent, config)
+    if env is None:
+        return agent, rebuild_env(config["env"])
+    if config["env"].get("registered") and not eqx.tree_equal(env, rebuild_env(config["env"])):
+        begun = f"{config['env']['id']} with the options {config['env']['options']}"
+        raise ConfigError("env", env, f"the run was started with {begun}")
+    return agent, env
+
+
+def check_agent(agent: Agent, config: dict[str, Any]) -> None:
+    """Refuses another agent than that of a run.
+
+    Raises:
+        ConfigError: naming the first hyper-parameter that differs.
+    """
+    now, then = describe(agent), config["agent"]
+    for name in (*then, *now):
+        if now.get(name, ...) != then.get(name, ...):
+            fix = f"the run was started with {then.get(name, 'none')!r}"
+            raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
+
+
+def rebuild_env(config: dict[str, Any]) -> Env:
+    """Makes the environment that a run was started with.
+
+    Raises:
+        ConfigError: if it has no id to be made by.
+    """
+    if not config.get("registered"):
+        fix = "it was made in Python and has no id; make it again and give it, or register it"
+        raise ConfigError("env", config.get("id"), fix)
+    return envs.make(config["id"], **config["options"])
+
+
+def rebuild_final_state(population: Population, env: Env, leaves: list[np.ndarray]) -> FinalState:
+    """Makes the members' states and their environments' from a file's arrays.
+
+    Raises:
+        ConfigError: if the arrays are not those of these agents on this environment.
+    """
+    agent = population.agent(0)  # a sweep gives numbers where the agent may have none
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key)
+    return from_arrays(f"{describe(agent)['id']} on this environment", population.size, one, leaves)
+
+
+def env_json(env: str | Env, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an environment, given by id or made, as JSON."""
+    id = env if isinstance(env, str) else type(env).__name__
+    return {"id": id, "options": _jsonable(dict(options)), "registered": isinstance(env, str)}
+
+
+def _jsonable(value: Any) -> Any:
+    """Options as JSON: tuples and arrays as lists, keys as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_jsonable(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,91 @@
+"""Trees of JAX arrays as plain arrays for a file, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...core.errors import ConfigError
+
+
+def to_arrays(tree: Any) -> list[np.ndarray]:
+    """Returns the leaves in order, as NumPy arrays that every NumPy can read; a typed key as its words."""
+    return [_plain(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def paths(tree: Any) -> list[str]:
+    """Returns where each leaf is, in the same order, as one would write it: "agent.network.actor.layers[0].weight"."""
+    return [jax.tree_util.keystr(path).lstrip(".") for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]]
+
+
+def kinds(tree: Any) -> list[str]:
+    """Returns the dtype of each leaf in words: "float32", "key<fry>"."""
+    return [str(leaf.dtype) for leaf in jax.tree.leaves(tree)]
+
+
+def from_arrays(what: str, members: int, one: Any, arrays: list[np.ndarray]) -> Any:
+    """Rebuilds the tree that `to_arrays` was given.
+
+    Args:
+        what: whose states they should be, for the message.
+        members: how many members they should be of.
+        one: shapes and dtypes of one member, as from `jax.eval_shape`.
+        arrays: the leaves, [members, ...].
+
+    Raises:
+        ConfigError: if the shapes are others, saying both.
+    """
+    leaves = jax.tree.leaves(one)
+    wanted = [(members, *leaf.shape, *_words(leaf)) for leaf in leaves]
+    found = [array.shape for array in arrays]
+    if wanted != found:
+        raise ConfigError("agent state", found, f"{what} needs {wanted}")
+    restored = [_like(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)]
+    return jax.tree.unflatten(jax.tree.structure(one), restored)
+
+
+def onto(template: Any, arrays: list[np.ndarray]) -> Any:
+    """Puts the arrays [N, ...] into a tree like the template, each where the template's leaf lies.
+
+    The template may have more members, to fill up its devices; they are the last one again.
+    """
+    leaves = jax.tree.leaves(template)
+    placed = [_placed(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)]
+    return jax.tree.unflatten(jax.tree.structure(template), placed)
+
+
+def _placed(leaf: jax.Array, array: np.ndarray) -> jax.Array:
+    filled = np.concatenate([array, np.repeat(array[-1:], leaf.shape[0] - len(array), axis=0)])
+    return jax.device_put(_like(leaf, filled), leaf.sharding)
+
+
+def _plain(leaf: Any) -> np.ndarray:
+    """As NumPy; a dtype that NumPy does not know (bfloat16) as whole numbers of the same bits."""
+    array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    return array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array
+
+
+def _like(leaf: Any, array: np.ndarray) -> jax.Array:
+    """The array as JAX's, with the leaf's dtype; a copy, which may be given away to a compiled program."""
+    if _is_key(leaf):
+        return jax.random.wrap_key_data(jnp.array(array), impl=_implementation(leaf))
+    return jnp.array(array.view(leaf.dtype) if np.dtype(leaf.dtype).kind == "V" else array)
+
+
+def _implementation(leaf: Any) -> Any:
+    """The generator that a key belongs to."""
+    found: list[Any] = []
+    jax.eval_shape(lambda key: found.append(jax.random.key_impl(key)), jax.ShapeDtypeStruct((), leaf.dtype))
+    return found[0]
+
+
+def _words(leaf: Any) -> tuple[int, ...]:
+    """The shape of one element in a file: a key is several words."""
+    return jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct((), leaf.dtype)).shape if _is_key(leaf) else ()
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

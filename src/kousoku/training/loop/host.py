@@ -1,0 +1,191 @@
+"""The loop on the host: blocks of compiled steps, and between them reports, evaluations and checkpoints."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...core.agent import Agent
+from ...core.collector import TrainState
+from ..guards.finite_check import FiniteCheck, NonFinite
+from ..io import checkpoints, run_folder
+from ..io.checkpoints import Checkpoint
+from ..io.run_progress import RunProgress
+from ..metrics.curves import SPEED, line, metric_name
+from ..metrics.drain import Drained
+from ..metrics.loggers import Loggers
+from ..metrics.metric_sums import MetricSums, Recording
+from ..metrics.progress import Progress
+from .base import TrainLoop
+from .results import Task, final_state, play, q_values
+
+BLOCK_SECONDS = 1.0
+CHECKPOINT_SECONDS = 60.0
+CHECKPOINT_SHARE = 20.0
+"""Between two checkpoints passes at least this many times what the last one took."""
+
+
+@dataclass
+class OngoingRun:
+    """A run on its way.
+
+    Attributes:
+        state: every member, as the loop keeps it.
+        progress: what the host knows.
+        finite_check: looks for what is not finite.
+        drain: reads and empties the metric sums.
+        failure: what the check found; None if all is well.
+        saved: the step of the last checkpoint.
+        saved_at, saving: when it was made, and the seconds that it took.
+        compiled: whether a block has run here.
+        pace: how many steps the next one may have, at least one iteration.
+    """
+
+    state: TrainState
+    progress: RunProgress
+    finite_check: FiniteCheck
+    drain: Callable[[TrainState], Drained]
+    failure: str | None = None
+    saved: int = -1
+    saved_at: float = field(default_factory=time.monotonic)
+    saving: float = 0.0
+    compiled: bool = False
+    pace: int = 1
+
+
+def learn(loop: TrainLoop, run: OngoingRun, task: Task, kept: bytes) -> None:
+    """Trains to the end, or until somebody asks to stop.
+
+    Args:
+        loop: what advances the population.
+        run: as it begins, or goes on.
+        task: what is trained, and what for.
+        kept: the metrics file of the run so far.
+    """
+    config, progress = task.config, run.progress
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(Progress(config.steps, task.population.size, config.progress))
+        logs = stack.enter_context(Loggers(config.log, task.folder, task.asked, progress, kept))
+        stops = sorted({loop.whole(step) for step in config.report_steps()})
+        for until in (step for step in stops if step > progress.since):
+            while progress.step < until and not task.stop:
+                _advance(loop, run, until)
+            if progress.step < until:
+                progress.score = progress.score if progress.step == progress.since else None
+                _checkpoint(run, task)
+            if progress.step > progress.since:
+                row = _report(run, task, whole=progress.step >= until)
+                bar.update(progress.step, progress.seconds, progress.episodes, progress.latest())
+                logs.write(row)
+            if progress.step >= until and not run.failure and _checkpoint_is_due(run, task):
+                _checkpoint(run, task)
+            if task.stop or run.failure:
+                break
+        logs.failed = run.failure is not None
+
+
+def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
+    """Advances by one block of about `BLOCK_SECONDS`: only between blocks does Python hear a signal.
+
+    Its time is measured to the end of the computation. The first one, which compiles, and the second are short.
+    """
+    progress, at = run.progress, run.progress.step
+    began = time.perf_counter()
+    run.state, progress.step = loop.run(run.state, at, min(until, loop.whole(at + run.pace)))
+    jax.block_until_ready(run.state)
+    spent = time.perf_counter() - began
+    progress.seconds += spent
+    if run.compiled:
+        run.pace = max(1, int((progress.step - at) * BLOCK_SECONDS / max(spent, 1e-6)))
+    elif at == 0:
+        progress.first_block_seconds = spent
+    run.compiled = True
+
+
+def _report(run: OngoingRun, task: Task, whole: bool) -> dict[str, Any]:
+    """Reads and empties the metric sums, evaluates if it is time to; returns the line for the metrics file.
+
+    A report is whole unless somebody stopped the run on the way to it; a resumed run makes that one again.
+    """
+    progress, population, since = run.progress, task.population, run.progress.since
+    progress.score = None
+    sums, finite, emptied = run.drain(run.state)
+    real = jax.tree.map(lambda leaf: np.asarray(leaf)[: population.size], sums)
+    row = progress.curves.add(progress.step, since, real, progress.seconds)
+    progress.count(row)
+    if task.config.stop_on_nan:
+        run.failure = _failure(run, task, sums, finite)
+    if Recording.of(tuple(task.config.record)).q_values:
+        progress.history.append(np.asarray(q_values(population, run.state.agent)))
+    if whole and not run.failure and _passed(task.config.eval_every, since, progress.step):
+        row |= progress.add_evaluation(play(task, final_state(task, run.state)))
+    run.state = emptied
+    progress.since = progress.step
+    speed = progress.step * population.size / progress.seconds
+    timing = {"seconds": round(progress.seconds, 6), SPEED: round(speed, 1)}
+    made = line(row, population.point, task.config.points)
+    if task.config.eval_every is None:
+        progress.score = made.get(metric_name("return"))
+    return {"step": progress.step, **timing, **made}
+
+
+def _failure(run: OngoingRun, task: Task, sums: MetricSums, finite: np.ndarray) -> str | None:
+    """Says what became NaN or infinite since the last report, in which member and iteration; None if nothing did.
+
+    Args:
+        run: before the sums are emptied.
+        task: whose run it is.
+        sums: of the steps since the last report.
+        finite: whether all is finite, in each member.
+    """
+    found = None if finite[: task.population.size].all() else run.finite_check.look(run.state)
+    if found is None:
+        return None
+    member = f"seed {task.population.seed[found.member]}, sweep point {task.population.point[found.member]}"
+    return found.sentence(when(run.progress, task.agent, sums, found), member)
+
+
+def when(progress: RunProgress, agent: Agent, sums: MetricSums, found: NonFinite) -> str:
+    """Names the iteration whose reward or metrics were the first that are not finite; else the steps of the report."""
+    finite, iterations, member = sums.finite_iterations, sums.iterations, found.member
+    if finite is None or iterations is None or finite[member] == iterations[member]:
+        return f"between steps {progress.since + 1} and {progress.step}"
+    steps = agent.learns_from.iteration_steps
+    iteration = progress.since // steps + int(finite[member]) + 1
+    if found.hidden:
+        return f"between steps {progress.since + 1} and {iteration * steps}, the end of iteration {iteration}"
+    return f"in iteration {iteration}, of steps {(iteration - 1) * steps + 1} to {iteration * steps}"
+
+
+def _checkpoint_is_due(run: OngoingRun, task: Task) -> bool:
+    """Tells at a report whether to save: at the end, when stopped, at the best evaluation, as often as asked."""
+    config, progress = task.config, run.progress
+    if task.stop or progress.step >= config.steps or progress.best_at == progress.step:
+        return True
+    if config.checkpoint_every is not None:
+        return _passed(config.checkpoint_every, max(run.saved, 0), progress.step)
+    return time.monotonic() - run.saved_at >= max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * run.saving)
+
+
+def _checkpoint(run: OngoingRun, task: Task) -> None:
+    """Saves the whole run; never one that is not finite, which could only end in the same failure again."""
+    progress, keep = run.progress, task.config.keep_checkpoints
+    if task.folder is None or not keep or progress.step == run.saved or run.finite_check.look(run.state):
+        return
+    began = time.monotonic()
+    real = jax.tree.map(lambda leaf: leaf[: task.population.size], run.state)
+    metrics = (task.folder / run_folder.METRICS).read_bytes()
+    checkpoints.save(task.folder, Checkpoint.of(real, progress, metrics), keep)
+    run.saved, run.saved_at = progress.step, time.monotonic()
+    run.saving = run.saved_at - began
+
+
+def _passed(every: int | None, since: int, step: int) -> bool:
+    """Tells whether a multiple of `every` lies in (since, step]."""
+    return every is not None and step // every > since // every

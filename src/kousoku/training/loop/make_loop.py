@@ -1,0 +1,53 @@
+"""The loop that a run is trained in."""
+
+from __future__ import annotations
+
+import jax
+
+from ...core.agent import Agent
+from ...core.env import Env
+from ...core.errors import ConfigError
+from ..config import TrainConfig
+from ..metrics.metric_sums import Recording
+from ..population import Population
+from .base import TrainLoop
+from .program import CompiledLoop
+from .python_loop import PythonLoop
+
+
+def make_loop(agent: Agent, population: Population, env: Env, config: TrainConfig) -> TrainLoop:
+    """Makes the loop that the config asks for.
+
+    Raises:
+        ConfigError: for a run that ends before the first update, an agent that the readable loop is not for, or tables
+            to record of an agent that has none.
+    """
+    recording = Recording.of(tuple(config.record))
+    if recording.q_values and not has_q_values(agent, env):
+        raise ConfigError("record", "q_values", f"{type(agent).__name__} has no table of action values; leave it out")
+    check_length(agent, config.steps)
+    if config.loop == "python":
+        return PythonLoop(population, env, recording)
+    return CompiledLoop(population, env, recording, config.devices, config.record_every or config.steps)
+
+
+def check_length(agent: Agent, steps: int) -> None:
+    """Refuses a run that ends before the first update.
+
+    Raises:
+        ConfigError: naming the collector's size.
+    """
+    collector = agent.learns_from
+    if steps < collector.steps_before_learning:
+        size = f"{collector.num_envs} environments x {collector.num_steps} steps"
+        fix = f"one iteration has {size}; use at least {collector.steps_before_learning} to learn anything"
+        raise ConfigError("steps", steps, fix)
+
+
+def has_q_values(agent: Agent, env: Env) -> bool:
+    """Tells whether an agent has a table of action values."""
+
+    def table(key: jax.Array) -> object:
+        return agent.q_values(agent.init(env.spec, key))
+
+    return jax.eval_shape(table, jax.eval_shape(lambda: jax.random.key(0))) is not None

@@ -1,0 +1,189 @@
+"""A whole population in one compiled program: how it lies on the devices, and how far one call advances it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree
+
+from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
+from ...collectors.slot import advance_clipped, kernel_slots, plain_slots
+from ...compiler import backends, kernels_are_on
+from ...core.collector import TrainState, largest_divisor
+from ...core.env import Env
+from ..devices import pad_to, select_devices
+from ..metrics.drain import Placement
+from ..metrics.metric_sums import Recording
+from ..population import Members, Population
+from . import grouped, stepwise
+from .base import TrainLoop
+from .iteration import start
+
+POPULATION, ENVS = "population", "envs"
+STEPWISE_CALL, CALL = 1 << 21, 1 << 17
+"""Steps of one call, at most, over all members on a device: where an iteration is a single step, and elsewhere."""
+STEPWISE_BATCH = 1 << 17
+
+
+@dataclass(frozen=True)
+class TrainProgram:
+    """The static half of a compiled loop: equal programs share their compiled code.
+
+    Attributes:
+        agent, env: without their numbers and arrays.
+        recording: what is recorded.
+        mesh: the devices; None for one.
+        divided: what the devices share out: the "population", or the "envs" of its only member.
+        per_vmap: how many members a device advances at once.
+        batch: steps that random numbers are drawn for at once, where an iteration is a single step: few enough for
+            them to stay in the processor's cache.
+        kernels: whether functions are compiled by the kernel.
+    """
+
+    agent: Any
+    env: EnvStructure
+    recording: Recording
+    mesh: Mesh | None
+    divided: str
+    per_vmap: int
+    batch: int
+    kernels: bool
+
+    @property
+    def axis(self) -> str | None:
+        """The named axis of the devices that share a member's environments."""
+        return ENVS if self.mesh is not None and self.divided == ENVS else None
+
+    @property
+    def specs(self) -> TrainState:
+        """Which part of a training state lies where: members are the first axis, environment slots the second."""
+        if self.mesh is None or self.divided == POPULATION:
+            each = P(POPULATION)
+            return TrainState(each, each, each, each, each)
+        slots = P(None, ENVS)
+        return TrainState(P(), slots, slots, slots, P())
+
+
+class CompiledLoop(TrainLoop):
+    """All members in one program; several devices share the population, or the environments of its only member."""
+
+    def __init__(
+        self, population: Population, env: Env, recording: Recording, devices: int | None, report_every: int
+    ) -> None:
+        agent = population.structure
+        self.collector = collector = agent.learns_from
+        available = select_devices(devices)
+        divided = ENVS if population.size == 1 and collector.num_envs > 1 else POPULATION
+        if divided == POPULATION:
+            used = min(len(available), population.size)
+        elif devices is None:
+            used = collector.num_devices(len(available))
+        else:
+            used = largest_divisor(collector.num_envs, len(available))
+        parts = used if divided == POPULATION else 1
+        numbers, keys = pad_to((population.numbers, population.keys), parts)
+        here = keys.shape[0] // parts
+        env_arrays, env_structure = partition_env(env)
+        mesh = Mesh(np.array(available[:used]), (divided,)) if used > 1 else None
+        call = (STEPWISE_CALL if collector.iteration_steps == 1 else CALL) // here
+        self.iterations_per_call = max(1, min(call, max(report_every, 1)) // collector.iteration_steps)
+        self.program = TrainProgram(
+            agent,
+            env_structure,
+            recording,
+            mesh,
+            divided,
+            grouped.agents_per_vmap(collector.gradient_samples, here),
+            max(1, min(self.iterations_per_call, STEPWISE_BATCH // here)) if collector.iteration_steps == 1 else 1,
+            kernels_are_on(),
+        )
+        each = self.program.specs.agent
+        self.members = _place(mesh, Members(numbers, keys, env_arrays), Members(each, each, P()))
+
+    @property
+    def iteration_steps(self) -> int:
+        return self.collector.iteration_steps
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(self.program.mesh, self.program.specs)
+
+    def start(self) -> TrainState:
+        program = self.program
+        if self.collector.batched:
+            shares = program.mesh.size if program.axis and program.mesh else 1
+            lanes = self.collector.num_envs * program.per_vmap // shares
+            env_kernel(advance_clipped, program.env).begin_compiling(lanes, (None, 0, 0, 0))
+        state = _starting(backends.current().name)(program, self.members)
+        return _place(program.mesh, state, program.specs)
+
+    def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
+        """Advances by as many whole iterations as reach `until`, or as one call should make."""
+        done = at // self.iteration_steps
+        iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call)
+        bounds = np.int32(done), np.int32(iterations)
+        state = _compiled(self.program)(self.members, state, *bounds)
+        return state, (done + iterations) * self.iteration_steps
+
+    def lower(self, state: TrainState) -> Any:
+        """Lowers the program for this machine: for timing the compiler and asking for memory."""
+        zero = np.int32(0)
+        return _compiled(self.program).lower(self.members, state, zero, zero)
+
+
+def _place(mesh: Mesh | None, tree: Any, specs: Any) -> Any:
+    """Puts on every device its share, as the program leaves it: so it compiles once, and nothing is moved between."""
+    if mesh is None:
+        return tree
+    places = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
+    return jax.device_put(tree, places)
+
+
+@functools.cache
+def _starting(platform: str) -> Any:
+    """`_start`, compiled. It runs once, which is not worth XLA's optimiser everywhere."""
+    return jax.jit(_start, static_argnums=0, compiler_options=backends.current().startup_options)
+
+
+def _start(program: TrainProgram, members: Members) -> TrainState:
+    """Makes every member's state: networks one after the other, as batched linear algebra may hang on a processor."""
+    env = program.env.with_arrays(members.env_arrays)
+    batched = program.agent.learns_from.batched
+    slots = kernel_slots(env) if batched else plain_slots(env)
+
+    def one(numbers: PyTree, key: PRNGKeyArray) -> TrainState:
+        return start(eqx.combine(numbers, program.agent), env, slots, key, program.recording)
+
+    parts = members.numbers, members.keys
+    return jax.lax.map(lambda args: one(*args), parts) if batched else jax.vmap(one)(*parts)
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(program: TrainProgram) -> Any:
+    """`_run` of a program. JAX would compare programs, agent and environment with them, at each of its calls."""
+    return jax.jit(partial(_run, program), donate_argnums=1)
+
+
+def _run(
+    program: TrainProgram, members: Members, state: TrainState, done: Int[Array, ""], iterations: Int[Array, ""]
+) -> TrainState:
+    """Advances every member by some iterations, after `done` of them; every device has its share."""
+    advance = partial(stepwise.advance if program.agent.learns_from.iteration_steps == 1 else grouped.advance, program)
+    if program.mesh is not None:
+        each = program.specs.agent
+        advance = jax.shard_map(
+            advance,
+            mesh=program.mesh,
+            in_specs=(Members(each, each, P()), program.specs, P(), P()),
+            out_specs=program.specs,
+            check_vma=False,
+        )
+    return advance(members, state, done, iterations)

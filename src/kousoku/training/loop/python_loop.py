@@ -1,0 +1,103 @@
+"""The loop that one can read, print in and step through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import PartitionSpec as P
+
+from ...collectors.env_kernel import partition_env
+from ...collectors.slot import advance_clipped, plain_slots, told_to_agent
+from ...collectors.streams import IterationKeys, step_keys
+from ...core.agent import Agent
+from ...core.collector import Steps, TrainState
+from ...core.env import Env
+from ...core.errors import ConfigError
+from ...ops.trees import select
+from ..metrics.drain import Placement
+from ..metrics.metric_sums import Recording, add_iteration
+from ..population import Population
+from .base import TrainLoop
+from .iteration import start
+
+
+class PythonLoop(TrainLoop):
+    """One member after the other, one step after the other, each observation and action checked.
+
+    It is for agents that learn online. The pieces are compiled; under `jax.disable_jit()` they are not, and breakpoints
+    inside agents and environments work.
+    """
+
+    CALL = 200
+
+    def __init__(self, population: Population, env: Env, recording: Recording) -> None:
+        if population.structure.learns_from.iteration_steps != 1:
+            fix = "the readable loop is for agents that learn from one step at a time; use the compiled loop"
+            raise ConfigError("loop", "python", fix)
+        self.population, self.recording = population, recording
+        self.agents = [population.agent(i) for i in range(population.size)]
+        arrays, structure = partition_env(env)
+        self.env = structure.with_arrays(arrays)
+
+    def start(self) -> TrainState:
+        begin = eqx.filter_jit(lambda agent, env, key: start(agent, env, plain_slots(env), key, self.recording))
+        return _stack(
+            [begin(agent, self.env, key) for agent, key in zip(self.agents, self.population.keys, strict=True)]
+        )
+
+    @property
+    def iteration_steps(self) -> int:
+        return 1
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(None, TrainState(P(), P(), P(), P(), P()))
+
+    def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
+        reached = min(until, at + self.CALL)
+        done = []
+        for i, (agent, key) in enumerate(zip(self.agents, self.population.keys, strict=True)):
+            one = jax.tree.map(lambda leaf, i=i: leaf[i], state)
+            for step in range(at, reached):
+                one = self.step(agent, one, step_keys(key, jnp.int32(step)))
+            done.append(one)
+        return _stack(done), reached
+
+    def step(self, agent: Agent, state: TrainState, keys: IterationKeys) -> TrainState:
+        """Takes one step as one would write it by hand."""
+        action, carry, extras = _act(agent, state.agent, state.slots.obs, state.carry, keys.act)
+        check_in_space("action", self.env.action_space, action)
+        slot, transition, end = _advance(self.env, state.slots, action, keys.env)
+        check_in_space("observation", self.env.observation_space, transition.next_obs)
+        check_finite("reward", transition.reward)
+        transition = told_to_agent(transition, action, extras)
+        learned, metrics = _update(agent, state.agent, transition, keys.update)
+        carry = select(end.ended, agent.initial_carry(state.agent), carry)
+        steps = Steps(transition.obs, action, transition.reward, transition.info, end)
+        return TrainState(learned, slot, carry, state.data, _add(state.metrics, steps, metrics))
+
+
+_act = eqx.filter_jit(lambda agent, state, obs, carry, key: agent.act(state, obs, carry, key))
+_advance = eqx.filter_jit(advance_clipped)
+_update = eqx.filter_jit(lambda agent, state, transition, key: agent.update(state, transition, key))
+_add = eqx.filter_jit(lambda sums, steps, metrics: add_iteration(sums, steps, metrics, None, None))
+
+
+def check_in_space(what: str, space: Any, value: Any) -> None:
+    """Refuses a value outside its space: compiled code would clamp the index and go on."""
+    if not space.contains(jax.device_get(value)):
+        raise ConfigError(what, jax.device_get(value), f"the {what} space is {space}")
+
+
+def check_finite(what: str, value: Any) -> None:
+    """Refuses NaN and infinity."""
+    if not np.isfinite(jax.device_get(value)):
+        raise ConfigError(what, float(value), f"the environment must give a finite {what}")
+
+
+def _stack(trees: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)

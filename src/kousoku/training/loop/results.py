@@ -1,0 +1,189 @@
+"""From a trained run to its record: tables, facts, the greedy evaluation, everything saved."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ...agents.options import describe
+from ...core.agent import Agent
+from ...core.collector import TrainState
+from ...core.env import Env, Finite
+from ...core.errors import ConfigError
+from ...core.record import RunRecord
+from ..config import TrainConfig
+from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
+from ..evaluation.exact import exact_tables
+from ..evaluation.film import member_film
+from ..guards.interrupt import StopRequest
+from ..io import provenance, run_folder
+from ..io.run_progress import RunProgress
+from ..io.tree_io import to_arrays
+from ..metrics.metric_sums import MetricSums
+from ..population import Population
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training returns: the record, and what is needed to go on working with the agents.
+
+    Attributes:
+        record: everything as data.
+        agent, env: what was trained, and on what.
+        population: each member's numbers and key.
+        final_state: [N, ...] what each member has learned, and the state of its environment.
+        stopped_by: the signal that ended the run early, or None.
+    """
+
+    record: RunRecord
+    agent: Agent
+    env: Env
+    population: Population
+    final_state: FinalState
+    stopped_by: int | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is trained, and what for.
+
+    Attributes:
+        agent, env: what is trained, and on what.
+        config: what to do.
+        population: each member's numbers and key.
+        asked: all of it as JSON.
+        folder: the run folder; None to save nothing.
+        stop: whether somebody asked to stop.
+    """
+
+    agent: Agent
+    env: Env
+    config: TrainConfig
+    population: Population
+    asked: dict[str, Any]
+    folder: Path | None
+    stop: StopRequest
+
+
+def final_state(task: Task, state: TrainState) -> FinalState:
+    """Returns what the members have become, without padding; of several slots, the first one's environment."""
+    env_state = state.slots.env_state
+    if task.agent.learns_from.batched:
+        env_state = jax.tree.map(lambda leaf: leaf[:, 0], env_state)
+    both = FinalState(state.agent, env_state)
+    return jax.tree.map(lambda leaf: leaf[: task.population.size], both)
+
+
+def play(task: Task, final: FinalState) -> Episodes:
+    """Plays greedy episodes with every member: the same ones for the same members, and no trace of them in training."""
+    population, config = task.population, task.config
+    how = population.keys, config.eval_episodes, config.eval_max_steps, config.devices
+    return evaluate_population(population.structure, population.numbers, final, task.env, *how)
+
+
+def finish(task: Task, state: Any, progress: RunProgress, failure: str | None) -> Trained:
+    """Collects and saves what was learned; then evaluates it, and saves again with that."""
+    stopped_early = bool(task.stop) and progress.step < task.config.steps
+    status = "diverged" if failure else "interrupted" if stopped_early else "finished"
+    trained = collect(task, state, progress, status, failure)
+    record, leaves = trained.record, to_arrays(trained.final_state)
+    _save(record, leaves)
+    if task.config.eval_episodes:
+        record = _evaluated(task, record, trained.final_state, progress)
+        _save(record, leaves)
+    return dataclasses.replace(trained, record=record)
+
+
+def collect(task: Task, state: Any, progress: RunProgress, status: str, failure: str | None = None) -> Trained:
+    """Makes a record of what was learned so far, without an evaluation; nothing is saved."""
+    now, population = final_state(task, state), task.population
+    record = RunRecord(
+        path=task.folder,
+        config=task.asked,
+        facts=_facts(task, progress) | {"status": status, "trouble": failure, "memory": provenance.memory(state)},
+        points=task.config.points,
+        member_seed=population.seed,
+        member_point=population.point,
+        curves=progress.all_curves(),
+        tables=_tables(task, now.agent_state, state.metrics, progress),
+        panels=task.env.panels() if isinstance(task.env, Finite) else (),
+    )
+    return Trained(record, task.agent, task.env, population, now, task.stop.signal)
+
+
+def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
+    if record.path is not None:
+        run_folder.save(record.path, record, leaves)
+
+
+def _evaluated(task: Task, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
+    """The record with greedy episodes of every member, and the best one's as a film."""
+    step, played = progress.played or (-1, None)
+    episodes = played if played is not None and step == progress.step else play(task, now)
+    arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
+    record = dataclasses.replace(record, evaluation=arrays)
+    return dataclasses.replace(record, film=member_film(task.population, now, task.env, record.best_member))
+
+
+def _tables(task: Task, states: Any, sums: MetricSums, progress: RunProgress) -> dict[str, np.ndarray]:
+    tables: dict[str, np.ndarray] = {}
+    q = q_values(task.population, states)
+    if q is not None:
+        tables["q"] = np.asarray(q)
+    if sums.visits is not None:
+        tables["visits"] = np.asarray(sums.visits[: task.population.size])
+    if progress.history:
+        tables["q_history"] = np.stack(progress.history)
+    discounts = getattr(task.population.numbers, "discount", None)
+    if isinstance(task.env, Finite) and discounts is not None:
+        shared = np.unique(np.asarray(discounts))
+        if len(shared) == 1:
+            tables |= _exact(task.env, float(shared[0]))
+    return tables
+
+
+def _exact(env: Finite, discount: float) -> dict[str, np.ndarray]:
+    """The exact values; none where the environment says that with its arguments it has no exact model."""
+    try:
+        model = env.model()
+    except ConfigError:
+        return {}
+    return exact_tables(model, discount)
+
+
+def q_values(population: Population, states: Any) -> jax.Array | None:
+    """Returns every member's action values, [N, S, A], None without a table; states may be padded."""
+
+    def one(numbers: Any, state: Any) -> jax.Array | None:
+        return eqx.combine(numbers, population.structure).q_values(state)
+
+    real = jax.tree.map(lambda leaf: leaf[: population.size], states)
+    return jax.vmap(one)(population.numbers, real)
+
+
+def _facts(task: Task, progress: RunProgress) -> dict[str, Any]:
+    speed = progress.step * task.population.size / progress.seconds if progress.seconds else 0.0
+    return {
+        "steps": progress.step,
+        "lanes": task.population.size,
+        "episodes": progress.episodes,
+        **({} if progress.blown_up is None else {"blown_up": progress.blown_up}),
+        "seconds": round(progress.seconds, 6),
+        "first_block_seconds": round(progress.first_block_seconds, 6),
+        "steps_per_second": round(speed, 1),
+        "started": progress.started,
+        "resumed_at": progress.resumed_at,
+        "versions": provenance.versions(),
+        "device": provenance.device(),
+    }
+
+
+def config_json(agent: Agent, config: TrainConfig, env_config: dict[str, Any]) -> dict[str, Any]:
+    """Returns what was asked for, as JSON."""
+    return {"agent": describe(agent), "env": env_config, **config.to_json()}

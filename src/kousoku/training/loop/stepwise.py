@@ -1,0 +1,118 @@
+"""Members whose iterations are single steps: all steps of one in a kernel, or a loop whose draws are made ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree
+
+from ...collectors.slot import kernel_slots, plain_slots
+from ...compiler import compiles, decide, kernel
+from ...core.collector import SlotFunctions, TrainState
+from ...core.env import Env
+from ..population import Members, first
+from .iteration import iterate
+from .split_randomness import split_by_key
+
+FEW_MEMBERS = 1
+
+
+def advance(
+    program: Any, members: Members, state: TrainState, done: Int[Array, ""], steps: Int[Array, ""]
+) -> TrainState:
+    """Advances the members on one device: one kernel where that is possible and worth it, else XLA's loop.
+
+    An agent with networks is not worth it (see `compiler.cost`): their matrix products are left to XLA then, and the
+    environment's steps are a kernel of their own.
+
+    Args:
+        program: a `TrainProgram`.
+        members, state: of this device, [N, ...].
+        done, steps: how many were made, and are to be made.
+    """
+    whole = partial(_member, program)
+    alone = first(members.numbers), members.env_arrays, members.keys[0], first(state), done, steps
+    in_axes = (0, None, 0, 0, None, None)
+    take = decide(whole, *alone, lanes=members.count, in_axes=in_axes).take
+    if take and members.count > FEW_MEMBERS:
+        every = jax.vmap(kernel(whole), in_axes=in_axes)
+        return every(members.numbers, members.env_arrays, members.keys, state, done, steps)
+    slots_of = kernel_slots if not take and compiles(whole, *alone) else plain_slots
+    return _batches(program, members, state, done, steps, slots_of)
+
+
+def _member(
+    program: Any,
+    numbers: PyTree,
+    env_arrays: PyTree,
+    key: PRNGKeyArray,
+    state: TrainState,
+    done: Int[Array, ""],
+    steps: Int[Array, ""],
+) -> TrainState:
+    """All steps of one member."""
+    agent, slots = eqx.combine(numbers, program.agent), plain_slots(program.env.with_arrays(env_arrays))
+    collector = agent.learns_from
+
+    def step(i: Int[Array, ""], state: TrainState) -> TrainState:
+        return iterate(agent, slots, state, collector.keys(key, done + i, 1, None))
+
+    return jax.lax.fori_loop(0, steps, step, state)
+
+
+def _batches(
+    program: Any,
+    members: Members,
+    state: TrainState,
+    done: Int[Array, ""],
+    steps: Int[Array, ""],
+    slots_of: Callable[[Env], SlotFunctions],
+) -> TrainState:
+    """What depends on keys alone is drawn for a batch of steps at once (see `split_randomness`), the rest in turn."""
+    collector = program.agent.learns_from
+    numbers, env_arrays, keys = members.numbers, members.env_arrays, members.keys
+
+    def body(fixed: tuple[Any, Any], state: TrainState, keys: Any) -> TrainState:
+        agent, env = eqx.combine(fixed[0], program.agent), program.env.with_arrays(fixed[1])
+        return iterate(agent, slots_of(env), state, keys)
+
+    example = collector.keys(keys[0], done, 1, None)
+    draw, rest = split_by_key(body, (first(numbers), env_arrays), first(state), example)
+
+    def draw_step(numbers: PyTree, env_arrays: PyTree, key: PRNGKeyArray, step: Int[Array, ""]) -> list[Any]:
+        return draw((numbers, env_arrays), collector.keys(key, step, 1, None))
+
+    def finish(
+        numbers: PyTree, env_arrays: PyTree, state: TrainState, noise: list[Any], count: Int[Array, ""]
+    ) -> TrainState:
+        def step(i: Int[Array, ""], state: TrainState) -> TrainState:
+            return rest((numbers, env_arrays), state, [part[i] for part in noise])
+
+        return jax.lax.fori_loop(0, count, step, state)
+
+    def finish_together(state: TrainState, noise: list[Any], count: Int[Array, ""]) -> TrainState:
+        def step_all(i: Int[Array, ""], state: TrainState) -> TrainState:
+            now = [part[i] for part in noise]
+            return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, state, now)
+
+        return jax.lax.fori_loop(0, count, step_all, state)
+
+    def run_batch(batch: Int[Array, ""], state: TrainState) -> TrainState:
+        alone = first(numbers), env_arrays, first(state)
+        begin = batch * program.batch
+        times = done + begin + jnp.arange(program.batch, dtype=jnp.int32)
+        one_draw = kernel(draw_step) if compiles(draw_step, first(numbers), env_arrays, keys[0], done) else draw_step
+        draws = jax.vmap(jax.vmap(one_draw, (0, None, 0, None)), (None, None, None, 0))
+        noise = draws(numbers, env_arrays, keys, times)
+        count = jnp.minimum(program.batch, steps - begin)
+        one = *alone, [part[:, 0] for part in noise], count
+        if keys.shape[0] > FEW_MEMBERS or not decide(finish, *one, lanes=1).take:
+            return finish_together(state, noise, count)
+        return jax.vmap(kernel(finish), (0, None, 0, 1, None))(numbers, env_arrays, state, noise, count)
+
+    return jax.lax.fori_loop(0, (steps + program.batch - 1) // program.batch, run_batch, state)

@@ -1,0 +1,167 @@
+"""A run from its beginning to its end: what is asked is checked, begun or gone on with, trained, and finished."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from ...core.agent import Agent
+from ...core.env import Env
+from ...core.errors import ConfigError
+from ..config import TrainConfig
+from ..devices import select_devices
+from ..guards.finite_check import FiniteCheck
+from ..guards.interrupt import StopRequest, stop_on_signals
+from ..guards.memory_check import check_episodes, check_memory
+from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder
+from ..io.checkpoints import Checkpoint, RunWarning
+from ..io.run_progress import RunProgress
+from ..metrics.drain import drain_metrics
+from ..metrics.loggers import check_installed
+from ..metrics.metric_sums import Recording, table_shape
+from ..population import Population, make_population, population_size
+from .base import TrainLoop
+from .host import OngoingRun, learn
+from .make_loop import make_loop
+from .results import Task, Trained, collect, config_json, finish
+
+MAX_HISTORY_BYTES = 2**31
+
+
+def train(
+    agent: Agent,
+    env: Env,
+    config: TrainConfig,
+    env_config: dict[str, Any],
+    resume: Path | None = None,
+) -> Trained:
+    """Trains every member of a population, evaluates it greedily, and saves the run.
+
+    Args:
+        agent: its numbers may be varied by `config.sweep`.
+        env: the environment.
+        config: what to do.
+        env_config: the environment as JSON, for the record.
+        resume: the folder of a run that is to be gone on with; None for a new one.
+
+    Raises:
+        ConfigError: for anything in the arguments that cannot work, before a file is written.
+    """
+    check_installed(config.log, config.out)
+    compile_cache.enable()
+    recording, members = Recording.of(tuple(config.record)), population_size(config)
+    check_memory(agent, env, members, recording)
+    check_episodes("eval_episodes", env, members, config.eval_episodes)
+    population = make_population(agent, config)
+    _check_history(config, recording, env, members)
+    loop = make_loop(agent, population, env, config)
+    asked = config_json(agent, config, env_config)
+    with contextlib.ExitStack() as stack:
+        folder = _folder(stack, config, asked, resume)
+        saved = None if resume is None else _last_checkpoint(resume)
+        if saved is not None and agent.learns_from.num_envs > 1:
+            loop, config = _as_before(saved.progress, loop, agent, population, env, config)
+        run = _begin(loop, population.size, saved)
+        run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
+        if folder is not None:
+            files.write_json(folder / run_folder.CONFIG, asked)
+            checkpoints.cut_back(folder, run.saved)
+        task = Task(agent, env, config, population, asked, folder, stack.enter_context(stop_on_signals()))
+        learn(loop, run, task, b"" if saved is None else saved.metrics)
+        return finish(task, run.state, run.progress, run.failure)
+
+
+def unfinished(
+    agent: Agent, env: Env, config: TrainConfig, asked: dict[str, Any], folder: Path, saved: Checkpoint
+) -> Trained:
+    """Returns a run as a checkpoint holds it: what was learned up to there, not evaluated. Nothing is written.
+
+    Args:
+        agent, env, config: what the run was started with.
+        asked: the same as JSON.
+        folder: its folder.
+        saved: the checkpoint.
+    """
+    population = make_population(agent, config)
+    state = saved.state(make_loop(agent, population, env, config).start(), population.size)
+    return collect(
+        Task(agent, env, config, population, asked, folder, StopRequest()), state, saved.progress, "unfinished"
+    )
+
+
+def _folder(
+    stack: contextlib.ExitStack, config: TrainConfig, asked: dict[str, Any], resume: Path | None
+) -> Path | None:
+    """The run folder, held until the stack ends."""
+    if resume is None and config.out == "":
+        return None
+    folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}")
+    stack.enter_context(folder_lock.locked(folder))
+    if resume is None:
+        files.write_json(folder / run_folder.CONFIG, asked)
+    return folder
+
+
+def _last_checkpoint(folder: Path) -> Checkpoint | None:
+    """Where to go on from; None for the beginning."""
+    saved = checkpoints.newest(folder)
+    if saved is None:
+        warnings.warn(f"{folder} has no checkpoint: the run begins again from step 0", RunWarning, stacklevel=2)
+    return saved
+
+
+def _as_before(
+    before: RunProgress, loop: TrainLoop, agent: Agent, population: Population, env: Env, config: TrainConfig
+) -> tuple[TrainLoop, TrainConfig]:
+    """Returns a loop on as many devices as before, where a member's updates are sums over them, which are rounded.
+
+    Where it cannot be, or another number is asked for, there is a warning.
+    """
+    available = len(select_devices(config.devices))
+    if (before.devices, before.available) == (loop.devices, available):
+        return loop, config
+    if config.devices is None and before.available <= available:
+        as_many = dataclasses.replace(config, devices=before.devices)
+        return make_loop(agent, population, env, as_many), dataclasses.replace(config, devices=before.available)
+    text = f"the checkpoint was made on {before.available} devices, and here are {available}: bits may differ"
+    warnings.warn(f"{text} from here on", RunWarning, stacklevel=2)
+    return loop, config
+
+
+def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None) -> OngoingRun:
+    """All members before their first step, or as a checkpoint holds them."""
+    state = jax.block_until_ready(loop.start())
+    finite_check = FiniteCheck(state, members)
+    drain = drain_metrics(loop.placement, finite_check.watched)
+    if saved is None:
+        progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
+        return OngoingRun(state, progress, finite_check, drain)
+    _tell_versions(saved.versions)
+    saved.progress.resumed_at.append(saved.progress.step)
+    restored = saved.state(state, members)
+    return OngoingRun(restored, saved.progress, finite_check, drain, saved=saved.progress.step)
+
+
+def _tell_versions(made_by: dict[str, str]) -> None:
+    """Warns where other code made the checkpoint: the bits may differ from there on."""
+    now = provenance.versions()
+    others = [f"{name} {made_by.get(name)}, here {now[name]}" for name in now if made_by.get(name) != now[name]]
+    if others:
+        text = f"the checkpoint was made by other versions ({'; '.join(others)}): bits may differ from here on"
+        warnings.warn(text, RunWarning, stacklevel=2)
+
+
+def _check_history(config: TrainConfig, recording: Recording, env: Env, count: int) -> None:
+    shape = table_shape(env)
+    if not recording.q_values or shape is None:
+        return
+    need = len(config.report_steps()) * count * shape[0] * shape[1] * 4
+    if need > MAX_HISTORY_BYTES:
+        fix = f"the tables need {need / 2**30:.3g} GiB; raise record_every or train fewer agents"
+        raise ConfigError("record", "q_values", fix)

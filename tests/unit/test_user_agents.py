@@ -1,0 +1,324 @@
+"""Agents that a user writes, one of each kind, and a collector of one's own: `train` needs nothing else of them."""
+
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from rollouts import Recall
+
+import kousoku as ks
+from kousoku.agents import AGENTS
+from kousoku.core.collector import Steps
+from kousoku.training.io import checkpoints
+
+pytestmark = pytest.mark.exact
+
+
+class SoftmaxQ(ks.Agent):
+    """Learns online: a table of values, and actions drawn by their softmax."""
+
+    learns_from: ks.Online = ks.Online()
+    learning_rate: float = 0.5
+    temperature: float = 0.1
+
+    def init(self, spec, key):
+        return jnp.zeros((spec.observation_space.n, spec.action_space.n))
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        logits = state[obs] / self.temperature
+        action = jnp.argmax(logits) if greedy else jax.random.categorical(key, logits)
+        return action.astype(jnp.int32), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        follows = jnp.where(data.terminated, 0.0, 0.9 * state[data.next_obs].max())
+        error = data.reward + follows - state[data.obs, data.action]
+        learned = state.at[data.obs, data.action].add(self.learning_rate * error)
+        return learned, {"td_error": error, "largest_value": learned.max()}
+
+
+class Reinforce(ks.Agent):
+    """Learns from rollouts: a linear policy, moved along log pi times the return that followed."""
+
+    learns_from: ks.Rollouts = ks.Rollouts(num_envs=4, num_steps=16)
+    learning_rate: float = 0.05
+    discount: float = 0.95
+
+    def init(self, spec, key):
+        return jnp.zeros((*spec.observation_space.shape, spec.action_space.n))
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        logits = obs @ state
+        action = jnp.argmax(logits) if greedy else jax.random.categorical(key, logits)
+        return action.astype(jnp.int32), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        def back(later, now):
+            reward, ended = now
+            total = reward + self.discount * jnp.where(ended, 0.0, later)
+            return total, total
+
+        ended = data.terminated | data.truncated
+        _, returns = jax.lax.scan(back, jnp.zeros(4), (data.reward, ended), reverse=True)
+
+        def loss(weights):
+            chances = jax.nn.log_softmax(data.obs @ weights)
+            chosen = jnp.take_along_axis(chances, data.action[..., None], axis=-1)[..., 0]
+            return -jnp.mean(chosen * (returns - returns.mean()))
+
+        value, gradient = jax.value_and_grad(loss)(state)
+        return state - self.learning_rate * gradient, {"policy_loss": value, "return_ahead": returns.mean()}
+
+
+class Weights(eqx.Module):
+    online: jax.Array
+    target: jax.Array
+
+
+class LinearQ(ks.Agent):
+    """Learns from a replay buffer: values linear in the observation, and a target that follows slowly."""
+
+    learns_from: ks.Replay = ks.Replay(
+        num_envs=2, num_steps=4, capacity=64, batch_size=8, gradient_steps=3, learning_starts=32
+    )
+    learning_rate: float = 0.01
+    epsilon: float = 0.2
+
+    def init(self, spec, key):
+        zeros = jnp.zeros((*spec.observation_space.shape, spec.action_space.n))
+        return Weights(zeros, zeros)
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        best = jnp.argmax(obs @ state.online).astype(jnp.int32)
+        coin, other = jax.random.split(key)
+        random = jax.random.randint(other, (), 0, 2, jnp.int32)
+        explores = jax.random.uniform(coin) < (0.0 if greedy else self.epsilon)
+        return jnp.where(explores, random, best), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        made = data.transitions
+        follows = jnp.where(made.terminated, 0.0, 0.9 * (made.next_obs @ state.target).max(axis=1))
+
+        def loss(weights):
+            values = jnp.take_along_axis(made.obs @ weights, made.action[:, None], axis=1)[:, 0]
+            return jnp.mean((values - made.reward - follows) ** 2)
+
+        value, gradient = jax.value_and_grad(loss)(state.online)
+        online = state.online - self.learning_rate * gradient
+        target = 0.9 * state.target + 0.1 * online
+        return Weights(online, target), {"value_loss": value, "steps_taken": data.steps}
+
+
+class Rememberer(ks.Agent):
+    """Learns online with a carry: what it saw first in an episode; its values are of that and of what it sees now."""
+
+    learns_from: ks.Online = ks.Online()
+    learning_rate: float = 0.2
+
+    def init(self, spec, key):
+        seen = spec.observation_space.n
+        return jnp.zeros((seen + 1, seen, spec.action_space.n))
+
+    def initial_carry(self, state):
+        return jnp.int32(state.shape[1])
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        first = jnp.where(carry == state.shape[1], obs, carry)
+        best = jnp.argmax(state[first, obs]).astype(jnp.int32)
+        coin, other = jax.random.split(key)
+        random = jax.random.randint(other, (), 0, state.shape[2], jnp.int32)
+        explores = jax.random.uniform(coin) < (0.0 if greedy else 0.3)
+        return jnp.where(explores, random, best), first, first
+
+    def update(self, state, data, key, *, axis=None):
+        first = data.extras
+        follows = jnp.where(data.terminated, 0.0, state[first, data.next_obs].max())
+        error = data.reward + follows - state[first, data.obs, data.action]
+        return state.at[first, data.obs, data.action].add(self.learning_rate * error), {"td_error": error}
+
+
+class InPairs(ks.Collector):
+    """Two steps of three environments, and an update after each of the two: no code of the library knows of it."""
+
+    num_envs: int = eqx.field(static=True, default=3)
+    num_steps: int = eqx.field(static=True, default=2)
+    batched, steps_before_learning, samples_held, gradient_samples = True, 6, 6, 3
+    size = ("agent", "3 environments x 2 steps")
+
+    def num_devices(self, available):
+        return 1
+
+    def init(self, agent, agent_state, slots, key):
+        return jax.vmap(slots.begin)(jax.random.split(jax.random.fold_in(key, 1), 3)), (), jnp.zeros(3)
+
+    def keys(self, key, iteration, num_slots, axis):
+        key = jax.random.fold_in(jax.random.fold_in(key, 2), iteration)
+        return jax.random.split(key, (2, 2, num_slots))
+
+    def collect(self, agent, slots, state, keys, axis):
+        slot, seen = state.slots, []
+        for act_keys, env_keys in keys:
+            action, _, _ = jax.vmap(lambda obs, key: agent.act(state.agent, obs, (), key))(slot.obs, act_keys)
+            slot, made, end = jax.vmap(slots.advance)(slot, action, env_keys)
+            seen.append((made, end))
+        made, end = jax.tree.map(lambda a, b: jnp.stack([a, b]), *seen)
+        total = state.data + made.reward.sum(axis=0)
+        steps = Steps(made.obs, made.action, made.reward, made.info, end)
+        return ks.TrainState(state.agent, slot, (), total, state.metrics), made, steps
+
+    def learn(self, agent, state, data, keys, axis):
+        sums = {"error": jnp.float32(0), "one": jnp.float32(0)}
+        learned = state.agent
+        for t in range(2):
+            learned, metrics = agent.update(learned, jax.tree.map(lambda x, t=t: x[t], data), keys[t, 0, 0])
+            sums = {name: sums[name] + metrics[name] for name in sums}
+        return ks.TrainState(learned, state.slots, (), state.data, state.metrics), sums, jnp.int32(2)
+
+
+class OfThree(SoftmaxQ):
+    """Learns from three transitions at a time, which `InPairs` gathers."""
+
+    learns_from: ks.Collector = InPairs()
+
+    def update(self, state, data, key, *, axis=None):
+        follows = jnp.where(data.terminated, 0.0, 0.9 * state[data.next_obs].max(axis=1))
+        error = data.reward + follows - state[data.obs, data.action]
+        learned = state.at[data.obs, data.action].add(self.learning_rate * error / 3)
+        return learned, {"error": jnp.abs(error).mean(), "one": jnp.float32(1)}
+
+
+KINDS = {
+    "online": (SoftmaxQ(), "CliffWalking-v1", "temperature", {"td_error", "largest_value"}),
+    "rollouts": (Reinforce(), "CartPole-v1", "discount", {"policy_loss", "return_ahead"}),
+    "replay": (LinearQ(), "CartPole-v1", "epsilon", {"value_loss", "steps_taken"}),
+    "online with a carry": (Rememberer(), Recall(), "learning_rate", {"td_error"}),
+    "a collector of one's own": (OfThree(), "CliffWalking-v1", "temperature", {"error", "one"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def _without_reports(monkeypatch):
+    """Pictures take longer than these runs."""
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def trained(request, tmp_path_factory):
+    """Two seeds of two sweep points, at once and in two parts: (agent, environment or None for one by id, metrics)."""
+    agent, env, swept, metrics = KINDS[request.param]
+    folder = tmp_path_factory.mktemp("user")
+    asked = {
+        "seeds": 2, "sweep": {swept: [0.1, 0.5]}, "record_every": 192, "checkpoint_every": 192, "eval_episodes": 2,
+        "progress": False,
+    }  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kousoku.viz.write_report", lambda record, path: None)
+        ks.train(agent, env, steps=768, out=str(folder / "whole"), **asked)
+        ks.train(agent, env, steps=384, out=str(folder / "parts"), **asked)
+        made = None if isinstance(env, str) else env
+        ks.resume(folder / "parts", agent=agent, env=made, steps=768)
+    return folder, {"agent": agent, "env": made}, metrics
+
+
+def test_it_goes_on_as_if_it_had_never_stopped(trained):
+    folder, given, _ = trained
+    whole, parts = (ks.load(folder / name, **given) for name in ("whole", "parts"))
+    assert parts.record.facts["resumed_at"] == [384]
+    assert whole.curves.keys() == parts.curves.keys()
+    for name in set(whole.curves) - {"seconds"}:
+        np.testing.assert_array_equal(parts.curves[name], whole.curves[name], err_msg=name)
+    ends = [checkpoints.newest(Path(folder / name)) for name in ("whole", "parts")]
+    assert ends[0].paths == ends[1].paths
+    for path, one, two in zip(ends[0].paths, ends[0].leaves, ends[1].leaves, strict=True):
+        np.testing.assert_array_equal(one, two, err_msg=path)
+
+
+def test_its_metrics_are_curves_under_their_names(trained):
+    folder, given, metrics = trained
+    run = ks.load(folder / "whole", **given)
+    assert set(run.curves) == {"step", "seconds", "episodes", "return", "length", "reward"} | metrics
+    for name in metrics:
+        assert run.curves[name].shape == (4, 4)
+        assert np.isfinite(run.curves[name]).all()
+    if "td_error" in metrics:
+        assert (run.curves["td_error"] > 0).all(), "a mean of absolute values"
+    if "one" in metrics:
+        assert (run.curves["one"] == 1).all(), "a mean over updates, two an iteration"
+    if "steps_taken" in metrics:
+        assert (run.curves["steps_taken"][0] == np.arange(32, 193, 8).mean()).all(), "nothing is learned before"
+
+
+def test_it_is_evaluated_and_becomes_a_policy(trained):
+    folder, given, _ = trained
+    result = ks.evaluate(folder / "parts", 3, **given)
+    assert result.returns.shape == (4, 3)
+    np.testing.assert_array_equal(result.returns, ks.evaluate(folder / "whole", 3, **given).returns)
+    policy = ks.load_policy(folder / "parts", member=1, **given)
+    obs = np.zeros(policy.spec.observation_space.shape, policy.spec.observation_space.dtype)
+    action, carry = policy.step(obs, policy.start())
+    assert policy.spec.action_space.contains(action)
+    assert policy.recurrent == (len(carry) > 0) == isinstance(given["agent"], Rememberer)
+
+
+def test_what_a_carry_holds_is_used():
+    """The cue that is asked for three steps later: 1 with a memory, 0 without."""
+    run = ks.train(Rememberer(), Recall(), steps=4000, seeds=2, eval_episodes=0, out="")
+    assert (run.evaluate(20).returns == 1.0).all()
+    policy = run.policy(0)
+    for cue in (0, 1):
+        carry = policy.start()
+        for obs in (cue, 2, 2, 3):
+            action, carry = policy.step(obs, carry)
+        assert action == cue
+
+
+class Telling(SoftmaxQ):
+    """Tells what it is asked to tell."""
+
+    name: str = eqx.field(static=True, default="x")
+    scalar: bool = eqx.field(static=True, default=True)
+
+    def update(self, state, data, key, *, axis=None):
+        learned, _ = super().update(state, data, key, axis=axis)
+        return learned, {self.name: learned.max() if self.scalar else learned.max(axis=1)}
+
+
+class Constant(SoftmaxQ):
+    """Tells numbers of Python's and of other kinds."""
+
+    def update(self, state, data, key, *, axis=None):
+        learned, _ = super().update(state, data, key, axis=axis)
+        return learned, {"half": 0.5, "whole": jnp.int32(3), "flag": data.terminated | True}
+
+
+def test_metrics_may_be_scalars_of_any_kind():
+    run = ks.train(Constant(), "FrozenLake-v1", steps=100, seeds=2, record_every=50, eval_episodes=0, out="")
+    assert (run.curves["half"] == 0.5).all()
+    assert (run.curves["whole"] == 3).all()
+    assert (run.curves["flag"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("agent", "refusal"),
+    [
+        (Telling(name="reward"), r"^metric 'reward': .*training records .*reward.* itself; rename it"),
+        (Telling(name="episodes"), r"^metric 'episodes': .*; rename it"),
+        (Telling(name="step"), r"^metric 'step': .*; rename it"),
+        (Telling(scalar=False), r"^metric 'x': got \[16\]; an update returns scalars; take a mean"),
+    ],
+)
+def test_a_metric_that_cannot_be_recorded_is_one_line(agent, refusal):
+    with pytest.raises(ks.ConfigError, match=refusal) as caught:
+        ks.train(agent, "FrozenLake-v1", steps=100, out="run")
+    assert "\n" not in str(caught.value)
+    assert not Path("run").exists()
+
+
+def test_an_agent_that_is_registered_is_made_again_by_its_id(monkeypatch):
+    monkeypatch.setattr(AGENTS, "_entries", dict(AGENTS._entries))
+    ks.register_agent("test_softmax_q", SoftmaxQ)
+    ks.train("test_softmax_q", "FrozenLake-v1", steps=200, seeds=2, eval_episodes=0, out="run")
+    assert ks.resume("run", steps=300).record.facts["steps"] == 300
+    assert ks.load_policy("run", 0)(np.arange(16)).shape == (16,)

@@ -1,0 +1,85 @@
+"""The parts of the documentation that are made from the code: the map of the house, and the list of settings.
+
+`python tools/generated_docs.py` writes them anew; a test compares them with the files.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+
+
+def house_map() -> str:
+    """Returns the rooms in the order of the import contract, top first, as a Markdown table."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = config["tool"]["importlinter"]["contracts"][0]["layers"]
+    rows = ["| room | what lives there |", "|---|---|"]
+    for layer in layers:
+        for name in (part.strip() for part in layer.split("|")):
+            place, short = SOURCE / name.replace(".", "/"), name.removeprefix("kousoku.")
+            rows += [f"| `{short}` | {_said(place)} |"]
+            rows += [f"| &nbsp;&nbsp;`{short}/{room.name}` | {_said(room)} |" for room in _rooms(place)]
+    order = "  ->  ".join(layer.replace("kousoku.", "") for layer in layers)
+    return f"Imports point down only; the tests hold it:\n\n    {order}\n\n" + "\n".join(rows)
+
+
+def _rooms(folder: Path) -> list[Path]:
+    """The packages in a folder."""
+    return sorted(path.parent for path in folder.glob("*/__init__.py")) if folder.is_dir() else []
+
+
+def _said(path: Path) -> str:
+    """The first sentence of a module's or a package's docstring."""
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    return text.split("\n\n")[0].replace("\n", " ")
+
+
+def settings_table() -> str:
+    """Returns every setting of a run as a Markdown table: Python, shell, default, what it does, on resume."""
+    from kousoku.cli.options import described
+    from kousoku.training.config import Kind, TrainConfig, settings
+
+    told = described(TrainConfig)
+    rows = ["| setting | shell | default | what | when resumed |", "|---|---|---|---|---|"]
+    for field in dataclasses.fields(TrainConfig):
+        known = settings()[field.name]
+        flag = "" if known.kind is Kind.PYTHON else f"`--{field.name.replace('_', '-')}`"
+        default = "`{}`" if field.default is dataclasses.MISSING else f"`{field.default!r}`"
+        rows.append(f"| `{field.name}` | {flag} | {default} | {told[field.name]} | {known.on_resume.value} |")
+    return "\n".join(rows)
+
+
+PAGES: dict[str, tuple[str, Any]] = {
+    "CONTRIBUTING.md": ("house", house_map),
+    "docs/runs.md": ("settings", settings_table),
+}
+
+
+def filled(page: str) -> str:
+    """Returns a page with its generated part made anew, between `<!-- NAME -->` and `<!-- end of NAME -->`."""
+    name, make = PAGES[page]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        raise ValueError(f"{page} needs one {begin} and one {end}")
+    return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n\n{make()}\n\n{end}", text, flags=re.S)
+
+
+def main() -> int:
+    """Writes the pages."""
+    for page in PAGES:
+        (ROOT / page).write_text(filled(page), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
