@@ -74,7 +74,7 @@ class Replay(Collector):
 
     @property
     def samples_held(self) -> int:
-        return self.slot_capacity * self.num_envs + self.iteration_steps + self.batch_size
+        return self.slot_capacity * self.num_envs + self.iteration_steps + self.gradient_steps * self.batch_size
 
     @property
     def gradient_samples(self) -> int:
@@ -109,14 +109,14 @@ class Replay(Collector):
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
     ) -> tuple[TrainState, None, Steps]:
-        (slot, carry, buffer), (made, _, end) = act_and_advance(agent, slots, state, keys.steps)
+        acting = TrainState(state.agent, state.slots, state.carry, (), state.metrics)
+        (slot, carry, _), (made, _, end) = act_and_advance(agent, slots, acting, keys.steps)
         at = keys.iteration * self.num_steps % self.slot_capacity
 
         def write(kept: Array, new: Array) -> Array:
             return jax.lax.dynamic_update_slice_in_dim(kept, jnp.swapaxes(new, 0, 1), at, axis=1)
 
-        # The barriers keep the write apart from the reads: fused with them, XLA would copy the whole buffer.
-        buffer = jax.lax.optimization_barrier(jax.tree.map(write, buffer, _without_info(made)))
+        buffer = jax.tree.map(write, state.data, _without_info(made))
         steps = Steps(made.obs, made.action, made.reward, made.info, end)
         return TrainState(state.agent, slot, carry, buffer, state.metrics), None, steps
 
@@ -126,12 +126,18 @@ class Replay(Collector):
         iterations = keys.iteration + 1
         taken = iterations * self.iteration_steps
         updates = jnp.where(taken >= self.learning_starts, self.gradient_steps, 0)
+        # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
         slot, time = self._places(keys, state.data, axis)
-        batches = jax.lax.optimization_barrier(jax.tree.map(lambda kept: kept[slot, time], state.data))
+        place = slot * self.slot_capacity + time
+
+        def at_places(kept: Array) -> Array:
+            return kept.reshape((-1, *kept.shape[2:])).at[place].get(mode="promise_in_bounds")
+
+        chosen = jax.tree.map(at_places, state.data)
         update_keys = jax.random.split(jax.random.fold_in(keys.steps.update, 1), self.gradient_steps)
 
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array]]:
-            batch = ReplayBatch(jax.tree.map(lambda chosen: chosen[i], batches), taken)
+            batch = ReplayBatch(jax.tree.map(lambda drawn: drawn[i], chosen), taken)
             return agent.update(agent_state, batch, update_keys[i], axis=axis)
 
         def add_update(i: Array, now: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
