@@ -13,6 +13,7 @@ from kousoku.agents.deep.dqn import DQN
 from kousoku.collectors.slot import kernel_slots
 from kousoku.core.collector import TrainState
 from kousoku.nn import QNetworkConfig
+from kousoku.ops.schedules import Linear
 
 DISCOUNT, SEEDS, ITERATIONS = 0.9, 3, 2500
 
@@ -20,7 +21,8 @@ DISCOUNT, SEEDS, ITERATIONS = 0.9, 3, 2500
 def dqn(**options: Any) -> DQN:
     sizes: dict[str, Any] = {"num_envs": 4, "num_steps": 2, "batch_size": 32, "capacity": 4000, "learning_starts": 64}
     network = QNetworkConfig(hidden=(16,), init="lecun_normal", dueling=options.pop("dueling", False))
-    settings = {"epsilon": 1.0, "learning_rate": 3e-3, "discount": DISCOUNT, "target_period": 25}
+    rate = Linear(3e-3, 0.0, 8 * ITERATIONS)
+    settings = {"epsilon": 1.0, "learning_rate": rate, "discount": DISCOUNT, "target_period": 25}
     return DQN(network=network, **{**sizes, **settings, **options})
 
 
