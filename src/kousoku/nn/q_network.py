@@ -36,13 +36,18 @@ class QNetworkConfig:
         dueling: whether the value of a state and the advantages of its actions have streams of their own.
         stream_hidden: widths of the dense layers of each of the two streams.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
-        layer_norm: whether dense layers are normalised before the activation.
+        layer_norm: whether dense layers are normalised before the activation. Values that are learned from values
+            far from the data grow without end more seldom with it.
         hidden_gain: gain of the weights of all hidden layers.
         head_gain: gain of the last layer's weights.
         init: how weights begin, one of `initialise.INITIALISERS`.
 
     Raises:
         ConfigError: for a value that cannot be used.
+
+    References:
+        Gallici et al., Simplifying deep temporal difference learning, arXiv:2407.04811 (`layer_norm`).
+        Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581 (`dueling`).
 
     Examples:
         >>> from kousoku.core.spaces import Box, Discrete
@@ -57,7 +62,7 @@ class QNetworkConfig:
     dueling: bool = False
     stream_hidden: tuple[int, ...] = ()
     body: str = "auto"
-    layer_norm: bool = False
+    layer_norm: bool = True
     hidden_gain: float = math.sqrt(2.0)
     head_gain: float = 1.0
     init: str = "orthogonal"

@@ -49,8 +49,8 @@ class DQNState(eqx.Module):
 class DQN(Agent):
     """Q-learning with a network, from minibatches of a replay buffer and towards targets of an older network.
 
-    loss = E[l(y - Q(s, a))], l Huber's loss or the square; y = r + gamma Q'(s', argmax_a Q(s', a)) with `double`, else
-    y = r + gamma max_a Q'(s', a), Q' the target network.
+    loss = E[(y - Q(s, a))^2 / 2], or Huber's loss in the place of the square; Q' is the target network in
+    y = r + gamma Q'(s', argmax_a Q(s', a)) with `double`, else y = r + gamma max_a Q'(s', a).
 
     Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
 
@@ -75,13 +75,15 @@ class DQN(Agent):
     Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
 
-    Differs from the paper: Adam instead of RMSProp, and environments act side by side.
+    Differs from the paper: Adam instead of RMSProp, the square of all errors unless `huber_delta` is 1, layer
+    normalisation, and environments act side by side.
 
     References:
         Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), algorithm 1.
         Van Hasselt, Guez and Silver, Deep reinforcement learning with double Q-learning, arXiv:1509.06461, equation 4.
         Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581, equation 9.
         Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1 (tau).
+        Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """
 
     num_envs: int = eqx.field(static=True, default=8)
@@ -97,7 +99,7 @@ class DQN(Agent):
     double: bool = eqx.field(static=True, default=True)
     target_period: int = eqx.field(static=True, default=200)
     tau: float | Array = 1.0
-    huber_delta: float | Array | None = 1.0
+    huber_delta: float | Array | None = None
     max_gradient_norm: float | Array | None = 10.0
     adam_epsilon: float | Array = 1e-8
 
