@@ -223,10 +223,10 @@ def test_two_members_of_a_population_learn_as_each_alone():
 
 
 def test_capacity_is_rounded_up_to_whole_iterations():
-    replay = Replay(num_envs=4, num_steps=3, capacity=25, batch_size=8)
+    replay = Replay(num_envs=4, num_steps=3, capacity=25, batch_size=8, gradient_steps=2)
     assert replay.slot_capacity == 9
     assert Replay(num_envs=4, num_steps=3, capacity=24).slot_capacity == 6
-    assert replay.samples_held == 36 + 12 + 8
+    assert replay.samples_held == 36 + 12 + 2 * 8
     assert (replay.iteration_steps, replay.gradient_samples) == (12, 8)
     assert replay.size == ("capacity", "25 transitions")
 
