@@ -59,7 +59,7 @@ def python_loop(steps: int) -> float:
     """Train one agent step by step; returns steps per second."""
     env = ks.make("GridWorld-v0")
     agent = ks.make_agent("q_learning", learning_rate=0.1, discount=0.9, epsilon=0.1)
-    act = jax.jit(lambda learned, obs, key: agent.act(learned, obs, key)[0])
+    act = jax.jit(lambda learned, obs, key: agent.act(learned, obs, (), key)[0])
     update = jax.jit(lambda learned, transition, key: agent.update(learned, transition, key)[0])
     reset, step = jax.jit(lambda key: env.reset(key)), jax.jit(lambda key, state, action: env.step(key, state, action))
     key = jax.random.key(2)

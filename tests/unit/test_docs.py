@@ -204,7 +204,7 @@ def test_the_tables_of_networks(title, config):
         assert not accepts(config, name, (8, 0))
 
 
-@pytest.mark.parametrize(("agent_id", "options"), [("ppo", {"target_kl": 0.1}), ("a2c", {})])
+@pytest.mark.parametrize(("agent_id", "options"), [("ppo", {"target_kl": 0.1}), ("a2c", {}), ("dqn", {})])
 def test_the_table_of_metrics_has_what_an_update_reports(agent_id, options):
     agent, env = AGENTS.make(agent_id, **options), kousoku.make("CartPole-v1")
     state = jax.eval_shape(lambda: start(agent, env, kernel_slots(env), jax.random.key(0), Recording(metrics=True)))
