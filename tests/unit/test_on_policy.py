@@ -114,7 +114,7 @@ def test_the_devices_of_one_agent_agree_to_the_bit():
 
 def test_devices_are_as_many_as_divide_the_environments():
     assert loop_of(tiny_ppo(num_envs=3, minibatches=1), WALK, devices=2).program.mesh is None
-    assert loop_of(AGENT, WALK, seeds=5, devices=2).keys.shape == (6,)
+    assert loop_of(AGENT, WALK, seeds=5, devices=2).members.keys.shape == (6,)
     assert loop_of(AGENT, WALK, devices=2).program.mesh is not None
 
 
