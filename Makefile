@@ -30,7 +30,7 @@ test-durations: $(VENV)/.installed-test ## run tests one at a time; those that t
 
 test-peers: $(VENV)/.installed-peers ## run other libraries' environments in the kernel, and compare with distrax
 	$(BIN)/python -c 'import distrax, gymnax'
-	$(BIN)/python -m pytest -n auto --dist loadgroup tests/peers
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers tests
 
 bench: $(VENV)/.installed-bench ## measure the speed on this machine
 	$(BIN)/kousoku bench tabular --out benchmarks

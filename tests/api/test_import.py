@@ -1,0 +1,66 @@
+"""Importing costs nothing: no JAX, no backend, no picture library before a name is used."""
+
+import pytest
+from fresh_process import in_a_new_process
+
+import kousoku
+
+HEAVY = ("jax", "jaxlib", "equinox", "optax", "matplotlib", "numpy", "scipy", "rich", "tyro", "orbax")
+
+
+def test_importing_kousoku_imports_none_of_its_dependencies():
+    script = (
+        "import json, sys, kousoku; dir(kousoku); print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    )
+    loaded = in_a_new_process(script)
+    assert "kousoku" in loaded
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_names_of_environments_and_agents_are_known_without_jax_and_without_importing_one():
+    script = """
+import json, sys
+from kousoku import list_agents, list_envs
+from kousoku.core.errors import ConfigError
+assert "GridWorld-v0" in list_envs() and "q_learning" in list_agents()
+try:
+    __import__("kousoku").make("os.path")
+except ConfigError:
+    pass
+print(json.dumps(sorted(sys.modules)))
+"""
+    loaded = in_a_new_process(script)
+    assert not {"jax", "equinox"} & set(loaded)
+    rooms = [name for name in loaded if name.startswith(("kousoku.envs.", "kousoku.agents."))]
+    assert rooms == ["kousoku.envs.gridworld", "kousoku.envs.gridworld.named"]
+
+
+def test_no_module_creates_a_backend_when_it_is_imported():
+    script = """
+import importlib, json, pkgutil, kousoku, kousoku_bench
+found = [m.name for p in (kousoku, kousoku_bench) for m in pkgutil.walk_packages(p.__path__, f"{p.__name__}.")]
+names = [name for name in found if not name.endswith("__main__")]
+for name in names:
+    importlib.import_module(name)
+from jax._src import xla_bridge
+print(json.dumps([names, xla_bridge.backends_are_initialized()]))
+"""
+    names, initialised = in_a_new_process(script)
+    assert "kousoku.envs.gridworld.env" in names
+    assert initialised is False
+
+
+@pytest.mark.parametrize("name", kousoku.__all__)
+def test_every_public_name_resolves(name):
+    found = getattr(kousoku, name)
+    assert callable(found)
+    assert found.__doc__
+    assert name in dir(kousoku)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"module 'kousoku' has no attribute 'trian'"):
+        kousoku.__getattr__("trian")
+    assert not hasattr(kousoku, "trian")
+    assert not hasattr(kousoku, "core.env")
+    assert "__version__" in dir(kousoku)

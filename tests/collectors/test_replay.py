@@ -1,0 +1,288 @@
+"""The replay buffer: what is kept, where, what is drawn of it, and when it is learned from."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fresh_process import refusals
+from haste import HASTE
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+from scipy.stats import chisquare
+
+from kousoku.collectors.replay import Replay
+from kousoku.collectors.slot import kernel_slots, plain_slots
+from kousoku.core.agent import Agent
+from kousoku.core.collector import TrainState
+from kousoku.core.env import Env
+from kousoku.core.spaces import Box, Discrete
+from kousoku.core.timestep import Timestep, Transition
+
+KEY = jax.random.key(3)
+END = 2  # the action that ends an episode
+LIMIT = 3
+
+
+class Life(Env):
+    """Counts the steps of its life and of the episode; shows both, and a number by which to know it again.
+
+    Observation: (step of its life, step of the episode, its number). The successor of an observation is always that
+    plus (1, 1, 0); the observation after a reset is another wherever an episode was longer than a step.
+    """
+
+    time_limit: int | None = eqx.field(static=True, default=LIMIT)
+
+    @property
+    def observation_space(self) -> Box:
+        return Box(-np.inf, np.inf, (3,))
+
+    @property
+    def action_space(self) -> Discrete:
+        return Discrete(3)
+
+    def reset(self, key: Any) -> tuple[Any, Timestep]:
+        state = jnp.stack([jnp.float32(0.0), jnp.float32(0.0), jax.random.uniform(key, (), jnp.float32)])
+        return state, self._at(state, jnp.array(False))
+
+    def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
+        state = state + jnp.array([1.0, 1.0, 0.0])
+        return state, self._at(state, action == END)
+
+    def restart(self, key: Any, state: Any) -> tuple[Any, Timestep]:
+        state = state * jnp.array([1.0, 0.0, 1.0])
+        return state, self._at(state, jnp.array(False))
+
+    def _at(self, state: Any, ends: Any) -> Timestep:
+        return Timestep(state, 10.0 * state[0], ends, jnp.array(False))
+
+
+class Recorder(Agent):
+    """Acts at random, and writes down each minibatch instead of learning from it."""
+
+    learns_from: Replay = Replay()  # type: ignore[assignment]
+    most: int = eqx.field(static=True, default=8)
+
+    def init(self, spec: Any, key: Any) -> dict[str, Any]:
+        obs, flag = jnp.zeros(3), jnp.array(False)
+        one = Transition(obs, jnp.int32(0), jnp.float32(0.0), flag, flag, obs, None, jnp.float32(0.0))
+        shape = (self.most, self.learns_from.batch_size)
+        drawn = jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape), x.dtype), one)
+        return {"updates": jnp.int32(0), "drawn": drawn, "steps": jnp.zeros(self.most, jnp.int32)}
+
+    def act(self, state: Any, obs: Any, carry: Any, key: Any, *, greedy: bool = False) -> tuple[Any, Any, Any]:
+        return jax.random.randint(key, (), 0, 3, jnp.int32), carry, obs[0] + 0.5
+
+    def update(self, state: Any, data: Any, key: Any, *, axis: str | None = None) -> tuple[Any, dict[str, Any]]:
+        i = state["updates"] % self.most
+        drawn = jax.tree.map(lambda log, x: log.at[i, : x.shape[0]].set(x), state["drawn"], data.transitions)
+        steps = state["steps"].at[i].set(data.steps)
+        return {"updates": state["updates"] + 1, "drawn": drawn, "steps": steps}, {"one": jnp.float32(1.0)}
+
+
+def recorder(most: int = 8, **options: Any) -> Recorder:
+    sizes = {"num_envs": 4, "num_steps": 2, "capacity": 40, "batch_size": 16, "learning_starts": 0}
+    return Recorder(Replay(**{**sizes, **options}), most)  # type: ignore[arg-type]
+
+
+def begun(agent: Recorder, slots: Any, key: Any = KEY) -> TrainState:
+    state = agent.init(Life().spec, key)
+    return TrainState(state, *agent.learns_from.init(agent, state, slots, key), ())
+
+
+def iteration(agent: Recorder, slots: Any, state: TrainState, i: Any, key: Any, axis: str | None = None) -> Any:
+    collector = agent.learns_from
+    keys = collector.keys(key, i, jax.tree.leaves(state.slots)[0].shape[0], axis)
+    state, data, steps = collector.collect(agent, slots, state, keys, axis)
+    state, sums, updates = collector.learn(agent, state, data, keys, axis)
+    return state, (steps, sums, updates)
+
+
+def run(agent: Recorder, iterations: int, slots: Any = None, key: Any = KEY) -> tuple[TrainState, list[Any]]:
+    """The state after so many iterations, and what each gave."""
+    slots = kernel_slots(Life()) if slots is None else slots
+    state, said = begun(agent, slots, key), []
+    step = jax.jit(lambda state, i, key: iteration(agent, slots, state, i, key), compiler_options=HASTE)
+    for i in range(iterations):
+        state, what = step(state, jnp.int32(i), key)
+        said.append(jax.device_get(what))
+    return jax.device_get(state), said
+
+
+def logged(state: TrainState) -> Transition:
+    """The minibatches written down, [updates, n, ...]."""
+    return jax.tree.map(lambda x: x[: state.agent["updates"]], state.agent["drawn"])
+
+
+def check_transitions(made: Transition) -> None:
+    """Each leads to its true successor, and says why its episode ended."""
+    np.testing.assert_array_equal(made.next_obs, made.obs + np.array([1.0, 1.0, 0.0], np.float32))
+    np.testing.assert_array_equal(made.reward, 10.0 * made.next_obs[..., 0])
+    np.testing.assert_array_equal(made.terminated, made.action == END)
+    np.testing.assert_array_equal(made.truncated, made.next_obs[..., 1] >= LIMIT)
+    np.testing.assert_array_equal(made.extras, made.obs[..., 0] + 0.5)
+
+
+@pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
+def test_steps_fill_the_buffer_in_their_order(slots):
+    state, said = run(recorder(), 3, slots(Life()))
+    kept = state.data
+    assert kept.obs.shape == (4, 10, 3)
+    np.testing.assert_array_equal(kept.obs[:, :6, 0], np.tile(np.arange(6.0), (4, 1)))
+    np.testing.assert_array_equal(kept.obs[:, :6, 2], np.tile(kept.obs[:, :1, 2], (1, 6)))
+    assert len(set(kept.obs[:, 0, 2])) == 4
+    assert all((leaf[:, 6:] == 0).all() for leaf in jax.tree.leaves(kept))
+    check_transitions(jax.tree.map(lambda x: x[:, :6], kept))
+    of_each = [np.concatenate([steps.action[:, lane] for steps, _, _ in said]) for lane in range(4)]
+    np.testing.assert_array_equal(kept.action[:, :6], of_each)
+    assert kept.info is None
+
+
+def test_the_newest_steps_replace_the_oldest():
+    state, _ = run(recorder(), 8)  # 16 steps of each, of which 10 are kept
+    life = state.data.obs[:, :, 0]
+    np.testing.assert_array_equal(life, np.tile([10, 11, 12, 13, 14, 15, 6, 7, 8, 9], (4, 1)))
+    check_transitions(state.data)
+    assert (state.data.terminated & ~state.data.truncated).any()
+    assert (state.data.truncated & ~state.data.terminated).any()
+
+
+def test_the_successor_of_a_cut_episode_is_not_the_next_ones_beginning():
+    state, _ = run(recorder(), 5)
+    ended = (state.data.terminated | state.data.truncated)[:, :-1]
+    after = state.data.obs[:, 1:]
+    assert ended.sum() > 8
+    np.testing.assert_array_equal(after[ended][:, 1], 0.0)
+    assert (state.data.next_obs[:, :-1][ended][:, 1] > 0).all()
+    np.testing.assert_array_equal(after[~ended], state.data.next_obs[:, :-1][~ended])
+
+
+def test_minibatches_are_transitions_that_are_kept():
+    agent = recorder(gradient_steps=3, most=24)
+    state, said = run(agent, 8)
+    drawn = logged(state)
+    assert [int(updates) for _, _, updates in said] == [3] * 8
+    assert [float(sums["one"]) for _, sums, _ in said] == [3.0] * 8
+    check_transitions(drawn)
+    lives, tags = drawn.obs[..., 0].reshape(8, -1), set(state.data.obs[:, 0, 2].tolist())
+    for i, life in enumerate(lives):
+        made = 2 * (i + 1)
+        assert set(life.tolist()) <= set(range(max(0, made - 10), made)), i
+        assert life.max() >= made - 2
+    assert set(drawn.obs[..., 2].reshape(-1).tolist()) == tags
+    np.testing.assert_array_equal(state.agent["steps"], np.repeat(8 * np.arange(1, 9), 3))
+    assert len({batch.tobytes() for batch in np.asarray(drawn.obs)}) == 24
+
+
+@pytest.mark.parametrize("iterations", [3, 7])
+def test_draws_are_uniform_over_what_is_kept(iterations):
+    agent = recorder(batch_size=2000, gradient_steps=4, most=4)
+    state, _ = run(agent, iterations)
+    obs, tags = np.asarray(state.agent["drawn"].obs), state.data.obs[:, 0, 2]
+    slot = np.argmax(obs[..., 2].reshape(-1, 1) == tags, axis=1)
+    kept = min(2 * iterations, 10)
+    time = obs[..., 0].reshape(-1).astype(int) % 10
+    counts = np.zeros((4, 10), int)
+    np.add.at(counts, (slot, time), 1)
+    assert counts[:, kept:].sum() == 0
+    assert counts.sum() == 8000
+    assert chisquare(counts[:, :kept].reshape(-1)).pvalue > 1e-3
+
+
+def test_a_key_gives_the_same_draws_and_another_key_gives_others():
+    agent = recorder()
+    first, again, other = (run(agent, 3, key=key)[0] for key in (KEY, KEY, jax.random.key(4)))
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (first.agent["drawn"].obs[:3] != other.agent["drawn"].obs[:3]).any(axis=(1, 2)).all()
+
+
+@pytest.mark.parametrize(("starts", "updates"), [(0, [2, 2, 2]), (8, [2, 2, 2]), (9, [0, 2, 2]), (24, [0, 0, 2])])
+def test_no_update_is_made_before_learning_starts(starts, updates):
+    agent = recorder(learning_starts=starts, gradient_steps=2)
+    state, said = run(agent, 3)
+    assert [int(number) for _, _, number in said] == updates
+    assert [float(sums["one"]) for _, sums, _ in said] == updates
+    assert int(state.agent["updates"]) == sum(updates)
+    assert agent.learns_from.steps_before_learning == 8 * (1 + updates.count(0))
+
+
+def test_two_members_of_a_population_learn_as_each_alone():
+    agent, slots = recorder(learning_starts=9, gradient_steps=2), kernel_slots(Life())
+    keys = jax.random.split(KEY, 2)
+    both = jax.vmap(lambda key: begun(agent, slots, key))(keys)
+    step = jax.jit(jax.vmap(lambda state, i, key: iteration(agent, slots, state, i, key)[0], (0, None, 0)))
+    for i in range(3):
+        both = step(both, jnp.int32(i), keys)
+    for member in range(2):
+        alone, _ = run(agent, 3, slots, keys[member])
+        for a, b in zip(jax.tree.leaves(both), jax.tree.leaves(alone), strict=True):
+            np.testing.assert_array_equal(a[member], b)
+
+
+def test_capacity_is_rounded_up_to_whole_iterations():
+    replay = Replay(num_envs=4, num_steps=3, capacity=25, batch_size=8, gradient_steps=2)
+    assert replay.slot_capacity == 9
+    assert Replay(num_envs=4, num_steps=3, capacity=24).slot_capacity == 6
+    assert replay.samples_held == 36 + 12 + 2 * 8
+    assert (replay.iteration_steps, replay.gradient_samples) == (12, 8)
+    assert replay.size == ("capacity", "25 transitions")
+
+
+def test_devices_share_what_is_worth_it():
+    """A divisor of the environments and of the minibatch, with at least 256 samples for each device."""
+    assert Replay(num_envs=8, batch_size=128).num_devices(4) == 1
+    assert Replay(num_envs=8, batch_size=1024).num_devices(4) == 4
+    assert Replay(num_envs=6, batch_size=1024).num_devices(4) == 2
+    assert Replay(num_envs=3, batch_size=1024).num_devices(4) == 1
+
+
+def test_two_devices_keep_and_draw_each_of_its_own_slots():
+    agent, slots = recorder(batch_size=64, gradient_steps=2, most=8), kernel_slots(Life())
+    state = begun(agent, slots)
+    twice = jax.tree.map(lambda x: jnp.stack([x, x]), state.agent)
+    state = eqx.tree_at(lambda s: s.agent, state, twice)
+
+    def on_each(state: TrainState, i: Any, key: Any) -> Any:
+        own = eqx.tree_at(lambda s: s.agent, state, jax.tree.map(lambda x: x[0], state.agent))
+        own, (_, sums, updates) = iteration(agent, slots, own, i, key, "d")
+        return eqx.tree_at(lambda s: s.agent, own, jax.tree.map(lambda x: x[None], own.agent)), sums, updates
+
+    mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
+    specs = (P("d"), P(), P())
+    step = jax.jit(jax.shard_map(on_each, mesh=mesh, in_specs=specs, out_specs=specs, check_vma=False))
+    for i in range(4):
+        state, sums, updates = step(state, jnp.int32(i), KEY)
+        assert (float(sums["one"]), int(updates)) == (2.0, 2)
+    alone, _ = run(agent, 4, slots)
+    for a, b in zip(
+        jax.tree.leaves((state.slots, state.data)), jax.tree.leaves((alone.slots, alone.data)), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+    drawn, tags = state.agent["drawn"], np.asarray(alone.data.obs[:, 0, 2])
+    for device in range(2):
+        mine = jax.tree.map(lambda x: np.asarray(x[device, :, :32]), drawn)  # noqa: B023
+        check_transitions(mine)
+        assert set(mine.obs[..., 2].reshape(-1).tolist()) == set(tags[2 * device : 2 * device + 2].tolist())
+        assert (np.asarray(drawn.obs[device, :, 32:]) == 0).all()
+    lives = np.asarray(drawn.obs[:, :, :32, 0])
+    assert (lives[0] != lives[1]).any(axis=1).all()
+
+
+def test_bad_settings_are_refused_in_one_line():
+    cases = {
+        "Replay(num_envs=0)": "use a whole number of at least 1",
+        "Replay(num_steps=1.5)": "use a whole number of at least 1",
+        "Replay(batch_size=-1)": "use a whole number of at least 1",
+        "Replay(gradient_steps=0)": "use a whole number of at least 1",
+        "Replay(learning_starts=-1)": "use a whole number of at least 0",
+        "Replay(capacity='many')": "use a whole number of at least 1",
+        "Replay(capacity=100, num_envs=8, num_steps=16)": "one iteration makes 8 x 16 transitions; keep at least those",
+    }
+    messages = refusals({call: call for call in cases}, "from kousoku.collectors.replay import Replay")
+    for call, fix in cases.items():
+        name = call.removeprefix("Replay(").split("=")[0]
+        assert messages[call].startswith(f"{name}: got "), messages[call]
+        assert messages[call].endswith(fix)

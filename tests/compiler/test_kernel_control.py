@@ -1,0 +1,53 @@
+"""Control flow and updates in place: kernels give what XLA gives, whatever lanes share and however many there are."""
+
+from __future__ import annotations
+
+import pytest
+from kernel_loops import PROGRAMS
+from kernel_oracle import LANES, columns_of, compare, inputs
+
+pytestmark = pytest.mark.property
+
+
+def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
+    """In each of these ways to share arguments among lanes; all shared is a single lane without an axis."""
+    function, spec = PROGRAMS[name]
+    count = len(spec.split())
+    shared = {
+        "none": (),
+        "first": (0,),
+        "last": (count - 1,),
+        "rest": range(1, count),
+        "all but last": range(count - 1),
+        "all": range(count),
+    }
+    different = {tuple(shared[way]) for way in ways}
+    compare(function, columns_of(inputs(spec), lanes, seed), sorted(different), ulp=2)
+
+
+OFTEN = ("none", "rest", "none", "first", "none", "all")
+
+
+@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate(PROGRAMS)])
+def test_one_way_to_share(name, way):
+    """Of each program, and every way for some of the programs."""
+    run(name, 11, way)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_lanes_of_their_own_and_lanes_that_share(name):
+    run(name, 11, "none", "rest")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [*PROGRAMS][::3])
+def test_shared_first_argument_and_one_lane(name):
+    run(name, 5, "first", "all", seed=3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("lanes", [n or 2 for n in LANES])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_way(name, lanes):
+    run(name, lanes, "none", "first", "last", "rest", "all but last", "all", seed=2)

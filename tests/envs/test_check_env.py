@@ -1,0 +1,345 @@
+"""`check_env` names the rule that an environment breaks, and accepts unusual ones that break none."""
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fresh_process import in_a_new_process
+
+import kousoku as ks
+from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete, Timestep
+from kousoku.core import contract
+from kousoku.core.env import Finite
+
+pytestmark = pytest.mark.contract
+
+
+def said(obs: Any, reward: float = 0.0, terminated: bool = False) -> Timestep:
+    return Timestep(obs, jnp.float32(reward), jnp.array(terminated), jnp.array(False))
+
+
+class Corridor(ks.Env):
+    """Ten cells; each step moves at random, 0 is the start and 9 the end. `spoil` breaks one rule."""
+
+    spoil: Callable[[str, Any, Any, Any], Any] = eqx.field(
+        static=True, default=lambda where, key, before, result: result
+    )
+    time_limit: Any = eqx.field(static=True, default=None)
+    spaces: tuple = (Discrete(10), Discrete(2))
+
+    @property
+    def observation_space(self) -> Any:
+        return self.spaces[0]
+
+    @property
+    def action_space(self) -> Any:
+        return self.spaces[1]
+
+    def reset(self, key):
+        cell = jnp.int32(0)
+        return self.spoil("reset", key, None, (cell, said(cell)))
+
+    def step(self, key, state, action):
+        there = jnp.clip(state + jax.random.bernoulli(key, 0.7).astype(jnp.int32) * (2 * action - 1), 0, 9)
+        timestep = eqx.tree_at(lambda t: t.terminated, said(there), there == 9)
+        return self.spoil("step", key, state, (there, timestep))
+
+
+def replaced(where: str, field: str, value: Callable[[Any], Any]) -> Callable:
+    """One field of the timestep that `where` gives becomes something else."""
+
+    def spoil(at: str, key: Any, before: Any, result: Any) -> Any:
+        if at != where:
+            return result
+        return result[0], eqx.tree_at(lambda t: getattr(t, field), result[1], value(result[1]))
+
+    return spoil
+
+
+def traced(x: Any) -> bool:
+    return isinstance(x, jax.core.Tracer)
+
+
+def key_reuse(where, key, before, result):
+    return (
+        result if where == "reset" else (result[0], eqx.tree_at(lambda t: t.reward, result[1], jax.random.normal(key)))
+    )
+
+
+def growing_state(where, key, before, result):
+    return result if where == "reset" else (jnp.zeros(2, jnp.int32), result[1])
+
+
+def other_state(where, key, before, result):
+    return result if where == "reset" else (result[0].astype(jnp.float32), result[1])
+
+
+def compiled_differs(where, key, before, result):
+    return (result[0], eqx.tree_at(lambda t: t.obs, result[1], result[1].obs + 1)) if traced(key) else result
+
+
+def batch_differs(where, key, before, result):
+    batched = where == "step" and type(key).__name__ == "BatchTracer"
+    return (result[0], eqx.tree_at(lambda t: t.reward, result[1], jnp.float32(5.0))) if batched else result
+
+
+def counting() -> Callable:
+    """Every call gives another reward after a step."""
+    count = itertools.count(1)
+    return replaced("step", "reward", lambda t: jnp.float32(next(count)))
+
+
+def counting_starts() -> Callable:
+    count = itertools.count()
+    return replaced("reset", "obs", lambda t: jnp.int32(next(count) % 10))
+
+
+def raising(error: Exception) -> Callable:
+    def spoil(where, key, before, result):
+        if where == "step":
+            raise error
+        return result
+
+    return spoil
+
+
+BROKEN = {
+    "reset: the first timestep must be neither terminated nor truncated": [
+        replaced("reset", "terminated", lambda t: jnp.array(True)),
+        replaced("reset", "truncated", lambda t: jnp.array(True)),
+    ],
+    "reset: the first reward must be 0, got 2.0": [replaced("reset", "reward", lambda t: jnp.float32(2.0))],
+    "reset: the same key must give the same result": [counting_starts()],
+    "step: the same key, state and action must give the same result": [counting()],
+    "step: reward must be a float32 scalar, got float64[]": [replaced("step", "reward", lambda t: np.float64(1.0))],
+    "step: reward must be a float32 scalar, got int32[]": [replaced("step", "reward", lambda t: jnp.int32(1))],
+    "step: reward must be a float32 scalar, got float32[1]": [replaced("step", "reward", lambda t: t.reward[None])],
+    "step: terminated must be a bool scalar, got int32[]": [replaced("step", "terminated", lambda t: jnp.int32(0))],
+    "step: truncated must be a bool scalar, got float32[]": [replaced("step", "truncated", lambda t: jnp.float32(0))],
+    "step: timestep.reward has a weak type": [replaced("step", "reward", lambda t: jnp.asarray(0.0))],
+    "reset: timestep.obs has a weak type": [replaced("reset", "obs", lambda t: jnp.asarray(0))],
+    "step: state has a weak type": [lambda w, k, b, r: (jnp.asarray(0), r[1]) if w == "step" else r],
+    "step: observation 12 is outside Discrete(n=10)": [replaced("step", "obs", lambda t: jnp.int32(12))],
+    "reset: observation -1 is outside Discrete(n=10)": [replaced("reset", "obs", lambda t: jnp.int32(-1))],
+    "step: the state's structure, shapes or dtypes change": [growing_state, other_state],
+    "a PRNG key is used twice; split it first": [key_reuse],
+    "reset: compiled, it gives another result than without": [compiled_differs],
+    "step: under jax.vmap a lane gives another result than alone": [batch_differs],
+    "reset must return (state, Timestep)": [
+        lambda w, k, b, r: (r[0], tuple(jax.tree.leaves(r[1]))) if w == "reset" else r,
+        lambda w, k, b, r: r[1] if w == "reset" else r,
+        lambda w, k, b, r: (*r, {}) if w == "reset" else r,
+    ],
+    "step must return (state, Timestep)": [
+        lambda w, k, b, r: (r[0], r[1].obs, r[1].reward, r[1].terminated, {}) if w == "step" else r,
+        lambda w, k, b, r: (r[0], None) if w == "step" else r,
+    ],
+    "step: raised ZeroDivisionError: by hand": [raising(ZeroDivisionError("by hand\nand more"))],
+    "step: raised NotImplementedError": [raising(NotImplementedError())],
+}
+
+
+@pytest.mark.parametrize(("rule", "spoil"), [(rule, spoil) for rule, spoils in BROKEN.items() for spoil in spoils])
+def test_a_broken_rule_is_named(rule, spoil):
+    with pytest.raises(ContractError) as caught:
+        ks.check_env(Corridor(spoil), steps=20)
+    first, *problems = str(caught.value).splitlines()
+    assert first == "Corridor breaks the contract of an environment:"
+    assert any(problem.startswith(f"  - {rule}") for problem in problems), str(caught.value)
+    assert len(problems) == len(set(problems)) <= 4
+
+
+def test_a_reward_that_is_nan_later_on_is_found():
+    def late(where, key, before, result):
+        bad = jnp.where(result[0] >= 3, jnp.float32(jnp.nan), jnp.float32(0.0))
+        return result if where == "reset" else (result[0], eqx.tree_at(lambda t: t.reward, result[1], bad))
+
+    with pytest.raises(ContractError, match=r"step \d+: reward is nan"):
+        ks.check_env(Corridor(late), steps=200)
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5"])
+def test_a_time_limit_is_none_or_a_count(limit):
+    with pytest.raises(ContractError, match=r"time_limit is .*: use None or a whole number of at least 1"):
+        ks.check_env(Corridor(time_limit=limit))
+    ks.check_env(Corridor(time_limit=5), steps=10)
+
+
+def test_spaces_are_ours():
+    with pytest.raises(ContractError, match="observation_space is a int: use Discrete, MultiDiscrete, Box or Dict"):
+        ks.check_env(Corridor(spaces=(10, Discrete(2))))
+    with pytest.raises(ContractError, match="action_space is a NoneType: use Discrete"):
+        ks.check_env(Corridor(spaces=(Discrete(10), None)))
+
+
+def test_what_is_no_environment_is_refused():
+    script = """
+import json, kousoku as ks
+messages = []
+for thing in (None, ks.Env, "GridWorld-v0"):
+    try:
+        ks.check_env(thing)
+    except ks.ContractError as error:
+        messages.append(str(error))
+print(json.dumps(messages))
+"""
+    told = "an environment must be a kousoku.Env, got {}: subclass it"
+    kinds = in_a_new_process(script)
+    assert [message.split(" got ")[1].split(":")[0] for message in kinds][::2] == ["NoneType", "str"]
+    assert all(message.startswith(told.split("{}")[0]) and message.endswith(": subclass it") for message in kinds)
+    assert len(kinds) == 3
+
+
+class Mutable(Corridor):
+    """Its state is a NumPy array that a step changes in place."""
+
+    def reset(self, key):
+        return np.zeros(3, np.int32), said(jnp.int32(0))
+
+    def step(self, key, state, action):
+        if not traced(state):
+            state[0] = (state[0] + 1) % 10
+        return state, said(jnp.int32(0))
+
+
+class Keyed(ks.Env):
+    """Nothing is wrong with a key in the state, a Dict observation, a Box action and no end."""
+
+    time_limit: int | None = eqx.field(static=True, default=5)
+
+    @property
+    def observation_space(self) -> Dict:
+        return Dict({"place": MultiDiscrete((3, 3)), "height": Box(-1.0, 1.0, (2,))})
+
+    @property
+    def action_space(self) -> Box:
+        return Box(-1.0, 1.0, (2,))
+
+    def reset(self, key):
+        kept, draw = jax.random.split(key)
+        return {"key": kept, "steps": jnp.int32(0)}, said(self.observation_space.sample(draw))
+
+    def step(self, key, state, action):
+        kept, draw = jax.random.split(state["key"])
+        obs = {"place": self.observation_space.sample(draw)["place"], "height": action}
+        return {"key": kept, "steps": state["steps"] + 1}, said(obs)
+
+
+class BadRestart(Corridor):
+    """The first timestep of its second episode says that it has ended."""
+
+    def restart(self, key, state):
+        return state, said(state, terminated=True)
+
+
+class KeyReuseInRestart(Corridor):
+    """It uses the key of a restart twice."""
+
+    def restart(self, key, state):
+        start = jax.random.randint(key, (), 0, 2, jnp.int32) + jax.random.randint(key, (), 0, 2, jnp.int32)
+        return start, said(start)
+
+
+def test_a_state_that_is_changed_in_place_is_found():
+    with pytest.raises(ContractError, match="step: it changes the state that it was given; return a new one"):
+        ks.check_env(Mutable(), steps=5)
+
+
+def test_a_restart_keeps_the_rules_of_a_reset():
+    with pytest.raises(ContractError, match="restart: the first timestep must be neither terminated nor truncated"):
+        ks.check_env(BadRestart(), steps=5)
+    with pytest.raises(ContractError, match="a PRNG key is used twice"):
+        ks.check_env(KeyReuseInRestart(), steps=5)
+
+
+def test_an_unusual_environment_that_breaks_no_rule_passes():
+    ks.check_env(Keyed(), steps=20)
+    ks.check_env(Corridor(), steps=200)
+
+
+class Told(ks.Env):
+    """An environment and a model that may be another one's."""
+
+    inner: ks.Env
+    told: Any
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self) -> Any:
+        return self.inner.observation_space
+
+    @property
+    def action_space(self) -> Any:
+        return self.inner.action_space
+
+    def reset(self, key):
+        return self.inner.reset(key)
+
+    def step(self, key, state, action):
+        return self.inner.step(key, state, action)
+
+    def restart(self, key, state):
+        return self.inner.restart(key, state)
+
+    def model(self) -> ks.TabularModel:
+        if self.told is None:
+            raise ks.ConfigError("told", None, "there is no model")
+        return self.told
+
+    def panels(self) -> tuple:
+        return ()
+
+
+GRID = "S..\n..G"
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (
+            lambda m: eqx.tree_at(lambda t: t.probability, m, m.probability * 0.5),
+            r"model: probability\[0, 0\]: got \[0.45",
+        ),
+        (
+            lambda m: eqx.tree_at(lambda t: t.next_state, m, m.next_state + 9),
+            r"model: next_state\[0, 0, 0\]: got 9; use",
+        ),
+        (lambda m: eqx.tree_at(lambda t: t.reward, m, m.reward * np.nan), r"model: reward\[0, 0, 0\]: got nan; use"),
+        (lambda m: eqx.tree_at(lambda t: t.start, m, m.start * np.nan), "model: start: got nan; use probabilities"),
+        (lambda m: eqx.tree_at(lambda t: t.start, m, np.eye(6)[1]), "model: an episode begins in 0, which the model"),
+        (
+            lambda m: eqx.tree_at(lambda t: t.reward, m, m.reward + 1),
+            "model: step from 0 with action . gives observation",
+        ),
+        (lambda m: eqx.tree_at(lambda t: t.next_state, m, (m.next_state + 1) % 6), "model: step from 0 with action"),
+        (lambda m: eqx.tree_at(lambda t: t.terminated, m, ~m.terminated), "model: step from 0 with action"),
+        (lambda m: ks.gridworld(GRID + "\n...").model(), "model: it has 9 states, but observations are Discrete"),
+        (lambda m: ks.gridworld(GRID, moves=8).model(), "model: it has 8 actions, but actions are Discrete"),
+        (lambda m: ks.gridworld(GRID).model(), "model: step from"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_named(change, rule):
+    env = ks.gridworld(GRID, slip=0.1)
+    (problem,) = contract._model(Told(env, change(env.model())), 200, jax.random.key(0))
+    assert re.match(rule, problem), problem
+
+
+def test_a_model_that_does_not_fit_breaks_the_contract():
+    env = ks.gridworld(GRID)
+    model = env.model()
+    with pytest.raises(ContractError, match=r"Told breaks the contract of an environment:\n  - model: step from 0"):
+        ks.check_env(Told(env, eqx.tree_at(lambda t: t.reward, model, model.reward - 1.0)), steps=20)
+
+
+def test_a_model_that_fits_passes():
+    env = ks.gridworld(GRID, slip=0.1)
+    assert isinstance(Told(env, env.model()), Finite)
+    changing = ks.gridworld([GRID, "S#.\n..G"], change_at=(1000,))
+    for told in (Told(env, env.model()), Told(env, None), Told(changing, changing.model())):
+        assert list(contract._model(told, 200, jax.random.key(0))) == []

@@ -1,0 +1,112 @@
+"""Every registered environment keeps the contract."""
+
+import jax
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.core.env import Drawable, Finite
+from kousoku.core.model import check_model
+from kousoku.core.scene3d import Drawable3d
+
+pytestmark = pytest.mark.contract
+
+BANDITS = {"Bandit-v0", "DriftingBandit-v0"}
+CLASSIC = {
+    "Acrobot-v1",
+    "CartPole-v0",
+    "CartPole-v1",
+    "MountainCar-v0",
+    "MountainCarContinuous-v0",
+    "Pendulum-v1",
+}
+SMALL_ROBOTS = {"CartPoleSwingUp-v0", "InvertedDoublePendulum-v5", "InvertedPendulum-v5", "Reacher-v5"}
+LARGE_ROBOTS = {  # these take long to compile
+    "Ant-v5",
+    "HalfCheetah-v5",
+    "Hopper-v5",
+    "Humanoid-v5",
+    "HumanoidStandup-v5",
+    "Pusher-v5",
+    "RandomAnt-v0",
+    "Swimmer-v5",
+    "Walker2d-v5",
+}
+MOTIONS = {*CLASSIC, *SMALL_ROBOTS, *LARGE_ROBOTS, "Balls-v0"}
+NEEDS = {"CustomGrid-v0": {"map": "SS.#\n.P..\n..G."}}
+NOT_MARKOV = {"Blackjack-v1": {"sab": False}}  # with Gymnasium's rule its observation hides what decides
+
+
+def made(id: str) -> ks.Env:
+    return ks.make(id, **NEEDS.get(id, {}))
+
+
+@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - LARGE_ROBOTS))
+def test_the_contract_holds(id):
+    ks.check_env(made(id), steps=40)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("id", sorted(LARGE_ROBOTS))
+def test_the_contract_holds_for_a_large_robot(id):
+    ks.check_env(made(id), steps=40)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"observation": "coordinates", "moves": 8},
+        {"observation": "one_hot", "wind": (1, 0, -1)},
+        {"observation": "window", "slip": 0.3, "stay": True},
+        {"teleports": {(0, 1): ((1, 1), 2.0)}, "time_limit": 3},
+    ],
+)
+def test_the_contract_holds_for_a_grid_with(options):
+    ks.check_env(ks.gridworld("S..\n..G\nP..", **options), steps=40)
+
+
+@pytest.mark.parametrize("observation", ["index", "window"])
+def test_the_contract_holds_for_a_grid_that_changes(observation):
+    ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)
+
+
+@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - MOTIONS))
+def test_a_model_is_a_model_and_its_panels_show_its_states(id):
+    env = ks.make(id, **NOT_MARKOV[id]) if id in NOT_MARKOV else made(id)
+    assert isinstance(env, Finite)
+    model = env.model()
+    check_model(model)
+    for panel in env.panels():
+        shown = [s for row in panel.states for s in row]
+        assert len({len(row) for row in panel.states}) == 1
+        assert set(shown) <= set(range(-1, model.num_states))
+        assert len(panel.action_names) == len(panel.action_arrows) == model.num_actions
+
+
+@pytest.mark.parametrize("id", sorted(BANDITS | MOTIONS))
+def test_bandits_and_motions_have_no_model(id):
+    assert not isinstance(made(id), Finite)
+
+
+@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - LARGE_ROBOTS))
+def test_an_environment_with_states_is_drawn_from_a_concrete_state(id):
+    env = made(id)
+    state = env.reset(jax.random.key(0))[0]
+    if isinstance(env, Drawable3d):
+        positions, quaternions = jax.jit(lambda state: env.poses(state))(state)
+        assert np.isfinite(positions).all()
+        assert np.linalg.norm(quaternions, axis=1) == pytest.approx(1.0, abs=1e-5)
+        assert not isinstance(env, Drawable)
+        return
+    assert isinstance(env, Drawable)
+    scene = env.scene(jax.device_get(state))
+    assert scene.width > 0
+    assert scene.height > 0
+
+
+@pytest.mark.parametrize("id", ks.list_envs())
+def test_two_of_the_same_are_equal_in_structure_so_that_a_program_is_compiled_once(id):
+    one, other = jax.tree.flatten(made(id)), jax.tree.flatten(made(id))
+    assert one[1] == other[1]
+    assert hash(one[1]) == hash(other[1])
+    assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0], strict=True))

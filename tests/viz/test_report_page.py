@@ -1,0 +1,416 @@
+"""The report in a real browser: it draws, obeys its own policy, and treats what a user typed as text."""
+
+import base64
+import os
+import shutil
+import time
+
+import figures
+import numpy as np
+import pytest
+import records
+from chromium import Chromium, Page
+from scipy import ndimage
+
+from kousoku.viz import report, style
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSER = os.environ.get("KOUSOKU_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome found; set KOUSOKU_CHROMIUM to its path"),
+]
+
+PROBE = """
+const probe = {};
+const at = (selector) => document.querySelector(selector);
+const all = (selector) => [...document.querySelectorAll(selector)];
+const text = (selector) => at(selector)?.textContent ?? null;
+const key = (node, name) => node.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
+const frame = () => new Promise((done) => requestAnimationFrame(done));
+const until = async (test) => {
+  while (!test()) await frame();
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    running = Chromium(str(BROWSER), tmp_path_factory.mktemp("profile"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Open a page in a tab of its own."""
+    opened: list[Page] = []
+
+    def run(page: str, size=(1280, 1200), mobile=False, scheme="light") -> Page:
+        file = tmp_path / f"page{len(opened)}.html"
+        file.write_text(page, encoding="utf-8")
+        media = {"prefers-color-scheme": scheme}
+        opened.append(browser.open(file, size=size, media=media, before="", mobile=mobile))
+        return opened[-1]
+
+    yield run
+    for page in opened:
+        page.close()
+
+
+@pytest.fixture
+def drawn(show):
+    """Open a record's page; afterwards nothing was logged and the page alone was asked for."""
+    opened: list[Page] = []
+
+    def run(record, size=(1280, 1200), mobile=False, scheme="light") -> Page:
+        page = show(report.report_html(record), size, mobile, scheme)
+        assert page.run("return document.documentElement.dataset.ready") == "yes"
+        opened.append(page)
+        return page
+
+    yield run
+    for page in opened:
+        page.run("")
+        assert page.log == []
+        assert len(page.requests) == 1
+
+
+@pytest.fixture
+def probed(drawn):
+    """What a script puts into `probe` on a record's page."""
+
+    def run(record, script: str) -> dict:
+        return drawn(record).run(f"{PROBE}{script}\nreturn probe;")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("grid", ["learned", "curves", "visits", "path", "config"]),
+        ("sweep", ["learned", "curves", "sweep", "visits", "path", "config"]),
+        ("bandit", ["learned", "curves", "config"]),
+        ("interrupted", ["learned", "curves", "visits", "config"]),
+        ("bare", ["learned", "config"]),
+        ("deep", ["curves", "path", "config"]),
+        ("network", ["curves", "losses", "path", "config"]),
+        ("taxi", ["learned", "curves", "visits", "config"]),
+    ],
+)
+def test_page_is_drawn_without_a_complaint(name, expected, probed):
+    found = probed(records.ALL[name](), 'probe.sections = all("section[id]").map((section) => section.id);')
+    assert found["sections"] == expected
+
+
+def test_hostile_names_stay_text(probed):
+    found = probed(
+        records.hostile(),
+        """
+        probe.scripts = all("script").length;
+        probe.hostile = all("img, [onerror]").length;
+        probe.title = text("h1");
+        """,
+    )
+    assert (found["scripts"], found["hostile"]) == (2, 0)
+    assert found["title"].endswith("<script>alert(1)</script>")
+
+
+def test_policy_refuses_everything_else(show):
+    evil = (
+        "<script>document.documentElement.dataset.evil = 'script'</script>"
+        '<img src="x" onerror="document.documentElement.dataset.evil = \'handler\'">'
+        "<style>main { display: none }</style>"
+    )
+    page = show(report.report_html(records.single()).replace("</body>", evil + "</body>"))
+    assert page.run("return { ...document.documentElement.dataset }") == {"ready": "yes"}
+    assert page.run('return getComputedStyle(document.querySelector("main")).display') != "none"
+    refused = [logged["entry"]["text"] for logged in page.log]
+    assert all("Content Security Policy" in text for text in refused)
+    for what in ("inline script", "inline event handler", "inline style", "image"):
+        assert any(what in text for text in refused), what
+
+
+def test_map_answers_to_keys_and_controls(probed):
+    found = probed(
+        records.grid(),
+        """
+        const map = at("#learned .map");
+        probe.start = text("#learned .readout .where");
+        map.focus();
+        key(map, "ArrowUp"); key(map, "ArrowLeft"); key(map, "ArrowDown");
+        probe.moved = text("#learned .readout .where");
+        probe.actions = document.querySelectorAll("#learned .actions tbody tr").length;
+        for (let i = 0; i < 20; i += 1) key(map, "ArrowUp");
+        probe.wall = text("#learned .readout .where");
+        at("#layer-error").click();
+        probe.error = text("#learned .legend span");
+        probe.cells = at("#learned .map path.error0, #learned .map path[class^=error]") !== null;
+        at("#layer-value").click();
+        probe.before = text("#learned .readout td");
+        const select = at("#agent");
+        select.value = 1;
+        select.dispatchEvent(new Event("change"));
+        probe.after = text("#learned .readout td");
+        probe.arrows = document.querySelectorAll("#learned .map path.arrows").length > 0;
+        """,
+    )
+    assert found["start"] == "row 7, column 7"
+    assert found["moved"] == "row 7, column 6"
+    assert found["wall"] == "row 0, column 6"
+    assert found["actions"] == 4
+    assert found["error"] == "distance between learned and exact value"
+    assert found["cells"]
+    assert found["arrows"]
+    assert found["before"] != found["after"]
+
+
+def test_curve_is_read_with_keys(probed):
+    found = probed(
+        records.sweep(),
+        """
+        await until(() => at("#curves .chart canvas"));
+        const chart = at("#curves .chart");
+        probe.role = [chart.getAttribute("role"), chart.getAttribute("aria-label")];
+        chart.focus();
+        key(chart, "Home"); key(chart, "PageDown"); key(chart, "ArrowRight");
+        probe.at = text("#curves .at");
+        probe.value = text("#curves .curvekey .value");
+        probe.key = at("#curves .curvekey").querySelectorAll("li").length;
+        probe.best = all("#sweep tr.best").length;
+        """,
+    )
+    record = records.sweep()
+    order = [1, 0, 2, 3, 4, 5]
+    told = np.flatnonzero(np.isfinite(record.curves["return"]).any(axis=1))  # reports in which an episode ended
+    lanes = record.curves["return"][told[11], record.member_point == order[0]]
+    assert found["at"] == f"at step {record.curves['step'][told[11]]:,}"
+    assert found["value"].startswith(f"{lanes.mean(dtype=float):.3f}")
+    assert found["role"] == ["application", "Return over steps; arrow keys move along the curve"]
+    assert (found["key"], found["best"]) == (6, 1)
+
+
+def drawing(page: Page, selector: str = "#curves .chart") -> np.ndarray:
+    """[height, width, 3] of a chart as a reader sees it."""
+    left, top, width, height = page.run(f"""
+        {PROBE}
+        await until(() => at("{selector} canvas"));
+        at("{selector}").scrollIntoView({{ block: "center" }});
+        await frame(); await frame();
+        const box = at("{selector}").getBoundingClientRect();
+        return [box.left, box.top, box.width, box.height].map(Math.round);
+    """)
+    return page.screenshot()[top : top + height, left : left + width]
+
+
+def near(picture: np.ndarray, color: np.ndarray | list[float], tolerance: int = 10) -> np.ndarray:
+    """Where a picture has a colour."""
+    return (np.abs(picture - np.asarray(color)) <= tolerance).all(axis=-1)
+
+
+def rgb(name: str, scheme: str = "light", share: float = 1.0) -> np.ndarray:
+    """A colour of the palette, so much of it over the paper."""
+    palette = style.COLORS[scheme] | {f"series{i}": color for i, color in enumerate(style.SERIES[scheme])}
+    ink, paper = (255 * np.array(style.to_rgb(palette[color])) for color in (name, "paper"))
+    return share * ink + (1 - share) * paper
+
+
+def dots(picture: np.ndarray, color: np.ndarray) -> int:
+    """How many spots of a colour are wider than a line."""
+    return ndimage.label(ndimage.binary_opening(near(picture, color, 40), np.ones((4, 4))))[1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
+    picture = drawing(drawn(records.network(), scheme=scheme))
+    assert near(picture, rgb("series0", scheme)).sum() > 400, "the interquartile mean"
+    assert near(picture, rgb("series0", scheme, 0.2), 4).sum() > 1000, "its interval"
+    assert near(picture, rgb("series1", scheme, 0.2), 4).sum() > 200, "the evaluations' interval"
+    assert dots(picture, rgb("series1", scheme)) == 10, "the evaluations"
+    assert near(picture, rgb("line", scheme), 6).sum() > 1000, "the grid"
+    assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
+
+
+def test_every_setting_of_a_sweep_has_its_line(drawn):
+    picture = drawing(drawn(records.sweep()))
+    assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
+
+
+def test_the_time_axis_begins_after_compiling(drawn):
+    page = drawn(records.network())
+    first = {}
+    for name in ("step", "seconds"):
+        page.run(f'document.querySelector("#axis-{name}").click()')
+        columns = near(drawing(page), rgb("series0"), 30).any(axis=0)
+        first[name] = int(np.flatnonzero(columns)[0])
+    assert 60 < first["seconds"] < 120, "the axis begins after 40 seconds of compiling"
+    assert first["step"] != first["seconds"]
+
+
+def test_the_pointer_reads_the_nearest_report(drawn):
+    page = drawn(records.network())
+    drawing(page)
+    box = page.run("""
+        const box = document.querySelector("#curves .chart .u-over").getBoundingClientRect();
+        return [box.left, box.top, box.width, box.height];
+    """)
+    read = """
+        const at = (name) => document.querySelector(`#curves ${name}`);
+        const box = (name) => at(name).getBoundingClientRect();
+        return { at: at(".at").textContent, value: at(".value").textContent,
+                 rule: box(".rule").width && (box(".rule").left - box(".u-over").left) / box(".u-over").width };
+    """
+    page.mouse("mouseMoved", box[0] + 0.5 * box[2], box[1] + 0.5 * box[3])
+    middle = page.run(read)
+    page.mouse("mouseMoved", 5, 5)
+    away = page.run(read)
+    record = records.network()
+    i = int(np.abs(record.curves["step"] - 10_000).argmin())
+    assert middle["at"] == f"at step {record.curves['step'][i]:,}"
+    assert middle["rule"] == pytest.approx(record.curves["step"][i] / record.curves["step"][-1], abs=0.01)
+    assert (away["at"], away["rule"]) == (f"at step {record.curves['step'][-1]:,}", 0)
+    assert middle["value"] != away["value"]
+
+
+def test_print_is_light_and_as_wide_as_the_paper(drawn):
+    page = drawn(records.network(), scheme="dark")
+    drawing(page)
+    data = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
+    assert data.startswith(b"%PDF")
+    page.run('window.dispatchEvent(new Event("beforeprint"));')
+    page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    page.call("Emulation.setDeviceMetricsOverride", width=700, height=1000, deviceScaleFactor=1, mobile=False)
+    picture = drawing(page)
+    assert near(picture, rgb("series0")).sum() > 100
+    assert near(picture, [255, 255, 255], 1).mean() > 0.5
+    assert page.run("return document.documentElement.scrollWidth") <= 700
+    page.run('window.dispatchEvent(new Event("afterprint"));')
+    assert page.run('return document.documentElement.hasAttribute("data-print")') is False
+
+
+def test_time_instead_of_steps_in_every_chart(probed):
+    found = probed(
+        records.network(),
+        """
+        const labels = () => all(".xlabel").map((label) => label.textContent);
+        await until(() => labels().length >= 2 && at("#curves .chart canvas"));
+        probe.before = labels();
+        at("#axis-seconds").click();
+        probe.after = labels();
+        probe.at = text("#curves .at");
+        probe.names = all("#curves .curvekey .name").slice(0, 2).map((name) => name.textContent);
+        """,
+    )
+    assert set(found["before"]) == {"steps of each agent"}
+    assert set(found["after"]) == {"training time in seconds, compiling included"}
+    assert found["at"] == "after 55.0 s"
+    assert found["names"] == ["IQM of 5 agents", "greedy evaluations, IQM of 5 agents"]
+
+
+def test_losses_are_read_together(probed):
+    found = probed(
+        records.network(),
+        """
+        const charts = all("#losses .third");
+        await until(() => charts.every((chart) => chart.querySelector("canvas")));
+        const values = () => charts.map((chart) => chart.querySelector(".at").textContent);
+        probe.names = charts.map((chart) => chart.querySelector("h3").firstChild.textContent);
+        probe.last = values();
+        const chart = charts[2].querySelector(".chart");
+        chart.focus();
+        key(chart, "Home");
+        probe.first = values();
+        probe.rules = all("#losses .rule.shown").length;
+        probe.words = charts.every((chart) => chart.querySelector(".note").textContent.length > 20);
+        """,
+    )
+    assert found["names"][:3] == ["Policy loss", "Value loss", "Entropy"]
+    assert len(found["names"]) == found["rules"] == 9
+    assert found["words"]
+    assert (found["first"][7], found["last"][7]) == ("0.000300", "0.000300")
+    assert 0.6 < float(found["first"][2]) < 0.75
+    assert 0.15 < float(found["last"][2]) < 0.25
+
+
+@pytest.mark.parametrize("name", ["hostile", "sweep", "taxi", "bandit", "network"])
+def test_fits_a_phone(name, drawn):
+    page = drawn(records.ALL[name](), size=(390, 900), mobile=True)
+    page.run(f'{PROBE} await until(() => at("#curves .chart canvas, #curves svg")); await frame(); await frame();')
+    assert page.run("return [document.documentElement.scrollWidth, innerWidth]") == [390, 390]
+
+
+def test_an_episode_in_the_plane_plays_in_the_report(drawn):
+    """It waits for the reader, and hears keys only once it has the focus."""
+    page = drawn(records.network(), size=(1000, 900))
+    found = page.run(f"""
+        {PROBE}
+        const player = document.querySelector("#path .film").shadowRoot.querySelector("main");
+        const time = () => player.querySelector(".time").textContent;
+        key(document.body, "ArrowRight"); await frame(); await frame(); probe.deaf = time();
+        key(player, "ArrowRight"); await frame(); await frame(); probe.step = time();
+        probe.words = player.querySelector(".primary").textContent;
+        player.querySelector(".primary").click();
+        while (!time().startsWith("3 ")) await frame();
+        player.querySelector(".primary").click();
+        const scene = player.querySelector("svg.scene").getBoundingClientRect();
+        const stage = player.querySelector(".stage").getBoundingClientRect();
+        probe.inside = scene.top > stage.top && scene.bottom < stage.bottom && scene.height > 0.7 * stage.height;
+        return probe;
+    """)
+    assert found == {"deaf": "0 / 14 steps", "step": "1 / 14 steps", "words": "Play", "inside": True}
+
+
+def test_an_episode_in_three_dimensions_plays_in_the_report(drawn):
+    """It waits for the reader, leaves the wheel to the page, and hears keys only once it has the focus."""
+    page = drawn(records.replaced(records.network(), film=figures.walk(40)), size=(1000, 900))
+    begin = """
+        const host = document.querySelector("#path .film");
+        const player = host.shadowRoot.querySelector("main");
+        const frame = () => new Promise((done) => requestAnimationFrame(done));
+        const text = (name) => player.querySelector(name)?.textContent;
+    """
+    found = page.run(f"""{begin}
+        host.scrollIntoView({{ block: "center" }});
+        await frame(); await frame();
+        const box = player.querySelector("canvas").getBoundingClientRect();
+        return {{ time: text(".time"), box: [box.left, box.top, box.width, box.height], title: text("h1") ?? null,
+                 inside: box.right <= innerWidth, buttons: player.querySelectorAll(".view .round").length }};
+    """)
+    left, top, width, height = found["box"]
+    assert (found["time"], found["title"], found["inside"], found["buttons"]) == ("0.00 / 1.95 s", None, True, 2)
+    assert 800 < width < 1000
+    assert 300 < height <= 460
+    picture = page.screenshot()[int(top) : int(top + height), int(left) : int(left + width)]
+    red = (picture[..., 0] > 150) & (picture[..., 1] < 60) & (picture[..., 2] < 60)
+    assert red.sum() > 2000
+    centre = (left + width / 2, top + height / 2)
+    before = page.run("return scrollY")
+    page.mouse("mouseWheel", *centre, deltaX=0, deltaY=-300)
+    end = time.monotonic() + 20
+    while page.run("return scrollY") == before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert page.run("return scrollY") < before
+    page.key("ArrowRight")
+    page.run(f"{begin} player.focus(); await frame(); await frame();")
+    for _ in range(3):
+        page.key("ArrowRight")
+    assert page.run(f"{begin} await frame(); await frame(); return text('.time')") == "0.15 / 1.95 s"
+
+
+@pytest.mark.parametrize("name", ["network", "grid"])
+def test_the_players_style_and_the_reports_leave_each_other_alone(name, drawn):
+    found = drawn(records.ALL[name](), size=(1000, 900)).run("""
+        const player = document.querySelector("#path .film").shadowRoot.querySelector("main");
+        const style = (node) => getComputedStyle(node);
+        return {
+          section: style(document.querySelector("#path")).marginTop,
+          main: style(document.querySelector("#page")).position,
+          player: style(player).display, inner: style(player.querySelector("footer")).paddingLeft,
+          ink: style(player).color, paper: style(document.body).color,
+        };
+    """)
+    assert (found["section"], found["main"]) == ("64px", "static")
+    assert (found["player"], found["inner"]) == ("flex", "20px")
+    assert found["ink"] == found["paper"]

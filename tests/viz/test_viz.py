@@ -1,0 +1,331 @@
+"""What is drawn: the numbers behind the pictures, the palette, SVG and plots."""
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import records
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from scipy import stats
+
+from kousoku import viz
+from kousoku.core.errors import ConfigError
+from kousoku.core.panel import Panel
+from kousoku.core.scene import Line, Polygon, Polyline, Rect, Scene, Text
+from kousoku.viz import style, summary, svg
+from kousoku.viz.headline import figures, sentence
+from kousoku.viz.heat import Heat, arrow_lines, draw_panel
+
+
+class TestSummary:
+    def test_all_tied_actions_are_greedy(self):
+        q = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0], [-5.0, -5.0 - 1e-7, -6.0], [0.9, 0.9001, 0.0]])
+        assert summary.greedy(q).tolist() == [
+            [True, True, True],
+            [False, True, True],
+            [True, True, False],
+            [False, True, False],
+        ]
+
+    def test_greedy_of_what_is_no_number(self):
+        q = np.array([[np.nan, 1.0], [np.inf, 1.0], [-np.inf, -np.inf], [np.nan, np.nan]])
+        assert summary.greedy(q).tolist() == [[False, True], [True, False], [True, True], [False, False]]
+
+    def test_state_values_ignore_nan(self):
+        values = summary.state_values(np.array([[np.nan, -1.0], [np.nan, np.nan], [2.0, 3.0]]))
+        np.testing.assert_array_equal(values, [-1.0, np.nan, 3.0])
+
+    def test_mean_over_lanes_ignores_a_lane_that_broke(self):
+        tables = np.array([[[1.0, 2.0]], [[3.0, np.nan]], [[5.0, np.nan]]], np.float32)
+        np.testing.assert_allclose(summary.mean_over_members(tables), [[3.0, 2.0]])
+
+    def test_curve_has_the_interval_of_each_point(self):
+        record = records.sweep()
+        curve = summary.curve(record, "td_error")
+        lanes = record.curves["td_error"][17, record.member_point == 2].astype(np.float64)
+        low, high = stats.t.interval(0.95, len(lanes) - 1, loc=lanes.mean(), scale=stats.sem(lanes))
+        np.testing.assert_allclose(
+            [curve.mean[17, 2], curve.low[17, 2], curve.high[17, 2]], [lanes.mean(), low, high], rtol=1e-6
+        )
+
+    def test_thinned_returns_are_means_over_episodes(self):
+        record = records.single()
+        curves = {
+            "step": np.array([10, 20, 30, 40]),
+            "return": np.array([[1.0], [4.0], [np.nan], [2.0]]),
+            "episodes": np.array([[1], [3], [0], [5]]),
+            "td_error": np.array([[1.0], [3.0], [5.0], [7.0]]),
+        }
+        record = records.replaced(record, curves=curves)
+        thin = summary.curve(record, "return", limit=2)
+        assert thin.step.tolist() == [20, 40]
+        assert thin.mean[:, 0].tolist() == [(1 + 3 * 4) / 4, 2.0]
+        assert summary.curve(record, "td_error", limit=2).mean[:, 0].tolist() == [2.0, 6.0]
+
+    def test_reports_without_a_single_episode_are_passed_over_so_that_the_curve_is_a_line(self):
+        """Environments that begin together end their episodes together: most reports know of no return."""
+        curves = {
+            "step": np.array([10, 20, 30, 40, 50]),
+            "seconds": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+            "return": np.array([[np.nan], [4.0], [np.nan], [2.0], [np.nan]]),
+            "episodes": np.array([[0], [3], [0], [5], [0]]),
+        }
+        curve = summary.curve(records.replaced(records.single(), curves=curves), "return")
+        assert curve.step.tolist() == [20, 40, 50]
+        assert curve.seconds.tolist() == [2.0, 4.0, 5.0]
+        np.testing.assert_array_equal(curve.mean[:, 0], [4.0, 2.0, np.nan])
+
+    def test_thinning_keeps_the_limit_and_the_last_step(self):
+        record = records.make(records.grid_env(), lanes=2, reports=1001)
+        thin = summary.curve(record, "td_error", limit=400)
+        assert thin.mean.shape == (400, 1)
+        assert thin.step[-1] == record.curves["step"][-1]
+
+    def test_errors_count_reachable_states_only(self):
+        record = records.grid()
+        errors = summary.value_errors(record)
+        assert errors is not None
+        np.testing.assert_array_equal(np.isnan(errors).all(axis=0), ~record.tables["reachable"])
+        s = int(np.flatnonzero(record.tables["reachable"])[5])
+        expected = abs(record.tables["q"][3, s].max() - record.tables["exact_q"][s].max())
+        assert errors[3, s] == pytest.approx(expected, abs=1e-6)
+
+    def test_typical_error_is_weighted_by_visits(self):
+        record = records.grid()
+        errors = summary.value_errors(record)
+        assert errors is not None
+        s = int(np.flatnonzero(record.tables["reachable"])[5])
+        visits = np.zeros_like(record.tables["visits"])
+        visits[:, s, 1] = 7
+        visits[:, ~record.tables["reachable"], 0] = 1000
+        once = records.replaced(record, tables=record.tables | {"visits": visits})
+        np.testing.assert_allclose(summary.typical_errors(once), errors[:, s])
+
+    def test_score_falls_back_to_training_and_to_reward(self):
+        record = records.grid()
+        assert summary.score(record).name == "greedy return"
+        record = records.replaced(record, evaluation={})
+        assert summary.score(record).name == "return"
+        assert summary.score(records.bandit()).name == "reward per step"
+
+    def test_points_are_ordered_best_first_and_unknown_last(self):
+        record = records.sweep()
+        returns = record.evaluation["return"].copy()
+        for point, value in enumerate((3.0, np.nan, 5.0, 1.0, 4.0, 2.0)):
+            returns[record.member_point == point] = value
+        record = records.replaced(record, evaluation={"return": returns})
+        assert summary.point_order(record) == [2, 4, 0, 5, 3, 1]
+        assert record.member_point[summary.best_member(record)] == 2
+
+    def test_length_shows_the_learning_where_every_return_is_the_same(self):
+        record = records.grid()
+        assert summary.primary_curve(record) == "return"
+        same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
+        record = records.replaced(record, curves=record.curves | {"return": same})
+        assert summary.primary_curve(record) == "length"
+        assert summary.primary_curve(records.bandit()) == "reward"
+        assert summary.primary_curve(records.bare()) is None
+
+    def test_error_curve_from_the_history(self):
+        record = records.grid()
+        wrong = np.stack([record.tables["exact_q"][None] + c for c in (0.5, 0.25)]).repeat(30, axis=1)
+        record = records.replaced(record, tables=record.tables | {"q_history": wrong})
+        curve = summary.with_error_curve(record).curves["value_error"]
+        np.testing.assert_allclose(curve, np.array([[0.5], [0.25]]).repeat(30, axis=1), rtol=1e-5)
+
+    def test_states_without_a_picture_lie_in_reading_order(self):
+        (panel,) = summary.panels_of(records.bare())
+        shown = [s for row in panel.states for s in row if s >= 0]
+        assert shown == list(range(64))
+        assert len({len(row) for row in panel.states}) == 1
+
+
+class TestHeadline:
+    def test_says_what_happened(self):
+        text = sentence(records.grid())
+        assert text.startswith("30 agents learned in 0.41 s. Their mean greedy return is 0.948 [0.920, 0.976];")
+        assert "The best agent’s state values are off by" in text
+
+    def test_of_one_agent_and_of_an_interrupted_run(self):
+        assert sentence(records.single()).startswith("One agent learned in 0.41 s. Its greedy return is 0.99")
+        text = sentence(records.interrupted())
+        assert text.startswith("4 agents were stopped early, after 9,000 of 20,000 steps and 0.41 s.")
+
+    def test_of_a_run_on_its_way_and_of_one_that_diverged(self):
+        record = records.interrupted()
+        said = [
+            sentence(records.replaced(record, facts=record.facts | {"status": s})) for s in ("unfinished", "diverged")
+        ]
+        assert said[0].startswith("4 agents have come to 9,000 of 20,000 steps in 0.41 s.")
+        assert said[1].startswith("4 agents were stopped early, after 9,000 of 20,000 steps and 0.41 s.")
+
+    def test_of_a_sweep_names_the_best_setting(self):
+        assert "The best setting (learning_rate 0.5, epsilon 0.3) has a mean greedy return" in sentence(records.sweep())
+
+    def test_of_a_bandit_speaks_of_its_one_value(self):
+        assert sentence(records.bandit()).endswith(
+            "The best agent’s estimate of the best action’s value is off by 0.000917."
+        )
+
+    @pytest.mark.parametrize("name", records.ALL)
+    def test_never_shows_what_is_no_number(self, name):
+        record = records.ALL[name]()
+        words = sentence(record) + str(figures(record))
+        assert "nan" not in words.lower()
+        assert "None" not in words
+
+
+class TestStyle:
+    @pytest.mark.parametrize("scheme", style.SCHEMES)
+    def test_text_is_readable(self, scheme):
+        colors = style.COLORS[scheme]
+        for ground in ("paper", "raised", "blank"):
+            for ink in ("ink", "muted", "accent", "good", "warn", "focus"):
+                assert style.contrast(colors[ink], colors[ground]) >= 4.5, (ink, ground)
+
+    @pytest.mark.parametrize("scheme", style.SCHEMES)
+    def test_curves_and_arrows_stand_out(self, scheme):
+        paper = style.COLORS[scheme]["paper"]
+        assert all(style.contrast(color, paper) >= 3 for color in style.SERIES[scheme])
+        for name in style.SCALES:
+            assert all(style.contrast(style.ink_on(c), c) >= 4.5 for c in style.scale_colors(name, scheme))
+
+    @pytest.mark.parametrize("name", style.SCALES)
+    def test_scales_run_one_way_in_lightness(self, name):
+        for scheme, sign in (("light", -1), ("dark", 1)):
+            steps = np.diff([style.luminance(color) for color in style.scale_colors(name, scheme)])
+            assert (sign * steps > 0).all()
+
+    def test_the_page_has_a_class_for_every_colour(self):
+        css = style.css()
+        for name in style.SCALES:
+            assert f".{name}{style.BINS - 1}{{fill:var(--{name}{style.BINS - 1})}}" in css
+            assert css.count(f"--{name}0:") == 2
+
+
+class TestSvg:
+    def test_text_and_colours_cannot_become_markup(self):
+        shapes = (Text(0.5, 0.5, records.HOSTILE[2], 0.3, '"/><script>x</script>'), Rect(0, 0, 1, 1, "url(#x)"))
+        text = svg.scene_svg(Scene(1.0, 1.0, foreground=shapes))
+        root = ET.fromstring(text)
+        assert [node.tag.split("}")[1] for node in root.iter()] == ["svg", "g", "g", "text", "rect"]
+        assert root[1][0].text == records.HOSTILE[2]
+        assert root[1][0].get("fill") == root[1][1].get("fill") == "gray"
+
+    def test_shapes(self):
+        assert svg.shape_svg(Line(0, 1, 2, 3, 0.1, "#123456")) == (
+            '<line x1="0" y1="1" x2="2" y2="3" stroke="#123456" stroke-width="0.1" stroke-linecap="round"/>'
+        )
+        assert svg.shape_svg(Rect(0, 1, 2, 3, "red", 0.5)) == (
+            '<rect x="0" y="1" width="2" height="3" rx="0.5" fill="red"/>'
+        )
+
+    def test_shapes_of_many_points(self):
+        corners = ((0.0, 0.5), (1.0, 2.0), (3.0, 0.0))
+        assert svg.shape_svg(Polygon(corners, "red")) == '<polygon points="0,0.5 1,2 3,0" fill="red"/>'
+        assert svg.shape_svg(Polyline(corners, 0.2, "url(#x)")) == (
+            '<polyline points="0,0.5 1,2 3,0" fill="none" stroke="gray" stroke-width="0.2" stroke-linecap="round" '
+            'stroke-linejoin="round"/>'
+        )
+
+    def test_size(self):
+        root = ET.fromstring(svg.scene_svg(Scene(8.0, 4.0), size=400))
+        assert (root.get("viewBox"), root.get("width"), root.get("height")) == ("0 0 8 4", "400", "200")
+
+
+def drawn(figure: Figure) -> Figure:
+    figure.canvas.draw()
+    return figure
+
+
+class TestPlots:
+    @pytest.mark.parametrize("name", ["grid", "sweep", "bandit", "interrupted", "blackjack", "cliff", "hostile"])
+    def test_every_plot_of_every_kind_of_run(self, name):
+        record = records.ALL[name]()
+        plots = [viz.plot_values, viz.plot_returns, viz.plot_visits]
+        for plot in plots if name == "bandit" else [*plots, viz.plot_error]:
+            assert drawn(plot(record)).axes
+
+    def test_many_panels_stand_in_full_rows(self):
+        figure = viz.plot_values(records.taxi_like())
+        panels = [ax for ax in figure.axes if ax.get_title(loc="left")]
+        assert len(panels) == 20
+        assert len({round(ax.get_subplotspec().get_position(figure).x0, 3) for ax in panels}) == 5
+
+    def test_values_of_one_agent_and_of_the_mean(self):
+        record = records.grid()
+        assert "agent 3 (seed 3)" in viz.plot_values(record, member=3).axes[0].get_title(loc="left")
+        assert "mean of 30 agents" in viz.plot_values(record).axes[0].get_title(loc="left")
+        assert "learning_rate 0.5" in viz.plot_values(records.sweep()).axes[0].get_title(loc="left")
+
+    def test_into_given_axes(self):
+        for record in (records.grid(), records.blackjack_like(), records.bandit()):
+            figure = Figure(figsize=(6, 5))
+            assert viz.plot_values(record, ax=figure.add_subplot()) is figure
+            drawn(figure)
+        figure = Figure()
+        assert viz.plot_returns(records.grid(), ax=figure.add_subplot()) is figure
+
+    def test_ties_have_an_arrow_each(self):
+        panel = Panel(
+            "",
+            ((0, 1, -1),),
+            action_names=("up", "right", "down", "left"),
+            action_arrows=((0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)),
+        )
+        greedy = summary.greedy(np.array([[1.0, 1.0, 0.0, 0.5], [0.0, 0.0, 2.0, 0.0]]))
+        ax = Figure().add_subplot()
+        draw_panel(
+            ax, panel, Heat("value", np.array([1.0, 2.0]), Normalize(1, 2), "", greedy), cell_points=40, alone=True
+        )
+        lines = [c for c in ax.collections if isinstance(c, LineCollection)]
+        arrows = max(lines, key=lambda c: c.get_zorder()).get_segments()
+        shafts = [np.asarray(stroke) for stroke in arrows if len(stroke) == 2]
+        directions = [tuple(np.round(np.sign(stroke[1] - stroke[0]), 6)) for stroke in shafts]
+        assert directions == [(0, -1), (1, 0), (0, 1)]
+        assert [round(float(stroke[0, 0])) for stroke in shafts] == [0, 0, 1]
+
+    def test_an_arrow_alone_is_centred(self):
+        shaft, head = arrow_lines(2.0, 3.0, (0.0, -2.0), True, 0.4)
+        np.testing.assert_allclose(shaft, [(2.0, 3.3), (2.0, 2.7)])
+        np.testing.assert_allclose(head[1], shaft[1])
+
+    def test_says_what_is_missing(self):
+        with pytest.raises(ConfigError, match="member: got 30; use a whole number of at least 0 and at most 29"):
+            viz.plot_values(records.grid(), member=30)
+        with pytest.raises(ConfigError, match="no table"):
+            viz.plot_values(records.deep())
+        with pytest.raises(ConfigError, match="visits"):
+            viz.plot_visits(records.bare())
+        with pytest.raises(ConfigError, match="exact model"):
+            viz.plot_error(records.bare())
+        with pytest.raises(ConfigError, match="returns"):
+            viz.plot_returns(records.bare())
+
+    def test_a_figure_shows_itself_in_a_notebook(self):
+        assert viz.plot_returns(records.single())._repr_png_().startswith(b"\x89PNG")
+
+    def test_dollars_are_no_mathematics(self):
+        record = records.sweep()
+        points = tuple({"$\\frac{a$": point["learning_rate"], "epsilon": point["epsilon"]} for point in record.points)
+        drawn(viz.plot_returns(records.replaced(record, points=points)))
+        drawn(viz.plot_values(records.replaced(record, points=points)))
+
+    def test_nothing_global_is_touched(self):
+        code = (
+            "import sys; from kousoku import viz; assert 'matplotlib' not in sys.modules; import records; "
+            "before = None; import matplotlib; before = dict(matplotlib.rcParams); "
+            "viz.plot_values(records.single()).canvas.draw(); viz.plot_returns(records.single()); "
+            "assert 'matplotlib.pyplot' not in sys.modules; assert dict(matplotlib.rcParams) == before"
+        )
+        path = [p for p in sys.path if p.endswith("support")]
+        subprocess.run([sys.executable, "-W", "error", "-c", f"import sys; sys.path += {path!r}; {code}"], check=True)
+
+    def test_cells_too_small_for_arrows_have_none(self):
+        record = records.replaced(records.bare(), tables={"q": np.random.default_rng(0).normal(size=(8, 40_000, 4))})
+        figure = drawn(viz.plot_values(record))
+        assert all(not c.get_segments() for c in figure.axes[0].collections if isinstance(c, LineCollection))
