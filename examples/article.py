@@ -25,7 +25,7 @@ from kousoku.ops.exploration import epsilon_greedy
 # one environment: no batch axis anywhere. `key` comes first, as everywhere in JAX.
 # %%
 def look_at_the_environment() -> int:
-    """Take one step to the left; returns the cell that it leads to."""
+    """Takes one step to the left; returns the cell that it leads to."""
     env = ks.make("GridWorld-v0")
     reset_key, step_key = jax.random.split(jax.random.key(0))
     state, timestep = env.reset(reset_key)
@@ -41,7 +41,7 @@ def look_at_the_environment() -> int:
 # Epsilon-greedy with ties broken at random. With all values equal every action should be equally likely.
 # %%
 def look_at_the_policy(draws: int = 10_000) -> np.ndarray:
-    """How often each action is taken when all are equally good."""
+    """Counts how often each action is taken when all are equally good."""
     keys = jax.random.split(jax.random.key(1), draws)
     actions = jax.jit(jax.vmap(lambda key: epsilon_greedy(key, jnp.zeros(4), 0.1)))(keys)
     shares = np.bincount(np.asarray(actions), minlength=4) / draws
@@ -56,7 +56,7 @@ def look_at_the_policy(draws: int = 10_000) -> np.ndarray:
 # this loop, with every value checked.
 # %%
 def python_loop(steps: int) -> float:
-    """Train one agent step by step; returns steps per second."""
+    """Trains one agent step by step; returns steps per second."""
     env = ks.make("GridWorld-v0")
     agent = ks.make_agent("q_learning", learning_rate=0.1, discount=0.9, epsilon=0.1)
     act = jax.jit(lambda learned, obs, key: agent.act(learned, obs, (), key)[0])
@@ -86,7 +86,7 @@ def python_loop(steps: int) -> float:
 # them learns, bit for bit, what it would have learned alone.
 # %%
 def compiled_loop(steps: int, seeds: int, out: str) -> ks.Run:
-    """Train `seeds` agents and keep the run folder."""
+    """Trains `seeds` agents and keeps the run folder."""
     agent = ks.make_agent("q_learning", learning_rate=0.1, discount=0.9, epsilon=0.1)
     return ks.train(agent, "GridWorld-v0", steps=steps, seeds=seeds, out=out)
 
@@ -95,7 +95,7 @@ def compiled_loop(steps: int, seeds: int, out: str) -> ks.Run:
 # ## What they learned
 # %%
 def main(steps: int = 100_000, python_steps: int = 2_000, out: str = "runs/article") -> dict[str, float]:
-    """All of it; returns what a reader would want to know."""
+    """Does all of it; returns what a reader would want to know."""
     ks.use_all_cores()
     look_at_the_environment()
     look_at_the_policy()

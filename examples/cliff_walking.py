@@ -19,7 +19,7 @@ AGENTS = {"SARSA": "sarsa", "Q-learning": "q_learning", "expected SARSA": "expec
 
 # %%
 def main(steps: int = 20_000, seeds: int = 100, out: str = "runs") -> dict[str, dict[str, float]]:
-    """Train all, plot the return while learning, and play the greedy ways."""
+    """Trains all, plots the return while learning, and plays the greedy ways."""
     ks.use_all_cores()
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()

@@ -22,7 +22,7 @@ AGENTS = {
 
 # %%
 def cumulative_rewards(steps: int, seeds: int) -> dict[str, np.ndarray]:
-    """For each agent, [steps / 20] the mean cumulative reward over all seeds."""
+    """Returns, for each agent, [steps / 20] the mean cumulative reward over all seeds."""
     rewards = {}
     for name, (agent_id, options) in AGENTS.items():
         agent = ks.make_agent(agent_id, learning_rate=0.5, discount=0.95, epsilon=0.1, planning_steps=50, **options)
@@ -33,7 +33,7 @@ def cumulative_rewards(steps: int, seeds: int) -> dict[str, np.ndarray]:
 
 # %%
 def main(steps: int = 6000, seeds: int = 100, out: str = "runs") -> dict[str, np.ndarray]:
-    """Train both, plot figure 8.5, say who found the shortcut."""
+    """Trains both, plots figure 8.5, says who found the shortcut."""
     ks.use_all_cores()
     rewards = cumulative_rewards(steps, seeds)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -53,7 +53,7 @@ def main(steps: int = 6000, seeds: int = 100, out: str = "runs") -> dict[str, np
 
 
 def late_rate(curve: np.ndarray) -> float:
-    """Reward a step over the last sixth of the curve."""
+    """Returns the reward a step over the last sixth of the curve."""
     tail = len(curve) // 6
     return float((curve[-1] - curve[-1 - tail]) / (tail * 20))
 

@@ -33,7 +33,7 @@ TOGETHER = 8
 
 # %%
 def fall(xp: Any, height: Any, speed: Any) -> tuple[Any, Any]:
-    """One step of `DT` seconds."""
+    """Moves the balls for one step of `DT` seconds."""
     speed = speed - GRAVITY * DT
     height = height + speed * DT
     under = height < 0.0
@@ -41,14 +41,14 @@ def fall(xp: Any, height: Any, speed: Any) -> tuple[Any, Any]:
 
 
 def one_by_one(xp: Any, steps: int, height: Any, speed: Any) -> tuple[Any, Any]:
-    """All steps, each a few operations that Python asks for."""
+    """Takes all steps, each a few operations that Python asks for."""
     for _ in range(steps):
         height, speed = fall(xp, height, speed)
     return height, speed
 
 
 def in_one_program(steps: int, height: jax.Array, speed: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """All steps as a loop that JAX compiles."""
+    """Takes all steps in a loop that JAX compiles."""
     return jax.lax.fori_loop(0, steps, lambda _, now: fall(jnp, *now), (height, speed))
 
 
@@ -82,7 +82,7 @@ def start(xp: Any, balls: int) -> tuple[Any, Any]:
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What a call gives, and the seconds of a second call: the first one may compile."""
+    """Returns what a call gives, and the seconds of a second call: the first one may compile."""
     jax.block_until_ready(call())
     began = time.perf_counter()
     found = jax.block_until_ready(call())
@@ -91,7 +91,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 # %%
 def main(out: str = "runs", balls: int = 16_000, steps: int = 500) -> dict[str, np.ndarray]:
-    """Let the balls fall in every way, say how long it took, and film the environment; heights at the end by way."""
+    """Lets the balls fall in every way, says how long it took, films the environment; returns the last heights."""
     if balls % TOGETHER:
         raise SystemExit(f"balls: got {balls}; use a multiple of {TOGETHER}, which share a lane")
     ends: dict[str, np.ndarray] = {}

@@ -44,11 +44,11 @@ class Plain(Network):
 
     @abstractmethod
     def mean(self, obs: Array) -> Array:
-        """Of the action, [A]."""
+        """Returns the mean of the action, [A]."""
 
     @abstractmethod
     def log_std(self) -> Array:
-        """Of the action, [A]."""
+        """Returns the logarithm of the action's standard deviation, [A]."""
 
     def start(self) -> tuple[()]:
         return ()
@@ -97,7 +97,7 @@ class Raw(Plain):
 
 
 def raw(observation_space: ks.Box, action_space: ks.Box, key: Array) -> Raw:
-    """The builder of the first way."""
+    """Returns the builder of the first way."""
     return Raw(first_weights(observation_space, action_space, key))
 
 
@@ -141,7 +141,7 @@ def linear(in_size: int, out_size: int, gain: float, key: Array) -> eqx.nn.Linea
 
 
 def equinox(observation_space: ks.Box, action_space: ks.Box, key: Array) -> Equinox:
-    """The builder of the second way."""
+    """Returns the builder of the second way."""
 
     def layers(out_size: int, gain: float, key: Array) -> Layers:
         one, two, three = jax.random.split(key, 3)
@@ -176,7 +176,7 @@ def haiku_orthogonal(gain: float) -> Callable[..., Array]:
 
 @functools.cache
 def transformed(action_size: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """(init(key, obs) -> parameters, apply(parameters, obs) -> (mean, log_std, value))"""
+    """Returns (init(key, obs) -> parameters, apply(parameters, obs) -> (mean, log_std, value))"""
 
     def network(obs: Array) -> tuple[Array, Array, Array]:
         log_std = hk.get_parameter("log_std", (action_size,), init=jnp.zeros)
@@ -203,7 +203,7 @@ class Haiku(Plain):
 
 
 def haiku(observation_space: ks.Box, action_space: ks.Box, key: Array) -> Haiku:
-    """The builder of the third way."""
+    """Returns the builder of the third way."""
     size = action_space.shape[0]
     return Haiku(transformed(size)[0](key, jnp.zeros(observation_space.shape)), size)
 
@@ -230,12 +230,12 @@ def as_haiku(weights: dict[str, Array]) -> Haiku:
 
 
 def ways() -> dict[str, Callable[..., Plain]]:
-    """The builders, by name: Haiku's where it is installed."""
+    """Returns the builders, by name: Haiku's where it is installed."""
     return {"raw": raw, "equinox": equinox} | ({"haiku": haiku} if hk is not None else {})
 
 
 def main(steps: int = 200_000, env_id: str = "InvertedPendulum-v5") -> dict[str, float]:
-    """Show that they agree, train each, and return the mean greedy returns."""
+    """Shows that they agree, trains each, and returns the mean greedy returns."""
     env = ks.make(env_id)
     weights = first_weights(env.observation_space, env.action_space, jax.random.key(0))
     same = {"raw": Raw(weights), "equinox": as_equinox(weights)} | ({"haiku": as_haiku(weights)} if hk else {})

@@ -141,7 +141,7 @@ def scaled(moments: Moments, obs: Array) -> Array:
 
 
 def observed(moments: Moments, batch: Array) -> Moments:
-    """The moments after a batch [n, obs] more (Chan, Golub and LeVeque, 1983)."""
+    """Returns the moments after a batch [n, obs] more (Chan, Golub and LeVeque, 1983)."""
     count = moments.count + batch.shape[0]
     share = batch.shape[0] / count
     shift = batch.mean(0) - moments.mean
@@ -174,7 +174,7 @@ class Samples(NamedTuple):
 
 
 def collect(env: ks.Env, s: Settings, learner: Learner, key: Array) -> tuple[Lane, Array, Array, Outcome]:
-    """`num_steps` steps of all environments: lanes, and [T, B, ...] observations, actions and outcomes."""
+    """Takes `num_steps` steps of all environments: lanes, and [T, B, ...] observations, actions and outcomes."""
     move = jax.vmap(ks.kernel(partial(advance, env)))  # one SIMD kernel: physics, time limit and reset of many ants
 
     def step(lanes: Lane, key: Array) -> tuple[Lane, tuple[Array, Array, Outcome]]:
@@ -189,7 +189,7 @@ def collect(env: ks.Env, s: Settings, learner: Learner, key: Array) -> tuple[Lan
 
 
 def advantages(s: Settings, values: Array, next_values: Array, outcome: Outcome) -> Array:
-    """Generalised advantage estimates of one environment, [T]; arXiv:1506.02438, equation 16.
+    """Returns generalised advantage estimates of one environment, [T]; arXiv:1506.02438, equation 16.
 
     A fall is worth nothing afterwards. Where only the time was up, the value of what would have followed counts.
     """
@@ -205,7 +205,7 @@ def advantages(s: Settings, values: Array, next_values: Array, outcome: Outcome)
 
 
 def samples_of(s: Settings, learner: Learner, obs: Array, action: Array, outcome: Outcome) -> Samples:
-    """A rollout as samples, [T * B, ...]."""
+    """Returns a rollout as samples, [T * B, ...]."""
     look = jax.vmap(jax.vmap(partial(scaled, learner.moments)))
     judge = jax.vmap(jax.vmap(partial(value, learner.params)))
     seen, next_seen = look(obs), look(outcome.next_obs)
@@ -242,7 +242,7 @@ def optimiser(s: Settings) -> optax.GradientTransformation:
 
 
 def improve(s: Settings, learned: tuple[Any, Any], samples: Samples, key: Array) -> tuple[Any, Any]:
-    """Every epoch shuffles the samples and takes one gradient step for each minibatch."""
+    """Learns from samples: every epoch shuffles them and takes one gradient step for each minibatch."""
 
     def step(learned: tuple[Any, Any], chosen: Array) -> tuple[tuple[Any, Any], None]:
         params, state = learned
@@ -288,7 +288,7 @@ def update(env: ks.Env, s: Settings, learner: Learner, key: Array) -> tuple[Lear
 
 
 def main(steps: int = 10_000_000, num_envs: int = 2048, env_id: str = "Ant-v5", **settings: Any) -> list[float]:
-    """Train, print some twenty lines of progress, and return the mean return of the episodes that ended before each."""
+    """Trains, prints some twenty lines of progress, and returns the mean return of the episodes ended before each."""
     env, s, key = ks.make(env_id), Settings(num_envs=num_envs, **settings), jax.random.key(0)
     each = num_envs * s.num_steps
     updates, curve = max(1, steps // each), []

@@ -27,14 +27,14 @@ RING = {"color": "white", "linewidth": 0.6, "alpha": 0.6, "zorder": 5}
 
 
 def bowl(point: jax.Array) -> jax.Array:
-    """z = x^2 + y^2 + y of a point [2]."""
+    """Returns z = x^2 + y^2 + y of a point [2]."""
     x, y = point
     return x**2 + y**2 + y
 
 
 # %%
 def descend(start: tuple[float, float], rate: float, steps: int) -> np.ndarray:
-    """The points of steepest descent and their heights, [steps + 1, 3]."""
+    """Returns the points of steepest descent and their heights, [steps + 1, 3]."""
 
     def step(point: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
         lower = point - rate * jax.grad(bowl)(point)
@@ -47,7 +47,7 @@ def descend(start: tuple[float, float], rate: float, steps: int) -> np.ndarray:
 
 # %%
 def draw(path: np.ndarray, picture: Path) -> None:
-    """The surface with the path on it, and both from above on the floor."""
+    """Draws the surface with the path on it, and both from above on the floor."""
     figure = Figure(figsize=(7.2, 5.6), facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.add_axes((-0.03, 0.0, 1.04, 1.08), projection="3d", computed_zorder=False)
@@ -85,7 +85,7 @@ def _dress(axes: Axes3D) -> None:
 
 # %%
 def main(out: str = "runs", steps: int = 20, rate: float = 0.1) -> np.ndarray:
-    """Descend, say where it ends, draw."""
+    """Descends, says where it ends, and draws."""
     path = descend((-1.75, 0.35), rate, steps)
     x, y, z = path[-1]
     picture = Path(out) / "steepest_descent.png"

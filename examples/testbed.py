@@ -28,7 +28,7 @@ METHODS = {
 
 # %%
 def testbed(steps: int, bandits: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """For each method ([steps] mean reward, [steps] share of optimal actions)."""
+    """Returns, for each method, ([steps] mean reward, [steps] share of optimal actions)."""
     results = {}
     for name, (agent_id, options) in METHODS.items():
         run = ks.train(
@@ -41,7 +41,7 @@ def testbed(steps: int, bandits: int) -> dict[str, tuple[np.ndarray, np.ndarray]
 
 # %%
 def main(steps: int = 1000, bandits: int = 2000, out: str = "runs") -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Run all methods and plot both halves of figure 2.2."""
+    """Runs all methods and plots both halves of figure 2.2."""
     ks.use_all_cores()
     results = testbed(steps, bandits)
     figure = Figure(figsize=(8, 8), layout="constrained")

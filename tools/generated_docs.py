@@ -32,12 +32,12 @@ def house_map() -> str:
 
 
 def _rooms(folder: Path) -> list[Path]:
-    """The packages in a folder."""
+    """Returns the packages in a folder."""
     return sorted(path.parent for path in folder.glob("*/__init__.py")) if folder.is_dir() else []
 
 
 def _said(path: Path) -> str:
-    """The first sentence of a module's or a package's docstring."""
+    """Returns the first paragraph of a module's or a package's docstring."""
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     return text.split("\n\n")[0].replace("\n", " ")

@@ -42,7 +42,7 @@ class Table(NamedTuple):
 
 
 def rounded(value: mpf, type: str) -> float:
-    """The nearest number of the type."""
+    """Returns the nearest number of the type."""
     return struct.unpack("f", struct.pack("f", float(value)))[0] if type == "float" else float(value)
 
 
@@ -52,7 +52,7 @@ def grid(lo: mpf, hi: mpf, count: int) -> list[mpf]:
 
 
 def least_squares(columns: Sequence[Sequence[mpf]], values: Sequence[mpf], weights: Sequence[mpf]) -> list[mpf]:
-    """The c that minimises sum_i weights_i (values_i - sum_k c_k columns_ki)^2."""
+    """Returns the c that minimises sum_i weights_i (values_i - sum_k c_k columns_ki)^2."""
     scaled = [[w * c for w, c in zip(weights, column, strict=True)] for column in columns]
     normal = [[mp.fdot(a, b) for b in columns] for a in scaled]
     return list(mp.lu_solve(mp.matrix(normal), mp.matrix([mp.fdot(a, values) for a in scaled])))
@@ -64,7 +64,7 @@ def residuals(columns: Sequence[Sequence[mpf]], values: Sequence[mpf], coefficie
 
 
 def fit(table: Table, type: str) -> tuple[list[float], mpf]:
-    """The shortest table within the target error, rounded to the type, and its weighted error."""
+    """Returns the shortest table within the target error, rounded to the type, and its weighted error."""
     points = grid(table.lo, table.hi, 120)
     values, weights = [table.f(x) for x in points], [abs(table.weight(x)) for x in points]
     squares = [w * w for w in weights]
@@ -88,36 +88,36 @@ def fit(table: Table, type: str) -> tuple[list[float], mpf]:
 
 
 def odd(f: Function) -> Function:
-    """(f(x) - x) / x^3 as a function of z = x^2."""
+    """Returns (f(x) - x) / x^3 as a function of z = x^2."""
     return lambda z: (f(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3
 
 
 def erfc_scaled(t: mpf) -> mpf:
-    """exp(x^2) erfc(x) (x + 2) at x = 2 (1 + t) / (1 - t)."""
+    """Returns exp(x^2) erfc(x) (x + 2) at x = 2 (1 + t) / (1 - t)."""
     x = 2 * (1 + t) / (1 - t)
     return mp.exp(x * x) * mp.erfc(x) * (x + 2)
 
 
 def erf_inverse_over_x(w: mpf) -> mpf:
-    """erf_inv(x) / x at x = sqrt(1 - exp(-w))."""
+    """Returns erf_inv(x) / x at x = sqrt(1 - exp(-w))."""
     x = mp.sqrt(-mp.expm1(-w))
     return mp.erfinv(x) / x
 
 
 def stirling(w: mpf) -> mpf:
-    """z (log Gamma(z) - (z - 1/2) log z + z - log(2 pi) / 2) at z = w^(-1/2)."""
+    """Returns z (log Gamma(z) - (z - 1/2) log z + z - log(2 pi) / 2) at z = w^(-1/2)."""
     z = 1 / mp.sqrt(w)
     return z * (mp.loggamma(z) - (z - mpf(0.5)) * mp.log(z) + z - mp.log(2 * mp.pi) / 2)
 
 
 def digamma_series(w: mpf) -> mpf:
-    """z^2 (log z - 1 / (2 z) - digamma(z)) at z = w^(-1/2)."""
+    """Returns z^2 (log z - 1 / (2 z) - digamma(z)) at z = w^(-1/2)."""
     z = 1 / mp.sqrt(w)
     return z * z * (mp.log(z) - 1 / (2 * z) - mp.digamma(z))
 
 
 def inverse_of_erf(w_of: Function, lo: mpf, hi: mpf, loose: float, type: str) -> Table:
-    """`erf_inverse_over_x` as a function of another variable than w."""
+    """Returns `erf_inverse_over_x` as a function of another variable than w."""
     return Table(lambda v: erf_inverse_over_x(w_of(v)), lambda v: mpf(1), lo, hi, loose, (type,))
 
 
@@ -186,7 +186,7 @@ TWO_OVER_PI_BITS = 1168
 
 
 def parts(value: mpf, digits: Sequence[int]) -> list[float]:
-    """A sum of numbers of so many binary digits each, greatest first, that is next to the value."""
+    """Returns numbers of so many binary digits each, greatest first, whose sum is next to the value."""
     result = []
     for count in digits:
         unit = mpf(2) ** (mp.floor(mp.log(abs(value), 2)) - count + 1)
@@ -196,7 +196,7 @@ def parts(value: mpf, digits: Sequence[int]) -> list[float]:
 
 
 def spelled(value: float, type: str) -> str:
-    """The shortest decimal that the type reads back as the same number."""
+    """Returns the shortest decimal that the type reads back as the same number."""
     for digits in range(1, 18):
         text = f"{value:.{digits}g}"
         if rounded(mpf(text), type) == value:
@@ -205,13 +205,13 @@ def spelled(value: float, type: str) -> str:
 
 
 def numbers(values: Sequence[float], type: str) -> str:
-    """A tuple, as many numbers on a line as fit."""
+    """Writes a tuple, as many numbers on a line as fit."""
     texts = [f"{spelled(v, type)}," for v in values]
     return "(\n" + textwrap.fill(" ".join(texts), 120, initial_indent=" " * 8, subsequent_indent=" " * 8) + "\n    )"
 
 
 def main() -> None:
-    """Print the module `coefficients`."""
+    """Prints the module `coefficients`."""
     print(HEADER)
     for name, (value, digits) in CONSTANTS.items():
         rows = "".join(f'    "{type}": {numbers(parts(value, d), type)},\n' for type, d in digits.items())

@@ -1,4 +1,4 @@
-"""What a training run can do: pictures, evaluations, films, policies."""
+"""Training runs and what they can do: pictures, evaluations, films, policies."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Run:
         return Policy(agent, state, env.spec, title)
 
     def _restore(self) -> tuple[Env, Population, FinalState]:
-        """The environment, the agents and what they have learned; rebuilt from the folder if need be."""
+        """Returns the environment, the agents and what they have learned; rebuilt from the folder if need be."""
         if self._trained is not None:
             return self._trained.env, self._trained.population, self._trained.final_state
         config = self.record.config

@@ -1,4 +1,4 @@
-"""How much a benchmark measures."""
+"""The budget: how much a benchmark measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long compiling takes: each stage of ours, and XLA's for the same function."""
+"""Compile times: each stage of ours, and XLA's for the same function."""
 
 from __future__ import annotations
 

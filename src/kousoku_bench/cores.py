@@ -1,4 +1,4 @@
-"""What the second core is worth: the same program in two processes, with one core and with two."""
+"""Cores: what the second one is worth, measured by the same program in two processes, with one core and with two."""
 
 from __future__ import annotations
 

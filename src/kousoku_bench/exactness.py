@@ -1,4 +1,4 @@
-"""How far ours lies from C MuJoCo's, stage by stage and a step later, from the same states of contact-rich motion."""
+"""Exactness: how far ours lies from C MuJoCo's, stage by stage and a step later, from the same contact-rich states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call of a kernel costs inside a loop whose policy is XLA's."""
+"""Overhead: what a call of a kernel costs inside a loop whose policy is XLA's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PPO is measured with: the same numbers for every library."""
+"""The settings that PPO is measured with: the same numbers for every library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long PPO takes from nothing to its first update, and what memory it uses, each in a process of its own."""
+"""Startup of PPO: the time from nothing to its first update, and the memory it uses, each in a process of its own."""
 
 from __future__ import annotations
 

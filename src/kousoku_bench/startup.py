@@ -1,4 +1,4 @@
-"""How long it takes from nothing to a thousand steps of a robot, each in a process of its own."""
+"""Startup: the time from nothing to a thousand steps of a robot, each in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a benchmark leaves behind: tables, printed and saved, with the machine and the versions beside them."""
+"""Results of a benchmark: tables, printed and saved, with the machine and the versions beside them."""
 
 from __future__ import annotations
 

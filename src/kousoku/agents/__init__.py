@@ -35,10 +35,10 @@ AGENTS.register("dqn", f"{_DEEP}.dqn:DQN")
 
 
 def register_agent(id: str, factory: Factory) -> None:
-    """Give an agent of one's own an id, so that `kousoku.train` knows it."""
+    """Gives an agent of one's own an id, so that `kousoku.train` knows it."""
     AGENTS.register(id, factory)
 
 
 def list_agents() -> list[str]:
-    """The ids of all agents, sorted."""
+    """Returns the ids of all agents, sorted."""
     return AGENTS.ids()

@@ -24,13 +24,13 @@ class Exploration(eqx.Module):
     def select(
         self, key: PRNGKeyArray, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
     ) -> Int[Array, ""]:
-        """Choose an action."""
+        """Chooses an action."""
 
     @abstractmethod
     def probabilities(
         self, q: Float[Array, " A"], counts: Int[Array, " A"] | None, step: Int[Array, ""]
     ) -> Float[Array, " A"]:
-        """The probability of each action, for expected updates."""
+        """Returns the probability of each action, for expected updates."""
 
 
 class EpsilonGreedy(Exploration):

@@ -22,7 +22,7 @@ from .exploration import EXPLORATIONS, Exploration
 
 
 def make_agent(id: str, **options: Any) -> Agent:
-    """Make an agent by id.
+    """Makes an agent by id.
 
     Args:
         id: such as "q_learning"; `list_agents()` names all.
@@ -52,7 +52,7 @@ def make_agent(id: str, **options: Any) -> Agent:
 
 
 def with_number(agent: Agent, name: str, value: float) -> Agent:
-    """The agent with one number replaced, checked by its constructor; a schedule and None give way to the number.
+    """Replaces one number of an agent, checked by its constructor; a schedule and None give way to the number.
 
     Raises:
         ConfigError: if the agent has no number of that name (with the nearest one), or the value is bad.
@@ -71,19 +71,19 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
 
 
 def _numbers(agent: Agent) -> list[str]:
-    """Hyper-parameters that are numbers, or that may be: what a sweep can vary."""
+    """Returns the names of hyper-parameters that are numbers, or that may be: what a sweep can vary."""
     fields = [(field, getattr(module, field.name)) for module in (agent, *_nested(agent)) for field in _fields(module)]
     return [field.name for field, held in fields if not field.metadata.get("static", False) and _is_number(held)]
 
 
 def _is_number(held: Any) -> bool:
-    """Whether it is a number, or stands where one may: a schedule, or None."""
+    """Tells whether it is a number, or stands where one may: a schedule, or None."""
     number = is_number(held) or eqx.is_inexact_array(held)
     return number or held is None or (callable(held) and not isinstance(held, Exploration))
 
 
 def describe(agent: Agent) -> dict[str, Any]:
-    """The agent as JSON: its id, or its class's name if it has none, and every hyper-parameter.
+    """Returns the agent as JSON: its id, or its class's name if it has none, and every hyper-parameter.
 
     A function (such as a raw optax schedule) is written by name only and cannot be read back.
     """
@@ -92,7 +92,7 @@ def describe(agent: Agent) -> dict[str, Any]:
 
 
 def rebuild(config: dict[str, Any]) -> Agent:
-    """The agent that `describe` wrote down.
+    """Rebuilds the agent that `describe` wrote down.
 
     Raises:
         ConfigError: for an id that is not registered, or a hyper-parameter that was a function.
@@ -114,7 +114,7 @@ def _nested(agent: Agent) -> list[Exploration]:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """A schedule written as text, parsed; anything else as it is."""
+    """Parses a schedule that is written as text; returns anything else as it is."""
     return parse_schedule(name, value) if isinstance(value, str) and ":" in value else value
 
 
@@ -128,7 +128,7 @@ def _exploration(choice: Any, options: dict[str, Any]) -> Exploration:
 
 
 def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
-    """The config of a network with some fields replaced; any other builder takes no options."""
+    """Returns the config of a network with some fields replaced; any other builder takes no options."""
     if not isinstance(choice, NETWORK_CONFIGS):
         check_keys(f"option of {id}", options, known)
         return choice

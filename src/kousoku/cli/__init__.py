@@ -44,7 +44,7 @@ USAGE = "\n".join(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Runs one command; returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("-h", "--help", "help"):
         print(USAGE)
@@ -73,5 +73,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def entry() -> None:
-    """The installed script."""
+    """Runs the command of the installed script, and exits with its status."""
     sys.exit(main())

@@ -68,7 +68,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
-    """Train the presets."""
+    """Trains the presets."""
     from kousoku_bench import learning
 
     from ..training.presets import presets
@@ -82,7 +82,7 @@ def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
 
 
 def _ppo(out: Path, given: Mapping[str, str | bool]) -> int:
-    """Time PPO from end to end."""
+    """Times PPO from end to end."""
     from kousoku_bench import ppo
 
     only, folder = given.get("only"), given.get("purejaxrl")

@@ -13,7 +13,7 @@ OPTIONS = (Option("clear", None, "KIND", f"throw away what is kept: one of {', '
 
 
 def run(words: Sequence[str]) -> int:
-    """Print what is kept, or clear it."""
+    """Prints what is kept, or clears it."""
     given = parse("cache", "Show or clear the compiled programs that are kept between runs.", OPTIONS, words)
     if "clear" in given:
         check_choice("--clear", given["clear"], KINDS)
@@ -35,7 +35,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _bytes(files: list[Path]) -> int:
-    """Together; another process may remove some meanwhile."""
+    """Returns the size of all files together; another process may remove some meanwhile."""
     sizes = []
     for file in files:
         try:

@@ -13,7 +13,7 @@ OPTIONS = (Option("what", None, "envs|agents", "only the one or the other", posi
 
 
 def run(words: Sequence[str]) -> int:
-    """Print the ids."""
+    """Prints the ids."""
     given = parse("list", "Show the ids of environments and agents.", OPTIONS, words)
     kinds = {"agents": list_agents, "envs": list_envs}
     if "what" in given:

@@ -8,7 +8,7 @@ from .options import parse
 
 
 def run(words: Sequence[str]) -> int:
-    """Print versions, devices, the cache and known problems; status 1 if nothing can run."""
+    """Prints versions, devices, the cache and known problems; status 1 if nothing can run."""
     parse("doctor", "Show versions, devices, caches and known problems.", (), words)
     import jax
 
@@ -53,7 +53,7 @@ def _kernels() -> str:
 
 
 def _check() -> str:
-    """Compile a function and compare."""
+    """Compiles a function and compares."""
     import warnings
 
     import jax

@@ -17,7 +17,7 @@ OPTIONS = (
 
 
 def run(words: Sequence[str]) -> int:
-    """Evaluate and print."""
+    """Evaluates and prints."""
     from ..ops.statistics import mean_interval
     from .notices import load
 

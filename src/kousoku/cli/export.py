@@ -16,7 +16,7 @@ OPTIONS = (
 
 
 def run(words: Sequence[str]) -> int:
-    """Write the file and say where."""
+    """Writes the file and says where."""
     from .notices import load
 
     given = parse("export", "Write an agent's greedy policy as a file of its own.", OPTIONS, words)

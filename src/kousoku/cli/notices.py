@@ -1,4 +1,4 @@
-"""What is said about a run, in the shell's manner."""
+"""Messages about a run, in the shell's manner."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..training.io.checkpoints import RunWarning
 
 
 def load(folder: str | Path, checkpoint: str | int | None = None) -> api.Run:
-    """A run's folder, read: its end, or one of its checkpoints."""
+    """Reads a run's folder: its end, or one of its checkpoints."""
     with on_one_line():
         return api.load(folder, checkpoint=checkpoint)
 
 
 @contextlib.contextmanager
 def on_one_line() -> Iterator[None]:
-    """Warnings about a run without the place in our code that says them."""
+    """Shows warnings about a run without the place in our code that says them."""
     shown = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:

@@ -58,7 +58,7 @@ CHECKPOINT = Option("checkpoint", None, "STEP", "of a checkpoint that was kept, 
 
 
 def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
-    """What was given for `CHECKPOINT`: "best", a step, or None.
+    """Returns what was given for `CHECKPOINT`: "best", a step, or None.
 
     Raises:
         ConfigError: for anything else.
@@ -68,7 +68,7 @@ def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
 
 
 def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
-    """The file that `--out` names, in a folder that is there."""
+    """Returns the file that `--out` names, in a folder that exists."""
     path = typed(str(given.get("out", default)))
     if not os.path.isdir(path.parent):
         raise ConfigError("--out", str(path), f"there is no folder {path.parent}; make it first")
@@ -76,7 +76,7 @@ def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:
-    """The options that were given, by name, as text (switches as bool). `--help` prints the help and exits with 0.
+    """Returns the options given, by name, as text (switches as bool); `--help` prints the help and exits with 0.
 
     Raises:
         ConfigError: for an unknown option, a missing value, or one word too many.
@@ -133,7 +133,7 @@ def _field(option: Option) -> Any:
 
 
 def described(documented: object) -> dict[str, str]:
-    """What a docstring says of each attribute or argument, by name, on one line."""
+    """Returns what a docstring says of each attribute or argument, by name, on one line."""
     parsed = docstring_parser.parse(inspect.getdoc(documented) or "")
     return {
         name.strip(): " ".join(entry.description.split()).rstrip(".")
@@ -144,7 +144,7 @@ def described(documented: object) -> dict[str, str]:
 
 
 def number(field: str, text: str) -> float | int:
-    """A number as people write it: 1_000_000, 1e6 (whole, so an int), 0.5.
+    """Reads a number as people write it: 1_000_000, 1e6 (whole, so an int), 0.5.
 
     Raises:
         ConfigError: for anything else.
@@ -163,7 +163,7 @@ def number(field: str, text: str) -> float | int:
 
 
 def count(field: str, text: str, *, low: int = 1) -> int:
-    """A whole number as people write it.
+    """Reads a whole number as people write it.
 
     Raises:
         ConfigError: for anything else, or a smaller one than `low`.
@@ -176,12 +176,12 @@ def count(field: str, text: str, *, low: int = 1) -> int:
 
 
 def numbers(field: str, text: str) -> list[float | int]:
-    """Numbers with commas between them."""
+    """Reads numbers with commas between them."""
     return [number(field, part) for part in text.split(",")]
 
 
 def literal(field: str, text: str, like: Any) -> Any:
-    """Text as a value of the same kind as a default: a switch, a number, a word, or JSON.
+    """Reads text as a value of the same kind as a default: a switch, a number, a word, or JSON.
 
     Raises:
         ConfigError: naming the option.
@@ -203,7 +203,7 @@ def literal(field: str, text: str, like: Any) -> Any:
 
 
 def hyper_parameter(field: str, text: str, like: Any) -> Any:
-    """A hyper-parameter: none, a schedule where a number may be one, otherwise a `literal`."""
+    """Reads a hyper-parameter: none, a schedule where a number may be one, otherwise a `literal`."""
     if text.lower() in ("none", "null"):
         return None
     if ":" in text:

@@ -8,5 +8,5 @@ from . import train
 
 
 def run(words: Sequence[str]) -> int:
-    """Train with lists of numbers."""
+    """Trains with lists of numbers."""
     return train.run(words, sweep=True)

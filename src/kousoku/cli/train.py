@@ -37,7 +37,7 @@ def setting_options() -> tuple[Option, ...]:
 
 
 def _shown_default(kind: Kind, default: Any) -> Any:
-    """A default as the help shows it; the description says what stands for none."""
+    """Returns a default as the help shows it; the description says what stands for none."""
     return ",".join(default) or None if kind is Kind.NAMES else default
 
 
@@ -52,7 +52,7 @@ def resume_options() -> list[Option]:
 
 
 def run(words: Sequence[str], sweep: bool = False) -> int:
-    """Train as the words say; with `sweep`, numbers may be lists with commas."""
+    """Trains as the words say; with `sweep`, numbers may be lists with commas."""
     from .. import api
 
     name = "sweep" if sweep else "train"
@@ -87,7 +87,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
 
 
 def _resume(words: Sequence[str]) -> int:
-    """Go on with a run as the words say."""
+    """Goes on with a run as the words say."""
     from .. import api
     from .notices import on_one_line
 
@@ -98,7 +98,7 @@ def _resume(words: Sequence[str]) -> int:
 
 
 def _end(run: Any) -> int:
-    """Tell what came out; the exit status."""
+    """Tells what came out; returns the exit status."""
     _tell(run)
     if run.record.facts["trouble"]:
         print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
@@ -107,7 +107,7 @@ def _end(run: Any) -> int:
 
 
 def _ids(name: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
-    """(agent, environment, the other words); the two ids come first."""
+    """Returns (agent, environment, the other words); the two ids come first."""
     ids = [word for word in words[:2] if not word.startswith("-")]
     if len(ids) < 2:
         if {"-h", "--help"} & set(words):
@@ -124,7 +124,7 @@ def _ids(name: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
 
 
 def _agent_options(id: str) -> list[Option]:
-    """The agent's hyper-parameters, and those of every exploration it may use."""
+    """Returns the agent's hyper-parameters, and those of every exploration it may use."""
     said = described(AGENTS.factory(id))
     options = []
     for name, parameter in AGENTS.options(id).items():
@@ -156,7 +156,7 @@ def _network_options(default: Any) -> list[Option]:
 
 
 def _widths(field: Any, default: Any) -> Any:
-    """A field's default; for one that takes several numbers always a tuple."""
+    """Returns a field's default; for one that takes several numbers always a tuple."""
     value = getattr(default, field.name)
     return () if value is None and "tuple" in str(field.type) else value
 
@@ -170,7 +170,7 @@ def _env_options(id: str) -> list[Option]:
 
 
 def _shown(default: Any) -> Any:
-    """A default as the help shows it: long ones (maps) are left out."""
+    """Returns a default as the help shows it; long ones (maps) are left out."""
     text = str(default)
     return None if default is inspect.Parameter.empty or len(text) > 40 or "\n" in text else default
 
@@ -200,7 +200,7 @@ def _value(name: str, kind: Kind, text: str | bool) -> Any:
 
 
 def _tell(run: Any) -> None:
-    """What came out, on one screen."""
+    """Tells what came out, on one screen."""
     from ..ops.statistics import mean_interval
     from ..training.metrics.progress import readable
 

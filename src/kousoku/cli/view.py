@@ -31,7 +31,7 @@ OPTIONS = (
 
 
 def run(words: Sequence[str]) -> int:
-    """Write what is to be seen if it is not there, and open it."""
+    """Writes what is to be seen if it is not there, and opens it."""
     given = parse("view", "Open a run's report, or a film of episodes, in the browser.", OPTIONS, words)
     named = given.get("run")
     if named is not None and not os.path.exists(typed(str(named))):

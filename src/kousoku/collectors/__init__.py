@@ -1,4 +1,4 @@
-"""Where an agent's data comes from: one file for each kind, and the slots in which episodes end and begin."""
+"""Collectors: where an agent's data comes from, a file for each kind, and the slots in which episodes begin and end."""
 
 from .online import Online
 from .replay import Replay

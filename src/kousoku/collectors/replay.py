@@ -19,7 +19,7 @@ from .streams import IterationKeys, slot_keys
 
 
 class ReplayKeys(eqx.Module):
-    """What is random in one iteration.
+    """The random keys of one iteration.
 
     Attributes:
         steps: keys of acting, of the environments and of learning.

@@ -1,4 +1,4 @@
-"""Which key is used for what: each use of randomness has a stream of its own."""
+"""Streams of randomness: which key is used for what; each use has a stream of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..compiler import kernel
 
 
 class Stream(IntEnum):
-    """What a member's key is folded with."""
+    """The numbers that a member's key is folded with."""
 
     AGENT = 0
     FIRST_EPISODE = 1

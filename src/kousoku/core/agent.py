@@ -1,4 +1,4 @@
-"""What an agent is: a frozen value with a few pure functions, and no loop."""
+"""Agents: each a frozen value with a few pure functions, and no loop."""
 
 from abc import abstractmethod
 from typing import Any

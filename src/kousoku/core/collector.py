@@ -1,4 +1,4 @@
-"""What a collector is: how an agent's experience is made, and what of it the agent learns from."""
+"""Collectors: how an agent's experience is made, and what of it the agent learns from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TrainState(eqx.Module):
 
 
 class EpisodeEnd(eqx.Module):
-    """Whether a step ended an episode, and that episode's undiscounted return and its length so far."""
+    """The ends of episodes: whether a step ended one, and that episode's undiscounted return and its length so far."""
 
     ended: Bool[Array, "..."]
     episode_return: Float[Array, "..."]
@@ -57,7 +57,7 @@ class Steps(eqx.Module):
 
 
 class SlotFunctions(NamedTuple):
-    """How a slot begins and moves on; an environment's own functions, or the same compiled by the kernel.
+    """The functions that begin a slot and move it on: an environment's own, or the same compiled by the kernel.
 
     Attributes:
         begin: key -> slot, at the start of an episode.
@@ -69,7 +69,7 @@ class SlotFunctions(NamedTuple):
 
 
 class Collector(eqx.Module):
-    """Where the data comes from that an agent learns from: a value that the agent holds as `learns_from`.
+    """The source of the data that an agent learns from: a value that the agent holds as `learns_from`.
 
     An iteration is `collect`, then `learn`. Both are pure functions of one member of a population. Training knows
     collectors by this protocol alone, so that a new kind of learning is a new subclass and nothing else.

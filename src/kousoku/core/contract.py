@@ -24,7 +24,7 @@ class ContractError(AssertionError):
 
 
 def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
-    """Check that an environment does what every loop and agent relies on.
+    """Checks that an environment does what every loop and agent relies on.
 
     Resets and steps it with random actions, compiled and not, alone and under `vmap`, and looks at shapes, dtypes,
     flags, spaces, purity and randomness.
@@ -58,7 +58,7 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
 
 
 def _spaces(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Spaces are ours and agree with their own samples; the time limit is a count."""
+    """Checks that spaces are ours and contain their own samples, and that the time limit is a count."""
     for name in ("observation_space", "action_space"):
         space = getattr(env, name)
         if not isinstance(space, SPACES):
@@ -71,7 +71,7 @@ def _spaces(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """The first timestep is complete, inside the space, with reward 0 and no flag set; also that of a restart."""
+    """Checks that a reset's and a restart's timestep is complete, inside the space, with reward 0 and no flag set."""
     reset_key, restart_key = jax.random.split(key)
     result = env.reset(reset_key)
     yield from _first("reset", env, result)
@@ -86,7 +86,7 @@ def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Each step keeps shapes and dtypes, and is a function of its arguments."""
+    """Checks that each step keeps shapes and dtypes, and is a function of its arguments."""
     reset_key, walk_key = jax.random.split(key)
     state, _ = env.reset(reset_key)
     shape = _shapes(state)
@@ -112,7 +112,7 @@ def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Compiled and interpreted agree, over an episode or more; no value depends on Python's side effects."""
+    """Checks that compiled and interpreted agree over an episode or more: no value depends on Python's side effects."""
     state, timestep = eqx.filter_jit(env.reset)(key)
     if not _close((state, timestep), env.reset(key)):
         yield "reset: compiled, it gives another result than without"
@@ -131,7 +131,7 @@ def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """A lane gives the same alone as among others."""
+    """Checks that an environment gives the same alone as among others."""
     keys = jax.random.split(key, 3)
     states, _ = jax.vmap(env.reset)(keys)
     actions = jax.vmap(env.action_space.sample)(keys)
@@ -144,7 +144,7 @@ def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _randomness(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """No key is used twice."""
+    """Checks that no key is used twice."""
     reset_key, act_key, step_key, restart_key = jax.random.split(key, 4)
     with jax.debug_key_reuse(True), jax.disable_jit():
         try:
@@ -156,7 +156,7 @@ def _randomness(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _model(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """The exact model, where there is one, is a model, and steps are among its outcomes."""
+    """Checks that the exact model, where there is one, is a model, and that steps are among its outcomes."""
     if not isinstance(env, Finite):
         return
     try:
@@ -201,7 +201,7 @@ def _outcomes(env: Env, model: TabularModel, steps: int, key: jax.Array) -> Iter
 
 
 def _possible(model: TabularModel, obs: int, action: int, timestep: Timestep) -> bool:
-    """Whether some outcome of (obs, action) agrees; where an episode ends, what follows does not count."""
+    """Tells whether some outcome of (obs, action) agrees; where an episode ends, what follows does not count."""
     alike = np.isclose(np.asarray(model.reward[obs, action]), timestep.reward, rtol=1e-5, atol=1e-6)
     alike &= np.asarray(model.terminated[obs, action]) == timestep.terminated
     alike &= timestep.terminated | (np.asarray(model.next_state[obs, action]) == timestep.obs)
@@ -269,7 +269,7 @@ def _compare(same: Callable[[np.ndarray, np.ndarray], bool]) -> Callable[[Any, A
 
 
 def _plain(tree: Any) -> Any:
-    """Keys as the words that they are made of."""
+    """Returns the tree with keys as the words that they are made of."""
 
     def words(leaf: Any) -> Any:
         typed = hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

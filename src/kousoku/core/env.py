@@ -1,4 +1,4 @@
-"""What an environment is: two pure functions of one lane, and what is known about it beforehand."""
+"""Environments: the two pure functions of one, and what is known about it beforehand."""
 
 from abc import abstractmethod
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ from .timestep import Timestep
 
 
 class EnvSpec(eqx.Module):
-    """What an agent may know of an environment before the first step."""
+    """The facts that an agent may know of an environment before the first step."""
 
     observation_space: Space
     action_space: Space
@@ -45,14 +45,14 @@ class Env(eqx.Module):
 
     @abstractmethod
     def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
-        """Begin an episode: the state and the first timestep (reward 0, not ended)."""
+        """Begins an episode: the state and the first timestep (reward 0, not ended)."""
 
     @abstractmethod
     def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
-        """Take one action: the next state and what came of it."""
+        """Takes one action: the next state and what came of it."""
 
     def restart(self, key: PRNGKeyArray, state: Any) -> tuple[Any, Timestep]:
-        """Begin the next episode of a lane that has lived already.
+        """Begins the next episode of an environment that has already been used.
 
         The one method with a default, a plain `reset`. An environment that changes over its lifetime (a maze whose
         wall moves at step 1000) keeps its clock here.
@@ -71,11 +71,11 @@ class Finite(Protocol):
     """An environment with finitely many states that tells its exact transition probabilities."""
 
     def model(self) -> TabularModel:
-        """The exact model, indexed by the environment's index observation."""
+        """Returns the exact model, indexed by the environment's index observation."""
         ...
 
     def panels(self) -> tuple[Panel, ...]:
-        """How the states lie in a picture."""
+        """Returns how the states lie in a picture."""
         ...
 
 
@@ -84,5 +84,5 @@ class Drawable(Protocol):
     """An environment that can be drawn."""
 
     def scene(self, state: Any) -> Scene:
-        """What to draw for a concrete (not traced) state."""
+        """Returns what to draw for a concrete (not traced) state."""
         ...

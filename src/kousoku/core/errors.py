@@ -28,24 +28,24 @@ class ConfigError(ValueError):
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """The value as it would be typed, cut to `limit` characters."""
+    """Returns the value as it would be typed, cut to `limit` characters."""
     text = "nothing" if value is ... else " ".join(repr(value).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Names that a user may have meant, best first; case does not count."""
+    """Returns names that a user may have meant, best first; case does not count."""
     by_folded = {name.casefold(): name for name in known}
     return [by_folded[name] for name in difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=0.5)]
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether this is a plain number (a Python or NumPy scalar, not a bool): what a constructor can check."""
+    """Tells whether this is a plain number (a Python or NumPy scalar, not a bool): what a constructor can check."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def check_takes(field: str, function: Callable[..., Any], names: tuple[str, ...]) -> None:
-    """Refuse a function that cannot be called with so many arguments, by their place.
+    """Refuses a function that cannot be called with so many arguments, by their place.
 
     Raises:
         ConfigError: naming the field and the arguments.
@@ -70,7 +70,7 @@ def check_number(
     open_low: bool = False,
     open_high: bool = False,
 ) -> None:
-    """Refuse a number outside an interval, a NaN, or a thing that is neither a number nor an array.
+    """Refuses a number outside an interval, a NaN, or a thing that is neither a number nor an array.
 
     Arrays and tracers pass: their values are not known when a program is traced.
 
@@ -88,12 +88,12 @@ def check_number(
 
 
 def check_finite(field: str, value: Any) -> None:
-    """`check_number` for a number without bounds that must be finite."""
+    """Refuses a number that is not finite, and what `check_number` refuses."""
     check_number(field, value, open_low=True, open_high=True)
 
 
 def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
-    """Return a whole number of at least `low` (and at most `high`) as an int.
+    """Returns a whole number of at least `low` (and at most `high`) as an int.
 
     Raises:
         ConfigError: for anything else, fractions and booleans included.
@@ -106,7 +106,7 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
 
 
 def check_flag(field: str, value: Any) -> bool:
-    """Return True or False; refuse anything else, so that "no" never counts as true.
+    """Returns True or False; refuses anything else, so that "no" never counts as true.
 
     Raises:
         ConfigError: naming the field and the value.
@@ -117,7 +117,7 @@ def check_flag(field: str, value: Any) -> bool:
 
 
 def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
-    """Refuse a word that is not among the choices, and suggest the nearest one."""
+    """Refuses a word that is not among the choices, and suggests the nearest one."""
     known = list(choices)
     if value in known:
         return
@@ -127,7 +127,7 @@ def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
 
 
 def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse the first name that is not known, and suggest the nearest one."""
+    """Refuses the first name that is not known, and suggests the nearest one."""
     names = list(known)
     for name in given:
         if name not in names:
@@ -137,13 +137,13 @@ def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], object]) -> None:
-    """Apply one check to every value of a list, naming the position."""
+    """Applies one check to every value of a list, naming the position."""
     for position, value in enumerate(values):
         check(f"{field}[{position}]", value)
 
 
 def interval(low: float, high: float, open_low: bool, open_high: bool) -> str:
-    """The interval in words and brackets."""
+    """Returns the interval in words and brackets."""
     if math.isinf(low) and math.isinf(high):
         return "that is finite" if open_low and open_high else "that is finite or infinite, not NaN"
     if math.isinf(high):

@@ -47,7 +47,7 @@ class TabularModel(eqx.Module):
 
 
 def check_model(model: TabularModel, tolerance: float = 1e-6) -> None:
-    """Refuse tables that are no Markov decision process.
+    """Refuses tables that are no Markov decision process.
 
     Raises:
         ConfigError: naming the first state and action whose probabilities do not sum to 1, or the bad entry.

@@ -1,4 +1,4 @@
-"""How the states of a finite environment lie in a picture, so that any table over states can be drawn."""
+"""Panels: how the states of a finite environment lie in a picture, so that any table over states can be drawn."""
 
 from __future__ import annotations
 

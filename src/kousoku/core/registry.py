@@ -25,7 +25,7 @@ class Registry:
         self._entries: dict[str, tuple[str | Factory, dict[str, Any]]] = {}
 
     def register(self, id: str, factory: str | Factory, **defaults: Any) -> None:
-        """Name a factory; `defaults` are arguments that a caller may override.
+        """Registers a factory under an id; `defaults` are arguments that a caller may override.
 
         Raises:
             ConfigError: if the id is taken, or is not made of letters, digits, dots, dashes and underscores; if the
@@ -40,16 +40,16 @@ class Registry:
         self._entries[id] = (factory, defaults)
 
     def ids(self) -> list[str]:
-        """All ids, sorted."""
+        """Returns all ids, sorted."""
         return sorted(self._entries)
 
     def id_of(self, factory: Factory) -> str | None:
-        """The first id that names this factory; None if it has none. Nothing is imported."""
+        """Returns the first id that names this factory; None if it has none. Nothing is imported."""
         written = f"{factory.__module__}:{getattr(factory, '__qualname__', None)}"
         return next((id for id, (target, _) in self._entries.items() if target in (factory, written)), None)
 
     def factory(self, id: str) -> Factory:
-        """What makes the thing that `id` names.
+        """Returns what makes the thing that `id` names.
 
         Raises:
             ConfigError: for an unknown id, with the versions or the nearest names that exist.
@@ -64,13 +64,13 @@ class Registry:
         return target
 
     def options(self, id: str) -> dict[str, inspect.Parameter]:
-        """The arguments that `make(id, ...)` takes, with the defaults that the id has."""
+        """Returns the arguments that `make(id, ...)` takes, with the defaults that the id has."""
         parameters = inspect.signature(self.factory(id)).parameters
         defaults = self._entries[id][1]
         return {n: p.replace(default=defaults[n]) if n in defaults else p for n, p in parameters.items()}
 
     def make(self, id: str, **options: Any) -> Any:
-        """Make the thing that `id` names.
+        """Makes the thing that `id` names.
 
         Raises:
             ConfigError: for an unknown id or option, an option that is missing, or a bad value.
@@ -85,7 +85,7 @@ class Registry:
         return self.factory(id)(**given)
 
     def suggest(self, id: object) -> str:
-        """What may have been meant by an id that is unknown: its versions, the nearest names, or where all are."""
+        """Suggests what an unknown id may have meant: its versions, the nearest names, or where all are."""
         if not isinstance(id, str) or not id:
             return f"name one of the {len(self._entries)} {self.kind}s; `kousoku list` shows them"
         stem = id.rsplit("-v", 1)[0]

@@ -1,4 +1,4 @@
-"""What to draw, as data: shapes in a coordinate system, no picture library.
+"""Scenes: what to draw, as data: shapes in a coordinate system, no picture library.
 
 Coordinates: x to the right, y down, in units of the environment's own (a grid cell is 1 by 1). Colours are CSS names
 or hex.
@@ -160,5 +160,5 @@ class Readable(Protocol):
     """An environment that names numbers of its state, to be shown under its picture."""
 
     def readings(self, state: Any) -> dict[str, Array]:
-        """Scalars by name, such as the angles of joints; can be traced."""
+        """Returns scalars by name, such as the angles of joints; can be traced."""
         ...

@@ -1,4 +1,4 @@
-"""What moves in three dimensions, as data: bodies made of simple geoms, and where their frames were over time.
+"""Scenes in three dimensions, as data: bodies made of simple geoms, and where their frames were over time.
 
 Coordinates: metres, z up, right-handed. Quaternions are (w, x, y, z). Sizes of geoms are MuJoCo's half sizes.
 """
@@ -69,7 +69,7 @@ class Geom:
 
 @dataclass(frozen=True)
 class Body3d:
-    """What one environment looks like.
+    """The geoms of one environment, and how they look.
 
     Attributes:
         geoms: its solids.
@@ -82,7 +82,7 @@ class Body3d:
 
 @dataclass(frozen=True)
 class Contacts3d:
-    """Where things touched, and how hard.
+    """The places where things touched, and how hard.
 
     Attributes:
         points: [T, k, 3] in the world; NaN where a slot is empty.
@@ -154,11 +154,11 @@ class Drawable3d(Protocol):
         ...
 
     def body3d(self) -> Body3d:
-        """What it looks like."""
+        """Returns what it looks like."""
         ...
 
     def poses(self, state: Any) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
-        """Where the frames of `body3d` are: positions and quaternions; can be traced."""
+        """Returns where the frames of `body3d` are: positions and quaternions; can be traced."""
         ...
 
 
@@ -167,7 +167,7 @@ class Touching3d(Protocol):
     """One that also knows its contacts."""
 
     def contacts3d(self, state: Any, action: Any) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
-        """Points in the world, NaN where a slot is empty, and forces in newtons under an action; can be traced."""
+        """Returns points in the world, NaN where a slot is empty, and forces [N] under an action; can be traced."""
         ...
 
 

@@ -24,7 +24,7 @@ Bound = float | tuple[Any, ...]
 
 
 def as_array(x: Any) -> np.ndarray:
-    """A concrete value as an array; what is none (a ragged list, say) as an array of objects."""
+    """Returns a concrete value as an array; what is none (a ragged list, say) as an array of objects."""
     try:
         return np.asarray(x)
     except ValueError:
@@ -55,11 +55,11 @@ class Discrete(eqx.Module):
         return np.dtype(np.int32)
 
     def sample(self, key: PRNGKeyArray) -> Array:
-        """A uniform element, int32 []."""
+        """Draws an element uniformly, int32 []."""
         return jax.random.randint(key, (), 0, self.n, jnp.int32)
 
     def contains(self, x: Any) -> bool:
-        """Whether a concrete value is an element."""
+        """Tells whether a concrete value is an element."""
         value = as_array(x)
         return value.shape == () and np.issubdtype(value.dtype, np.integer) and bool(0 <= value < self.n)
 
@@ -78,11 +78,11 @@ class MultiDiscrete(eqx.Module):
         return np.dtype(np.int32)
 
     def sample(self, key: PRNGKeyArray) -> Array:
-        """A uniform element, int32 [len(nvec)]."""
+        """Draws an element uniformly, int32 [len(nvec)]."""
         return jax.random.randint(key, self.shape, 0, jnp.asarray(self.nvec, jnp.int32), jnp.int32)
 
     def contains(self, x: Any) -> bool:
-        """Whether a concrete value is an element."""
+        """Tells whether a concrete value is an element."""
         value = as_array(x)
         if value.shape != self.shape or not np.issubdtype(value.dtype, np.integer):
             return False
@@ -90,7 +90,7 @@ class MultiDiscrete(eqx.Module):
 
 
 def _bound(value: Any) -> Bound:
-    """A bound as one number, or as tuples of numbers."""
+    """Returns a bound as one number, or as tuples of numbers."""
     if isinstance(value, (tuple, list)) or getattr(value, "ndim", 0):
         return tuple(_bound(entry) for entry in value)
     return float(value)
@@ -136,7 +136,7 @@ class Box(eqx.Module):
                 raise ConfigError("Box", bounds, f"use whole numbers from {least} to {most} for {self.dtype.name}")
 
     def sample(self, key: PRNGKeyArray) -> Array:
-        """A random element, of the space's shape and dtype."""
+        """Draws a random element, of the space's shape and dtype."""
         if self.dtype.kind in "iu":
             low, high = np.asarray(self.low, np.int32), np.asarray(self.high, np.int32)
             return jax.random.randint(key, self.shape, low, high + np.int32(1), self.dtype)
@@ -156,7 +156,7 @@ class Box(eqx.Module):
         return jnp.clip(low * (1 - u) + high * u, low, high)
 
     def contains(self, x: Any) -> bool:
-        """Whether a concrete value is an element: whole numbers are in both kinds of box, fractions in a float one.
+        """Tells whether a concrete value is an element: whole numbers may be in any box, fractions only in a float one.
 
         Value and bounds are compared as numbers of the space's dtype where that is a floating point dtype: 0.6 is in
         a float32 box that ends at 0.6, although the float32 nearest to it is larger.
@@ -177,12 +177,12 @@ class Dict(eqx.Module):
     spaces: dict[str, Any]
 
     def sample(self, key: PRNGKeyArray) -> dict[str, Any]:
-        """A random element, one key for each entry; in the order of the names, as JAX keeps no other."""
+        """Draws a random element, one key for each entry; in the order of the names, as JAX keeps no other."""
         keys = jax.random.split(key, len(self.spaces))
         return {name: self.spaces[name].sample(k) for name, k in zip(sorted(self.spaces), keys, strict=True)}
 
     def contains(self, x: Any) -> bool:
-        """Whether a concrete value is an element."""
+        """Tells whether a concrete value is an element."""
         if not isinstance(x, Mapping) or set(x) != set(self.spaces):
             return False
         return all(space.contains(x[name]) for name, space in self.spaces.items())

@@ -1,4 +1,4 @@
-"""What passes between an environment and an agent."""
+"""Timesteps and transitions: what passes between an environment and an agent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 
 class Timestep(eqx.Module):
-    """What an environment says after a reset or a step.
+    """The answer of an environment to a reset or a step.
 
     `terminated` means that the task ended: nothing follows, the value of what follows is zero. `truncated` means that
     the clock ended the episode: something would have followed. They are never merged into one flag, since a learner

@@ -1,4 +1,4 @@
-"""What the pictures of environments share: colours, a sheet behind everything, and shapes that are turned."""
+"""Parts that the pictures of environments share: colours, a sheet behind everything, and shapes that are turned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file has to know of a policy: its program, and what goes in and comes out."""
+"""The description of a policy that a file needs: its program, and what goes in and comes out."""
 
 from __future__ import annotations
 

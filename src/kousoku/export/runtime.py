@@ -1,4 +1,4 @@
-"""What a NumPy file needs besides its own lines: the source of these functions goes into it as it is."""
+"""Functions that a NumPy file needs besides its own lines: their source goes into it as it is."""
 
 import base64
 import math

@@ -23,7 +23,7 @@ from .torso import BODIES, RECURRENT, Torso, torso_for
 
 @dataclass(frozen=True)
 class ActorCriticConfig:
-    """What an actor-critic network is made of; called with two spaces and a key, it builds one.
+    """The parts of an actor-critic network; called with two spaces and a key, it builds one.
 
     The default is that of PPO for control from vectors: two hidden layers of 64 tanh units each for the actor and for
     the critic, orthogonal weights with gains sqrt(2) (hidden), 0.01 (policy) and 1 (value), biases of 0.

@@ -1,4 +1,4 @@
-"""Whether a network of one's own fits an environment: by shapes alone, before anything is computed."""
+"""Checks whether a network of one's own fits an environment: by shapes alone, before anything is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From features to a distribution of actions, and to a value."""
+"""Heads: features to a distribution of actions, and to a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How weights begin: functions of (key, shape, gain) for weights laid out [..., in, out].
+"""First weights: functions of (key, shape, gain) for weights laid out [..., in, out].
 
 The fan-in of a shape is the product of all its axes but the last.
 """

@@ -1,4 +1,4 @@
-"""What an actor-critic agent asks of a network; a network of one's own is a subclass."""
+"""The functions that an actor-critic agent asks of a network; a network of one's own is a subclass."""
 
 from abc import abstractmethod
 from collections.abc import Callable

@@ -28,7 +28,7 @@ QNetworkBuilder = Callable[[Space, Space, PRNGKeyArray], QFunction]
 
 @dataclass(frozen=True)
 class QNetworkConfig:
-    """What a network of action values is made of; called with two spaces and a key, it builds one.
+    """The parts of a network of action values; called with two spaces and a key, it builds one.
 
     Attributes:
         hidden: widths of the dense layers (after the convolutions, where there are any).

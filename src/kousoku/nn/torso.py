@@ -1,4 +1,4 @@
-"""From an observation to features: a body for its space, and a recurrent cell if one is wanted."""
+"""Torsos: an observation to features, by a body for its space, and a recurrent cell if one is wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to choose an action from action values: unbatched functions of one state's row.
+"""Exploration: an action from action values, by unbatched functions of one state's row.
 
 Each takes the key of this decision and uses every random bit once: the coin that decides whether to explore and the
 word that picks the action come from separate 32-bit draws.

@@ -35,7 +35,7 @@ class Schedule(eqx.Module):
 
 
 class Linear(Schedule):
-    """From `start` to `end` in equal parts over `steps`, then constant (`optax.linear_schedule`).
+    """A line from `start` to `end` over `steps`, then constant (`optax.linear_schedule`).
 
     Examples:
         >>> [float(Linear(1.0, 0.0, 4)(jnp.int32(n))) for n in (0, 1, 4, 9)]

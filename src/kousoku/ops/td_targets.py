@@ -1,4 +1,4 @@
-"""What an action value should become after one step: unbatched targets from the values of the step's true successor.
+"""TD targets: what an action value should become after a step, unbatched, from the values of its true successor.
 
 A termination is worth nothing afterwards; a truncation is worth what the successor is worth, and does not appear here.
 None of these functions stops gradients: their users do.

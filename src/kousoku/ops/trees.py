@@ -1,4 +1,4 @@
-"""What is done to whole trees of arrays."""
+"""Functions of whole trees of arrays."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Forward:
-    """What a state and commands bring about.
+    """The accelerations that a state and commands bring about, and what they were computed from.
 
     Attributes:
         model, state: the mechanism and its state.

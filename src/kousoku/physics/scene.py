@@ -1,4 +1,4 @@
-"""What a mechanism looks like, for `kousoku.core.scene3d`: its geoms as data, and where its bodies are."""
+"""The picture of a mechanism, for `kousoku.core.scene3d`: its geoms as data, and where its bodies are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training run is asked to do: the one list of settings that Python, the shell, files and docs are made from."""
+"""The settings of a training run: the one list that Python, the shell, files and docs are made from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_STEPS = 2**31 - 1
 
 
 class Kind(Enum):
-    """How the shell reads a setting; the value stands for it in the help."""
+    """The way in which the shell reads a setting; the value stands for it in the help."""
 
     COUNT = "NUMBER"
     NUMBERS = "NUMBERS"
@@ -32,7 +32,7 @@ class Kind(Enum):
 
 
 class OnResume(Enum):
-    """What becomes of a setting when a run is resumed."""
+    """The rule for a setting when a run is resumed."""
 
     KEPT = "as the run was begun"
     CHANGEABLE = "may be changed"
@@ -41,7 +41,7 @@ class OnResume(Enum):
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of a field of `TrainConfig` beside its type and default.
+    """A field of `TrainConfig`: what is known of it beside its type and default.
 
     Attributes:
         kind: how the shell reads it.

@@ -1,4 +1,4 @@
-"""Which devices there are, and equal shares for them."""
+"""Devices: which there are, and equal shares for them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Population(eqx.Module):
 
 
 class Members(eqx.Module):
-    """What does not change while members are trained: all of a population's, or those on one device.
+    """The parts of members that training does not change: of a whole population, or of those on one device.
 
     Attributes:
         numbers: each member's hyper-parameters, [N].

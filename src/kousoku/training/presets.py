@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Preset:
-    """What to set for an agent on an environment, where that differs from the defaults.
+    """The options of an agent on an environment, where they differ from the defaults.
 
     Attributes:
         options: of the agent, for `make_agent`.
@@ -25,7 +25,7 @@ class Preset:
 
 
 def preset(agent: str, env: str) -> Preset:
-    """The settings tuned for an agent and an environment, by id; an empty one where nobody has tuned any.
+    """Returns the settings tuned for an agent and an environment, by id; empty ones where nobody has tuned any.
 
     Examples:
         >>> preset("ppo", "CartPole-v1").solved, preset("q_learning", "GridWorld-v0")
@@ -36,7 +36,7 @@ def preset(agent: str, env: str) -> Preset:
 
 @functools.cache
 def presets() -> dict[tuple[str, str], Preset]:
-    """Every preset, by the ids of agent and environment."""
+    """Returns every preset, by the ids of agent and environment."""
     text = resources.files("kousoku.training").joinpath("presets.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
     return {(agent, env): _preset(values) for agent, envs in tables.items() for env, values in envs.items()}

@@ -1,4 +1,4 @@
-"""Where environments stand, and where the camera does: what `viewer/src/stage.ts` has at first, for pictures."""
+"""The camera, and where environments stand: what `viewer/src/stage.ts` has at first, for pictures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Camera:
     up: Float[np.ndarray, "3"]
 
     def rays(self, u: Float[np.ndarray, " N"], v: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N 3"]:
-        """Directions through places of the picture, each from -1 to 1, to the right and upwards."""
+        """Returns directions through places of the picture, each from -1 to 1, to the right and upwards."""
         return (self.forward + u[:, None] * self.right + v[:, None] * self.up).astype(np.float32)
 
     def steps(self, width: int, height: int) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
@@ -89,7 +89,7 @@ class Stage:
 
 
 def stage_of(trajectories: Sequence[Trajectory3d]) -> Stage:
-    """Trajectories in rows across the way they face (x)."""
+    """Places trajectories in rows across the way they face (x)."""
     views = [view_of(one) for one in trajectories]
     size = max(view.size for view in views)
     ways = [centre_of(one, followed_frames(one, moving_frames(one))) for one in trajectories]
@@ -117,7 +117,7 @@ def _fitting(places: Float[np.ndarray, "n 3"], radius: float, azimuth: float, el
 
 
 def _axes(azimuth: float, elevation: float) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
-    """Directions from the target back to the camera, and to the right."""
+    """Returns the directions from the target back to the camera, and to the right."""
     flat = math.cos(elevation)
     back = np.array([flat * math.cos(azimuth), flat * math.sin(azimuth), math.sin(elevation)])
     return back, np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])

@@ -70,7 +70,7 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
 
 
 def robust_limits(values: np.ndarray) -> tuple[float, float]:
-    """Limits of an axis that shows all values, but for the few that would flatten all others.
+    """Returns limits of an axis that shows all values, but for the few that would flatten all others.
 
     Examples:
         >>> robust_limits(np.array([*np.linspace(0.0, 1.0, 99), -1000.0]))[0] > -1.0

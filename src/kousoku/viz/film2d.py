@@ -25,7 +25,7 @@ SLOWEST, FASTEST, WHOLE = 0.4, 0.06, 8.0
 
 
 def pace(trajectories: Sequence[Trajectory2d]) -> float:
-    """Seconds that a picture is shown: its own, or by the number of steps, slow for a few and faster for many."""
+    """Returns the seconds that a picture is shown: its own, or by the number of steps, fewer where they are many."""
     longest = max(len(one) for one in trajectories)
     return float(trajectories[0].dt or min(SLOWEST, max(FASTEST, WHOLE / longest)))
 

@@ -1,4 +1,4 @@
-"""What a run achieved, in one plain sentence and a handful of figures, all computed from the record."""
+"""The headline: what a run achieved, in one plain sentence and a handful of figures, all computed from the record."""
 
 from __future__ import annotations
 

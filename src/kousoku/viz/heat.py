@@ -24,7 +24,7 @@ SMALLEST_ARROW = 5.0
 
 @dataclass(frozen=True)
 class Heat:
-    """What fills the cells of panels.
+    """The values and colours that fill the cells of panels.
 
     Attributes:
         scale: the palette's name.

@@ -19,7 +19,7 @@ QUATERNION_LEVELS = 32767
 
 
 def packed(array: Float[np.ndarray, "... d"]) -> dict[str, Any]:
-    """Numbers as steps between the lowest and the highest of each component: x = low + step (high - low) / 65534.
+    """Packs numbers as steps between the lowest and the highest of each component: x = low + step (high - low) / 65534.
 
     Numbers that are not finite become a step of their own. The error is half a step at most.
 
@@ -39,12 +39,12 @@ def packed(array: Float[np.ndarray, "... d"]) -> dict[str, Any]:
 
 
 def packed_values(values: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Numbers over time by name, each [T]."""
+    """Packs numbers over time by name, each [T]."""
     return [{"name": str(name), **packed(np.asarray(v, np.float64)[:, None])} for name, v in values.items()]
 
 
 def smallest_three(quaternions: Float[np.ndarray, "... 4"]) -> UInt16[np.ndarray, "... 3"]:
-    """Rotations in 3 x 16 bits: the three smaller components of a unit quaternion, in 15 bits each.
+    """Packs rotations in 3 x 16 bits: the three smaller components of a unit quaternion, in 15 bits each.
 
     Their sizes are at most 1 / sqrt(2); the largest is positive (q and -q turn alike) and follows from length one.
     Which it is stands in the top bits of the first two numbers.

@@ -67,7 +67,7 @@ class _Solid:
 
 
 class _Seen(NamedTuple):
-    """What rays see: colours, and a number that changes where a smoothed edge is due."""
+    """The picture that rays see: colours, and a number that changes where a smoothed edge is due."""
 
     color: Float[np.ndarray, "N 3"]
     key: Int[np.ndarray, " N"]

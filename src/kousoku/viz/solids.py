@@ -1,4 +1,4 @@
-"""Where rays meet solids: in a solid's own frame, whose z axis is that of capsules and cylinders.
+"""Solids and where rays meet them: in a solid's own frame, whose z axis is that of capsules and cylinders.
 
 Rays are an origin and a direction each, [N, 3]; a solid is met at origin + t direction, t infinite for a miss. All is
 in float32, so origins should be near.

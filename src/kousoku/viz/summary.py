@@ -1,4 +1,4 @@
-"""What a run achieved, in numbers: values, errors, scores and curves of a record, before anything is drawn."""
+"""The summary: what a run achieved, in values, errors, scores and curves of a record, before anything is drawn."""
 
 from __future__ import annotations
 

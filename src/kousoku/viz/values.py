@@ -99,7 +99,7 @@ def _table(record: RunRecord, name: str) -> np.ndarray:
 
 
 def _live(record: RunRecord) -> np.ndarray:
-    """States in which an action is taken."""
+    """Returns the states in which an action is taken."""
     states = record.tables["q"].shape[1]
     return np.asarray(record.tables.get("reachable", np.ones(states, bool)), bool)
 
@@ -149,7 +149,7 @@ def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten in [low, high], with their doubles and fivefolds where there are few."""
+    """Returns powers of ten in [low, high], with their doubles and fivefolds where there are few."""
     decades = [10.0**k for k in range(16)]
     coarse = [t for t in (0.0, *decades) if low <= t <= high]
     fine = [t for t in (0.0, *(m * d for d in decades for m in (1, 2, 5))) if low <= t <= high]
@@ -157,7 +157,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 
 def _grid(figure: Figure, ax: Axes | None, count: int, across: int) -> list[Axes]:
-    """Axes for several panels: a grid of a new figure, or insets of given axes."""
+    """Returns axes for several panels: a grid of a new figure, or insets of given axes."""
     down = math.ceil(count / across)
     if ax is None:
         grid = figure.subplots(down, across, squeeze=False).ravel()

@@ -1,4 +1,4 @@
-"""From where to look at a trajectory: how large it is, whether to go along with it, and from which side.
+"""The view of a trajectory: how large it is, whether to go along with it, and from which side to look.
 
 The player and the pictures without a display both ask here, so that they show the same.
 """

@@ -1,4 +1,4 @@
-"""What the bandit agents share: one estimate for each arm."""
+"""Parts that the bandit agents share: one estimate for each arm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 1e30
 
 
 class Arms(eqx.Module):
-    """What is known of each arm.
+    """The estimate of each arm, and what it rests on.
 
     Attributes:
         q: estimates of the arms' mean rewards.
@@ -30,7 +30,7 @@ class Arms(eqx.Module):
 
 
 def init_arms(name: str, spec: EnvSpec, initial_value: float | Float[Array, ""]) -> Arms:
-    """Nothing pulled yet.
+    """Returns the estimates of a bandit of which no arm has been pulled.
 
     Raises:
         ConfigError: if the spec is no bandit's: one observation, finitely many actions.
@@ -45,7 +45,7 @@ def init_arms(name: str, spec: EnvSpec, initial_value: float | Float[Array, ""])
 def pull(
     arms: Arms, arm: Int[Array, ""], reward: Float[Array, ""], step_size: float | Float[Array, ""] | None
 ) -> tuple[Arms, Float[Array, ""]]:
-    """NewEstimate <- OldEstimate + StepSize [Target - OldEstimate]; also the bracket.
+    """Applies NewEstimate <- OldEstimate + StepSize [Target - OldEstimate]; also returns the bracket.
 
     A step size of None is 1 / N(a): the estimate is the sample average, and the initial value is forgotten.
 
@@ -59,6 +59,6 @@ def pull(
 
 
 def check_step_size(value: Any) -> None:
-    """Refuse what is neither None nor in (0, 1]."""
+    """Refuses a step size that is neither None nor in (0, 1]."""
     if value is not None:
         check_number("step_size", value, low=0, high=1, open_low=True)

@@ -14,7 +14,7 @@ from .common import LARGEST, Arms, check_step_size, init_arms, pull
 
 
 class BanditEpsilonGreedy(TabularAgent):
-    """With probability epsilon any arm, otherwise the one of highest estimate; Q(A) += alpha [R - Q(A)].
+    """Epsilon-greedy: any arm with probability epsilon, else the one of highest estimate; Q(A) += alpha [R - Q(A)].
 
     With epsilon 0 and a high initial value (and a constant step size, which forgets it slowly) it explores by
     disappointment: "optimistic initial values".

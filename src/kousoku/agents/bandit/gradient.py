@@ -16,7 +16,7 @@ from .common import Arms, init_arms, pull
 
 
 class GradientState(eqx.Module):
-    """What the gradient bandit has learned.
+    """The preferences that the gradient bandit has learned.
 
     Attributes:
         arms: sample average of each arm's rewards: to be looked at, not used to act.

@@ -81,7 +81,7 @@ class BanditThompson(TabularAgent):
         return jnp.asarray((self.reward_std / self.prior_std) ** 2, jnp.float32)
 
     def _draw(self, state: Arms, key: PRNGKeyArray) -> Float[Array, " A"]:
-        """A mean of each arm from its posterior."""
+        """Draws a mean of each arm from its posterior."""
         pulls = state.pulls.astype(jnp.float32) + self._imagined_pulls()
         if self.model == "bernoulli":
             return jax.random.beta(key, state.q * pulls, (1.0 - state.q) * pulls, dtype=jnp.float32)

@@ -114,7 +114,7 @@ class A2C(ActorCriticAgent):
     def loss(
         self, network: Network, samples: Samples, carry: Any, state: ActorCriticState
     ) -> tuple[Float[Array, ""], Scalars]:
-        """The objective, to be minimised, and its parts; arguments as of `PPO.loss`."""
+        """Returns the objective, to be minimised, and its parts; arguments as of `PPO.loss`."""
         now = evaluate_actions(network, samples, carry)
         advantage, target = samples.advantage.reshape(-1), samples.target.reshape(-1)
         policy_loss = -jnp.mean(advantage * now.log_prob)

@@ -1,4 +1,4 @@
-"""What PPO and A2C share: a network that acts and values, and what it learns from in a rollout."""
+"""Parts that PPO and A2C share: a network that acts and values, and what it learns from in a rollout."""
 
 from abc import abstractmethod
 from functools import partial
@@ -27,7 +27,7 @@ from .observation_stats import Statistics, init_obs_stats, normalise_obs, update
 
 
 class ActorCriticState(eqx.Module):
-    """What an actor-critic agent has learned.
+    """The state of an actor-critic agent: what it has learned.
 
     Attributes:
         network: its parameters.
@@ -64,7 +64,7 @@ class Samples(eqx.Module):
 
 
 class ActionEvaluation(eqx.Module):
-    """What a network says of samples, [n], or of one: log-probability of the action, entropy of the policy, value."""
+    """An evaluation of samples, [n], or of one: log-probability of the action, entropy of the policy, value."""
 
     log_prob: Float[Array, "*n"]
     entropy: Float[Array, "*n"]
@@ -107,7 +107,7 @@ class ActorCriticAgent(Agent):
 
     @abstractmethod
     def optimiser(self) -> Any:
-        """The optax transformation of gradients; its updates are scaled by the learning rate afterwards."""
+        """Returns the optax transformation of gradients; its updates are scaled by the learning rate afterwards."""
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> ActorCriticState:
         for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
@@ -125,7 +125,7 @@ class ActorCriticAgent(Agent):
         )
 
     def _check_own(self, network: Any, observations: Statistics, spec: EnvSpec, key: PRNGKeyArray) -> None:
-        """Refuse a network or a policy that a user wrote if it does not fit."""
+        """Refuses a network or a policy that a user wrote if it does not fit."""
         config = self.network
         if isinstance(config, ActorCriticConfig) and isinstance(config.policy, str):
             return
@@ -218,7 +218,7 @@ class ActorCriticAgent(Agent):
 
 
 def check_actor_critic(agent: ActorCriticAgent) -> None:
-    """Refuse settings that cannot work.
+    """Refuses settings that cannot work.
 
     Raises:
         ConfigError: naming the field.
@@ -254,7 +254,7 @@ def _draw(policy: Distribution, key: PRNGKeyArray) -> PyTree[Array]:
 def values(
     network: Network, obs: PyTree[Array], next_obs: PyTree[Array], carry: Any, is_first: Bool[Array, "T B"]
 ) -> tuple[Float[Array, "T B"], Float[Array, "T B"]]:
-    """V of every observation and of every true successor, [T, B] each; carry [B, ...] before the first step."""
+    """Returns V of every observation and of every true successor, [T, B] each; carry [B, ...] before the first step."""
     if not is_recurrent(carry):
         every = jax.vmap(lambda obs: network.value(obs, ()))
         shape = is_first.shape
@@ -272,7 +272,7 @@ def values(
 
 
 def evaluate_actions(network: Network, samples: Samples, carry: Any) -> ActionEvaluation:
-    """What a network says of samples: [n, ...] without a carry; [T, n, ...], as [T * n], from `carry` [n, ...]."""
+    """Evaluates samples with a network: [n, ...] without a carry; [T, n, ...], as [T * n], from `carry` [n, ...]."""
     if not is_recurrent(carry):
         return jax.vmap(lambda obs, action: _judge(network, obs, action, ())[0])(samples.obs, samples.action)
 
@@ -294,10 +294,10 @@ def _judge(network: Network, obs: Any, action: Any, carry: Any) -> tuple[ActionE
 
 
 def _carry_at(network: Network, carry: Any, is_first: Bool[Array, ""]) -> Any:
-    """The carry, or that of an episode's beginning."""
+    """Returns the carry; where an episode begins, the one that a network begins with."""
     return select(is_first, network.start(), carry)
 
 
 def flat_time(tree: PyTree[Array]) -> PyTree[Array]:
-    """[T, B, ...] as [T * B, ...]."""
+    """Reshapes [T, B, ...] to [T * B, ...]."""
     return jax.tree.map(lambda x: x.reshape((-1, *x.shape[2:])), tree)

@@ -29,7 +29,7 @@ choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
 
 
 class DQNState(eqx.Module):
-    """What DQN has learned.
+    """The state of DQN: what it has learned.
 
     Attributes:
         network: the parameters of the action values.

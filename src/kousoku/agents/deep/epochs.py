@@ -24,7 +24,7 @@ def run_epochs(
     target_kl: float | Array | None,
     axis: str | None = None,
 ) -> tuple[Any, Scalars]:
-    """`step(learned, batch) -> (learned, metrics)` for each minibatch of each epoch.
+    """Calls `step(learned, batch) -> (learned, metrics)` for each minibatch of each epoch.
 
     Args:
         step: learns from a minibatch.
@@ -56,7 +56,7 @@ Carry = tuple[Any, Bool[Array, ""], Scalars]
 
 
 def _epoch(step: Step, learned: Any, batches: Any) -> tuple[Any, Scalars]:
-    """One pass; the metrics of a step leave the loop as one vector."""
+    """Runs one epoch; the metrics of a step leave the loop as one vector."""
     names: list[str] = []
 
     def packed(learned: Any, batch: Any) -> tuple[Any, Float[Array, " K"]]:
@@ -69,7 +69,7 @@ def _epoch(step: Step, learned: Any, batches: Any) -> tuple[Any, Scalars]:
 
 
 def _until_too_far(epoch: Step, learned: Any, keys: Key[Array, " E"], target_kl: float | Array) -> tuple[Any, Scalars]:
-    """Every epoch is compiled once; those after the stop are passed over."""
+    """Runs epochs until the policy is too far from the old one; the rest are compiled, as all are once, and skipped."""
 
     def epoch_or_none(carry: Carry, key: PRNGKeyArray) -> tuple[Carry, Bool[Array, ""]]:
         learned, stopped, metrics = carry

@@ -1,4 +1,4 @@
-"""Which samples of a rollout make up which minibatch.
+"""Minibatches: which samples of a rollout make up which of them.
 
 The B environments are divided into strata of neighbours, and each minibatch takes the same number of samples from each
 stratum, at random and without replacement. One stratum is the plain shuffle of the literature. Several are drawn side
@@ -20,7 +20,7 @@ MAX_STRATA = 16
 
 
 def num_strata(num_envs: int, per_env: int, minibatches: int) -> int:
-    """The largest number of strata, up to 16, that leaves each minibatch an equal whole part of each.
+    """Returns the largest number of strata, up to 16, that leaves each minibatch an equal whole part of each.
 
     Args:
         num_envs: B.
@@ -43,14 +43,14 @@ def num_strata(num_envs: int, per_env: int, minibatches: int) -> int:
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:
-    """The divisor of a number that is nearest to another number; the smaller one of two."""
+    """Returns the divisor of a number that is nearest to another number; the smaller one of two."""
     if wanted >= number:
         return number
     return next(d for apart in range(wanted) for d in (wanted - apart, wanted + apart) if number % d == 0)
 
 
 def shuffled(bits: UInt32[Array, " L"]) -> Int[Array, " L"]:
-    """A random order of 0 .. L-1 from random bits (the Fisher-Yates shuffle; Knuth, TAOCP vol. 2, algorithm 3.4.2P).
+    """Returns a random order of 0 .. L-1 from random bits (Fisher-Yates; Knuth, TAOCP vol. 2, algorithm 3.4.2P).
 
     Place i is chosen by the remainder of 32 bits, so no order is more than L / 2^32 too likely.
     """
@@ -66,7 +66,7 @@ def shuffled(bits: UInt32[Array, " L"]) -> Int[Array, " L"]:
 
 
 class Plan(eqx.Module):
-    """How the samples on one device are divided.
+    """The division of the samples on one device.
 
     Attributes:
         strata: the numbers of the strata that lie here among all. The environments here are theirs, in order.
@@ -82,7 +82,7 @@ class Plan(eqx.Module):
 
 
 def plan(num_envs: int, here: int, per_env: int, minibatches: int, axis: str | None) -> Plan:
-    """The division of `num_envs` environments, `here` of them on this device of an axis.
+    """Divides `num_envs` environments, `here` of them on this device of an axis.
 
     Raises:
         ConfigError: if the environments of a device are no whole strata.
@@ -96,7 +96,7 @@ def plan(num_envs: int, here: int, per_env: int, minibatches: int, axis: str | N
 
 
 def minibatch_indices(plan: Plan, key: PRNGKeyArray) -> Int[Array, "M n"]:
-    """The samples of each minibatch of one epoch, as indices into [per_env * num_envs], environments last.
+    """Returns the samples of each minibatch of an epoch, as indices into [per_env * num_envs], environments last.
 
     Args:
         plan: the division.

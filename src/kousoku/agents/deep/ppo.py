@@ -134,7 +134,7 @@ class PPO(ActorCriticAgent):
     def _learn(
         self, state: ActorCriticState, samples: Samples, carry: Any, key: PRNGKeyArray, axis: str | None
     ) -> tuple[Network, Any, Scalars]:
-        """All epochs; metrics are means over the gradient steps taken."""
+        """Learns for all epochs; metrics are means over the gradient steps taken."""
         steps, here = samples.log_prob.shape
         whole = is_recurrent(carry)
         parts = samples if whole else flat_time(samples)
@@ -162,7 +162,7 @@ class PPO(ActorCriticAgent):
     def loss(
         self, network: Network, samples: Samples, carry: Any, state: ActorCriticState
     ) -> tuple[Float[Array, ""], Scalars]:
-        """The objective of one minibatch, to be minimised, and its parts.
+        """Returns the objective of one minibatch, to be minimised, and its parts.
 
         Args:
             network: with the parameters that the gradient is of.
@@ -195,7 +195,7 @@ class PPO(ActorCriticAgent):
 
 
 def _take(parts: PyTree[Array], carry: Any, chosen: Array) -> tuple[Any, Any]:
-    """A minibatch: chosen samples, or chosen environments with all their steps and their carry."""
+    """Takes a minibatch: chosen samples, or chosen environments with all their steps and their carry."""
     if is_recurrent(carry):
         return jax.tree.map(lambda x: x[:, chosen], parts), jax.tree.map(lambda x: x[chosen], carry)
     return jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), parts), carry

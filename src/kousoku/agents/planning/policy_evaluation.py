@@ -20,7 +20,7 @@ def policy_evaluation(
     tolerance: float | Float[Array, ""] = 1e-6,
     max_sweeps: int = MAX_SWEEPS,
 ) -> Float[Array, " S"]:
-    """v(s) = sum_a pi(a | s) sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)].
+    """Returns v(s) = sum_a pi(a | s) sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)].
 
     Args:
         model: the exact tables.
@@ -57,12 +57,12 @@ def policy_evaluation(
 
 
 def evaluate(task: Task, policy: Float[Array, "S A"], start: Values) -> Sweeps:
-    """v(s) <- v(s) + sum_a pi(a | s) A(s, a), from `start` until the values settle."""
+    """Applies v(s) <- v(s) + sum_a pi(a | s) A(s, a), from `start` until the values settle."""
     return sweep(task, lambda _: policy, start)
 
 
 def check_policy(policy: Float[Array | np.ndarray, "S A"], model: TabularModel) -> None:
-    """Refuse a table that is no policy of this model.
+    """Refuses a table that is no policy of this model.
 
     Raises:
         ConfigError: naming the shape, or the first state whose probabilities do not sum to 1.

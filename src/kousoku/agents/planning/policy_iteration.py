@@ -23,7 +23,7 @@ def policy_iteration(
     tolerance: float | Float[Array, ""] = 1e-6,
     max_sweeps: int = MAX_SWEEPS,
 ) -> Plan:
-    """pi_0 -> v_0 -> pi_1 -> v_1 -> ..., each policy greedy for the values of the one before.
+    """Computes pi_0 -> v_0 -> pi_1 -> v_1 -> ..., each policy greedy for the values of the one before.
 
     The first policy takes every action with equal probability, so that it ends the episode wherever any policy does.
     A state's row changes only where an action is better by more than rounding: policies of equal value are not

@@ -1,4 +1,4 @@
-"""What the planners share: sweeping until the values have settled, and the checks of their arguments."""
+"""Parts that the planners share: sweeping until the values have settled, and the checks of their arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_SWEEPS = 100_000
 
 
 class Task(eqx.Module):
-    """What is to be solved, as arrays.
+    """The problem to be solved, as arrays.
 
     Attributes:
         model: the tables.
@@ -59,7 +59,7 @@ class Sweeps(eqx.Module):
 
 
 def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any) -> Task:
-    """Check the arguments that all planners have. The model has to be concrete, not traced.
+    """Checks the arguments that all planners have. The model has to be concrete, not traced.
 
     Raises:
         ConfigError: for tables that are no Markov decision process, a discount outside [0, 1], a tolerance that is not
@@ -85,7 +85,7 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
 
 
 def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], start: Values) -> Sweeps:
-    """v(s) <- v(s) + sum_a w(s, a) A(s, a) over all states, until the values stand still; w is `weigh` of A.
+    """Applies v(s) <- v(s) + sum_a w(s, a) A(s, a) to all states, until the values stand still; w is `weigh` of A.
 
     Sweeps come in blocks of 1, 1, 2, 4, 8, ..., each as long as all before it. If a block of n sweeps moved the values
     by d, they are within d gamma^n / (1 - gamma^n) of the fixed point, since a sweep contracts distances by gamma.
@@ -121,7 +121,7 @@ def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]
 
 
 def _ahead(change: Float[Array, ""], before: Float[Array, ""], doubled: Bool[Array, ""]) -> Float[Array, ""]:
-    """How far the fixed point is after a block, in units of the block's own change; at least 1.
+    """Returns how far the fixed point is after a block, in units of the block's own change; at least 1.
 
     If distances shrink by x in n sweeps, then a block of n sweeps and the next one, of 2 n, change the values by
     (1 - x) and x (1 - x^2), in units of the distance before. Their ratio is x (1 + x), and x^2 / (1 - x^2) of the
@@ -134,23 +134,23 @@ def _ahead(change: Float[Array, ""], before: Float[Array, ""], doubled: Bool[Arr
 
 
 def _largest(task: Task, values: Values) -> Float[Array, ""]:
-    """The size of the largest value that matters."""
+    """Returns the size of the largest value that matters."""
     return jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
 
 
 def _noise(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values) -> Float[Array, ""]:
-    """How far values move in a sweep because of rounding, at most."""
+    """Returns how far, at most, rounding moves the values in a sweep."""
     weights = weigh(advantage(task.model, values, task.discount))
     noise = jnp.sum(weights * rounding(task.model, values, task.discount), axis=-1)
     return jnp.max(noise, where=task.matters, initial=0.0)
 
 
 def known(task: Task, sweeps: Sweeps) -> Values:
-    """The values, NaN for a state that does not matter and has not settled."""
+    """Returns the values, NaN for a state that does not matter and has not settled."""
     lost = sweeps.moving & ~task.matters
     return Values(jnp.where(lost, jnp.nan, sweeps.values.v), sweeps.values.rest)
 
 
 def is_concrete(x: Array | np.ndarray) -> bool:
-    """Whether a value can be looked at now, rather than when a traced program runs."""
+    """Tells whether a value can be looked at now, rather than when a traced program runs."""
     return not isinstance(x, Tracer)

@@ -13,7 +13,7 @@ from .sweeps import MAX_SWEEPS, Sweeps, Task, known, prepare, sweep
 
 
 class Plan(eqx.Module):
-    """What planning found.
+    """The values and the policy that planning found.
 
     Attributes:
         q: value of each action.
@@ -40,7 +40,7 @@ def value_iteration(
     tolerance: float | Float[Array, ""] = 1e-6,
     max_sweeps: int = MAX_SWEEPS,
 ) -> Plan:
-    """v(s) <- max_a sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)], until it stands still.
+    """Applies v(s) <- max_a sum_k p_k [r_k + gamma (1 - terminated_k) v(s'_k)], until it stands still.
 
     Args:
         model: the exact tables.
@@ -64,7 +64,7 @@ def value_iteration(
 
 
 def plan_of(task: Task, found: Sweeps, sweeps: Int[Array, ""], converged: Bool[Array, ""]) -> Plan:
-    """The plan that belongs to the values that were found."""
+    """Returns the plan that belongs to the values that were found."""
     tables = task.model, found.values, task.discount
     policy = greedy(advantage(*tables), rounding(*tables))
     values = known(task, found)

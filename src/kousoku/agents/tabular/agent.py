@@ -1,4 +1,4 @@
-"""What every tabular agent is."""
+"""The base class of every tabular agent."""
 
 from abc import abstractmethod
 from typing import Any

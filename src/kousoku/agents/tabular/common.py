@@ -1,4 +1,4 @@
-"""What the tabular agents share: the table, the visit counts, and how the behaviour policy reads them."""
+"""Parts that the tabular agents share: the table, the visit counts, and how the behaviour policy reads them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Table(eqx.Module):
 
 
 def table_shape(name: str, spec: EnvSpec) -> tuple[int, int]:
-    """(states, actions) of a spec that a table can hold.
+    """Returns (states, actions) of a spec that a table can hold.
 
     Raises:
         ConfigError: if a space is not Discrete, or the table would be absurdly large.
@@ -55,7 +55,7 @@ def table_shape(name: str, spec: EnvSpec) -> tuple[int, int]:
 
 
 def init_table(name: str, spec: EnvSpec, initial_value: float | Array, exploration: Exploration) -> Table:
-    """A table filled with one value, and empty counts if the exploration needs them."""
+    """Returns a table filled with one value, and empty counts if the exploration needs them."""
     states, actions = table_shape(name, spec)
     visits = jnp.zeros((states, actions), jnp.int32) if exploration.counts_visits else None
     return Table(tables.filled(states, actions, initial_value), visits, jnp.int32(0))
@@ -64,7 +64,7 @@ def init_table(name: str, spec: EnvSpec, initial_value: float | Array, explorati
 def select(
     exploration: Exploration, table: Table, s: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
 ) -> Int[Array, ""]:
-    """An action in state s: of the behaviour policy, or greedy with ties at random."""
+    """Chooses an action in state s: of the behaviour policy, or greedy with ties at random."""
     return select_from(exploration, tables.row(table.q, s), table.visits, table.step, s, key, greedy=greedy)
 
 
@@ -78,30 +78,30 @@ def select_from(
     *,
     greedy: bool = False,
 ) -> Int[Array, ""]:
-    """`select` for an agent that makes the values of state s from more than one table."""
+    """Chooses as `select` does, for an agent that makes the values of state s from more than one table."""
     if greedy:
         return ops.greedy(key, q)
     return exploration.select(key, q, None if visits is None else tables.row(visits, s), step)
 
 
 def policy(exploration: Exploration, table: Table, s: Int[Array, ""]) -> Float[Array, " A"]:
-    """pi(. | s) of the behaviour policy."""
+    """Returns pi(. | s) of the behaviour policy."""
     counts = None if table.visits is None else tables.row(table.visits, s)
     return exploration.probabilities(tables.row(table.q, s), counts, table.step)
 
 
 def count_visit(visits: Int[Array, "S A"] | None, s: Int[Array, ""], a: Int[Array, ""]) -> Int[Array, "S A"] | None:
-    """The visits with one more at [s, a], if they are counted."""
+    """Returns the visits with one more at [s, a], if they are counted."""
     return None if visits is None else tables.add(visits, s, a, jnp.int32(1))
 
 
 def tick(table: Table, s: Int[Array, ""], a: Int[Array, ""], q: Float[Array, "S A"]) -> Table:
-    """The table after one update: new values, the visit counted, the step count moved on."""
+    """Returns the table after one update: new values, the visit counted, the step count moved on."""
     return Table(q, count_visit(table.visits, s, a), table.step + 1)
 
 
 def next_choice(exploration: Exploration, table: Table, batch: Transition, key: PRNGKeyArray) -> Int[Array, ""]:
-    """A': the behaviour policy's action in the next state.
+    """Draws A', the behaviour policy's action in the next state.
 
     It is drawn from the values before this step's update, as in the boxes of the textbook, but the step just taken
     counts: as a visit, and for the schedules.
@@ -110,12 +110,12 @@ def next_choice(exploration: Exploration, table: Table, batch: Transition, key: 
 
 
 def next_policy(exploration: Exploration, table: Table, batch: Transition) -> Float[Array, " A"]:
-    """pi(. | s'): what `next_choice` draws from."""
+    """Returns pi(. | s'), which `next_choice` draws from."""
     return policy(exploration, tick(table, batch.obs, batch.action, table.q), batch.next_obs)
 
 
 def keep_choice(next_action: Int[Array, ""], batch: Transition) -> Int[Array, ""]:
-    """A' for the coming `act`; nothing where the episode ended, since another state will be seen then."""
+    """Keeps A' for the coming `act`; nothing where the episode ended, since another state will be seen then."""
     return jnp.where(batch.terminated | batch.truncated, NOT_CHOSEN, next_action)
 
 
@@ -128,25 +128,25 @@ def chosen(
     *,
     greedy: bool = False,
 ) -> Int[Array, ""]:
-    """The action that was chosen when the last step was learnt; a new one at an episode's start, or if greedy."""
+    """Returns the action chosen when the last step was learnt; a new one at an episode's start, or if greedy."""
     fresh = select(exploration, table, s, key, greedy=greedy)
     return fresh if greedy else jnp.where(next_action == NOT_CHOSEN, fresh, next_action)
 
 
 def mark_trace(kind: str, traces: Float[Array, "S A"], s: Int[Array, ""], a: Int[Array, ""]) -> Float[Array, "S A"]:
-    """The traces after a visit: one more ("accumulating") or exactly one ("replacing") at [s, a]."""
+    """Returns the traces after a visit: one more ("accumulating") or exactly one ("replacing") at [s, a]."""
     one = jnp.float32(1.0)
     return tables.add(traces, s, a, one) if kind == "accumulating" else tables.put(traces, s, a, one)
 
 
 def check_traces(lambda_: object, trace: object) -> None:
-    """The checks of what is special to eligibility traces."""
+    """Checks what is special to eligibility traces."""
     check_number("lambda_", lambda_, low=0, high=1)
     check_choice("trace", trace, TRACES)
 
 
 def check_tabular(learning_rate: object, discount: object, initial_value: object) -> None:
-    """The checks that every tabular learner makes on its numbers."""
+    """Checks the numbers that every tabular agent has."""
     check_schedule("learning_rate", learning_rate, low=0, high=1, open_low=True)
     check_number("discount", discount, low=0, high=1)
     check_finite("initial_value", initial_value)

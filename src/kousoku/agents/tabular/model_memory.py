@@ -17,7 +17,7 @@ from .common import MAX_ENTRIES, table_shape
 
 
 class Outcome(eqx.Module):
-    """What the model says follows a state and an action."""
+    """The step that the model predicts after a state and an action."""
 
     reward: Float[Array, ""]
     terminated: Bool[Array, ""]
@@ -25,7 +25,7 @@ class Outcome(eqx.Module):
 
 
 class ModelMemory(eqx.Module):
-    """Up to K outcomes for each pair (s, a), with row s * A + a, and the states visited in order of first visit.
+    """The model: at most K outcomes for each pair (s, a), with row s * A + a, and the states in order of first visit.
 
     Attributes:
         packed: 2 * next_state + terminated. Before anything was observed: back to the same state, alive.
@@ -43,7 +43,7 @@ class ModelMemory(eqx.Module):
 
 
 def empty_memory(name: str, spec: EnvSpec, outcomes: int = 1) -> ModelMemory:
-    """Nothing observed yet.
+    """Returns a model that has observed nothing yet.
 
     Raises:
         ConfigError: if a space is not Discrete, or the table would be absurdly large.
@@ -65,7 +65,7 @@ def empty_memory(name: str, spec: EnvSpec, outcomes: int = 1) -> ModelMemory:
 
 
 def remember(memory: ModelMemory, transition: Transition, word: UInt32[Array, ""]) -> ModelMemory:
-    """The model after one more observation.
+    """Returns the model after one more observation.
 
     An outcome observed before is counted; a new one takes the place of the rarest (an empty one, if there is any; ties
     by `word`). With K = 1 that is the textbook's Model(S, A) <- R, S': the last outcome.
@@ -91,19 +91,19 @@ def remember(memory: ModelMemory, transition: Transition, word: UInt32[Array, ""
 
 
 def taken(memory: ModelMemory, s: Int[Array, ""]) -> Bool[Array, " A"]:
-    """Which actions were ever taken in a state."""
+    """Returns which actions were ever taken in a state."""
     shape = (memory.num_actions, memory.count.shape[1])
     counts = lax.dynamic_slice(memory.count, (s * memory.num_actions, jnp.zeros_like(s)), shape)
     return jnp.any(counts > 0, axis=1)
 
 
 def visited_state(memory: ModelMemory, word: UInt32[Array, ""]) -> Int[Array, ""]:
-    """A state observed before, each with the same probability."""
+    """Draws a state observed before, each with the same probability."""
     return lax.dynamic_index_in_dim(memory.visited, index_below(word, memory.num_visited), keepdims=False)
 
 
 def recall(memory: ModelMemory, s: Int[Array, ""], a: Int[Array, ""], word: UInt32[Array, ""]) -> Outcome:
-    """An outcome of (s, a), each in proportion to its count; of a pair never tried, what the memory began with."""
+    """Draws an outcome of (s, a) in proportion to its count; what the memory began with if the pair was never tried."""
     pair = s * memory.num_actions + a
     count = tables.row(memory.count, pair)
     draw = index_below(word, jnp.sum(count))
@@ -115,7 +115,7 @@ def recall(memory: ModelMemory, s: Int[Array, ""], a: Int[Array, ""], word: UInt
 def td_error(
     q: Float[Array, "S A"], s: Int[Array, ""], a: Int[Array, ""], outcome: Outcome, discount: float | Float[Array, ""]
 ) -> Float[Array, ""]:
-    """R + gamma max_b Q(S', b) - Q(S, A); the value of S' counts as zero where the episode terminated.
+    """Returns R + gamma max_b Q(S', b) - Q(S, A); the value of S' counts as zero where the episode terminated.
 
     References:
         Sutton and Barto (2nd ed.), equation 6.8.
@@ -125,7 +125,7 @@ def td_error(
 
 
 def index_below(word: UInt32[Array, ""], n: Int[Array, ""]) -> Int[Array, ""]:
-    """An index in 0 .. n-1 for any n: floor(word * n / 2**32), the upper half of a 64-bit product.
+    """Returns an index in 0 .. n-1 for any n: floor(word * n / 2**32), the upper half of a 64-bit product.
 
     `ops.exploration.uniform_index` does the same for n < 2**16 with half the work.
     """
@@ -137,6 +137,6 @@ def index_below(word: UInt32[Array, ""], n: Int[Array, ""]) -> Int[Array, ""]:
 
 
 def planning_words(key: PRNGKeyArray, steps: int) -> tuple[UInt32[Array, ""], UInt32[Array, "n 3"]]:
-    """The random words of one update: one to remember with, and three for each planning step."""
+    """Draws the random words of one update: one to remember with, and three for each planning step."""
     memory_key, plan_key = jax.random.split(key)
     return jax.random.bits(memory_key, (), jnp.uint32), jax.random.bits(plan_key, (steps, 3), jnp.uint32)

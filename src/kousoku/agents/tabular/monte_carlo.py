@@ -112,7 +112,7 @@ class MonteCarlo(TabularAgent):
         return state.table.q
 
     def _visited(self, state: MonteCarloState, s: Int[Array, ""], a: Int[Array, ""]) -> MonteCarloState:
-        """Q <- (1 - alpha) Q + alpha G with G still to come: what is known fades, coming rewards enter with alpha."""
+        """Applies Q <- (1 - alpha) Q + alpha G, where G is still to come: Q fades, coming rewards enter with alpha."""
         seen_in, returns, counts = state.seen_in, state.returns, jnp.array(True)
         if seen_in is not None:
             counts = tables.entry(seen_in, s, a) != state.episode

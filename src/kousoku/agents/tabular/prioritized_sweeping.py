@@ -113,7 +113,7 @@ class PrioritizedSweeping(TabularAgent):
     def _backup(
         self, memory: ModelMemory, q: Float[Array, "S A"], priority: Float[Array, " SA"], alpha: Float[Array, ""]
     ) -> tuple[Float[Array, "S A"], Float[Array, " SA"]]:
-        """Back up the first pair of the queue and queue what leads to its state."""
+        """Backs up the first pair of the queue and queues what leads to its state."""
         first = jnp.argmax(priority).astype(jnp.int32)
         s, a = first // memory.num_actions, first % memory.num_actions
         q = tables.add(q, s, a, alpha * td_error(q, s, a, recall(memory, s, a, jnp.uint32(0)), self.discount))
@@ -123,6 +123,6 @@ class PrioritizedSweeping(TabularAgent):
         return q, jnp.where(leads_here, self._queued(priority, errors), priority)
 
     def _queued(self, priority: Float[Array, "*n"], error: Float[Array, "*n"]) -> Float[Array, "*n"]:
-        """The priority after an insertion: the higher one stays, and what is not above the threshold is not queued."""
+        """Returns the priority after an insertion: the higher one; what is not above the threshold is not queued."""
         size = jnp.abs(error)
         return jnp.where(size > self.threshold, jnp.maximum(priority, size), priority)

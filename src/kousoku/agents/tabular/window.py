@@ -33,18 +33,18 @@ class Window(eqx.Module):
 
 
 def steps_field(default: int) -> Any:
-    """The static field `n`; raises ConfigError for what is no whole number in 1 .. `MAX_STEPS`."""
+    """Makes the static field `n`; raises ConfigError for what is no whole number in 1 .. `MAX_STEPS`."""
     return eqx.field(static=True, default=default, converter=partial(check_count, "n", high=MAX_STEPS))
 
 
 def empty_window(n: int) -> Window:
-    """The window before an episode's first step."""
+    """Returns the window before an episode's first step."""
     zeros = jnp.zeros(n, jnp.int32)
     return Window(zeros, zeros, jnp.zeros(n, jnp.float32), jnp.int32(0))
 
 
 def push(window: Window, batch: Transition) -> Window:
-    """The window with one more step; the oldest one makes room."""
+    """Returns the window with one more step; the oldest one makes room."""
 
     def shift(steps: Array, new: Array) -> Array:
         return jnp.concatenate([steps[1:], new[None].astype(steps.dtype)])
@@ -56,7 +56,7 @@ def push(window: Window, batch: Transition) -> Window:
 
 
 def due(window: Window, ended: Bool[Array, ""]) -> Bool[Array, " n"]:
-    """Which steps are updated now: the one that is n steps old, and at an episode's end all that are held."""
+    """Tells which steps are updated now: the one that is n steps old, and at an episode's end all that are held."""
     n = window.obs.shape[0]
     position = jnp.arange(n, dtype=jnp.int32)
     return (position >= n - window.held) & (ended | (position == 0))
@@ -69,7 +69,7 @@ def learn(
     mask: Bool[Array, " n"],
     learning_rate: Float[Array, ""],
 ) -> tuple[Float[Array, "S A"], Float[Array, ""]]:
-    """Q(S_i, A_i) += alpha [G_i - Q(S_i, A_i)] for every i in `mask`, oldest first: the values, the mean bracket."""
+    """Applies Q(S_i, A_i) += alpha [G_i - Q(S_i, A_i)] for each i in `mask`, oldest first; gives Q, mean bracket."""
     n = window.obs.shape[0]
 
     def one(i: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -83,5 +83,5 @@ def learn(
 
 
 def closed(window: Window, ended: Bool[Array, ""]) -> Window:
-    """The window for the next step: empty after an episode's end."""
+    """Returns the window for the next step: empty after an episode's end."""
     return Window(window.obs, window.action, window.reward, jnp.where(ended, 0, window.held))

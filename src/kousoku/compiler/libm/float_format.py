@@ -1,4 +1,4 @@
-"""How floating-point numbers are laid out in bits, and the tricks that rest on it."""
+"""Floating-point numbers as they are laid out in bits, and the tricks that rest on it."""
 
 from __future__ import annotations
 

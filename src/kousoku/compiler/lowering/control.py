@@ -73,7 +73,7 @@ def cond(k: Emitter, op: Op, index: Value, *operands: Value) -> list[Value]:
 def _branch(
     k: Emitter, op: Op, branches: Sequence[Graph], tests: list[Operand], args: list[Value], varying: list[bool]
 ) -> list[Value]:
-    """Branches: all lanes take the same branch."""
+    """Branches where all lanes take the same branch."""
     targets = _targets(k, op.outputs, varying)
 
     def run(i: int) -> list[Operand]:

@@ -1,1 +1,1 @@
-"""From a Python function to its jaxpr, by tracing or from disk."""
+"""Traces a Python function to its jaxpr, or reads one that was traced before from disk."""

@@ -1,4 +1,4 @@
-"""How balls move along one axis: a step of semi-implicit Euler, and a bounce at the moment of the contact."""
+"""The motion of balls along one axis: a step of semi-implicit Euler, and a bounce at the moment of the contact."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class BanditState(eqx.Module):
 
 
 class BanditInfo(eqx.Module):
-    """How good the arm just pulled was; zeros after a reset.
+    """The regret of the arm just pulled, and whether it was the best; zeros after a reset.
 
     Attributes:
         optimal: 1 if no arm had a higher mean when this one was pulled, before the means drifted; otherwise 0.

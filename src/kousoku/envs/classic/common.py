@@ -1,4 +1,4 @@
-"""What the classic problems share: thresholds, first states, angles."""
+"""Parts that the classic problems share: thresholds, first states, angles."""
 
 from __future__ import annotations
 

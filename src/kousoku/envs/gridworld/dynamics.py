@@ -1,4 +1,4 @@
-"""From a map to its exact outcome tables: moves, walls, wind, slip, cliffs and teleports."""
+"""The exact outcome tables of a map: moves, walls, wind, slip, cliffs and teleports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a GridWorld agent sees of its state."""
+"""Observations of a GridWorld: what an agent sees of its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the model files are: those of Gymnasium's tasks are read from the installed package."""
+"""The paths of the model files: those of Gymnasium's tasks are read from the installed package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two tasks of the humanoid observe: positions, velocities, inertia, and forces."""
+"""Observations of the two tasks of the humanoid: positions, velocities, inertia, and forces."""
 
 from __future__ import annotations
 

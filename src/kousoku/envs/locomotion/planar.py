@@ -1,4 +1,4 @@
-"""What the tasks of robots in a plane share: they run along x."""
+"""Parts that the tasks of robots in a plane share: they run along x."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task may read of a mechanism, by the names of MuJoCo's `mjData`."""
+"""The quantities that a task may read of a mechanism, by the names of MuJoCo's `mjData`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the toy-text grids share: where a move leads, and how slippery ground turns it."""
+"""Moves that the toy-text grids share: where one leads, and how slippery ground turns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every distribution over actions can do."""
+"""The functions that every distribution over actions has."""
 
 from __future__ import annotations
 

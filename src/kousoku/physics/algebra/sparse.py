@@ -19,7 +19,7 @@ SparseMatrix = dict[tuple[int, int], Num]
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which entries of a symmetric matrix and of its factor may differ from zero.
+    """The entries of a symmetric matrix and of its factor that may differ from zero.
 
     Attributes:
         below: for each row, the columns left of its diagonal, nearest first.

@@ -44,7 +44,7 @@ class _Axis:
         return _Axis(first, second, other.like)
 
     def pick(self, three: Sequence[Num], after: int = 0) -> Num:
-        """Returns, of a number for each axis, this one's, or that of the axis so many places after it, in turns."""
+        """Picks this axis' number of three, one for each axis, or that of the axis `after` places later, in turns."""
         x, y, z = (three[(i + after) % 3] for i in range(3))
         return where(self.first, x, where(self.second, y, z, self.like), self.like)
 

@@ -38,7 +38,7 @@ SMALL_GRADIENT = 1e-3
 
 @dataclass(frozen=True)
 class Solution:
-    """What constraints bring about.
+    """The accelerations and forces that constraints bring about.
 
     Attributes:
         qacc: acceleration of the degrees of freedom [nv].
@@ -54,7 +54,7 @@ class Solution:
 
 
 class Iterate(NamedTuple):
-    """Where the search is.
+    """The state of the search.
 
     Attributes:
         qacc: the acceleration [nv].

@@ -1,4 +1,4 @@
-"""From accelerations to the next state: MuJoCo's integrators Euler, RK4, implicit and implicitfast.
+"""MuJoCo's integrators Euler, RK4, implicit and implicitfast: from accelerations to the next state.
 
 References:
     MuJoCo documentation, Computation, "Numerical integration". Seconds.

@@ -1,1 +1,1 @@
-"""From MJCF to a model: reading, checking, MuJoCo's compiler."""
+"""Models from MJCF: reading, checking, MuJoCo's compiler."""

@@ -67,7 +67,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Document:
-    """What a model is read from.
+    """The XML that a model is read from.
 
     Attributes:
         path: the path of its main file; None for a text.

@@ -1,4 +1,4 @@
-"""What the engine supports and what it does not: a line for each feature. What it does not is refused at load.
+"""Features of MJCF that the engine supports, and those that it does not and refuses at load: a line for each.
 
 References:
     MuJoCo documentation, XML reference; API reference, mjModel.
@@ -22,7 +22,7 @@ from .compiler import ELEMENT_KINDS, ElementLocator, enum_names, mujoco
 
 
 class UnsupportedFeature(NamedTuple):
-    """What is refused, as the arguments of a ConfigError.
+    """A feature that is refused, as the arguments of a ConfigError.
 
     Attributes:
         location: file, line and element.

@@ -1,4 +1,4 @@
-"""What sensors measure from, and how a sensor is described."""
+"""Inputs that sensors measure from, and how a sensor is described."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNKNOWN, BODY, XBODY, GEOM, SITE = 0, 1, 2, 5, 6
 
 @dataclass(frozen=True)
 class SensorInputs:
-    """What sensors measure from.
+    """The inputs that sensors measure from.
 
     Attributes:
         model: the mechanism.

@@ -56,7 +56,7 @@ class DynamicsType(IntEnum):
 
 @dataclass(frozen=True)
 class Actuation:
-    """What the actuators do, by the names of MuJoCo's mjData.
+    """The forces of the actuators, by the names of MuJoCo's mjData.
 
     Attributes:
         length, velocity: actuator_length and actuator_velocity: of what each actuator pulls at, times its gear [nu].

@@ -1,4 +1,4 @@
-"""How an agent is asked for an action, for evaluations, films and policies."""
+"""Functions that ask an agent for an action, for evaluations, films and policies."""
 
 from __future__ import annotations
 

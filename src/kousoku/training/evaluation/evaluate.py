@@ -24,7 +24,7 @@ EVALUATION_STREAM = 0x6576616C
 
 
 class FinalState(NamedTuple):
-    """What a member is after training: what its agent has learned, and the state of its (first) environment.
+    """A member after training: what its agent has learned, and the state of its (first) environment.
 
     An evaluation begins with a `restart` of that environment: a maze whose wall has moved stays as it is now, and a
     bandit keeps its arms.

@@ -69,7 +69,7 @@ def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, na
 
 
 class _Greedy(eqx.Module):
-    """What an agent does."""
+    """The greedy policy of an agent."""
 
     agent: Any
     state: Any
@@ -81,7 +81,7 @@ class _Greedy(eqx.Module):
 def play(
     env: Env, act: Act, key: PRNGKeyArray, before: Any = None, carry: Any = (), max_steps: int = MAX_FRAMES
 ) -> Played:
-    """One episode, in one compiled call.
+    """Plays one episode, in one compiled call.
 
     Args:
         env: the environment.
@@ -100,7 +100,7 @@ def play(
 
 @eqx.filter_jit
 def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, carry: Any, limit: int) -> Any:
-    """So many steps, also beyond an episode's end: what `Played` holds, and which of them end it."""
+    """Takes `limit` steps, also beyond an episode's end: returns what `Played` holds, and which of the steps end it."""
     reset_key, walk_key = jax.random.split(key)
     arrays, structure = partition_env(env)
     restart = partial(env_kernel(restart_env, structure), arrays)
@@ -123,7 +123,7 @@ def _walk(env: Env, act: Act, key: PRNGKeyArray, before: Any, carry: Any, limit:
 def policy_film(
     env: Env, policy: Callable[[Any, Any], Any], key: PRNGKeyArray, name: str = "", max_steps: int = MAX_FRAMES
 ) -> Film:
-    """One episode of what a function does: from an observation and a key to an action.
+    """Films one episode of what a function does: from an observation and a key to an action.
 
     Raises:
         ConfigError: if it gives what is no action of the environment.
@@ -142,7 +142,7 @@ def policy_film(
 
 
 def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
-    """As an action of the space; another shape is refused when it is traced, and fractions for whole numbers."""
+    """Returns an action of the space; refuses, when traced, another shape, and fractions for whole numbers."""
     wanted, kinds = jax.eval_shape(space.sample, key), {"i": "iu", "f": "iuf"}
 
     def alike(leaf: Any, like: Any) -> bool:
@@ -156,7 +156,7 @@ def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
 
 
 def film(env: Env, played: Played, name: str = "") -> Film:
-    """The pictures of an episode; in three dimensions where the environment is. States that are no numbers end it."""
+    """Makes the film of an episode; in three dimensions where the environment is. States that are no numbers end it."""
     if not isinstance(env, Drawable3d):
         return _flat_film(env, _sound(played), name)
     values = _values(env, played)
@@ -182,7 +182,7 @@ def _flat_film(env: Any, played: Played, name: str) -> Trajectory2d:
 
 
 def _sound(played: Played) -> Played:
-    """The episode up to the first state with a number that is none, but for numbers that were none at its beginning."""
+    """Cuts the episode before the first state with a number that is not finite but was at the beginning."""
     floats = (leaf for leaf in jax.tree.leaves(played.states) if np.issubdtype(leaf.dtype, np.floating))
     well = np.ones(_length(played) + 1, bool)
     for leaf in floats:
@@ -196,7 +196,7 @@ def _sound(played: Played) -> Played:
 
 
 def _contacts(env: Env, played: Played) -> Contacts3d | None:
-    """Under the action that was taken in each state; in the last state, under the action before."""
+    """Returns contacts under the action that was taken in each state; in the last state, under the action before."""
     if not isinstance(env, Touching3d) or not _length(played):
         return None
     actions = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf[-1:]]), played.actions)
@@ -205,7 +205,7 @@ def _contacts(env: Env, played: Played) -> Contacts3d | None:
 
 
 def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
-    """Reward, return, the scalars of the info, the action if it is one number, and what the environment reads off."""
+    """Returns reward, return, scalars of the info, an action that is one number, and what the environment reads off."""
     rewards = np.asarray(played.said.reward, np.float64)
     values = {"reward": np.append(np.nan, rewards), "return": np.append(0.0, np.cumsum(rewards))}
     first = _scalars(jax.tree.map(lambda leaf: np.asarray(leaf)[None], played.first.info))
@@ -224,7 +224,7 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
 
 
 def _scalars(tree: Any, *, floats: bool = False) -> dict[str, np.ndarray]:
-    """The scalars of a stacked tree, [T] each, by the last name on their path."""
+    """Returns the scalars of a stacked tree, [T] each, by the last name on their path."""
     found: dict[str, np.ndarray] = {}
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         if path and isinstance(leaf, np.ndarray) and leaf.ndim == 1 and leaf.dtype.kind in ("f" if floats else "fiu"):
@@ -233,7 +233,7 @@ def _scalars(tree: Any, *, floats: bool = False) -> dict[str, np.ndarray]:
 
 
 def _length(played: Played) -> int:
-    """Steps of the episode."""
+    """Counts the steps of the episode."""
     return len(played.said.reward)
 
 

@@ -29,7 +29,7 @@ WRITERS = (".py", ".onnx")
 
 
 class Policy:
-    """What an agent does greedily: a function from an observation, or a batch of them, to actions.
+    """The greedy policy of an agent: a function from an observation, or a batch of them, to actions.
 
     Observations are NumPy arrays or lists (dicts of them for a Dict) as the environment gives them; scaling and
     clipping happen inside. Actions are NumPy, as the environment takes them. The same observation has the same action:
@@ -51,7 +51,7 @@ class Policy:
     """
 
     def __init__(self, agent: Agent, state: Any, spec: EnvSpec, title: str = "") -> None:
-        """A policy of what an agent has learned; the state is of one member."""
+        """Makes a policy of what an agent has learned; the state is of one member."""
         self.title, self.spec = title, spec
         self._parts = tuple(parts_in(spec.observation_space))
         self._whole = jax.tree.map(np.asarray, agent.initial_carry(state))
@@ -73,7 +73,7 @@ class Policy:
         return bool(self._kept)
 
     def __call__(self, obs: Any) -> Any:
-        """The action for an observation, or the actions [N, ...] for a batch of them.
+        """Returns the action for an observation, or the actions [N, ...] for a batch of them.
 
         Raises:
             ConfigError: for what is no observation, or if the policy is recurrent.
@@ -83,12 +83,12 @@ class Policy:
         return self.step(obs, ())[0]
 
     def start(self, count: int | None = None) -> Memory:
-        """The memory at the start of an episode; with a count, of so many environments."""
+        """Returns the carry at the start of an episode; with a count, of so many environments."""
         leaves = self._start()
         return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in leaves)
 
     def step(self, obs: Any, memory: Memory) -> tuple[Any, Memory]:
-        """(action, memory for the next step), for an observation or a batch of them.
+        """Returns (action, carry for the next step), for an observation or a batch of them.
 
         Raises:
             ConfigError: for what is no observation, or a memory of another shape.
@@ -102,7 +102,7 @@ class Policy:
         return action, tuple(after)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it as a file of its own: a name that ends in .py for NumPy code, in .onnx for an ONNX model.
+        """Writes it as a file of its own: a name that ends in .py for NumPy code, in .onnx for an ONNX model.
 
         Raises:
             ConfigError: for another ending, or an operation of the network that the format has no rule for.
@@ -122,7 +122,7 @@ class Policy:
         return target
 
     def described(self) -> Described:
-        """The policy as a program with its inputs and outputs, for a file."""
+        """Returns the policy as a program with its inputs and outputs, for a file."""
         space = self.spec.action_space
         if isinstance(space, Dict):
             raise ConfigError("action space", space, "use the policy from Python: a file gives one array")
@@ -135,7 +135,7 @@ class Policy:
         return tuple(leaves[i] for i in self._kept)
 
     def _apply(self, state: Any, xs: Sequence[Any]) -> tuple[Any, ...]:
-        """The action, then the part of the memory that it depends on; from an observation's parts and that memory."""
+        """Returns the action, then the part of the carry that actions depend on, from an observation's parts and it."""
         leaves, count = list(map(jnp.asarray, jax.tree.leaves(self._whole))), len(self._parts)
         for i, x in zip(self._kept, xs[count:], strict=True):
             leaves[i] = x
@@ -145,7 +145,7 @@ class Policy:
         return action, *(made[i] for i in self._kept)
 
     def _remembered(self) -> tuple[int, ...]:
-        """The parts of the memory that a later action depends on: not a critic's, nor a running return."""
+        """Returns the parts of the carry that a later action depends on: not a critic's, nor a running return."""
         if not self._kept:
             return ()
         shapes = [jax.ShapeDtypeStruct(shape, dtype) for _, shape, dtype, _, _ in self._parts]
@@ -166,7 +166,7 @@ class Policy:
 
 
 def parts_in(space: Space, names: tuple[str, ...] = ()) -> list[Part]:
-    """The arrays that an observation consists of, a Dict's in the order of their names."""
+    """Returns the arrays that an observation consists of, a Dict's in the order of their names."""
     if isinstance(space, Dict):
         return [part for name in sorted(space.spaces) for part in parts_in(space.spaces[name], (*names, name))]
     dtype = jax.dtypes.canonicalize_dtype(space.dtype).name
@@ -180,7 +180,7 @@ def parts_in(space: Space, names: tuple[str, ...] = ()) -> list[Part]:
 
 
 def gathered(space: Space, parts: Any) -> Any:
-    """An observation again from an iterator over its parts."""
+    """Rebuilds an observation from an iterator over its parts."""
     if isinstance(space, Dict):
         return {name: gathered(space.spaces[name], parts) for name in sorted(space.spaces)}
     return next(parts)

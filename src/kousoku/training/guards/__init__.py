@@ -1,1 +1,1 @@
-"""What ends a run or refuses to begin it: numbers that are not finite, too little memory, signals."""
+"""Guards that end a run or refuse to begin it: numbers that are not finite, too little memory, signals."""

@@ -10,7 +10,7 @@ from types import FrameType
 
 
 class StopRequest:
-    """Whether somebody asked to stop, and with which signal."""
+    """A request to stop, if somebody made one, and the signal it came with."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -21,7 +21,7 @@ class StopRequest:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Within the block, SIGINT and SIGTERM set the request; the previous handlers come back with the first of them.
+    """Sets the request on SIGINT and SIGTERM within the block; the previous handlers come back with the first of them.
 
     Outside the main thread, where Python allows no handlers, nothing is changed.
     """

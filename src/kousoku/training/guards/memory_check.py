@@ -1,4 +1,4 @@
-"""Whether memory holds what is asked for: told before anything is allocated, with the estimate and what would fit."""
+"""Checks whether memory holds what is asked for, before anything is allocated, with the estimate and what would fit."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
 
 
 def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
-    """The agent itself, where memory does not hold even that; else its collector."""
+    """Names what is too large: the agent itself, where memory does not hold even that; else its collector."""
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
     alone = 2 * sum(_bytes(leaf) for leaf in jax.tree.leaves(state))
     if alone > 0.5 * total:
@@ -84,7 +84,7 @@ def _too_many(agent: Agent, need: str) -> ConfigError:
 
 
 def _member_bytes(agent: Agent, env: Env, recording: Recording) -> int:
-    """What one member carries, what it collects in an iteration, and what is computed from it."""
+    """Returns the bytes of what a member carries, what it collects in an iteration, and what is computed from it."""
     collector = agent.learns_from
     slots = kernel_slots(env) if collector.batched else plain_slots(env)
 
@@ -104,7 +104,7 @@ def _bytes(leaf: Any) -> int:
 
 
 def _memory() -> int:
-    """Bytes of physical memory; 64 GiB where the system does not say."""
+    """Returns the bytes of physical memory; 64 GiB where the system does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

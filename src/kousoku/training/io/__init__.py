@@ -1,1 +1,1 @@
-"""What a run leaves on disk and is read back from: its folder, checkpoints, lock, provenance."""
+"""Files that a run leaves on disk and is read back from: its folder, checkpoints, lock, provenance."""

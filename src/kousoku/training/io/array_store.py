@@ -26,12 +26,12 @@ Kinds = Sequence[tuple[Sequence[int], str]]
 
 
 def kinds_of(arrays: Sequence[np.ndarray]) -> Kinds:
-    """What `read` has to be told beside the folder."""
+    """Returns what `read` has to be told beside the folder."""
     return [(array.shape, str(array.dtype)) for array in arrays]
 
 
 def write(folder: Path, arrays: Sequence[np.ndarray]) -> None:
-    """Write arrays into a folder that is not there yet, and wait until the disk has it.
+    """Writes arrays into a folder that is not there yet, and waits until the disk has it.
 
     Raises:
         OSError: if the disk refuses it.
@@ -47,7 +47,7 @@ def write(folder: Path, arrays: Sequence[np.ndarray]) -> None:
 
 
 def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
-    """The arrays that `write` was given.
+    """Reads the arrays that `write` was given.
 
     Args:
         folder: where they are; its bytes should have been checked.
@@ -68,7 +68,7 @@ def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
 
 @contextmanager
 def _by_orbax() -> Iterator[Any]:
-    """Orbax, imported when it is needed; what its threads would print is in the error that it raises too."""
+    """Imports Orbax when it is needed; what its threads would print is in the error that it raises too."""
     try:
         from orbax.checkpoint import v1  # pyright: ignore[reportAttributeAccessIssue]
     except ImportError:  # up to 0.12
@@ -84,7 +84,7 @@ def _by_orbax() -> Iterator[Any]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the system said, as the error that it is: TensorStore tells it inside of a text."""
+    """Raises what the system said as the error that it is: TensorStore tells it inside of a text."""
     try:
         yield
     except ValueError as error:

@@ -93,7 +93,7 @@ class Checkpoint:
 
 
 def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
-    """Write a checkpoint, then remove those that need not be kept: all but the last `keep` and the best.
+    """Writes a checkpoint, then removes those that need not be kept: all but the last `keep` and the best.
 
     Raises:
         OSError: if the disk refuses it; what was there before is untouched.
@@ -118,7 +118,7 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
 
 
 def newest(run: Path) -> Checkpoint | None:
-    """The last checkpoint that is whole, with a warning for each damaged one after it; None if there are none at all.
+    """Returns the last checkpoint that is whole, None if there is none at all; warns of each damaged one after it.
 
     Raises:
         ConfigError: if all are damaged, or the last one is of a format that cannot be read.
@@ -136,7 +136,7 @@ def newest(run: Path) -> Checkpoint | None:
 
 
 def kept(run: Path, which: str | int) -> Checkpoint:
-    """One of those that were kept.
+    """Returns one of the checkpoints that were kept.
 
     Args:
         run: the run folder.
@@ -163,12 +163,12 @@ def kept(run: Path, which: str | int) -> Checkpoint:
 
 
 def last_step(run: Path) -> int:
-    """The step of the last checkpoint, whole or not; 0 if there is none."""
+    """Returns the step of the last checkpoint, whole or not; 0 if there is none."""
     return max((int(folder.name) for folder in _folders(run / FOLDER)), default=0)
 
 
 def read(folder: Path) -> Checkpoint:
-    """One checkpoint, every byte checked.
+    """Reads one checkpoint and checks every byte.
 
     Raises:
         DamagedError: if it is not what was written.
@@ -184,7 +184,7 @@ def read(folder: Path) -> Checkpoint:
 
 
 def cut_back(run: Path, step: int) -> None:
-    """Remove checkpoints after a step, which the run will make again, and unfinished ones."""
+    """Removes checkpoints after a step, which the run will make again, and unfinished ones."""
     for folder in _folders(run / FOLDER):
         if int(folder.name) > step:
             _remove(folder)
@@ -193,7 +193,7 @@ def cut_back(run: Path, step: int) -> None:
 
 
 def _whole(read: Callable[[], T]) -> T:
-    """What `read` gives, or one error for everything that a damaged file may lead to."""
+    """Returns what `read` gives; raises one error for everything that a damaged file may lead to."""
     try:
         return read()
     except FileNotFoundError as error:
@@ -223,7 +223,7 @@ def _fill(part: Path, checkpoint: Checkpoint) -> None:
 
 
 def _sealed(manifest: dict[str, Any]) -> bytes:
-    """The manifest with a checksum of itself."""
+    """Returns the manifest with a checksum of itself."""
     body = json.dumps(manifest, indent=2)
     return (json.dumps({**manifest, "sha256": hashlib.sha256(body.encode()).hexdigest()}, indent=2) + "\n").encode()
 
@@ -260,7 +260,7 @@ def _leaves(folder: Path, format: int, told: list[Any]) -> list[np.ndarray]:
 
 
 def _below(folder: Path) -> list[str]:
-    """Every file in a folder and in the folders in it."""
+    """Lists every file in a folder and in the folders in it."""
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
@@ -270,12 +270,12 @@ def _digest(path: Path) -> str:
 
 
 def _folders(parent: Path) -> list[Path]:
-    """By step."""
+    """Lists the folders of checkpoints by step."""
     return sorted((p for p in parent.glob("*") if p.name.isdecimal() and p.is_dir()), key=lambda p: int(p.name))
 
 
 def _prune(parent: Path, keep: int) -> None:
-    """Keep the last ones and the best: the first with the highest score."""
+    """Keeps the last ones and the best: the first with the highest score."""
     found = _folders(parent)
     best = _best(found)
     for folder in (folder for folder in found[:-keep] if folder != best):
@@ -283,13 +283,13 @@ def _prune(parent: Path, keep: int) -> None:
 
 
 def _best(found: list[Path]) -> Path | None:
-    """The first with the highest score; None if none has any."""
+    """Returns the first with the highest score; None if none has any."""
     scores = [_score(folder) for folder in found]
     return found[int(np.argmax(scores))] if max(scores, default=-np.inf) > -np.inf else None
 
 
 def _remove(folder: Path) -> None:
-    """All at once, as far as a reader can see."""
+    """Removes a folder all at once, as far as a reader can see."""
     part = folder.with_name(folder.name + files.UNFINISHED)
     os.replace(folder, part)
     shutil.rmtree(part, ignore_errors=True)
@@ -304,7 +304,7 @@ def _score(folder: Path) -> float:
 
 
 def _difference(found: list[Any], needed: list[Any]) -> tuple[str, str]:
-    """The first leaf that differs, in both."""
+    """Returns the first leaf that differs, in both."""
     same = (a == b for a, b in zip(found, needed, strict=False))
     i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
     return _named(found, i), _named(needed, i)

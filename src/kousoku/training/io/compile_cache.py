@@ -13,7 +13,7 @@ from ...core.cache_folder import SWITCH, cache_root, chosen_folder
 
 
 def cache_folder() -> Path | None:
-    """Where compiled programs are kept, or None if the switch is off.
+    """Returns the folder where compiled programs are kept, or None if the switch is off.
 
     `KOUSOKU_COMPILATION_CACHE` may be "off" (or "0"), or a folder. The default is below the user's cache folder, one
     folder for each kind of machine and version of jaxlib, since code compiled for one CPU may not run on another.
@@ -23,7 +23,7 @@ def cache_folder() -> Path | None:
 
 
 def enable() -> Path | None:
-    """Switch the cache on, unless the user has set one of their own or switched it off; returns the folder."""
+    """Switches the cache on, unless the user has set one of their own or switched it off; returns the folder."""
     import jax
 
     chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
@@ -43,7 +43,7 @@ def enable() -> Path | None:
 
 
 def kept_files() -> dict[str, tuple[Path, list[Path]]]:
-    """By kind: the folder, and the files in it that are ours; the folder may hold other things of the user's."""
+    """Returns, by kind, a folder and the files in it that are ours; it may hold other things of the user's."""
     root = cache_root()
     if root is None:
         return {}
@@ -55,7 +55,7 @@ def kept_files() -> dict[str, tuple[Path, list[Path]]]:
 
 
 def _machine() -> str:
-    """A short name of this kind of machine: processor features and versions."""
+    """Returns a short name of this kind of machine: processor features and versions."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         features = next((line for line in lines if line.startswith(("flags", "Features"))), "")

@@ -23,22 +23,22 @@ DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
 
 
 def typed(path: str | os.PathLike[str]) -> Path:
-    """A path as somebody typed it, with ~ for a home; where there is no such user, as it stands."""
+    """Returns a path as somebody typed it, with ~ for a home; where there is no such user, as it stands."""
     return Path(os.path.expanduser(path))
 
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
-    """Write JSON (without NaN)."""
+    """Writes JSON (without NaN)."""
     write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode(), sync=sync)
 
 
 def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:
-    """Write bytes."""
+    """Writes bytes."""
     write(path, lambda part: part.write_bytes(data), sync=sync)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = False) -> None:
-    """Write named arrays as .npz.
+    """Writes named arrays as .npz.
 
     Raises:
         ValueError: for an array of objects, which would have to be pickled.
@@ -56,7 +56,7 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], *, sync: bool = F
 
 
 def write(path: Path, fill: Callable[[Path], object], *, sync: bool = False) -> None:
-    """Let `fill` write a file beside `path`, then move it there; where it fails, what was there stays.
+    """Lets `fill` write a file beside `path`, then moves it there; where it fails, what was there stays.
 
     Args:
         path: the file.
@@ -75,7 +75,7 @@ def write(path: Path, fill: Callable[[Path], object], *, sync: bool = False) -> 
 
 
 def flush(path: Path) -> None:
-    """Wait until the disk has a file, or a folder's list of files; some systems know no such thing for folders."""
+    """Waits until the disk has a file, or a folder's list of files; some systems know no such thing for folders."""
     try:
         handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     except PermissionError:
@@ -89,7 +89,7 @@ def flush(path: Path) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Named arrays from .npz.
+    """Reads named arrays from .npz.
 
     Raises:
         FileNotFoundError: if it is missing.
@@ -105,7 +105,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object from JSON.
+    """Reads an object from JSON.
 
     Raises:
         FileNotFoundError: if it is missing.
@@ -123,7 +123,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def group(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
-    """The arrays named "NAME/..." by the rest of their names."""
+    """Returns the arrays named "NAME/..." by the rest of their names."""
     prefix = f"{name}/"
     return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
 

@@ -18,7 +18,7 @@ Film = Trajectory2d | Trajectory3d
 
 
 def film_json(film: Film | None) -> dict[str, Any] | None:
-    """Everything but arrays; each different background of scenes once."""
+    """Returns everything but arrays; each different background of scenes once."""
     if film is None:
         return None
     told = {"name": film.name, "dt": film.dt, "values": list(film.values)}
@@ -38,7 +38,7 @@ def film_json(film: Film | None) -> dict[str, Any] | None:
 
 
 def film_arrays(film: Film | None) -> dict[str, np.ndarray]:
-    """Values [K, T] in the order of their names; in three dimensions poses and contacts."""
+    """Returns values [K, T] in the order of their names; in three dimensions also poses and contacts."""
     if film is None:
         return {}
     arrays = {"values": np.array([np.asarray(value, np.float64) for value in film.values.values()])}
@@ -50,7 +50,7 @@ def film_arrays(film: Film | None) -> dict[str, np.ndarray]:
 
 
 def film_of(told: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Film | None:
-    """The film that the other two were made of.
+    """Returns the film that `film_json` and `film_arrays` were made of.
 
     Raises:
         KeyError, TypeError, ValueError: if something is missing or wrong.
@@ -66,7 +66,7 @@ def film_of(told: dict[str, Any] | None, arrays: dict[str, np.ndarray]) -> Film 
 
 
 def frozen(value: Any) -> Any:
-    """JSON's lists as the tuples they were written from."""
+    """Turns JSON's lists into the tuples they were written from."""
     return tuple(frozen(item) for item in value) if isinstance(value, list) else value
 
 

@@ -1,4 +1,4 @@
-"""What a run ran on."""
+"""Provenance: the machine, the devices and the versions that a run ran on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import jax
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that decide about bits."""
+    """Returns the versions of Python and of the packages that decide about bits."""
     names = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
 
 
 def device() -> dict[str, Any]:
-    """The devices that JAX uses, and the machine around them."""
+    """Describes the devices that JAX uses, and the machine around them."""
     devices = jax.devices()
     return {
         "platform": devices[0].platform,
@@ -31,7 +31,7 @@ def device() -> dict[str, Any]:
 
 
 def memory(state: Any) -> dict[str, float]:
-    """MiB of the training state, and the most that this process, and a device with memory of its own, have used.
+    """Returns MiB of the training state, and the most that this process and a device with its own memory have used.
 
     Args:
         state: whose arrays count.

@@ -81,7 +81,7 @@ def env_json(env: str | Env, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _jsonable(value: Any) -> Any:
-    """Options as JSON: tuples and arrays as lists, keys as text."""
+    """Returns options as JSON has them: tuples and arrays as lists, keys as text."""
     if isinstance(value, Mapping):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):

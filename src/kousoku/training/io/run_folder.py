@@ -34,7 +34,7 @@ GROUPS = ("curves", "tables", "evaluation")
 
 
 def make_folder(out: str | None, name: str) -> Path:
-    """Make the run folder: the one asked for, or a new one below runs/ named after the run and the time.
+    """Makes the run folder: the one asked for, or a new one below runs/ named after the run and the time.
 
     Raises:
         ConfigError: if the folder holds a run already, or cannot be made.
@@ -60,7 +60,7 @@ def make_folder(out: str | None, name: str) -> Path:
 
 
 def _claim(folder: Path, given: str) -> None:
-    """Create the configuration file exclusively: of two runs in one folder the second is refused."""
+    """Creates the configuration file exclusively: of two runs in one folder the second is refused."""
     try:
         (folder / CONFIG).open("x").close()
     except FileExistsError:
@@ -68,13 +68,13 @@ def _claim(folder: Path, given: str) -> None:
 
 
 def open_metrics(folder: Path, kept: bytes = b"") -> TextIO:
-    """The metrics file with what is kept of it, line buffered: each report is on disk when it has been made."""
+    """Opens the metrics file with what is kept of it, line buffered: each report is on disk when it has been made."""
     files.write_bytes(folder / METRICS, kept)
     return (folder / METRICS).open("a", buffering=1, newline="\n")
 
 
 def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> None:
-    """Write everything but the metrics."""
+    """Writes everything but the metrics."""
     arrays = {f"{part}/{name}": a for part in GROUPS for name, a in getattr(record, part).items()}
     arrays |= {f"state/{i}": leaf for i, leaf in enumerate(state_leaves)}
     arrays |= {"lane_seed": record.member_seed, "lane_point": record.member_point}
@@ -89,7 +89,7 @@ def save(folder: Path, record: RunRecord, state_leaves: list[np.ndarray]) -> Non
 
 
 def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
-    """Read a run folder: the record and the agents' states.
+    """Reads a run folder: the record and the agents' states.
 
     Raises:
         ConfigError: if there is no run in it, a file is missing or damaged, or a newer format is needed.
@@ -120,7 +120,7 @@ def load(path: str | Path) -> tuple[RunRecord, list[np.ndarray]]:
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
-    """What a run was asked to do.
+    """Reads what a run was asked to do.
 
     Raises:
         ConfigError: if there is no run, or its configuration is damaged.
@@ -132,13 +132,13 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def has_ended(path: str | Path) -> bool:
-    """Whether the run came to an end of any kind; not if it is on its way, was killed, or went on since."""
+    """Tells whether the run came to an end of any kind; not if it is on its way, was killed, or went on since."""
     folder = files.typed(path)
     return os.path.isfile(folder / FACTS) and checkpoints.last_step(folder) <= status(folder).get("steps", 0)
 
 
 def status(folder: Path) -> dict[str, Any]:
-    """What happened to a run: its facts; {} if it was killed before it could say."""
+    """Returns what happened to a run: its facts; {} if it was killed before it could say."""
     return read_json(folder / FACTS) if (folder / FACTS).is_file() else {}
 
 

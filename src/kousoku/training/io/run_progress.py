@@ -1,4 +1,4 @@
-"""What the host knows of a run so far: how far it has come, its curves, its evaluations. It is in every checkpoint."""
+"""The progress of a run, as the host knows it: steps, curves, evaluations. It is in every checkpoint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLD = (
 
 @dataclass
 class RunProgress:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
         step: steps done by each member.

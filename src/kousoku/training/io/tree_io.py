@@ -63,27 +63,27 @@ def _placed(leaf: jax.Array, array: np.ndarray) -> jax.Array:
 
 
 def _plain(leaf: Any) -> np.ndarray:
-    """As NumPy; a dtype that NumPy does not know (bfloat16) as whole numbers of the same bits."""
+    """Returns a leaf as NumPy's; a dtype that NumPy does not know (bfloat16) as whole numbers of the same bits."""
     array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
     return array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array
 
 
 def _like(leaf: Any, array: np.ndarray) -> jax.Array:
-    """The array as JAX's, with the leaf's dtype; a copy, which may be given away to a compiled program."""
+    """Returns the array as JAX's, with the leaf's dtype; a copy, which may be given away to a compiled program."""
     if _is_key(leaf):
         return jax.random.wrap_key_data(jnp.array(array), impl=_implementation(leaf))
     return jnp.array(array.view(leaf.dtype) if np.dtype(leaf.dtype).kind == "V" else array)
 
 
 def _implementation(leaf: Any) -> Any:
-    """The generator that a key belongs to."""
+    """Returns the generator that a key belongs to."""
     found: list[Any] = []
     jax.eval_shape(lambda key: found.append(jax.random.key_impl(key)), jax.ShapeDtypeStruct((), leaf.dtype))
     return found[0]
 
 
 def _words(leaf: Any) -> tuple[int, ...]:
-    """The shape of one element in a file: a key is several words."""
+    """Returns the shape of one element in a file: a key is several words."""
     return jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct((), leaf.dtype)).shape if _is_key(leaf) else ()
 
 

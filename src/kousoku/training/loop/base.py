@@ -1,4 +1,4 @@
-"""What a training loop is, whether it is compiled or read step by step."""
+"""The interface of a training loop, whether it is compiled or read step by step."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def start(agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, recor
 
 
 def _zero_sums(agent: Agent, env: Env, slots: SlotFunctions, state: TrainState, recording: Recording) -> MetricSums:
-    """The sums before the first step, made from the shapes of what an iteration gives."""
+    """Returns the sums before the first step, made from the shapes of what an iteration gives."""
     collector = agent.learns_from
 
     def shapes(state: TrainState) -> Any:

@@ -149,7 +149,7 @@ def _place(mesh: Mesh | None, tree: Any, specs: Any) -> Any:
 
 @functools.cache
 def _starting(platform: str) -> Any:
-    """`_start`, compiled. It runs once, which is not worth XLA's optimiser everywhere."""
+    """Compiles `_start`. It runs once, which is not worth XLA's optimiser everywhere."""
     return jax.jit(_start, static_argnums=0, compiler_options=backends.current().startup_options)
 
 
@@ -168,7 +168,7 @@ def _start(program: TrainProgram, members: Members) -> TrainState:
 
 @functools.lru_cache(maxsize=64)
 def _compiled(program: TrainProgram) -> Any:
-    """`_run` of a program. JAX would compare programs, agent and environment with them, at each of its calls."""
+    """Compiles `_run` of a program, once. JAX would compare programs, with agent and environment, at each call."""
     return jax.jit(partial(_run, program), donate_argnums=1)
 
 

@@ -1,4 +1,4 @@
-"""From a trained run to its record: tables, facts, the greedy evaluation, everything saved."""
+"""Results: a trained run's record, with tables, facts, the greedy evaluation, everything saved."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..population import Population
 
 @dataclass(frozen=True)
 class Trained:
-    """What training returns: the record, and what is needed to go on working with the agents.
+    """The result of training: the record, and what is needed to go on working with the agents.
 
     Attributes:
         record: everything as data.
@@ -51,7 +51,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained, and what for.
+    """The agents and the environment that are trained, and how.
 
     Attributes:
         agent, env: what is trained, and on what.
@@ -123,7 +123,7 @@ def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
 
 
 def _evaluated(task: Task, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
-    """The record with greedy episodes of every member, and the best one's as a film."""
+    """Returns the record with greedy episodes of every member, and the best one's as a film."""
     step, played = progress.played or (-1, None)
     episodes = played if played is not None and step == progress.step else play(task, now)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
@@ -149,7 +149,7 @@ def _tables(task: Task, states: Any, sums: MetricSums, progress: RunProgress) ->
 
 
 def _exact(env: Finite, discount: float) -> dict[str, np.ndarray]:
-    """The exact values; none where the environment says that with its arguments it has no exact model."""
+    """Returns the exact values; none where the environment says that with its arguments it has no exact model."""
     try:
         model = env.model()
     except ConfigError:

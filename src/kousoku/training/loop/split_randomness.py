@@ -21,7 +21,7 @@ Flat = Sequence[Any]
 def split_by_key(
     body: Callable[..., Any], fixed: Any, carry: Any, key: Any
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Split `body(fixed, carry, key) -> out` into `draw(fixed, key) -> noise` and `rest(fixed, carry, noise) -> out`.
+    """Splits `body(fixed, carry, key) -> out` into `draw(fixed, key) -> noise` and `rest(fixed, carry, noise) -> out`.
 
     `rest(fixed, carry, draw(fixed, key))` computes what `body(fixed, carry, key)` computes, operation by operation.
     The arguments are examples: only their shapes and dtypes count.
@@ -51,7 +51,7 @@ def split_by_key(
 
 
 def _partition(eqns: Flat, carry_vars: Flat, key_vars: Flat) -> tuple[list[Any], list[Any]]:
-    """(operations that depend on no carried value, the rest); an early one that no key reaches is in both lists.
+    """Returns (operations that depend on no carried value, the rest); early ones that no key reaches are in both.
 
     Operations on `fixed` alone are cheap or invariant; keeping them in both spares their results a time axis.
     """
@@ -73,7 +73,7 @@ def _partition(eqns: Flat, carry_vars: Flat, key_vars: Flat) -> tuple[list[Any],
 
 
 def _crossing(early: Flat, late: Flat, key_vars: Flat, outvars: Flat) -> list[Any]:
-    """The values that the late operations (or the results) read and do not make themselves."""
+    """Returns the values that the late operations (or the results) read and do not make themselves."""
     made_late = {v for eqn in late for v in eqn.outvars}
     available = [*key_vars, *(v for eqn in early for v in eqn.outvars)]
     read = {v for eqn in late for v in eqn.invars if not isinstance(v, jex_core.Literal)}
@@ -82,7 +82,7 @@ def _crossing(early: Flat, late: Flat, key_vars: Flat, outvars: Flat) -> list[An
 
 
 def _run(eqns: Flat, env: dict[Any, Any], outvars: Flat) -> list[Any]:
-    """Evaluate operations in order; `env` maps variables to values."""
+    """Evaluates operations in order; `env` maps variables to values."""
 
     def read(v: Any) -> Any:
         return v.val if isinstance(v, jex_core.Literal) else env[v]

@@ -55,7 +55,7 @@ def _member(
     done: Int[Array, ""],
     steps: Int[Array, ""],
 ) -> TrainState:
-    """All steps of one member."""
+    """Takes all steps of one member."""
     agent, slots = eqx.combine(numbers, program.agent), plain_slots(program.env.with_arrays(env_arrays))
     collector = agent.learns_from
 
@@ -73,7 +73,7 @@ def _batches(
     steps: Int[Array, ""],
     slots_of: Callable[[Env], SlotFunctions],
 ) -> TrainState:
-    """What depends on keys alone is drawn for a batch of steps at once (see `split_randomness`), the rest in turn."""
+    """Draws what depends on keys alone for a batch of steps at once (see `split_randomness`); does the rest in turn."""
     collector = program.agent.learns_from
     numbers, env_arrays, keys = members.numbers, members.env_arrays, members.keys
 

@@ -98,7 +98,7 @@ def unfinished(
 def _folder(
     stack: contextlib.ExitStack, config: TrainConfig, asked: dict[str, Any], resume: Path | None
 ) -> Path | None:
-    """The run folder, held until the stack ends."""
+    """Returns the run folder, locked until the stack ends."""
     if resume is None and config.out == "":
         return None
     folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}")
@@ -109,7 +109,7 @@ def _folder(
 
 
 def _last_checkpoint(folder: Path) -> Checkpoint | None:
-    """Where to go on from; None for the beginning."""
+    """Returns the checkpoint to go on from; None for the beginning."""
     saved = checkpoints.newest(folder)
     if saved is None:
         warnings.warn(f"{folder} has no checkpoint: the run begins again from step 0", RunWarning, stacklevel=2)
@@ -135,7 +135,7 @@ def _as_before(
 
 
 def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None) -> OngoingRun:
-    """All members before their first step, or as a checkpoint holds them."""
+    """Returns all members before their first step, or as a checkpoint holds them."""
     state = jax.block_until_ready(loop.start())
     finite_check = FiniteCheck(state, members)
     drain = drain_metrics(loop.placement, finite_check.watched)

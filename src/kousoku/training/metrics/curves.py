@@ -1,4 +1,4 @@
-"""From metric sums to learning curves: what each report adds."""
+"""Learning curves, made of metric sums: what each report adds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CurveWriter:
             rows.append(row.get(name, unknown))
 
     def curves(self) -> dict[str, np.ndarray]:
-        """{"step": [R], "seconds": [R] where known, name: [R, N]}."""
+        """Returns {"step": [R], "seconds": [R] where known, name: [R, N]}."""
         curves = {name: np.stack(rows) for name, rows in self.rows.items()}
         seconds = np.asarray(self.seconds, np.float64)
         known = {"seconds": seconds} if len(seconds) == len(self.steps) and np.isfinite(seconds).all() else {}
@@ -76,7 +76,7 @@ class CurveWriter:
 
 
 def line(row: dict[str, np.ndarray], member_point: np.ndarray, points: tuple[dict[str, float], ...]) -> dict[str, Any]:
-    """One report as JSON: sums of counts and means over all members; means of each sweep point if there are several."""
+    """Returns one report as JSON: sums of counts and means over all members; means of each sweep point if several."""
     named = {metric_name(name): values for name, values in row.items() if name not in COUNTS}
     means = {name: mean_ignoring_nan(values) for name, values in named.items()}
     report: dict[str, Any] = {name: int(row[name].sum()) for name in COUNTS if name in row} | means
@@ -89,7 +89,7 @@ def line(row: dict[str, np.ndarray], member_point: np.ndarray, points: tuple[dic
 
 
 def metric_name(name: str) -> str:
-    """A curve's name in the metrics file: those that CleanRL's scripts made common.
+    """Returns a curve's name in the metrics file: those that CleanRL's scripts made common.
 
     Examples:
         >>> [metric_name(name) for name in ("return", "policy_loss", "eval_length", "info.optimal")]
@@ -101,12 +101,12 @@ def metric_name(name: str) -> str:
 
 
 def mean_ignoring_nan(values: np.ndarray) -> float | None:
-    """The mean of the finite numbers among the values; None if there are none (JSON has no NaN)."""
+    """Returns the mean of the finite numbers among the values; None if there are none (JSON has no NaN)."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else None
 
 
 def _scalars(info_sum: Any) -> list[tuple[str, np.ndarray]]:
-    """(name, [N]) of every scalar in an info struct; an array in it, such as a mask of actions, is no curve."""
+    """Lists (name, [N]) of every scalar in an info struct; an array in it, such as a mask of actions, is no curve."""
     leaves = [(path, leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(info_sum)[0] if np.ndim(leaf) == 1]
     return [(jax.tree_util.keystr(path).strip(".").replace("'", ""), np.asarray(leaf)) for path, leaf in leaves]

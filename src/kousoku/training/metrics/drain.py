@@ -1,4 +1,4 @@
-"""At a report: what was recorded is read and begun anew, in one program and few transfers."""
+"""Reports: what was recorded is read and begun anew, in one program and few transfers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .metric_sums import MetricSums
 
 @dataclass(frozen=True)
 class Placement:
-    """Where training states lie.
+    """The devices on which training states lie.
 
     Attributes:
         mesh: the devices, along one axis; None for one.
@@ -33,7 +33,7 @@ class Placement:
 
 
 class Drained(NamedTuple):
-    """What was recorded since the last report.
+    """The metrics that were recorded since the last report.
 
     Attributes:
         sums: as NumPy arrays [N, ...]; without visits, which count on.
@@ -91,7 +91,7 @@ def _program(placement: Placement, watched: tuple[int, ...]) -> Callable[[Any], 
 
 
 def _drain(axis: str | None, watched: tuple[int, ...], state: TrainState) -> tuple[Any, ...]:
-    """On one device: numbers of each dtype stacked, larger arrays, whether all is finite, zeros.
+    """Returns, on one device, numbers of each dtype stacked, larger arrays, whether all is finite, and zeros.
 
     Args:
         axis: of devices that each hold a part of every member.

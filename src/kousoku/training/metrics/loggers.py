@@ -1,4 +1,4 @@
-"""Who is told a run's reports: the metrics file, TensorBoard, Weights & Biases."""
+"""Loggers, which are told a run's reports: the metrics file, TensorBoard, Weights & Biases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLUSH_SECONDS = 5
 
 
 def check_loggers(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, if they are loggers.
+    """Returns the names, if they are loggers.
 
     Raises:
         ConfigError: for another name, or the same one twice.
@@ -36,7 +36,7 @@ def check_loggers(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_installed(names: Sequence[str], out: str | None) -> None:
-    """Refuse what could not log.
+    """Refuses what could not log.
 
     Raises:
         ConfigError: if a logger's package is missing, or TensorBoard's files would have no folder.
@@ -69,14 +69,14 @@ class TensorBoard:
             self._writer("").add_text("config", f"```\n{json.dumps(asked, indent=2)}\n```", 0)
 
     def write(self, row: dict[str, Any]) -> None:
-        """One report."""
+        """Writes one report."""
         for label, values in by_point(row):
             writer = self._writer(label)
             for name, value in values.items():
                 writer.add_scalar(name, value, row["step"])
 
     def close(self, failed: bool) -> None:
-        """No more reports."""
+        """Closes the files: no more reports."""
         for writer in self._writers.values():
             writer.close()
 
@@ -113,17 +113,17 @@ class Wandb:
             raise ConfigError("log", "wandb", f"{said} (wandb login, or WANDB_MODE=offline)") from error
 
     def write(self, row: dict[str, Any]) -> None:
-        """One report."""
+        """Writes one report."""
         said = {f"{label}/{name}" if label else name: v for label, vs in by_point(row) for name, v in vs.items()}
         self._run.log(said, step=row["step"])
 
     def close(self, failed: bool) -> None:
-        """No more reports."""
+        """Ends the run: no more reports."""
         self._run.finish(exit_code=int(failed))
 
 
 def by_point(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
-    """The numbers of a report that there are: of all agents (without a label), and of each point of the sweep.
+    """Yields the numbers of a report that there are: of all agents (without a label), and of each point of the sweep.
 
     Examples:
         >>> row = {"step": 10, "episodes": 0, "charts/reward": 0.5, "charts/episodic_return": None}
@@ -151,16 +151,16 @@ class JsonLines:
         self._file = run_folder.open_metrics(folder, kept)
 
     def write(self, row: dict[str, Any]) -> None:
-        """One report."""
+        """Writes one report."""
         self._file.write(json.dumps(row, allow_nan=False) + "\n")
 
     def close(self, failed: bool) -> None:
-        """No more reports."""
+        """Closes the file: no more reports."""
         self._file.close()
 
 
 class Loggers:
-    """Whoever is told a run's reports, until its end, whatever happens; nobody, where nothing is saved.
+    """All loggers of a run, until its end, whatever happens; none, where nothing is saved.
 
     Args:
         names: of other programs.
@@ -194,6 +194,6 @@ class Loggers:
             log.close(self.failed)
 
     def write(self, row: dict[str, Any]) -> None:
-        """One report, for all of them."""
+        """Writes one report, for all of them."""
         for log in self._logs:
             log.write(row)

@@ -1,4 +1,4 @@
-"""What is recorded while training: running sums of one member, read and emptied at every report."""
+"""Metric sums: running sums of one member, recorded while training, read and emptied at every report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESERVED = (
 
 @dataclass(frozen=True)
 class Recording:
-    """What to record.
+    """The metrics to record.
 
     Attributes:
         returns: return and length of finished episodes, reward per step: a few numbers a member.
@@ -196,7 +196,7 @@ def _add_visits(visits: Int[Array, "S A"] | None, steps: Steps) -> Int[Array, "S
 
 
 def _recorded(name: str, value: Any) -> Float[Array, ""]:
-    """A metric as it is summed: the sign of an error would cancel."""
+    """Returns a metric as it is summed; an error without its sign, which would cancel."""
     value = jnp.asarray(value).astype(jnp.float32)
     return jnp.abs(value) if name.endswith("error") else value
 
@@ -208,7 +208,7 @@ def table_shape(env: Env) -> tuple[int, int] | None:
 
 
 def _zeros(info: Any, axes: int) -> Any:
-    """Zeros for the info of one step, given the shapes of an iteration's."""
+    """Returns zeros for the info of one step, given the shapes of an iteration's."""
     return jax.tree.map(lambda x: jnp.zeros(x.shape[axes:], jnp.float32), info)
 
 

@@ -1,4 +1,4 @@
-"""What a terminal shows while agents learn: a few lines that stay where they are. Silent when nobody looks.
+"""Progress in a terminal while agents learn: a few lines that stay where they are. Silent when nobody looks.
 
     ━━━━━━━━━━━━━━╸━━━━━━━━ 61%  125 k of 205 k steps   7.5 k steps/s   1 min 2 s left
     return 482 ± 12   ▁▂▃▅▇▇   length 482 ± 12   2.80 k episodes   2 agents
@@ -59,7 +59,7 @@ class Progress:
             self.view.stop()
 
     def update(self, step: int, seconds: float, episodes: int, latest: Mapping[str, Any]) -> None:
-        """Show a report.
+        """Shows a report.
 
         Args:
             step: steps done by each agent.
@@ -77,7 +77,7 @@ class Progress:
         self.view.refresh()
 
     def _good(self, latest: Mapping[str, Any], episodes: int) -> str:
-        """How good the agents are."""
+        """Returns how good the agents are, as text."""
         told = {name: text for name in GOOD if name in latest and (text := spread(latest[name]))}
         if "return" in told:
             told.pop("reward", None)
@@ -87,7 +87,7 @@ class Progress:
         return "   ".join(filter(None, [*good[:1], trend, *good[1:], f"{readable(episodes)} episodes", agents]))
 
     def _left(self, step: int) -> str:
-        """The time that is left, by the reader's clock and without what compiling took."""
+        """Returns the time that is left, by the reader's clock and without what compiling took."""
         now = time.monotonic()
         if self.since is None or step <= self.since[1]:
             self.since = self.since or (now, step)
@@ -124,14 +124,14 @@ class SingleLine:
 
 
 def _losses(latest: Mapping[str, Any]) -> str:
-    """Means of what the updates told."""
+    """Returns means of what the updates told, as text."""
     others = [name for name in latest if name not in UNSHOWN and not name.startswith("info.")]
     means = {name: spread(latest[name]).partition(" ")[0] for name in (*LOSSES, *others) if name in latest}
     return "   ".join(f"{name} {text}" for name, text in means.items() if text)
 
 
 def spread(values: Any) -> str:
-    """The mean of the finite numbers, and their standard deviation if there are several; nothing without any.
+    """Returns the mean of the finite numbers, and their standard deviation if there are several; nothing without any.
 
     Examples:
         >>> spread(np.array([480.0, 500.0, np.nan])), spread(np.array([-12345.6])), spread(np.array([np.nan]))
@@ -149,7 +149,7 @@ def _number(x: float, digits: int) -> str:
 
 
 def sparkline(values: list[float]) -> str:
-    """Numbers as bars of eight heights.
+    """Draws numbers as bars of eight heights.
 
     Examples:
         >>> sparkline([0.0, 1.0, 3.5, 7.0])
@@ -160,7 +160,7 @@ def sparkline(values: list[float]) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time to wait.
+    """Returns a time to wait as text.
 
     Examples:
         >>> span(8.2), span(75.0), span(7260.0)
@@ -173,7 +173,7 @@ def span(seconds: float) -> str:
 
 
 def readable(number: float) -> str:
-    """A number with three digits and a unit.
+    """Returns a number with three digits and a unit.
 
     Examples:
         >>> readable(12_345_678.0), readable(950.0)
@@ -186,7 +186,7 @@ def readable(number: float) -> str:
 
 
 def _view(progress: Progress) -> Any:
-    """Some lines where the terminal can move its cursor, else one."""
+    """Returns some lines where the terminal can move its cursor, else one."""
     from rich.console import Console
     from rich.live import Live
 
@@ -197,7 +197,7 @@ def _view(progress: Progress) -> Any:
 
 
 def _lines(progress: Progress, console: Any) -> Callable[[], Any]:
-    """At most three lines, each cut to the terminal's width."""
+    """Returns what makes the lines: at most three, each cut to the terminal's width."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
