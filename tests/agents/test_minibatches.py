@@ -10,7 +10,7 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from scipy import stats
 
-from kousoku.agents.deep.minibatches import MAX_STRATA, minibatch_indices, num_strata, plan, shuffled
+from kousoku.agents.deep.minibatches import MAX_STRATA, divide, minibatch_indices, num_strata, shuffled
 from kousoku.core.errors import ConfigError
 
 KEY = jax.random.key(0)
@@ -31,7 +31,7 @@ CASES = [  # environments, samples of each, minibatches, strata
 
 @pytest.mark.parametrize(("num_envs", "per_env", "minibatches", "strata"), CASES)
 def test_every_sample_is_in_one_minibatch_of_an_epoch(num_envs, per_env, minibatches, strata):
-    division = plan(num_envs, num_envs, per_env, minibatches, None)
+    division = divide(num_envs, num_envs, per_env, minibatches, None)
     indices = np.asarray(jax.jit(minibatch_indices)(division, KEY))
     samples = num_envs * per_env
     assert indices.shape == (minibatches, samples // minibatches)
@@ -55,7 +55,7 @@ def test_strata_are_as_many_as_divide_everything_up_to_sixteen():
 
 def test_strata_have_orders_of_their_own():
     """With one key for all of them, every stratum would pick the same places."""
-    indices = np.asarray(minibatch_indices(plan(16, 16, 64, 4, None), KEY))
+    indices = np.asarray(minibatch_indices(divide(16, 16, 64, 4, None), KEY))
     times = np.stack([np.sort(indices[0][indices[0] % 16 == env] // 16) for env in range(16)])
     assert len({tuple(row) for row in times}) == 16
 
@@ -72,7 +72,7 @@ def test_a_shuffle_is_uniform():
 
 def test_a_minibatch_is_a_uniform_subset():
     """The pairs of samples of one environment that meet in the first minibatch: all 28 equally often."""
-    division = plan(1, 1, 8, 4, None)
+    division = divide(1, 1, 8, 4, None)
     keys = jax.random.split(KEY, 14_000)
     first = np.sort(np.asarray(jax.jit(jax.vmap(lambda k: minibatch_indices(division, k)[0]))(keys)), axis=1)
     counts = np.unique(first @ np.array([8, 1]), return_counts=True)[1]
@@ -84,10 +84,10 @@ def test_a_minibatch_is_a_uniform_subset():
 def test_devices_hold_their_part_of_the_same_minibatches(num_envs, per_env, minibatches):
     """Sample (time, environment): two devices together have in minibatch m what one device has in it."""
     here = num_envs // 2
-    alone = np.asarray(minibatch_indices(plan(num_envs, num_envs, per_env, minibatches, None), KEY))
+    alone = np.asarray(minibatch_indices(divide(num_envs, num_envs, per_env, minibatches, None), KEY))
 
     def share(key):
-        return minibatch_indices(plan(num_envs, here, per_env, minibatches, "envs"), key)[None]
+        return minibatch_indices(divide(num_envs, here, per_env, minibatches, "envs"), key)[None]
 
     mesh = Mesh(np.array(jax.devices()[:2]), ("envs",))
     spread = jax.jit(jax.shard_map(share, mesh=mesh, in_specs=P(), out_specs=P("envs"), check_vma=False))
@@ -107,4 +107,4 @@ def test_what_does_not_divide_is_refused_with_the_nearest_that_does(num_envs, pe
 
 def test_devices_that_split_a_stratum_are_refused():
     with pytest.raises(ConfigError, match=r"^devices: got 2; the environments lie in 1 strata"):
-        plan(4, 2, 1, 4, "envs")
+        divide(4, 2, 1, 4, "envs")

@@ -13,7 +13,7 @@ from rollouts import Scene, Walk, begin, begun, collect, collected, hasty, leave
 from kousoku.agents.deep.a2c import A2C
 from kousoku.agents.deep.actor_critic import evaluate_actions, flat_time, is_recurrent
 from kousoku.agents.deep.gradients import clip_by_global_norm
-from kousoku.agents.deep.minibatches import minibatch_indices, plan
+from kousoku.agents.deep.minibatches import divide, minibatch_indices
 from kousoku.agents.deep.observation_stats import init_obs_stats, normalise_obs, update_obs_stats
 from kousoku.agents.deep.ppo import PPO, _take
 from kousoku.agents.options import make_agent
@@ -113,7 +113,7 @@ def three_rounds(agent, env, key):
         state, carry = train_state.agent, rollout.carry
         samples, _ = agent.samples(state, rollout, None)
         whole = is_recurrent(carry)
-        chosen = minibatch_indices(plan(8, 8, 1 if whole else 8, 2, None), key)[0]
+        chosen = minibatch_indices(divide(8, 8, 1 if whole else 8, 2, None), key)[0]
         batch, before = _take(samples if whole else flat_time(samples), carry, chosen)
         ratio = jnp.exp(evaluate_actions(state.network, batch, before).log_prob - batch.log_prob.reshape(-1))
         train_state = eqx.tree_at(lambda x: x.agent, train_state, moved_on(state, rollout))

@@ -11,7 +11,7 @@ from fresh_process import refusals
 
 import kousoku as ks
 from kousoku.core.spaces import Discrete, MultiDiscrete
-from kousoku.nn import CategoricalHead, Linear, MultiCategoricalHead, Network, NormalHead, ValueHead
+from kousoku.nn import CategoricalHead, Dense, MultiCategoricalHead, Network, NormalHead, ValueHead
 from kousoku.ops.distributions import Categorical
 
 
@@ -62,7 +62,7 @@ class Head(eqx.Module):
 
 def headed(says, dtype=jnp.float32):
     def build(action_space, in_size, key):
-        linear = Linear(in_size, action_space.shape[0], key=key)
+        linear = Dense(in_size, action_space.shape[0], key=key)
         return Head(jax.tree.map(lambda leaf: leaf.astype(dtype), linear), says)
 
     return build
@@ -121,13 +121,13 @@ def test_a_builder_with_other_arguments_is_refused(agent_id):
 
 SETUP = """
 import equinox as eqx, jax.numpy as jnp, kousoku as ks
-from kousoku.nn import Linear
+from kousoku.nn import Dense
 
 class Head(eqx.Module):
-    linear: Linear
+    linear: Dense
 
     def __init__(self, action_space, in_size, key):
-        self.linear = Linear(in_size, action_space.shape[0], key=key)
+        self.linear = Dense(in_size, action_space.shape[0], key=key)
 
     def __call__(self, x):
         return self.linear(x)

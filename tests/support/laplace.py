@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from kousoku.nn import Linear
+from kousoku.nn import Dense
 from kousoku.ops.distributions import Distribution
 
 
@@ -31,11 +31,11 @@ class Laplace(Distribution):
 
 
 class LaplaceHead(eqx.Module):
-    linear: Linear
+    linear: Dense
     log_scale: jax.Array
 
     def __init__(self, action_space, in_size, key):
-        self.linear = Linear(in_size, action_space.shape[0], key=key, gain=0.01)
+        self.linear = Dense(in_size, action_space.shape[0], key=key, gain=0.01)
         self.log_scale = jnp.full(action_space.shape, -1.0, jnp.float32)
 
     def __call__(self, x):

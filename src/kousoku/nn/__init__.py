@@ -20,7 +20,7 @@ from .heads import (
     head_for,
 )
 from .initialise import INITIALISERS, he_normal, lecun_normal, orthogonal, uniform_fan_in, zeros
-from .layers import ACTIVATIONS, LayerNorm, Linear
+from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
 from .network import Memory, Network, NetworkBuilder
 from .observation import flat_size, flattened
@@ -43,10 +43,10 @@ __all__ = [
     "ActorCriticConfig",
     "BetaHead",
     "CategoricalHead",
+    "Dense",
     "DuelingHead",
     "HeadBuilder",
     "LayerNorm",
-    "Linear",
     "Memory",
     "MultiCategoricalHead",
     "Network",

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Float32, PRNGKeyArray
 
 from ..core.errors import check_choice, check_number
-from .layers import Linear
+from .layers import Dense
 
 STDS = ("constant", "exp", "softplus")
 LOG_STD_RANGE = (-20.0, 2.0)  # that of Haarnoja et al.'s own code
@@ -35,7 +35,7 @@ class Gaussian(eqx.Module):
         "constant": Schulman et al., arXiv:1502.05477, appendix D. "exp": Haarnoja et al., arXiv:1801.01290.
     """
 
-    linear: Linear
+    linear: Dense
     log_std: Float32[Array, " A"] | None
     std: str = eqx.field(static=True)
 
@@ -54,11 +54,11 @@ class Gaussian(eqx.Module):
         check_number("init_std", init_std, low=0, open_low=True, open_high=True)
         self.std, self.log_std = std, None
         if std == "constant":
-            self.linear = Linear(in_size, size, key=key, gain=gain, init=init)
+            self.linear = Dense(in_size, size, key=key, gain=gain, init=init)
             self.log_std = jnp.full(size, math.log(init_std), jnp.float32)
         else:
             raw = math.log(init_std) if std == "exp" else math.log(math.expm1(max(init_std - LEAST_STD, LEAST_STD)))
-            linear = Linear(in_size, 2 * size, key=key, gain=gain, init=init)
+            linear = Dense(in_size, 2 * size, key=key, gain=gain, init=init)
             self.linear = eqx.tree_at(lambda layer: layer.bias, linear, linear.bias.at[size:].set(raw))
 
     def __call__(self, x: Float[Array, " F"]) -> tuple[Float[Array, " A"], Float[Array, " A"]]:

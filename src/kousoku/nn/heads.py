@@ -15,7 +15,7 @@ from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from ..ops.distributions import Beta, Categorical, Distribution, MultiCategorical, Normal, TanhNormal
 from .boxes import bounds, check_bounded, shaped, size_of
 from .gaussian import Gaussian
-from .layers import Linear
+from .layers import Dense
 
 KINDS = ("auto", "categorical", "multi_categorical", "normal", "tanh_normal", "beta")
 
@@ -25,10 +25,10 @@ Features = Float[Array, " F"]
 class ValueHead(eqx.Module):
     """v = x w + b, a scalar."""
 
-    linear: Linear
+    linear: Dense
 
     def __init__(self, in_size: int, *, key: PRNGKeyArray, gain: float = 1.0, init: str = "orthogonal") -> None:
-        self.linear = Linear(in_size, 1, key=key, gain=gain, init=init)
+        self.linear = Dense(in_size, 1, key=key, gain=gain, init=init)
 
     def __call__(self, x: Features) -> Float[Array, ""]:
         return self.linear(x)[0]
@@ -37,12 +37,12 @@ class ValueHead(eqx.Module):
 class CategoricalHead(eqx.Module):
     """Actions of a Discrete space: the logits are affine in the features."""
 
-    linear: Linear
+    linear: Dense
 
     def __init__(
         self, space: Discrete, in_size: int, *, key: PRNGKeyArray, gain: float = 0.01, init: str = "orthogonal"
     ) -> None:
-        self.linear = Linear(in_size, space.n, key=key, gain=gain, init=init)
+        self.linear = Dense(in_size, space.n, key=key, gain=gain, init=init)
 
     def __call__(self, x: Features) -> Distribution:
         return Categorical(self.linear(x))
@@ -51,14 +51,14 @@ class CategoricalHead(eqx.Module):
 class MultiCategoricalHead(eqx.Module):
     """Actions of a MultiDiscrete space: the logits of all components, one after the other, are affine."""
 
-    linear: Linear
+    linear: Dense
     sizes: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
         self, space: MultiDiscrete, in_size: int, *, key: PRNGKeyArray, gain: float = 0.01, init: str = "orthogonal"
     ) -> None:
         self.sizes = space.nvec
-        self.linear = Linear(in_size, sum(self.sizes), key=key, gain=gain, init=init)
+        self.linear = Dense(in_size, sum(self.sizes), key=key, gain=gain, init=init)
 
     def __call__(self, x: Features) -> Distribution:
         return MultiCategorical(self.linear(x), self.sizes)
@@ -122,7 +122,7 @@ class BetaHead(eqx.Module):
         reinforcement learning using the beta distribution", ICML 2017, section 5.
     """
 
-    linear: Linear
+    linear: Dense
     space: Box
 
     def __init__(
@@ -130,7 +130,7 @@ class BetaHead(eqx.Module):
     ) -> None:
         check_bounded("beta", space)
         self.space = space
-        self.linear = Linear(in_size, 2 * size_of(space), key=key, gain=gain, init=init)
+        self.linear = Dense(in_size, 2 * size_of(space), key=key, gain=gain, init=init)
 
     def __call__(self, x: Features) -> Distribution:
         alpha, beta = jnp.split(1.0 + jax.nn.softplus(self.linear(x)), 2)

@@ -40,7 +40,7 @@ def check_activation(field: str, name: object) -> str:
     return str(name)
 
 
-class Linear(eqx.Module):
+class Dense(eqx.Module):
     """y = x W + b. Under `vmap` over rows it is one product [B, in] [in, out], which XLA's CPU backend likes best.
 
     Attributes:

@@ -12,7 +12,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_count
-from .layers import ACTIVATIONS, LayerNorm, Linear, check_activation
+from .layers import ACTIVATIONS, Dense, LayerNorm, check_activation
 
 
 class MLP(eqx.Module):
@@ -36,7 +36,7 @@ class MLP(eqx.Module):
         (32,)
     """
 
-    layers: tuple[Linear, ...]
+    layers: tuple[Dense, ...]
     norms: tuple[LayerNorm, ...]
     activation: str = eqx.field(static=True)
     out_size: int = eqx.field(static=True)
@@ -55,7 +55,7 @@ class MLP(eqx.Module):
         widths = check_sizes("sizes", sizes)
         pairs = itertools.pairwise((in_size, *widths))
         self.layers = tuple(
-            Linear(i, o, key=jax.random.fold_in(key, k), gain=gain, init=init) for k, (i, o) in enumerate(pairs)
+            Dense(i, o, key=jax.random.fold_in(key, k), gain=gain, init=init) for k, (i, o) in enumerate(pairs)
         )
         self.norms = tuple(LayerNorm(width) for width in widths) if layer_norm else ()
         self.activation = check_activation("activation", activation)

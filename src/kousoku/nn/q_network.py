@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..core.errors import ConfigError, check_choice, check_flag, check_number, shorten
 from ..core.spaces import Discrete, Space
 from .initialise import initialiser
-from .layers import Linear, check_activation
+from .layers import Dense, check_activation
 from .mlp import MLP, check_sizes
 from .torso import BODIES, Body, body_for
 
@@ -97,7 +97,7 @@ class QNetworkConfig:
         body = body_for(observation_space, self.hidden, key=body_key, kind=self.body, **hidden)
         head: dict[str, Any] = {"key": head_key, "gain": self.head_gain, "init": self.init}
         if not self.dueling:
-            return QNetwork(body, Linear(body.out_size, num_actions, **head))
+            return QNetwork(body, Dense(body.out_size, num_actions, **head))
         return QNetwork(body, DuelingHead(body.out_size, self.stream_hidden, num_actions, hidden=hidden, **head))
 
 
@@ -114,8 +114,8 @@ class DuelingHead(eqx.Module):
 
     value_stream: MLP
     advantage_stream: MLP
-    value: Linear
-    advantage: Linear
+    value: Dense
+    advantage: Dense
 
     def __init__(
         self,
@@ -131,8 +131,8 @@ class DuelingHead(eqx.Module):
         keys = jax.random.split(key, 4)
         self.value_stream = MLP(in_size, sizes, key=keys[0], **hidden)
         self.advantage_stream = MLP(in_size, sizes, key=keys[1], **hidden)
-        self.value = Linear(self.value_stream.out_size, 1, key=keys[2], gain=gain, init=init)
-        self.advantage = Linear(self.advantage_stream.out_size, num_actions, key=keys[3], gain=gain, init=init)
+        self.value = Dense(self.value_stream.out_size, 1, key=keys[2], gain=gain, init=init)
+        self.advantage = Dense(self.advantage_stream.out_size, num_actions, key=keys[3], gain=gain, init=init)
 
     def __call__(self, x: Float[Array, " F"]) -> Float[Array, " A"]:
         value = self.value(self.value_stream(x))
@@ -149,7 +149,7 @@ class QNetwork(eqx.Module):
     """
 
     body: Body
-    head: Linear | DuelingHead
+    head: Dense | DuelingHead
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
         return self.head(self.body(obs))

@@ -65,7 +65,7 @@ def shuffled(bits: UInt32[Array, " L"]) -> Int[Array, " L"]:
     return jax.lax.fori_loop(0, length, swap, jnp.arange(length, dtype=jnp.int32))
 
 
-class Plan(eqx.Module):
+class Division(eqx.Module):
     """The division of the samples on one device.
 
     Attributes:
@@ -81,7 +81,7 @@ class Plan(eqx.Module):
     minibatches: int = eqx.field(static=True)
 
 
-def plan(num_envs: int, here: int, per_env: int, minibatches: int, axis: str | None) -> Plan:
+def divide(num_envs: int, here: int, per_env: int, minibatches: int, axis: str | None) -> Division:
     """Divides `num_envs` environments, `here` of them on this device of an axis.
 
     Raises:
@@ -92,20 +92,20 @@ def plan(num_envs: int, here: int, per_env: int, minibatches: int, axis: str | N
     if rest or not groups:
         raise ConfigError("devices", num_envs // here, f"the environments lie in {whole} strata; use a divisor of that")
     first = jnp.int32(0) if axis is None else jax.lax.axis_index(axis) * groups
-    return Plan(first + jnp.arange(groups, dtype=jnp.int32), here, per_env, minibatches)
+    return Division(first + jnp.arange(groups, dtype=jnp.int32), here, per_env, minibatches)
 
 
-def minibatch_indices(plan: Plan, key: PRNGKeyArray) -> Int[Array, "M n"]:
+def minibatch_indices(division: Division, key: PRNGKeyArray) -> Int[Array, "M n"]:
     """Returns the samples of each minibatch of an epoch, as indices into [per_env * num_envs], environments last.
 
     Args:
-        plan: the division.
+        division: the division.
         key: of the epoch, the same on every device.
     """
-    groups, num_envs, minibatches = plan.strata.shape[0], plan.num_envs, plan.minibatches
+    groups, num_envs, minibatches = division.strata.shape[0], division.num_envs, division.minibatches
     width = num_envs // groups
-    length = width * plan.per_env
-    keys = jax.vmap(lambda s: jax.random.fold_in(key, s))(plan.strata)
+    length = width * division.per_env
+    keys = jax.vmap(lambda s: jax.random.fold_in(key, s))(division.strata)
     bits = jax.vmap(lambda k: jax.random.bits(k, (length,), jnp.uint32))(keys)
     order = jax.vmap(kernel(shuffled))(bits)
     env = jnp.arange(groups, dtype=jnp.int32)[:, None] * width + order % width

@@ -28,7 +28,7 @@ from .actor_critic import (
 )
 from .epochs import Scalars, run_epochs
 from .gradients import apply_gradients
-from .minibatches import minibatch_indices, num_strata, plan
+from .minibatches import divide, minibatch_indices, num_strata
 
 MOST_EPOCHS = 1000
 
@@ -138,7 +138,7 @@ class PPO(ActorCriticAgent):
         steps, here = samples.log_prob.shape
         whole = is_recurrent(carry)
         parts = samples if whole else flat_time(samples)
-        division = plan(self.num_envs, here, 1 if whole else steps, self.minibatches, axis)
+        division = divide(self.num_envs, here, 1 if whole else steps, self.minibatches, axis)
         rate = value_at(self.learning_rate, state.step)
 
         def batches(key: PRNGKeyArray) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...ops.planning import Values
-from .sweeps import MAX_SWEEPS, Sweeps, Task, is_concrete, known, prepare, sweep
+from .sweeps import MAX_SWEEPS, Problem, Sweeps, is_concrete, known, prepare, sweep
 
 
 def policy_evaluation(
@@ -47,18 +47,18 @@ def policy_evaluation(
         >>> policy_evaluation(model, right, 1.0).tolist()
         [-2.0, -1.0, 0.0]
     """
-    task = prepare(model, discount, tolerance, max_sweeps)
+    problem = prepare(model, discount, tolerance, max_sweeps)
     check_policy(policy, model)
-    sweeps = _solve(task, jnp.asarray(policy, jnp.float32))
+    sweeps = _solve(problem, jnp.asarray(policy, jnp.float32))
     if is_concrete(sweeps.settled) and not sweeps.settled:
         fix = "use a discount below 1, a policy that ends every episode, or more sweeps"
         raise ConfigError("policy_evaluation", f"values that still move after {int(sweeps.total)} sweeps", fix)
-    return jnp.where(sweeps.settled, known(task, sweeps).v, jnp.nan)
+    return jnp.where(sweeps.settled, known(problem, sweeps).v, jnp.nan)
 
 
-def evaluate(task: Task, policy: Float[Array, "S A"], start: Values) -> Sweeps:
+def evaluate(problem: Problem, policy: Float[Array, "S A"], start: Values) -> Sweeps:
     """Applies v(s) <- v(s) + sum_a pi(a | s) A(s, a), from `start` until the values settle."""
-    return sweep(task, lambda _: policy, start)
+    return sweep(problem, lambda _: policy, start)
 
 
 def check_policy(policy: Float[Array | np.ndarray, "S A"], model: TabularModel) -> None:
@@ -80,5 +80,5 @@ def check_policy(policy: Float[Array | np.ndarray, "S A"], model: TabularModel) 
 
 
 @jax.jit
-def _solve(task: Task, policy: Float[Array, "S A"]) -> Sweeps:
-    return evaluate(task, policy, Values.zeros(policy.shape[0]))
+def _solve(problem: Problem, policy: Float[Array, "S A"]) -> Sweeps:
+    return evaluate(problem, policy, Values.zeros(policy.shape[0]))

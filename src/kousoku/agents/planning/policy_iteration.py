@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ...core.model import TabularModel
 from ...ops.planning import Values, advantage, greedy, rounding
 from .policy_evaluation import evaluate
-from .sweeps import MAX_SWEEPS, Sweeps, Task, prepare
+from .sweeps import MAX_SWEEPS, Problem, Sweeps, prepare
 from .value_iteration import Plan, plan_of
 
 MAX_IMPROVEMENTS = 1_000
@@ -60,21 +60,21 @@ class _Iteration(eqx.Module):
 
 
 @jax.jit
-def _solve(task: Task) -> Plan:
+def _solve(problem: Problem) -> Plan:
     def improve(state: _Iteration) -> _Iteration:
-        tables = task.model, state.found.values, task.discount
+        tables = problem.model, state.found.values, problem.discount
         gain, error = advantage(*tables), rounding(*tables)
         better = jnp.max(gain - error, axis=-1) > jnp.sum(state.policy * (gain + error), axis=-1)
         policy = jnp.where(better[:, None], greedy(gain, error), state.policy)
-        found = evaluate(task, policy, state.found.values)
-        stable = ~jnp.any(better & task.matters)
+        found = evaluate(problem, policy, state.found.values)
+        stable = ~jnp.any(better & problem.matters)
         return _Iteration(policy, found, state.sweeps + found.total, state.improvements + 1, stable)
 
     def goes_on(state: _Iteration) -> Bool[Array, ""]:
         return state.found.settled & ~state.stable & (state.improvements < MAX_IMPROVEMENTS)
 
-    states, actions = task.model.probability.shape[:2]
+    states, actions = problem.model.probability.shape[:2]
     anything = jnp.full((states, actions), 1.0 / actions, jnp.float32)
-    found = evaluate(task, anything, Values.zeros(states))
+    found = evaluate(problem, anything, Values.zeros(states))
     last = lax.while_loop(goes_on, improve, _Iteration(anything, found, found.total, jnp.int32(0), jnp.array(False)))
-    return plan_of(task, last.found, last.sweeps, last.found.settled & last.stable)
+    return plan_of(problem, last.found, last.sweeps, last.found.settled & last.stable)

@@ -19,7 +19,7 @@ from ...ops.planning import Values, advantage, ends, reachable, rounding
 MAX_SWEEPS = 100_000
 
 
-class Task(eqx.Module):
+class Problem(eqx.Module):
     """The problem to be solved, as arrays.
 
     Attributes:
@@ -58,7 +58,7 @@ class Sweeps(eqx.Module):
     settled: Bool[Array, ""]
 
 
-def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any) -> Task:
+def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any) -> Problem:
     """Checks the arguments that all planners have. The model has to be concrete, not traced.
 
     Raises:
@@ -69,7 +69,7 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
     check_number("discount", discount, low=0, high=1)
     check_number("tolerance", tolerance, low=0, high=1, open_low=True)
     limit = check_count("max_sweeps", max_sweeps, high=2**30)
-    return Task(
+    return Problem(
         model=TabularModel(
             probability=jnp.asarray(model.probability, jnp.float32),
             next_state=jnp.asarray(model.next_state, jnp.int32),
@@ -84,7 +84,7 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
     )
 
 
-def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], start: Values) -> Sweeps:
+def sweep(problem: Problem, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], start: Values) -> Sweeps:
     """Applies v(s) <- v(s) + sum_a w(s, a) A(s, a) to all states, until the values stand still; w is `weigh` of A.
 
     Sweeps come in blocks of 1, 1, 2, 4, 8, ..., each as long as all before it. If a block of n sweeps moved the values
@@ -98,26 +98,26 @@ def sweep(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]
     """
 
     def once(_: Int[Array, ""], values: Values) -> Values:
-        advantages = advantage(task.model, values, task.discount)
+        advantages = advantage(problem.model, values, problem.discount)
         return values.plus(jnp.sum(weigh(advantages) * advantages, axis=-1))
 
     def block(state: Sweeps) -> Sweeps:
-        length = jnp.clip(state.total, 1, task.max_sweeps - state.total)
+        length = jnp.clip(state.total, 1, problem.max_sweeps - state.total)
         values = lax.fori_loop(0, length, once, state.values)
-        moved, noise = jnp.abs(values.minus(state.values)), _noise(task, weigh, values)
-        change = jnp.max(moved, where=task.matters, initial=0.0)
-        shrunk = task.discount ** length.astype(jnp.float32)
+        moved, noise = jnp.abs(values.minus(state.values)), _noise(problem, weigh, values)
+        change = jnp.max(moved, where=problem.matters, initial=0.0)
+        shrunk = problem.discount ** length.astype(jnp.float32)
         doubled = (length == state.total) & (length > 1)
         ahead = jnp.where(moved > noise, _ahead(change, state.change, doubled), 1.0)
         distance = moved * jnp.where(shrunk < 1.0, shrunk / (1.0 - shrunk), ahead)
-        moving = ~(distance <= task.tolerance * _largest(task, values) + noise)
-        calm = ~jnp.any(moving & task.matters)
+        moving = ~(distance <= problem.tolerance * _largest(problem, values) + noise)
+        calm = ~jnp.any(moving & problem.matters)
         settled = calm & (state.calm | (shrunk < 1.0) | (change == 0.0))
         return Sweeps(values, moving, state.total + length, change, calm, settled)
 
     no = jnp.array(False)
-    first = Sweeps(start, jnp.full_like(task.matters, True), jnp.int32(0), jnp.float32(0.0), no, no)
-    return lax.while_loop(lambda state: ~state.settled & (state.total < task.max_sweeps), block, first)
+    first = Sweeps(start, jnp.full_like(problem.matters, True), jnp.int32(0), jnp.float32(0.0), no, no)
+    return lax.while_loop(lambda state: ~state.settled & (state.total < problem.max_sweeps), block, first)
 
 
 def _ahead(change: Float[Array, ""], before: Float[Array, ""], doubled: Bool[Array, ""]) -> Float[Array, ""]:
@@ -133,21 +133,23 @@ def _ahead(change: Float[Array, ""], before: Float[Array, ""], doubled: Bool[Arr
     return jnp.where(doubled, jnp.maximum(left, 1.0), jnp.inf)
 
 
-def _largest(task: Task, values: Values) -> Float[Array, ""]:
+def _largest(problem: Problem, values: Values) -> Float[Array, ""]:
     """Returns the size of the largest value that matters."""
-    return jnp.max(jnp.abs(values.v), where=task.matters, initial=0.0)
+    return jnp.max(jnp.abs(values.v), where=problem.matters, initial=0.0)
 
 
-def _noise(task: Task, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values) -> Float[Array, ""]:
+def _noise(
+    problem: Problem, weigh: Callable[[Float[Array, "S A"]], Float[Array, "S A"]], values: Values
+) -> Float[Array, ""]:
     """Returns how far, at most, rounding moves the values in a sweep."""
-    weights = weigh(advantage(task.model, values, task.discount))
-    noise = jnp.sum(weights * rounding(task.model, values, task.discount), axis=-1)
-    return jnp.max(noise, where=task.matters, initial=0.0)
+    weights = weigh(advantage(problem.model, values, problem.discount))
+    noise = jnp.sum(weights * rounding(problem.model, values, problem.discount), axis=-1)
+    return jnp.max(noise, where=problem.matters, initial=0.0)
 
 
-def known(task: Task, sweeps: Sweeps) -> Values:
+def known(problem: Problem, sweeps: Sweeps) -> Values:
     """Returns the values, NaN for a state that does not matter and has not settled."""
-    lost = sweeps.moving & ~task.matters
+    lost = sweeps.moving & ~problem.matters
     return Values(jnp.where(lost, jnp.nan, sweeps.values.v), sweeps.values.rest)
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ...core.model import TabularModel
 from ...ops.planning import Values, advantage, expected_backup, greedy, residual, rounding
-from .sweeps import MAX_SWEEPS, Sweeps, Task, known, prepare, sweep
+from .sweeps import MAX_SWEEPS, Problem, Sweeps, known, prepare, sweep
 
 
 class Plan(eqx.Module):
@@ -23,7 +23,7 @@ class Plan(eqx.Module):
         sweeps: sweeps over all states.
         residual: the largest abs(max_a q(s, a) - v(s)) of the states that are not NaN.
         converged: whether the values are within the tolerance; if not, they are no more than where the search was when
-            it was given up (an undiscounted task that some start never ends has no values at all).
+            it was given up (an undiscounted problem that some start never ends has no values at all).
     """
 
     q: Float[Array, "S A"]
@@ -63,19 +63,19 @@ def value_iteration(
     return _solve(prepare(model, discount, tolerance, max_sweeps))
 
 
-def plan_of(task: Task, found: Sweeps, sweeps: Int[Array, ""], converged: Bool[Array, ""]) -> Plan:
+def plan_of(problem: Problem, found: Sweeps, sweeps: Int[Array, ""], converged: Bool[Array, ""]) -> Plan:
     """Returns the plan that belongs to the values that were found."""
-    tables = task.model, found.values, task.discount
+    tables = problem.model, found.values, problem.discount
     policy = greedy(advantage(*tables), rounding(*tables))
-    values = known(task, found)
-    worst = jnp.max(jnp.abs(residual(task.model, values, task.discount)), where=task.matters, initial=0.0)
-    return Plan(expected_backup(task.model, values, task.discount), values.v, policy, sweeps, worst, converged)
+    values = known(problem, found)
+    worst = jnp.max(jnp.abs(residual(problem.model, values, problem.discount)), where=problem.matters, initial=0.0)
+    return Plan(expected_backup(problem.model, values, problem.discount), values.v, policy, sweeps, worst, converged)
 
 
 @jax.jit
-def _solve(task: Task) -> Plan:
+def _solve(problem: Problem) -> Plan:
     def best(advantages: Float[Array, "S A"]) -> Float[Array, "S A"]:
         return jax.nn.one_hot(jnp.argmax(advantages, axis=-1), advantages.shape[1], dtype=jnp.float32)
 
-    found = sweep(task, best, Values.zeros(task.matters.shape[0]))
-    return plan_of(task, found, found.total, found.settled)
+    found = sweep(problem, best, Values.zeros(problem.matters.shape[0]))
+    return plan_of(problem, found, found.total, found.settled)

@@ -23,7 +23,7 @@ from ..metrics.loggers import Loggers
 from ..metrics.metric_sums import MetricSums, Recording
 from ..metrics.progress import Progress
 from .base import TrainLoop
-from .results import Task, final_state, play, q_values
+from .results import TrainJob, final_state, play, q_values
 
 BLOCK_SECONDS = 1.0
 CHECKPOINT_SECONDS = 60.0
@@ -59,33 +59,33 @@ class OngoingRun:
     pace: int = 1
 
 
-def learn(loop: TrainLoop, run: OngoingRun, task: Task, kept: bytes) -> None:
+def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
     """Trains to the end, or until somebody asks to stop.
 
     Args:
         loop: what advances the population.
         run: as it begins, or goes on.
-        task: what is trained, and what for.
+        job: what is trained, and what for.
         kept: the metrics file of the run so far.
     """
-    config, progress = task.config, run.progress
+    config, progress = job.config, run.progress
     with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(Progress(config.steps, task.population.size, config.progress))
-        logs = stack.enter_context(Loggers(config.log, task.folder, task.asked, progress, kept))
+        bar = stack.enter_context(Progress(config.steps, job.population.size, config.progress))
+        logs = stack.enter_context(Loggers(config.log, job.folder, job.asked, progress, kept))
         stops = sorted({loop.whole(step) for step in config.report_steps()})
         for until in (step for step in stops if step > progress.since):
-            while progress.step < until and not task.stop:
+            while progress.step < until and not job.stop:
                 _advance(loop, run, until)
             if progress.step < until:
                 progress.score = progress.score if progress.step == progress.since else None
-                _checkpoint(run, task)
+                _checkpoint(run, job)
             if progress.step > progress.since:
-                row = _report(run, task, whole=progress.step >= until)
+                row = _report(run, job, whole=progress.step >= until)
                 bar.update(progress.step, progress.seconds, progress.episodes, progress.latest())
                 logs.write(row)
-            if progress.step >= until and not run.failure and _checkpoint_is_due(run, task):
-                _checkpoint(run, task)
-            if task.stop or run.failure:
+            if progress.step >= until and not run.failure and _checkpoint_is_due(run, job):
+                _checkpoint(run, job)
+            if job.stop or run.failure:
                 break
         logs.failed = run.failure is not None
 
@@ -108,47 +108,47 @@ def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
     run.compiled = True
 
 
-def _report(run: OngoingRun, task: Task, whole: bool) -> dict[str, Any]:
+def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     """Reads and empties the metric sums, evaluates if it is time to; returns the line for the metrics file.
 
     A report is whole unless somebody stopped the run on the way to it; a resumed run makes that one again.
     """
-    progress, population, since = run.progress, task.population, run.progress.since
+    progress, population, since = run.progress, job.population, run.progress.since
     progress.score = None
     sums, finite, emptied = run.drain(run.state)
     real = jax.tree.map(lambda leaf: np.asarray(leaf)[: population.size], sums)
     row = progress.curves.add(progress.step, since, real, progress.seconds)
     progress.count(row)
-    if task.config.stop_on_nan:
-        run.failure = _failure(run, task, sums, finite)
-    if Recording.of(tuple(task.config.record)).q_values:
+    if job.config.stop_on_nan:
+        run.failure = _failure(run, job, sums, finite)
+    if Recording.of(tuple(job.config.record)).q_values:
         progress.history.append(np.asarray(q_values(population, run.state.agent)))
-    if whole and not run.failure and _passed(task.config.eval_every, since, progress.step):
-        row |= progress.add_evaluation(play(task, final_state(task, run.state)))
+    if whole and not run.failure and _passed(job.config.eval_every, since, progress.step):
+        row |= progress.add_evaluation(play(job, final_state(job, run.state)))
     run.state = emptied
     progress.since = progress.step
     speed = progress.step * population.size / progress.seconds
     timing = {"seconds": round(progress.seconds, 6), SPEED: round(speed, 1)}
-    made = line(row, population.point, task.config.points)
-    if task.config.eval_every is None:
+    made = line(row, population.point, job.config.points)
+    if job.config.eval_every is None:
         progress.score = made.get(metric_name("return"))
     return {"step": progress.step, **timing, **made}
 
 
-def _failure(run: OngoingRun, task: Task, sums: MetricSums, finite: np.ndarray) -> str | None:
+def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarray) -> str | None:
     """Says what became NaN or infinite since the last report, in which member and iteration; None if nothing did.
 
     Args:
         run: before the sums are emptied.
-        task: whose run it is.
+        job: whose run it is.
         sums: of the steps since the last report.
         finite: whether all is finite, in each member.
     """
-    found = None if finite[: task.population.size].all() else run.finite_check.look(run.state)
+    found = None if finite[: job.population.size].all() else run.finite_check.look(run.state)
     if found is None:
         return None
-    member = f"seed {task.population.seed[found.member]}, sweep point {task.population.point[found.member]}"
-    return found.sentence(when(run.progress, task.agent, sums, found), member)
+    member = f"seed {job.population.seed[found.member]}, sweep point {job.population.point[found.member]}"
+    return found.sentence(when(run.progress, job.agent, sums, found), member)
 
 
 def when(progress: RunProgress, agent: Agent, sums: MetricSums, found: NonFinite) -> str:
@@ -163,25 +163,25 @@ def when(progress: RunProgress, agent: Agent, sums: MetricSums, found: NonFinite
     return f"in iteration {iteration}, of steps {(iteration - 1) * steps + 1} to {iteration * steps}"
 
 
-def _checkpoint_is_due(run: OngoingRun, task: Task) -> bool:
+def _checkpoint_is_due(run: OngoingRun, job: TrainJob) -> bool:
     """Tells at a report whether to save: at the end, when stopped, at the best evaluation, as often as asked."""
-    config, progress = task.config, run.progress
-    if task.stop or progress.step >= config.steps or progress.best_at == progress.step:
+    config, progress = job.config, run.progress
+    if job.stop or progress.step >= config.steps or progress.best_at == progress.step:
         return True
     if config.checkpoint_every is not None:
         return _passed(config.checkpoint_every, max(run.saved, 0), progress.step)
     return time.monotonic() - run.saved_at >= max(CHECKPOINT_SECONDS, CHECKPOINT_SHARE * run.saving)
 
 
-def _checkpoint(run: OngoingRun, task: Task) -> None:
+def _checkpoint(run: OngoingRun, job: TrainJob) -> None:
     """Saves the whole run; never one that is not finite, which could only end in the same failure again."""
-    progress, keep = run.progress, task.config.keep_checkpoints
-    if task.folder is None or not keep or progress.step == run.saved or run.finite_check.look(run.state):
+    progress, keep = run.progress, job.config.keep_checkpoints
+    if job.folder is None or not keep or progress.step == run.saved or run.finite_check.look(run.state):
         return
     began = time.monotonic()
-    real = jax.tree.map(lambda leaf: leaf[: task.population.size], run.state)
-    metrics = (task.folder / run_folder.METRICS).read_bytes()
-    checkpoints.save(task.folder, Checkpoint.of(real, progress, metrics), keep)
+    real = jax.tree.map(lambda leaf: leaf[: job.population.size], run.state)
+    metrics = (job.folder / run_folder.METRICS).read_bytes()
+    checkpoints.save(job.folder, Checkpoint.of(real, progress, metrics), keep)
     run.saved, run.saved_at = progress.step, time.monotonic()
     run.saving = run.saved_at - began
 

@@ -50,7 +50,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainJob:
     """The agents and the environment that are trained, and how.
 
     Attributes:
@@ -71,50 +71,50 @@ class Task:
     stop: StopRequest
 
 
-def final_state(task: Task, state: TrainState) -> FinalState:
+def final_state(job: TrainJob, state: TrainState) -> FinalState:
     """Returns what the members have become, without padding; of several slots, the first one's environment."""
     env_state = state.slots.env_state
-    if task.agent.learns_from.batched:
+    if job.agent.learns_from.batched:
         env_state = jax.tree.map(lambda leaf: leaf[:, 0], env_state)
     both = FinalState(state.agent, env_state)
-    return jax.tree.map(lambda leaf: leaf[: task.population.size], both)
+    return jax.tree.map(lambda leaf: leaf[: job.population.size], both)
 
 
-def play(task: Task, final: FinalState) -> Episodes:
+def play(job: TrainJob, final: FinalState) -> Episodes:
     """Plays greedy episodes with every member: the same ones for the same members, and no trace of them in training."""
-    population, config = task.population, task.config
+    population, config = job.population, job.config
     how = population.keys, config.eval_episodes, config.eval_max_steps, config.devices
-    return evaluate_population(population.structure, population.numbers, final, task.env, *how)
+    return evaluate_population(population.structure, population.numbers, final, job.env, *how)
 
 
-def finish(task: Task, state: Any, progress: RunProgress, failure: str | None) -> Trained:
+def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None) -> Trained:
     """Collects and saves what was learned; then evaluates it, and saves again with that."""
-    stopped_early = bool(task.stop) and progress.step < task.config.steps
+    stopped_early = bool(job.stop) and progress.step < job.config.steps
     status = "diverged" if failure else "interrupted" if stopped_early else "finished"
-    trained = collect(task, state, progress, status, failure)
+    trained = collect(job, state, progress, status, failure)
     record, leaves = trained.record, to_arrays(trained.final_state)
     _save(record, leaves)
-    if task.config.eval_episodes:
-        record = _evaluated(task, record, trained.final_state, progress)
+    if job.config.eval_episodes:
+        record = _evaluated(job, record, trained.final_state, progress)
         _save(record, leaves)
     return dataclasses.replace(trained, record=record)
 
 
-def collect(task: Task, state: Any, progress: RunProgress, status: str, failure: str | None = None) -> Trained:
+def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failure: str | None = None) -> Trained:
     """Makes a record of what was learned so far, without an evaluation; nothing is saved."""
-    now, population = final_state(task, state), task.population
+    now, population = final_state(job, state), job.population
     record = RunRecord(
-        path=task.folder,
-        config=task.asked,
-        facts=_facts(task, progress) | {"status": status, "trouble": failure, "memory": provenance.memory(state)},
-        points=task.config.points,
+        path=job.folder,
+        config=job.asked,
+        facts=_facts(job, progress) | {"status": status, "trouble": failure, "memory": provenance.memory(state)},
+        points=job.config.points,
         member_seed=population.seed,
         member_point=population.point,
         curves=progress.all_curves(),
-        tables=_tables(task, now.agent_state, state.metrics, progress),
-        panels=task.env.panels() if isinstance(task.env, Finite) else (),
+        tables=_tables(job, now.agent_state, state.metrics, progress),
+        panels=job.env.panels() if isinstance(job.env, Finite) else (),
     )
-    return Trained(record, task.agent, task.env, population, now, task.stop.signal)
+    return Trained(record, job.agent, job.env, population, now, job.stop.signal)
 
 
 def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
@@ -122,29 +122,29 @@ def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
         run_folder.save(record.path, record, leaves)
 
 
-def _evaluated(task: Task, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
+def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
     """Returns the record with greedy episodes of every member, and the best one's as a film."""
     step, played = progress.played or (-1, None)
-    episodes = played if played is not None and step == progress.step else play(task, now)
+    episodes = played if played is not None and step == progress.step else play(job, now)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
     record = dataclasses.replace(record, evaluation=arrays)
-    return dataclasses.replace(record, film=member_film(task.population, now, task.env, record.best_member))
+    return dataclasses.replace(record, film=member_film(job.population, now, job.env, record.best_member))
 
 
-def _tables(task: Task, states: Any, sums: MetricSums, progress: RunProgress) -> dict[str, np.ndarray]:
+def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress) -> dict[str, np.ndarray]:
     tables: dict[str, np.ndarray] = {}
-    q = q_values(task.population, states)
+    q = q_values(job.population, states)
     if q is not None:
         tables["q"] = np.asarray(q)
     if sums.visits is not None:
-        tables["visits"] = np.asarray(sums.visits[: task.population.size])
+        tables["visits"] = np.asarray(sums.visits[: job.population.size])
     if progress.history:
         tables["q_history"] = np.stack(progress.history)
-    discounts = getattr(task.population.numbers, "discount", None)
-    if isinstance(task.env, Finite) and discounts is not None:
+    discounts = getattr(job.population.numbers, "discount", None)
+    if isinstance(job.env, Finite) and discounts is not None:
         shared = np.unique(np.asarray(discounts))
         if len(shared) == 1:
-            tables |= _exact(task.env, float(shared[0]))
+            tables |= _exact(job.env, float(shared[0]))
     return tables
 
 
@@ -167,11 +167,11 @@ def q_values(population: Population, states: Any) -> jax.Array | None:
     return jax.vmap(one)(population.numbers, real)
 
 
-def _facts(task: Task, progress: RunProgress) -> dict[str, Any]:
-    speed = progress.step * task.population.size / progress.seconds if progress.seconds else 0.0
+def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
+    speed = progress.step * job.population.size / progress.seconds if progress.seconds else 0.0
     return {
         "steps": progress.step,
-        "lanes": task.population.size,
+        "lanes": job.population.size,
         "episodes": progress.episodes,
         **({} if progress.blown_up is None else {"blown_up": progress.blown_up}),
         "seconds": round(progress.seconds, 6),

@@ -29,7 +29,7 @@ from ..population import Population, make_population, population_size
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .make_loop import make_loop
-from .results import Task, Trained, collect, config_json, finish
+from .results import Trained, TrainJob, collect, config_json, finish
 
 MAX_HISTORY_BYTES = 2**31
 
@@ -72,9 +72,9 @@ def train(
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
             checkpoints.cut_back(folder, run.saved)
-        task = Task(agent, env, config, population, asked, folder, stack.enter_context(stop_on_signals()))
-        learn(loop, run, task, b"" if saved is None else saved.metrics)
-        return finish(task, run.state, run.progress, run.failure)
+        job = TrainJob(agent, env, config, population, asked, folder, stack.enter_context(stop_on_signals()))
+        learn(loop, run, job, b"" if saved is None else saved.metrics)
+        return finish(job, run.state, run.progress, run.failure)
 
 
 def unfinished(
@@ -91,7 +91,7 @@ def unfinished(
     population = make_population(agent, config)
     state = saved.state(make_loop(agent, population, env, config).start(), population.size)
     return collect(
-        Task(agent, env, config, population, asked, folder, StopRequest()), state, saved.progress, "unfinished"
+        TrainJob(agent, env, config, population, asked, folder, StopRequest()), state, saved.progress, "unfinished"
     )
 
 
