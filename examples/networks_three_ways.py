@@ -35,12 +35,12 @@ HIDDEN_GAIN, POLICY_GAIN, VALUE_GAIN = math.sqrt(2.0), 0.01, 1.0
 # %% [markdown]
 # ## What they have in common
 #
-# No memory (see `nn.GRU` for networks with one), and normal actions with a deviation that no observation changes.
+# No carry (see `nn.GRU` for networks with one), and normal actions with a deviation that no observation changes.
 
 
 # %%
 class Plain(Network):
-    """Actor and critic without a memory: a subclass gives the mean and the deviation of actions, and `value`."""
+    """Actor and critic without a carry: a subclass gives the mean and the deviation of actions, and `value`."""
 
     @abstractmethod
     def mean(self, obs: Array) -> Array:
@@ -50,14 +50,14 @@ class Plain(Network):
     def log_std(self) -> Array:
         """Returns the logarithm of the action's standard deviation, [A]."""
 
-    def start(self) -> tuple[()]:
+    def initial_carry(self) -> tuple[()]:
         return ()
 
-    def policy(self, obs: Array, memory: tuple[()]) -> tuple[Normal, tuple[()]]:
-        return Normal(self.mean(obs), jnp.exp(self.log_std())), memory
+    def policy(self, obs: Array, carry: tuple[()]) -> tuple[Normal, tuple[()]]:
+        return Normal(self.mean(obs), jnp.exp(self.log_std())), carry
 
-    def __call__(self, obs: Array, memory: tuple[()]) -> tuple[Normal, Array, tuple[()]]:
-        return self.policy(obs, memory)[0], self.value(obs, memory), memory
+    def __call__(self, obs: Array, carry: tuple[()]) -> tuple[Normal, Array, tuple[()]]:
+        return self.policy(obs, carry)[0], self.value(obs, carry), carry
 
 
 # %% [markdown]
@@ -92,7 +92,7 @@ class Raw(Plain):
     def log_std(self) -> Array:
         return self.weights["log_std"]
 
-    def value(self, obs: Array, memory: tuple[()]) -> Array:
+    def value(self, obs: Array, carry: tuple[()]) -> Array:
         return mlp(self.weights, "critic", obs)[0]
 
 
@@ -130,7 +130,7 @@ class Equinox(Plain):
     def log_std(self) -> Array:
         return self.log_deviation
 
-    def value(self, obs: Array, memory: tuple[()]) -> Array:
+    def value(self, obs: Array, carry: tuple[()]) -> Array:
         return self.critic(obs)[0]
 
 
@@ -198,7 +198,7 @@ class Haiku(Plain):
     def log_std(self) -> Array:
         return self.params["~"]["log_std"]
 
-    def value(self, obs: Array, memory: tuple[()]) -> Array:
+    def value(self, obs: Array, carry: tuple[()]) -> Array:
         return self.outputs(obs)[2]
 
 
@@ -241,7 +241,7 @@ def main(steps: int = 200_000, env_id: str = "InvertedPendulum-v5") -> dict[str,
     same = {"raw": Raw(weights), "equinox": as_equinox(weights)} | ({"haiku": as_haiku(weights)} if hk else {})
     obs = env.reset(jax.random.key(1))[1].obs
     for name, network in same.items():
-        policy, value, _ = network(obs, network.start())
+        policy, value, _ = network(obs, network.initial_carry())
         print(f"{name:>8}: mean {float(policy.loc[0]):.7f}, value {float(value):.7f}")
     found = {}
     for name, builder in ways().items():

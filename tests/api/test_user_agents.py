@@ -257,7 +257,7 @@ def test_it_is_evaluated_and_becomes_a_policy(trained):
     np.testing.assert_array_equal(result.returns, ks.evaluate(folder / "whole", 3, **given).returns)
     policy = ks.load_policy(folder / "parts", member=1, **given)
     obs = np.zeros(policy.spec.observation_space.shape, policy.spec.observation_space.dtype)
-    action, carry = policy.step(obs, policy.start())
+    action, carry = policy.step(obs, policy.initial_carry())
     assert policy.spec.action_space.contains(action)
     assert policy.recurrent == (len(carry) > 0) == isinstance(given["agent"], Rememberer)
 
@@ -268,7 +268,7 @@ def test_what_a_carry_holds_is_used():
     assert (run.evaluate(20).returns == 1.0).all()
     policy = run.policy(0)
     for cue in (0, 1):
-        carry = policy.start()
+        carry = policy.initial_carry()
         for obs in (cue, 2, 2, 3):
             action, carry = policy.step(obs, carry)
         assert action == cue

@@ -105,15 +105,15 @@ def test_numpy_file(policy):
         if policy.title != "bandit":
             assert len(np.unique(wanted)) > 1
         return
-    ours, theirs = policy.start(10_000), module.start(10_000)
+    ours, theirs = policy.initial_carry(10_000), module.initial_carry(10_000)
     for _ in range(3):
         (wanted, ours), (found, theirs) = policy.step(obs, ours), module.step(obs, theirs)
         check(found, wanted)
         for a, b in zip(theirs, ours, strict=True):
             check(a, b)
-    one, memory = module.step(obs[7], module.start())
-    check(np.asarray(one), np.asarray(policy.step(obs[7], policy.start())[0]))
-    assert [x.shape for x in memory] == [x.shape for x in module.start()]
+    one, carry = module.step(obs[7], module.initial_carry())
+    check(np.asarray(one), np.asarray(policy.step(obs[7], policy.initial_carry())[0]))
+    assert [x.shape for x in carry] == [x.shape for x in module.initial_carry()]
 
 
 def test_onnx_model(policy):
@@ -122,9 +122,9 @@ def test_onnx_model(policy):
     parts = {"obs": obs}
     if isinstance(obs, dict):
         parts = {"obs.a": obs["a"], "obs.b'\n": obs["b'\n"], "obs.c.d": obs["c"]["d"]}
-    memory = policy.start(count_for(policy))
-    wanted, after = policy.step(obs, memory)
-    found, *left = session.run(None, parts | {f"memory_{i}": x for i, x in enumerate(memory)})
+    carry = policy.initial_carry(count_for(policy))
+    wanted, after = policy.step(obs, carry)
+    found, *left = session.run(None, parts | {f"carry_{i}": x for i, x in enumerate(carry)})
     check(found, wanted)
     for a, b in zip(left, after, strict=True):
         check(a, b)
@@ -134,7 +134,7 @@ def test_a_policy_does_what_the_agent_does_greedily(policy):
     agent, spec = CASES[policy.title]
     state, key = policy._state, jax.random.key(0)
     one = jax.tree.map(lambda x: jnp.asarray(x[3]), observations(policy, 20))
-    found, _ = policy.step(jax.tree.map(np.asarray, one), policy.start())
+    found, _ = policy.step(jax.tree.map(np.asarray, one), policy.initial_carry())
     wanted = act_greedily(agent, state, one, agent.initial_carry(state), key, spec.action_space)[0]
     check(np.asarray(found), np.asarray(wanted))
     assert spec.action_space.contains(found)
@@ -165,12 +165,12 @@ def made(name, title=""):
 
 def test_a_recurrent_policy_is_used_by_steps_and_forgets_what_no_action_needs():
     policy = made("gru")
-    assert [x.shape for x in policy.start()] == [(5,)]  # not the critic's
+    assert [x.shape for x in policy.initial_carry()] == [(5,)]  # not the critic's
     with pytest.raises(ConfigError, match="it remembers"):
         policy(np.zeros(4))
-    with pytest.raises(ConfigError, match="start"):
-        policy.step(np.zeros((2, 4)), policy.start(3))
-    with pytest.raises(ConfigError, match="start"):
+    with pytest.raises(ConfigError, match="initial_carry"):
+        policy.step(np.zeros((2, 4)), policy.initial_carry(3))
+    with pytest.raises(ConfigError, match="initial_carry"):
         policy.step(np.zeros(4), ())
 
 

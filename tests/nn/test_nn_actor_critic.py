@@ -1,4 +1,4 @@
-"""The usual network as a whole: a plain pytree of float32, its memory, its gradients, its config."""
+"""The usual network as a whole: a plain pytree of float32, its carry, its gradients, its config."""
 
 import dataclasses
 from functools import partial
@@ -70,22 +70,22 @@ def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, obs
     network = config(observations, actions, KEY)
     assert isinstance(network, ActorCritic)
     assert all(isinstance(leaf, jax.Array) and leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(network))
-    memory = network.start()
+    carry = network.initial_carry()
     if config.recurrent is None:
-        assert memory == ()
-    parts = jax.jit(lambda network, obs, memory: (network.policy(obs, memory), network.value(obs, memory)))
-    whole = jax.jit(lambda network, obs, memory: network(obs, memory))
+        assert carry == ()
+    parts = jax.jit(lambda network, obs, carry: (network.policy(obs, carry), network.value(obs, carry)))
+    whole = jax.jit(lambda network, obs, carry: network(obs, carry))
     for seed in range(3):
         obs = observations.sample(jax.random.key(seed))
-        distribution, value, after = whole(network, obs, memory)
-        (alone, alone_after), value_alone = parts(network, obs, memory)
+        distribution, value, after = whole(network, obs, carry)
+        (alone, alone_after), value_alone = parts(network, obs, carry)
         assert value.shape == ()
         assert value.dtype == jnp.float32
         np.testing.assert_allclose(value_alone, value, rtol=1e-5, atol=1e-6)
         for a, b in zip(jax.tree.leaves(distribution), jax.tree.leaves(alone), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-        assert jax.tree.structure(alone_after) == jax.tree.structure(after) == jax.tree.structure(memory)
-        memory = after
+        assert jax.tree.structure(alone_after) == jax.tree.structure(after) == jax.tree.structure(carry)
+        carry = after
 
 
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
@@ -93,13 +93,13 @@ def test_gradients_reach_every_leaf(config, observations, actions):
     network = config(observations, actions, KEY)
     keys = jax.random.split(KEY, 8)
 
-    def step(network, memory, key):
+    def step(network, carry, key):
         obs_key, action_key = jax.random.split(key)
-        distribution, value, memory = network(observations.sample(obs_key), memory)
-        return memory, distribution.log_prob(actions.sample(action_key)) + value
+        distribution, value, carry = network(observations.sample(obs_key), carry)
+        return carry, distribution.log_prob(actions.sample(action_key)) + value
 
     def loss(network):
-        return jnp.sum(jax.lax.scan(partial(step, network), network.start(), keys)[1])
+        return jnp.sum(jax.lax.scan(partial(step, network), network.initial_carry(), keys)[1])
 
     gradient = jax.jit(jax.grad(loss))(network)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
@@ -109,7 +109,7 @@ def test_gradients_reach_every_leaf(config, observations, actions):
 
 def test_memories_of_actor_and_critic_are_apart():
     network = build(ActorCriticConfig(**SMALL, recurrent="gru"), VECTOR, Discrete(3), KEY)
-    obs, start = jnp.ones(17), network.start()
+    obs, start = jnp.ones(17), network.initial_carry()
     _, (actor, critic) = network.policy(obs, start)
     assert np.any(actor)
     assert not np.any(critic)
@@ -136,7 +136,7 @@ def test_equal_networks_share_one_compilation():
     @jax.jit
     def value(network):
         traces.append(None)
-        return network.value(jnp.zeros(IMAGE.shape, jnp.uint8), network.start())
+        return network.value(jnp.zeros(IMAGE.shape, jnp.uint8), network.initial_carry())
 
     assert float(value(first)) == float(value(first))
     value(second)
@@ -153,7 +153,7 @@ def test_many_seeds_at_once_equal_each_alone():
         for many, one in zip(jax.tree.leaves(together), jax.tree.leaves(make(keys[i])), strict=True):
             np.testing.assert_allclose(many[i], one, atol=2e-6)
     obs = jnp.ones((5, 7, 17))
-    value = jax.vmap(lambda network, row: network.value(row, network.start()), (None, 0))
+    value = jax.vmap(lambda network, row: network.value(row, network.initial_carry()), (None, 0))
     values = jax.vmap(value)(together, obs)
     assert values.shape == (5, 7)
     assert len(np.unique(np.asarray(values)[:, 0])) == 5

@@ -154,29 +154,29 @@ def sigmoid(x):
 def test_gru_equals_its_formula_over_steps():
     gru = shaken(GRU(3, 4, key=KEY))
     w, u, b, c = (wide(p) for p in (gru.weight, gru.recurrent, gru.bias, gru.candidate_bias))
-    h, memory = np.zeros(4), gru.start()
+    h, carry = np.zeros(4), gru.initial_carry()
     for x in jax.random.normal(jax.random.key(2), (5, 3)):
         a, d = wide(x) @ w + b, h @ u
         r, z = sigmoid(a[:4] + d[:4]), sigmoid(a[4:8] + d[4:8])
         n = np.tanh(a[8:] + r * (d[8:] + c))
         h = (1 - z) * n + z * h
-        y, memory = gru(x, memory)
+        y, carry = gru(x, carry)
         np.testing.assert_allclose(y, h, atol=1e-6)
-        np.testing.assert_allclose(memory, h, atol=1e-6)
+        np.testing.assert_allclose(carry, h, atol=1e-6)
 
 
 def test_lstm_equals_its_formula_over_steps():
     lstm = shaken(LSTM(3, 4, key=KEY))
     w, u, b = (wide(p) for p in (lstm.weight, lstm.recurrent, lstm.bias))
-    h, cell, memory = np.zeros(4), np.zeros(4), lstm.start()
+    h, cell, carry = np.zeros(4), np.zeros(4), lstm.initial_carry()
     for x in jax.random.normal(jax.random.key(2), (5, 3)):
         i, f, g, o = np.split(wide(x) @ w + h @ u + b, 4)
         cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
         h = sigmoid(o) * np.tanh(cell)
-        y, memory = lstm(x, memory)
+        y, carry = lstm(x, carry)
         np.testing.assert_allclose(y, h, atol=1e-6)
-        np.testing.assert_allclose(memory[1], cell, atol=1e-6)
-        np.testing.assert_allclose(memory[0], h, atol=1e-6)
+        np.testing.assert_allclose(carry[1], cell, atol=1e-6)
+        np.testing.assert_allclose(carry[0], h, atol=1e-6)
 
 
 def test_recurrent_weights_begin_orthogonal_gate_by_gate_and_the_forget_bias_at_one():

@@ -22,18 +22,18 @@ class Own(Network):
     wide: bool = eqx.field(static=True, default=False)
     grows: bool = eqx.field(static=True, default=False)
 
-    def start(self):
+    def initial_carry(self):
         return jnp.zeros(2) if self.grows else ()
 
-    def policy(self, obs, memory):
-        return self.actor(obs), jnp.zeros(3) if self.grows else memory
+    def policy(self, obs, carry):
+        return self.actor(obs), jnp.zeros(3) if self.grows else carry
 
-    def value(self, obs, memory):
+    def value(self, obs, carry):
         return self.critic(obs)[None] if self.wide else self.critic(obs)
 
-    def __call__(self, obs, memory):
-        policy, after = self.policy(obs, memory)
-        return policy, self.value(obs, memory), after
+    def __call__(self, obs, carry):
+        policy, after = self.policy(obs, carry)
+        return policy, self.value(obs, carry), after
 
 
 def own(actions=None, head=CategoricalHead, size=None, **rest):
@@ -82,7 +82,7 @@ def test_one_that_fits_is_trained(env, head):
         (own(MultiDiscrete((2,)), MultiCategoricalHead), "CartPole-v1", r"draws int32\[1\], which is no action of"),
         (own(Discrete(3)), "Pendulum-v1", r"draws int32\[\], which is no action of Box"),
         (own(size=9), "CartPole-v1", r"does not take observations of Box\("),
-        (own(grows=True), "CartPole-v1", "the memory that it returns has to have the shapes of that of `start`"),
+        (own(grows=True), "CartPole-v1", "the carry that it returns has to have the shapes of that of `initial_carry`"),
         (own(extra=jnp.tanh), "CartPole-v1", "each leaf has to be an array of float32"),
         (own(extra=jnp.ones(2, jnp.bfloat16)), "CartPole-v1", r"network: got 'bfloat16\[2\]'; each leaf has to be"),
         (own(extra=3), "CartPole-v1", "network: got 3; each leaf has to be"),

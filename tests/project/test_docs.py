@@ -221,7 +221,14 @@ def test_the_37_details_are_37_and_name_what_there_is():
         counts[kind] = int(last or first)
     assert list(counts.values()) == [13, 9, 9, 5, 1]
     metrics = [row[0].strip("`") for row in table(section(AGENT_PAGES / "ppo.md", "Metrics"))]
-    known = {*AGENTS.options("ppo"), *ActorCriticConfig.__dataclass_fields__, *metrics, "start", "Box", "MultiDiscrete"}
+    known = {
+        *AGENTS.options("ppo"),
+        *ActorCriticConfig.__dataclass_fields__,
+        *metrics,
+        "initial_carry",
+        "Box",
+        "MultiDiscrete",
+    }
     for said in re.findall(r"`(\w+)", text):
         assert said in known, said
 

@@ -168,11 +168,11 @@ def test_the_same_weights_give_the_same_numbers(load, way):
         for i in range(3):
             x = (np.tanh(x) if i else x) @ np.float64(weights[f"{name}_w{i}"]) + np.float64(weights[f"{name}_b{i}"])
         hidden[name] = x
-    policy, value, memory = network(obs, network.start())
+    policy, value, carry = network(obs, network.initial_carry())
     np.testing.assert_allclose(policy.loc, hidden["actor"], atol=1e-5)
     np.testing.assert_allclose(policy.scale, np.exp(weights["log_std"]), rtol=1e-6)
     np.testing.assert_allclose(value, hidden["critic"][0], atol=1e-5)
-    np.testing.assert_array_equal(value, network.value(obs, memory))
+    np.testing.assert_array_equal(value, network.value(obs, carry))
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -19,12 +19,12 @@ class Described:
 
     Attributes:
         title: what it is, as text; it is never more than text in a file.
-        program: from the observation's parts and the memory to the action and the memory after.
+        program: from the observation's parts and the carry to the action and the carry after.
         parts: of an observation.
-        start: the memory of one environment at the start of an episode; () for none.
+        initial_carry: the carry of one environment at the start of an episode; () for none.
     """
 
     title: str
     program: ExportProgram
     parts: tuple[Part, ...]
-    start: tuple[np.ndarray, ...]
+    initial_carry: tuple[np.ndarray, ...]

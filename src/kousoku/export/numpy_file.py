@@ -34,18 +34,18 @@ def act(obs):
 '''
 
 STEP = '''
-def start(count=None):
-    """The memory at the start of an episode; with a count, of so many environments."""
-    return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in START)
+def initial_carry(count=None):
+    """The carry at the start of an episode; with a count, of so many environments."""
+    return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in INITIAL_CARRY)
 
 
-def step(obs, memory):
-    """(action, memory for the next step) for an observation, or for a batch of them and of memories."""
+def step(obs, carry):
+    """(action, carry for the next step) for an observation, or for a batch of them and of carries."""
     with np.errstate(all="ignore"):
         xs, single = parts_of(obs, PARTS, refuse)
-        memory = tuple(np.asarray(x)[None] for x in memory) if single else memory
-        action, *memory = program(*xs, *memory_of(memory, START, len(xs[0]), refuse))
-    return (action[0], tuple(x[0] for x in memory)) if single else (action, tuple(memory))
+        carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
+        action, *carry = program(*xs, *carry_of(carry, INITIAL_CARRY, len(xs[0]), refuse))
+    return (action[0], tuple(x[0] for x in carry)) if single else (action, tuple(carry))
 '''
 
 
@@ -60,16 +60,18 @@ def numpy_file(policy: Described) -> str:
     writer = NumpyWriter(program, names)
     body = [batch_line(names[0]), *writer.lines, f"return {outputs(writer, policy)}"]
     code = "\n".join(body)
-    helpers = [*ALWAYS, *(["memory_of"] if policy.start else []), *(name for name in RARELY if f"{name}(" in code)]
-    usage = "memory = policy.start(); action, memory = policy.step(obs, memory)" if policy.start else "policy.act(obs)"
+    recurrent = bool(policy.initial_carry)
+    helpers = [*ALWAYS, *(["carry_of"] if recurrent else []), *(name for name in RARELY if f"{name}(" in code)]
+    step = "carry = policy.initial_carry(); action, carry = policy.step(obs, carry)"
+    usage = step if recurrent else "policy.act(obs)"
     blocks = [
         HEAD.format(usage=usage),
         "import base64\n" + ("import math\n" if "erf" in helpers else "") + "\nimport numpy as np\n",
         f"TITLE = {policy.title!a}\nPARTS = {written(policy.parts)}\n",
-        STEP if policy.start else ACT,
+        STEP if recurrent else ACT,
         f"\ndef program({', '.join(names)}):\n" + textwrap.indent(code, "    ") + "\n",
         *("\n" + inspect.getsource(getattr(runtime, name)) for name in helpers),
-        "\n" + "\n".join(constants(writer.arrays, policy.start)),
+        "\n" + "\n".join(constants(writer.arrays, policy.initial_carry)),
     ]
     return "\n".join(blocks)
 
@@ -87,10 +89,12 @@ def written(parts: Iterable[tuple[object, ...]]) -> str:
     return "(" + " ".join(f"{part!a}," for part in parts) + ")"
 
 
-def constants(arrays: dict[str, np.ndarray], start: tuple[np.ndarray, ...]) -> list[str]:
+def constants(arrays: dict[str, np.ndarray], initial_carry: tuple[np.ndarray, ...]) -> list[str]:
     """Returns lines that make the arrays."""
     lines = [f"{name} = {literal(array)}" for name, array in arrays.items()]
-    return [*lines, *([f"START = ({' '.join(f'{literal(x)},' for x in start)})"] if start else []), ""]
+    if initial_carry:
+        lines.append(f"INITIAL_CARRY = ({' '.join(f'{literal(x)},' for x in initial_carry)})")
+    return [*lines, ""]
 
 
 def literal(array: np.ndarray) -> str:

@@ -17,20 +17,20 @@ OPSET, IR_VERSION = 18, 8
 def onnx_file(policy: Described) -> bytes:
     """Makes the model: a batch of any size goes in, actions come out.
 
-    Inputs are "obs" ("obs.NAME" for each part of a Dict) and, of a recurrent policy, "memory_0" and so on; outputs are
-    "action" and "next_memory_0" and so on. The memory at the start of an episode is in the metadata, as JSON.
+    Inputs are "obs" ("obs.NAME" for each part of a Dict) and, of a recurrent policy, "carry_0" and so on; outputs are
+    "action" and "next_carry_0" and so on. The carry at the start of an episode is in the metadata, as JSON.
 
     Raises:
         ConfigError: if onnx is not installed, or for an operation that there is no rule for.
     """
     onnx = library()
     program = policy.program
-    memory = [f"memory_{i}" for i in range(len(policy.start))]
-    names = [".".join(("obs", *names)) for names, *_ in policy.parts] + memory
+    carry = [f"carry_{i}" for i in range(len(policy.initial_carry))]
+    names = [".".join(("obs", *names)) for names, *_ in policy.parts] + carry
     graph = OnnxGraph(program, names)
     for operation in program.operations:
         write(graph, operation)
-    results = ["action", *(f"next_{name}" for name in memory)]
+    results = ["action", *(f"next_{name}" for name in carry)]
     for atom, name in zip(program.outputs, results, strict=True):
         found = graph.name(atom)
         whole = found if not isinstance(atom, np.ndarray) else graph.expand(found, atom.shape)
@@ -49,7 +49,7 @@ def onnx_file(policy: Described) -> bytes:
     model = onnx.helper.make_model(
         made, producer_name="kousoku", opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR_VERSION
     )
-    start = {name: x.tolist() for name, x in zip(memory, policy.start, strict=True)}
-    onnx.helper.set_model_props(model, {"title": policy.title, "start": json.dumps(start)})
+    initial = {name: x.tolist() for name, x in zip(carry, policy.initial_carry, strict=True)}
+    onnx.helper.set_model_props(model, {"title": policy.title, "initial_carry": json.dumps(initial)})
     onnx.checker.check_model(model)
     return model.SerializeToString(deterministic=True)

@@ -50,14 +50,15 @@ def part_of(obs, names, refuse):
         raise refuse("rows of different lengths", "use an array of numbers") from None
 
 
-def memory_of(memory, start, count, refuse):
-    """Returns the memory of `count` environments, checked."""
-    if not isinstance(memory, (tuple, list)) or len(memory) != len(start):
-        raise refuse("another kind of memory", "use what start or the last step gave")
-    found = [np.asarray(x, first.dtype) for x, first in zip(memory, start, strict=True)]
-    if [x.shape for x in found] != [(count, *first.shape) for first in start]:
+def carry_of(carry, initial, count, refuse):
+    """Returns the carry of `count` environments, checked."""
+    if not isinstance(carry, (tuple, list)) or len(carry) != len(initial):
+        raise refuse("another kind of carry", "use what initial_carry or the last step gave")
+    found = [np.asarray(x, first.dtype) for x, first in zip(carry, initial, strict=True)]
+    if [x.shape for x in found] != [(count, *first.shape) for first in initial]:
         shapes = [x.shape for x in found]
-        raise refuse(f"memory of shapes {shapes}", f"use start({count}), or start() for a single observation")
+        fix = f"use initial_carry({count}), or initial_carry() for a single observation"
+        raise refuse(f"a carry of shapes {shapes}", fix)
     return found
 
 

@@ -22,7 +22,7 @@ from .heads import (
 from .initialise import INITIALISERS, he_normal, lecun_normal, orthogonal, uniform_fan_in, zeros
 from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
-from .network import Memory, Network, NetworkBuilder
+from .network import Carry, Network, NetworkBuilder
 from .observation import flat_size, flattened
 from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig
 from .recurrent import GRU, LSTM
@@ -42,12 +42,12 @@ __all__ = [
     "ActorCritic",
     "ActorCriticConfig",
     "BetaHead",
+    "Carry",
     "CategoricalHead",
     "Dense",
     "DuelingHead",
     "HeadBuilder",
     "LayerNorm",
-    "Memory",
     "MultiCategoricalHead",
     "Network",
     "NetworkBuilder",

@@ -17,7 +17,7 @@ from .heads import HeadBuilder, PolicyHead, ValueHead, check_policy, head_for
 from .initialise import initialiser
 from .layers import check_activation
 from .mlp import check_sizes
-from .network import Memory, Network
+from .network import Carry, Network
 from .torso import BODIES, RECURRENT, Torso, torso_for
 
 
@@ -32,7 +32,7 @@ class ActorCriticConfig:
         hidden: widths of the actor's dense layers (after the convolutions, where there are any).
         critic_hidden: the critic's; None for the same.
         activation: of every hidden layer, one of `layers.ACTIVATIONS`.
-        shared: whether actor and critic share their body and memory, so that only the heads differ.
+        shared: whether actor and critic share their body and carry, so that only the heads differ.
         recurrent: None, "gru" or "lstm": a cell between body and head.
         recurrent_size: its units.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP.
@@ -56,8 +56,8 @@ class ActorCriticConfig:
         >>> from kousoku.core.spaces import Box, Discrete
         >>> config = ActorCriticConfig(hidden=(32,), activation="relu", shared=True)
         >>> network = config(Box(-1.0, 1.0, (4,)), Discrete(2), jax.random.key(0))
-        >>> distribution, value, memory = network(jax.numpy.zeros(4), network.start())
-        >>> distribution.logits.shape, value.shape, memory
+        >>> distribution, value, carry = network(jax.numpy.zeros(4), network.initial_carry())
+        >>> distribution.logits.shape, value.shape, carry
         ((2,), (), ())
     """
 
@@ -105,7 +105,7 @@ class ActorCriticConfig:
 class ActorCritic(Network):
     """A policy head and a value head, each on a torso of its own or both on one.
 
-    The memory is `()` without cells, the cell's where the torso is shared, and otherwise the pair of the actor's and
+    The carry is `()` without cells, the cell's where the torso is shared, and otherwise the pair of the actor's and
     the critic's.
 
     Attributes:
@@ -120,35 +120,35 @@ class ActorCritic(Network):
     policy_head: PolicyHead
     value_head: ValueHead
 
-    def start(self) -> Memory:
+    def initial_carry(self) -> Carry:
         if self.critic is None or self.actor.cell is None:
-            return self.actor.start()
-        return self.actor.start(), self.critic.start()
+            return self.actor.initial_carry()
+        return self.actor.initial_carry(), self.critic.initial_carry()
 
-    def policy(self, obs: Any, memory: Memory) -> tuple[Distribution, Memory]:
-        """Returns pi(. | obs, memory); of a pair of memories only the actor's has moved on."""
-        before, other = self._parts(memory)
+    def policy(self, obs: Any, carry: Carry) -> tuple[Distribution, Carry]:
+        """Returns pi(. | obs, carry); of a pair of carries only the actor's has moved on."""
+        before, other = self._parts(carry)
         x, after = self.actor(obs, before)
         return self.policy_head(x), self._joined(after, other)
 
-    def value(self, obs: Any, memory: Memory) -> Float[Array, ""]:
-        actors, critics = self._parts(memory)
+    def value(self, obs: Any, carry: Carry) -> Float[Array, ""]:
+        actors, critics = self._parts(carry)
         x, _ = self.actor(obs, actors) if self.critic is None else self.critic(obs, critics)
         return self.value_head(x)
 
-    def __call__(self, obs: Any, memory: Memory) -> tuple[Distribution, Float[Array, ""], Memory]:
-        actors, critics = self._parts(memory)
+    def __call__(self, obs: Any, carry: Carry) -> tuple[Distribution, Float[Array, ""], Carry]:
+        actors, critics = self._parts(carry)
         x, actors = self.actor(obs, actors)
         y = x
         if self.critic is not None:
             y, critics = self.critic(obs, critics)
         return self.policy_head(x), self.value_head(y), self._joined(actors, critics)
 
-    def _parts(self, memory: Memory) -> tuple[Memory, Memory]:
-        """Returns the actor's memory and the critic's."""
-        return (memory, ()) if self.critic is None or self.actor.cell is None else memory
+    def _parts(self, carry: Carry) -> tuple[Carry, Carry]:
+        """Returns the actor's carry and the critic's."""
+        return (carry, ()) if self.critic is None or self.actor.cell is None else carry
 
-    def _joined(self, actors: Memory, critics: Memory) -> Memory:
+    def _joined(self, actors: Carry, critics: Carry) -> Carry:
         return actors if self.critic is None or self.actor.cell is None else (actors, critics)
 
 

@@ -31,7 +31,7 @@ def check_network(
 
     Raises:
         ConfigError: for what is no `Network`, a leaf that is no array of float32, observations that it does not take,
-            a value that is no scalar, a policy that is no `Distribution` or over other actions, or a memory that
+            a value that is no scalar, a policy that is no `Distribution` or over other actions, or a carry that
             changes its shape.
     """
     if not isinstance(network, Network):
@@ -57,12 +57,12 @@ def check_network(
                 raise ConfigError(field, name, f"its {what} has the shape {list(shape)}; make it a scalar")
     _check_actions(field, name, said, action_space, key)
     if _shapes(said["after"]) != _shapes(said["before"]):
-        raise ConfigError(field, name, "the memory that it returns has to have the shapes of that of `start`")
+        raise ConfigError(field, name, "the carry that it returns has to have the shapes of that of `initial_carry`")
 
 
 def _said(network: Network, obs: Any, key: PRNGKeyArray, field: str, name: str) -> dict[str, Any]:
     """Returns everything that an agent asks a network for."""
-    before = network.start()
+    before = network.initial_carry()
     policy, value, after = network(obs, before)
     alone, _ = network.policy(obs, before)
     for one in (policy, alone):

@@ -1,4 +1,4 @@
-"""Recurrent bodies: the memory goes in and comes out."""
+"""Recurrent bodies: the carry, which is what they remember, goes in and comes out."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class GRU(eqx.Module):
 
     Examples:
         >>> gru = GRU(3, 8, key=jax.random.key(0))
-        >>> y, memory = gru(jnp.zeros(3), gru.start())
-        >>> y.shape, memory.shape
+        >>> y, carry = gru(jnp.zeros(3), gru.initial_carry())
+        >>> y.shape, carry.shape
         ((8,), (8,))
     """
 
@@ -55,18 +55,18 @@ class GRU(eqx.Module):
         """Returns how many features come out."""
         return self.recurrent.shape[0]
 
-    def start(self) -> Float[Array, " h"]:
-        """Returns the memory at the beginning of an episode: zeros."""
+    def initial_carry(self) -> Float[Array, " h"]:
+        """Returns the carry at the beginning of an episode: zeros."""
         return jnp.zeros(self.out_size, jnp.float32)
 
     def __call__(
-        self, x: Float[Array, " i"], memory: Float[Array, " h"]
+        self, x: Float[Array, " i"], carry: Float[Array, " h"]
     ) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
         ri, zi, ni = jnp.split(x @ self.weight + self.bias, 3)
-        rh, zh, nh = jnp.split(memory @ self.recurrent, 3)
+        rh, zh, nh = jnp.split(carry @ self.recurrent, 3)
         reset, update = jax.nn.sigmoid(ri + rh), jax.nn.sigmoid(zi + zh)
         candidate = jnp.tanh(ni + reset * (nh + self.candidate_bias))
-        hidden = candidate + update * (memory - candidate)
+        hidden = candidate + update * (carry - candidate)
         return hidden, hidden
 
 
@@ -78,7 +78,7 @@ class LSTM(eqx.Module):
         h' = o tanh(c')
 
     Weights lie side by side in the order i, f, g, o. The bias of the forget gate begins at 1, the others at 0. The
-    memory is (h, c). Every square block of U is orthogonal by itself.
+    carry is (h, c). Every square block of U is orthogonal by itself.
 
     Attributes:
         weight: W.
@@ -91,7 +91,7 @@ class LSTM(eqx.Module):
 
     Examples:
         >>> lstm = LSTM(3, 8, key=jax.random.key(0))
-        >>> y, (hidden, cell) = lstm(jnp.zeros(3), lstm.start())
+        >>> y, (hidden, cell) = lstm(jnp.zeros(3), lstm.initial_carry())
         >>> y.shape, cell.shape
         ((8,), (8,))
     """
@@ -120,14 +120,14 @@ class LSTM(eqx.Module):
         """Returns how many features come out."""
         return self.recurrent.shape[0]
 
-    def start(self) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
-        """Returns the memory (h, c) at the beginning of an episode: zeros."""
+    def initial_carry(self) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
+        """Returns the carry (h, c) at the beginning of an episode: zeros."""
         return jnp.zeros(self.out_size, jnp.float32), jnp.zeros(self.out_size, jnp.float32)
 
     def __call__(
-        self, x: Float[Array, " i"], memory: tuple[Float[Array, " h"], Float[Array, " h"]]
+        self, x: Float[Array, " i"], carry: tuple[Float[Array, " h"], Float[Array, " h"]]
     ) -> tuple[Float[Array, " h"], tuple[Float[Array, " h"], Float[Array, " h"]]]:
-        hidden, cell = memory
+        hidden, cell = carry
         i, f, g, o = jnp.split(x @ self.weight + hidden @ self.recurrent + self.bias, 4)
         cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
         hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)

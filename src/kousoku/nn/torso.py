@@ -88,7 +88,7 @@ class Torso(eqx.Module):
 
     Attributes:
         body: from the observation to features.
-        cell: from features and memory to features and memory; None for none.
+        cell: from features and carry to features and carry; None for none.
     """
 
     body: Body
@@ -99,13 +99,13 @@ class Torso(eqx.Module):
         """Returns how many features come out."""
         return self.body.out_size if self.cell is None else self.cell.out_size
 
-    def start(self) -> PyTree[Array]:
-        """Returns the memory at the beginning of an episode."""
-        return () if self.cell is None else self.cell.start()
+    def initial_carry(self) -> PyTree[Array]:
+        """Returns the carry at the beginning of an episode."""
+        return () if self.cell is None else self.cell.initial_carry()
 
-    def __call__(self, obs: Any, memory: PyTree[Array]) -> tuple[Float[Array, " F"], PyTree[Array]]:
+    def __call__(self, obs: Any, carry: PyTree[Array]) -> tuple[Float[Array, " F"], PyTree[Array]]:
         x = self.body(obs)
-        return (x, memory) if self.cell is None else self.cell(x, memory)
+        return (x, carry) if self.cell is None else self.cell(x, carry)
 
 
 def cell_for(kind: str | None, in_size: int, size: int, *, key: PRNGKeyArray) -> GRU | LSTM | None:

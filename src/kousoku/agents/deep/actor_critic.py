@@ -50,7 +50,7 @@ class Samples(eqx.Module):
     Attributes:
         obs: as the network sees it.
         action, log_prob: what was done, and how likely it was.
-        is_first: whether an episode began with this step, so that a recurrent memory begins anew.
+        is_first: whether an episode began with this step, so that a recurrent network's carry begins anew.
         value, advantage, target: V before the update, GAE, and their sum, which V should become.
     """
 
@@ -135,7 +135,7 @@ class ActorCriticAgent(Agent):
         check_network(network, spec.observation_space, spec.action_space, obs, *own)
 
     def initial_carry(self, state: ActorCriticState) -> PyTree[Array]:
-        return state.network.start()
+        return state.network.initial_carry()
 
     def act(
         self,
@@ -295,7 +295,7 @@ def _judge(network: Network, obs: Any, action: Any, carry: Any) -> tuple[ActionE
 
 def _carry_at(network: Network, carry: Any, is_first: Bool[Array, ""]) -> Any:
     """Returns the carry; where an episode begins, the one that a network begins with."""
-    return select(is_first, network.start(), carry)
+    return select(is_first, network.initial_carry(), carry)
 
 
 def flat_time(tree: PyTree[Array]) -> PyTree[Array]:

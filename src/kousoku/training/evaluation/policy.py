@@ -18,11 +18,11 @@ from ...core.errors import ConfigError
 from ...core.spaces import Dict, Discrete, MultiDiscrete, Space
 from ...export.described import Described, Part
 from ...export.program import depends, trace
-from ...export.runtime import memory_of, parts_of
+from ...export.runtime import carry_of, parts_of
 from ..io import files
 from .act import act_greedily
 
-Memory = tuple[np.ndarray, ...]
+Carry = tuple[np.ndarray, ...]
 """What a recurrent policy remembers of one environment, or of a batch of them; `()` for any other policy."""
 
 WRITERS = (".py", ".onnx")
@@ -38,7 +38,7 @@ class Policy:
     Attributes:
         title: what it is.
         spec: its spaces.
-        recurrent: whether it remembers, so that it is used by `start` and `step`.
+        recurrent: whether it remembers, so that it is used by `initial_carry` and `step`.
 
     Examples:
         >>> import jax
@@ -58,11 +58,11 @@ class Policy:
         self._kept = tuple(range(len(jax.tree.leaves(self._whole))))
         key = jax.random.key(0)
 
-        def act(state: Any, obs: Any, memory: Any) -> tuple[Any, Any]:
-            return act_greedily(agent, state, obs, memory, key, spec.action_space)
+        def act(state: Any, obs: Any, carry: Any) -> tuple[Any, Any]:
+            return act_greedily(agent, state, obs, carry, key, spec.action_space)
 
         self._act, self._state = act, state
-        self._kept = self._remembered()
+        self._kept = self._carried()
         self._run = eqx.filter_jit(jax.vmap(self._apply, in_axes=(None, 0)))
 
     def __repr__(self) -> str:
@@ -79,23 +79,23 @@ class Policy:
             ConfigError: for what is no observation, or if the policy is recurrent.
         """
         if self.recurrent:
-            raise ConfigError("policy", "a call", "it remembers: use memory = policy.start() and policy.step")
+            raise ConfigError("policy", "a call", "it remembers: use carry = policy.initial_carry() and policy.step")
         return self.step(obs, ())[0]
 
-    def start(self, count: int | None = None) -> Memory:
+    def initial_carry(self, count: int | None = None) -> Carry:
         """Returns the carry at the start of an episode; with a count, of so many environments."""
-        leaves = self._start()
+        leaves = self._initial_carry()
         return tuple(x.copy() if count is None else np.repeat(x[None], count, axis=0) for x in leaves)
 
-    def step(self, obs: Any, memory: Memory) -> tuple[Any, Memory]:
+    def step(self, obs: Any, carry: Carry) -> tuple[Any, Carry]:
         """Returns (action, carry for the next step), for an observation or a batch of them.
 
         Raises:
-            ConfigError: for what is no observation, or a memory of another shape.
+            ConfigError: for what is no observation, or a carry of another shape.
         """
         xs, single = parts_of(obs, self._parts, _refuse)
-        memory = tuple(np.asarray(x)[None] for x in memory) if single else memory
-        before = memory_of(memory, self._start(), len(xs[0]), _refuse)
+        carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
+        before = carry_of(carry, self._initial_carry(), len(xs[0]), _refuse)
         action, *after = jax.tree.map(np.asarray, self._run(self._state, [*xs, *before]))
         if single:
             action, after = jax.tree.map(lambda x: x[0, ...], (action, after))
@@ -127,10 +127,10 @@ class Policy:
         if isinstance(space, Dict):
             raise ConfigError("action space", space, "use the policy from Python: a file gives one array")
         shapes = [jax.ShapeDtypeStruct(shape, dtype) for _, shape, dtype, _, _ in self._parts]
-        program = trace(lambda *xs: self._apply(self._state, xs), [*shapes, *self._start()])
-        return Described(self.title, program, self._parts, self._start())
+        program = trace(lambda *xs: self._apply(self._state, xs), [*shapes, *self._initial_carry()])
+        return Described(self.title, program, self._parts, self._initial_carry())
 
-    def _start(self) -> Memory:
+    def _initial_carry(self) -> Carry:
         leaves = jax.tree.leaves(self._whole)
         return tuple(leaves[i] for i in self._kept)
 
@@ -144,7 +144,7 @@ class Policy:
         made = jax.tree.leaves(after)
         return action, *(made[i] for i in self._kept)
 
-    def _remembered(self) -> tuple[int, ...]:
+    def _carried(self) -> tuple[int, ...]:
         """Returns the parts of the carry that a later action depends on: not a critic's, nor a running return."""
         if not self._kept:
             return ()
