@@ -52,11 +52,13 @@ def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
     return {"exact_q": q.astype(np.float32), "exact_v": v.astype(np.float32), "reachable": reached}
 
 
-def curves(rng: np.random.Generator, lanes: int, steps: int, reports: int, speed: np.ndarray) -> dict[str, np.ndarray]:
+def curves(
+    rng: np.random.Generator, members: int, steps: int, reports: int, speed: np.ndarray
+) -> dict[str, np.ndarray]:
     """Curves that rise to 1 at the speed of each lane; the first reports see no episode end."""
     step = np.linspace(steps / reports, steps, reports).astype(np.int64)
     learned = 1.0 - np.exp(-speed[None] * step[:, None] / steps)
-    noise = rng.normal(size=(reports, lanes))
+    noise = rng.normal(size=(reports, members))
     returns = np.clip(learned + 0.12 * noise * (1.05 - learned), -1.0, 1.0)
     returns[: max(1, reports // 40)] = np.nan
     episodes = np.where(np.isnan(returns), 0, rng.integers(1, 30, returns.shape))
@@ -87,7 +89,7 @@ def scenes(env: GridWorld, q: np.ndarray, limit: int = 200) -> tuple[Any, ...]:
 def make(
     env: Any,
     *,
-    lanes: int = 30,
+    members: int = 30,
     points: tuple[dict[str, float], ...] = NOTHING,
     discount: float = 0.95,
     steps: int = 20_000,
@@ -97,11 +99,11 @@ def make(
     agent: str = "q_learning",
     env_id: str = "GridWorld-v0",
 ) -> RunRecord:
-    """A record of `lanes` agents for each sweep point."""
+    """A record of `members` agents for each sweep point."""
     rng = np.random.default_rng(seed)
-    total = lanes * len(points)
+    total = members * len(points)
     exact = exact_tables(env.model(), discount)
-    member_point = np.repeat(np.arange(len(points)), lanes)
+    member_point = np.repeat(np.arange(len(points)), members)
     quality = np.linspace(1.0, 0.4, len(points))[member_point] * rng.uniform(0.8, 1.2, total)
     wrong = noise * rng.standard_normal((total, *exact["exact_q"].shape)) * np.abs(exact["exact_v"])[:, None]
     q = (exact["exact_q"] * (1 - noise * rng.random((total, 1, 1))) + wrong / quality[:, None, None]).astype(np.float32)
@@ -121,9 +123,9 @@ def make(
                 "exploration": {"type": "EpsilonGreedy", "epsilon": 0.1}, "initial_value": 0.0,
             },
             "env": {"id": env_id, "options": {}},
-            "steps": steps, "seeds": lanes, "sweep": {}, "record": ["returns", "td_errors", "visits"],
+            "steps": steps, "seeds": members, "sweep": {}, "record": ["returns", "td_errors", "visits"],
             "record_every": steps // reports, "loop": "compiled", "eval_episodes": episodes,
-            "command": f"kousoku train {agent} {env_id} --steps {steps:_} --seeds {lanes}",
+            "command": f"kousoku train {agent} {env_id} --steps {steps:_} --seeds {members}",
         },
         facts={
             "status": "finished", "steps": steps, "lanes": total, "episodes": int(12.3 * total * steps / 300),
@@ -133,7 +135,7 @@ def make(
             "device": {"platform": "cpu", "kind": "cpu", "count": 2, "cores": 2, "machine": "x86_64"},
         },
         points=points,
-        member_seed=np.tile(np.arange(lanes), len(points)),
+        member_seed=np.tile(np.arange(members), len(points)),
         member_point=member_point,
         curves=curves(rng, total, steps, reports, 12 * quality**2),
         tables={"q": q, "visits": visits, **exact},
@@ -157,23 +159,23 @@ def grid() -> RunRecord:
 
 def sweep() -> RunRecord:
     points = tuple({"learning_rate": a, "epsilon": e} for a in (0.5, 0.1, 0.02) for e in (0.1, 0.3))
-    record = make(grid_env(), lanes=5, points=points)
+    record = make(grid_env(), members=5, points=points)
     asked = {"learning_rate": [0.5, 0.1, 0.02], "epsilon": [0.1, 0.3]}
     return replaced(record, config=record.config | {"sweep": asked})
 
 
 def single() -> RunRecord:
-    return make(grid_env("S..G\n.#..\n...."), lanes=1, reports=40)
+    return make(grid_env("S..G\n.#..\n...."), members=1, reports=40)
 
 
-def bandit(lanes: int = 30, arms: int = 10) -> RunRecord:
+def bandit(members: int = 30, arms: int = 10) -> RunRecord:
     rng = np.random.default_rng(3)
     means = rng.normal(size=(1, arms)).astype(np.float32)
-    record = make(grid_env("S" + "." * 8 + "G"), lanes=lanes, env_id="Bandit-v0", agent="epsilon_greedy")
-    q = means + 0.1 * rng.standard_normal((lanes, 1, arms)).astype(np.float32)
+    record = make(grid_env("S" + "." * 8 + "G"), members=members, env_id="Bandit-v0", agent="epsilon_greedy")
+    q = means + 0.1 * rng.standard_normal((members, 1, arms)).astype(np.float32)
     share = np.exp(3 * means) / np.exp(3 * means).sum()
     tables = {
-        "q": q, "visits": rng.poisson(20_000 * share, (lanes, 1, arms)), "exact_q": means, "exact_v": means.max(-1),
+        "q": q, "visits": rng.poisson(20_000 * share, (members, 1, arms)), "exact_q": means, "exact_v": means.max(-1),
         "reachable": np.ones(1, bool),
     }  # fmt: skip
     rise = record.curves | {"return": np.full_like(record.curves["return"], np.nan), "length": record.curves["return"]}
@@ -183,7 +185,7 @@ def bandit(lanes: int = 30, arms: int = 10) -> RunRecord:
 
 
 def interrupted() -> RunRecord:
-    record = make(grid_env(), lanes=4, reports=20)
+    record = make(grid_env(), members=4, reports=20)
     cut = {name: values[:9].copy() for name, values in record.curves.items()}
     cut["return"][:] = np.nan
     q = record.tables["q"].copy()
@@ -195,20 +197,22 @@ def interrupted() -> RunRecord:
 
 def bare() -> RunRecord:
     """An environment without a model and a picture."""
-    record = make(grid_env(), lanes=8)
+    record = make(grid_env(), members=8)
     tables = {"q": record.tables["q"]}
     return replaced(record, tables=tables, panels=(), film=None, curves={"step": record.curves["step"]})
 
 
 def deep() -> RunRecord:
     """An agent without a table."""
-    return replaced(make(grid_env(), lanes=8), tables={}, panels=())
+    return replaced(make(grid_env(), members=8), tables={}, panels=())
 
 
-def network(lanes: int = 5, reports: int = 60, evaluations: int = 10, points: Any = NOTHING) -> RunRecord:
+def network(members: int = 5, reports: int = 60, evaluations: int = 10, points: Any = NOTHING) -> RunRecord:
     """An agent with a network, as PPO reports it: losses, the time of each report, greedy evaluations."""
-    record = replaced(make(grid_env(), lanes=lanes, reports=reports, points=points, agent="ppo"), tables={}, panels=())
-    rng, shape = np.random.default_rng(8), (reports, lanes * len(points))
+    record = replaced(
+        make(grid_env(), members=members, reports=reports, points=points, agent="ppo"), tables={}, panels=()
+    )
+    rng, shape = np.random.default_rng(8), (reports, members * len(points))
     t = np.linspace(0.0, 1.0, reports)[:, None]
     noise = rng.normal(size=shape)
     losses = {
@@ -233,7 +237,7 @@ def network(lanes: int = 5, reports: int = 60, evaluations: int = 10, points: An
     return replaced(record, curves=curves, config=record.config | {"agent": settings})
 
 
-def large_maze(size: int = 50, lanes: int = 30) -> RunRecord:
+def large_maze(size: int = 50, members: int = 30) -> RunRecord:
     rng = np.random.default_rng(5)
     cells = np.where(rng.random((size, size)) < 0.27, "#", ".")
     for i in range(size):
@@ -241,13 +245,13 @@ def large_maze(size: int = 50, lanes: int = 30) -> RunRecord:
     cells[0, 0], cells[-1, :] = "S", "."
     cells[:, -1] = "."
     cells[-1, -1] = "G"
-    return make(grid_env("\n".join("".join(row) for row in cells)), lanes=lanes, discount=0.97, noise=0.002)
+    return make(grid_env("\n".join("".join(row) for row in cells)), members=members, discount=0.97, noise=0.002)
 
 
 def taxi_like() -> RunRecord:
     """Twenty panels of 5 x 5, four moves and two actions that have names only."""
     rng = np.random.default_rng(6)
-    record = make(grid_env(), lanes=10, env_id="Taxi-v4")
+    record = make(grid_env(), members=10, env_id="Taxi-v4")
     here = np.array([(i // 5, i % 5) for i in range(25)])
     places = {"R": (0, 0), "G": (0, 4), "Y": (4, 0), "B": (4, 3)}
     exact, panels = np.zeros((500, 6)), []
@@ -283,7 +287,7 @@ def taxi_like() -> RunRecord:
 def blackjack_like() -> RunRecord:
     """Two panels of 10 x 10 with ticks, actions without arrows."""
     rng = np.random.default_rng(7)
-    record = make(grid_env(), lanes=12, env_id="Blackjack-v1", agent="monte_carlo")
+    record = make(grid_env(), members=12, env_id="Blackjack-v1", agent="monte_carlo")
     player, dealer = np.arange(12, 22)[:, None], np.arange(1, 11)[None]
     stick = np.tanh((player - 17.5 - 0.15 * (dealer - 5)) / 2)
     hit = np.tanh((15.2 + 0.25 * dealer - player) / 4) * 0.4 - 0.15
@@ -326,7 +330,7 @@ def cliff_like() -> RunRecord:
     """Returns that begin at minus thousands, a map that is wide and low, and values below zero."""
     rows = "\n".join([*["." * 12] * 3, "S" + "C" * 10 + "G"])
     env = grid_env(rows, step_reward=-1.0, goal_reward=0.0, cliff_reward=-99.0)
-    record = make(env, lanes=30, discount=1.0, env_id="CliffWalking-v1", agent="sarsa", noise=0.05)
+    record = make(env, members=30, discount=1.0, env_id="CliffWalking-v1", agent="sarsa", noise=0.05)
     late = record.curves["return"]
     returns = (-17 - 40 * (1 - late) - 3000 * np.exp(-np.arange(len(late))[:, None] / 1.2)).astype(np.float32)
     return replaced(record, curves=record.curves | {"return": returns})

@@ -168,7 +168,7 @@ class TestContent:
 
     def test_more_settings_than_colours_are_grey(self):
         points = tuple({"epsilon": i / 100} for i in range(60))
-        series = payload(records.make(records.grid_env(), lanes=2, points=points))["curves"]["charts"][0]["series"]
+        series = payload(records.make(records.grid_env(), members=2, points=points))["curves"]["charts"][0]["series"]
         assert [s["color"] for s in series] == [*range(len(style.SERIES["light"])), *[-1] * 40]
 
     def test_frames_share_their_background(self):
@@ -199,7 +199,7 @@ class TestNetwork:
     """What a run of agents with networks has beside the others."""
 
     def test_the_interquartile_mean_of_four_agents_and_more(self):
-        record = records.network(lanes=9)
+        record = records.network(members=9)
         curves = payload(record)["curves"]
         assert (curves["statistic"], curves["interval"], curves["agents"]) == ("IQM", True, 9)
         (series,) = curves["charts"][0]["series"]
@@ -212,12 +212,12 @@ class TestNetwork:
         assert got[1] < got[0] < got[2]
 
     def test_fewer_agents_have_no_interval(self):
-        curves = payload(records.network(lanes=3))["curves"]
+        curves = payload(records.network(members=3))["curves"]
         assert (curves["statistic"], curves["interval"]) == ("mean", False)
         (series,) = curves["charts"][0]["series"]
         assert series["name"] == "mean of 3 agents"
         assert set(series["low"]) == set(series["high"]) == {None}
-        assert len(curves["charts"][0]["lanes"]) == 3
+        assert len(curves["charts"][0]["members"]) == 3
 
     def test_agents_with_tables_keep_the_mean(self):
         assert payload(records.grid())["curves"]["statistic"] == "mean"
@@ -284,7 +284,7 @@ class TestNetwork:
 
 class TestSize:
     def test_of_4096_agents(self):
-        record = records.make(records.grid_env(), lanes=4096, reports=1000)
+        record = records.make(records.grid_env(), members=4096, reports=1000)
         page = report.report_html(record)
         data = data_of(page)
         assert len(page.encode()) < 2 * MEGABYTE
@@ -293,14 +293,16 @@ class TestSize:
         worst = int(np.argmin(record.evaluation["return"].mean(axis=1)))
         assert names[1:3] == [f"best agent (seed {record.best_member})", f"weakest agent (seed {worst})"]
         assert {"seed 0", "seed 4095"} <= set(names)
-        assert data["curves"]["charts"][0]["lanes"] == []
+        assert data["curves"]["charts"][0]["members"] == []
 
     def test_of_a_large_maze(self):
-        assert len(report.report_html(records.large_maze(lanes=24)).encode()) < 4 * MEGABYTE
+        assert len(report.report_html(records.large_maze(members=24)).encode()) < 4 * MEGABYTE
 
     def test_of_many_settings(self):
         points = tuple({"learning_rate": 0.01 * i} for i in range(512))
-        assert len(report.report_html(records.make(records.grid_env(), lanes=2, points=points)).encode()) < 3 * MEGABYTE
+        assert (
+            len(report.report_html(records.make(records.grid_env(), members=2, points=points)).encode()) < 3 * MEGABYTE
+        )
 
     def test_a_table_that_is_too_large_is_said_to_be(self):
         record = records.single()

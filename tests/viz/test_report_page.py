@@ -185,9 +185,9 @@ def test_curve_is_read_with_keys(probed):
     record = records.sweep()
     order = [1, 0, 2, 3, 4, 5]
     told = np.flatnonzero(np.isfinite(record.curves["return"]).any(axis=1))  # reports in which an episode ended
-    lanes = record.curves["return"][told[11], record.member_point == order[0]]
+    members = record.curves["return"][told[11], record.member_point == order[0]]
     assert found["at"] == f"at step {record.curves['step'][told[11]]:,}"
-    assert found["value"].startswith(f"{lanes.mean(dtype=float):.3f}")
+    assert found["value"].startswith(f"{members.mean(dtype=float):.3f}")
     assert found["role"] == ["application", "Return over steps; arrow keys move along the curve"]
     assert (found["key"], found["best"]) == (6, 1)
 

@@ -39,17 +39,17 @@ class TestSummary:
         values = summary.state_values(np.array([[np.nan, -1.0], [np.nan, np.nan], [2.0, 3.0]]))
         np.testing.assert_array_equal(values, [-1.0, np.nan, 3.0])
 
-    def test_mean_over_lanes_ignores_a_lane_that_broke(self):
+    def test_mean_over_members_ignores_a_member_that_broke(self):
         tables = np.array([[[1.0, 2.0]], [[3.0, np.nan]], [[5.0, np.nan]]], np.float32)
         np.testing.assert_allclose(summary.mean_over_members(tables), [[3.0, 2.0]])
 
     def test_curve_has_the_interval_of_each_point(self):
         record = records.sweep()
         curve = summary.curve(record, "td_error")
-        lanes = record.curves["td_error"][17, record.member_point == 2].astype(np.float64)
-        low, high = stats.t.interval(0.95, len(lanes) - 1, loc=lanes.mean(), scale=stats.sem(lanes))
+        members = record.curves["td_error"][17, record.member_point == 2].astype(np.float64)
+        low, high = stats.t.interval(0.95, len(members) - 1, loc=members.mean(), scale=stats.sem(members))
         np.testing.assert_allclose(
-            [curve.mean[17, 2], curve.low[17, 2], curve.high[17, 2]], [lanes.mean(), low, high], rtol=1e-6
+            [curve.mean[17, 2], curve.low[17, 2], curve.high[17, 2]], [members.mean(), low, high], rtol=1e-6
         )
 
     def test_thinned_returns_are_means_over_episodes(self):
@@ -80,7 +80,7 @@ class TestSummary:
         np.testing.assert_array_equal(curve.mean[:, 0], [4.0, 2.0, np.nan])
 
     def test_thinning_keeps_the_limit_and_the_last_step(self):
-        record = records.make(records.grid_env(), lanes=2, reports=1001)
+        record = records.make(records.grid_env(), members=2, reports=1001)
         thin = summary.curve(record, "td_error", limit=400)
         assert thin.mean.shape == (400, 1)
         assert thin.step[-1] == record.curves["step"][-1]

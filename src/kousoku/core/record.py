@@ -24,7 +24,8 @@ class RunRecord:
             "record", "record_every", "loop", "eval_episodes"}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
-            "seconds", "compile_seconds", "steps_per_second" (all members), "started" (ISO time),
+            "lanes" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),
+            "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
             "versions": {name: version}, "device": {...}, "episodes" (all members),
             "blown_up" (how many of these ended so, where the environment's info has a flag `diverged`)}.
         points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.

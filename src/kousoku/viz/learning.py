@@ -99,7 +99,7 @@ def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
         {"color": _color(ranks[int(record.member_point[n])]), "values": numbers(data.members[:, n])} for n in faint
     ]
     seconds = None if data.seconds is None else numbers(data.seconds)
-    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "lanes": members}
+    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "members": members}
 
 
 def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
         found.append(
             {
                 "values": numbers([record.points[point].get(name, np.nan) for name in names]),
-                "lanes": int(members.sum()),
+                "members": int(members.sum()),
                 "score": numbers([worth.mean, worth.low, worth.high]),
                 "error": None if error is None else numbers(error)[0],
             }

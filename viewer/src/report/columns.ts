@@ -44,7 +44,7 @@ export function columnsOf(chart: Chart): Columns {
   const evalRows = evals ? rowsOf(evals.step) : [];
   for (const series of [...chart.series].reverse()) layers.band(series, report);
   if (evals && chart.series.length === 1) evals.series.forEach((series) => layers.band(series, evaluation));
-  for (const lane of chart.lanes) layers.lane(lane.color, report(lane.values));
+  for (const member of chart.members) layers.member(member.color, report(member.values));
   for (const series of [...chart.series].reverse()) layers.mean(series, report(series.mean));
   for (const series of [...(evals?.series ?? [])].reverse()) layers.evaluated(series, evaluation(series.mean));
   const seconds = new Array<number>(steps.length).fill(0);
@@ -57,14 +57,14 @@ export function columnsOf(chart: Chart): Columns {
 // The values that the vertical axis covers, and whether some lie beyond it.
 export function domainOf(chart: Chart): { range: Range; cut: boolean } {
   const drawn = [...chart.series, ...(chart.evals?.series ?? [])];
-  const lanes = chart.lanes.flatMap((lane) => lane.values);
+  const members = chart.members.flatMap((member) => member.values);
   const means = drawn.flatMap((series) => series.mean);
   if (chart.log) {
-    const [low, high] = extent([...lanes, ...means]) ?? [1, 10];
+    const [low, high] = extent([...members, ...means]) ?? [1, 10];
     return { range: [low, extent(means)?.[1] ?? high], cut: false };
   }
   const intervals = drawn.filter((s) => s.color >= 0).flatMap((s) => [...s.mean, ...(s.low ?? []), ...(s.high ?? [])]);
-  return robustExtent([...chart.series.flatMap((series) => series.mean), ...intervals, ...lanes]);
+  return robustExtent([...chart.series.flatMap((series) => series.mean), ...intervals, ...members]);
 }
 
 class Layers {
@@ -78,7 +78,7 @@ class Layers {
 
   constructor(chart: Chart) {
     this.crowded = chart.series.length > 1;
-    this.few = chart.lanes.length < FEW_AGENTS;
+    this.few = chart.members.length < FEW_AGENTS;
     this.foot = chart.log ? domainOf(chart).range[0] / 2 : -Infinity;
   }
 
@@ -90,7 +90,7 @@ class Layers {
     this.bands.push({ series: [above, below], fill: () => colorOf(color) });
   }
 
-  lane(color: number, values: Column): void {
+  member(color: number, values: Column): void {
     const alpha = this.crowded ? 0.13 : this.few ? 0.6 : 0.2;
     this.add(values, lineOf(color, values, { width: 1, alpha }));
   }

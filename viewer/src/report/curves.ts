@@ -28,10 +28,10 @@ export function curveSection(curves: Curves | null, axis: Axis): HTMLElement | n
 // Small charts that are read together: a pointer on one shows all values of the same report.
 export function lossSection(losses: Curves | null, axis: Axis): HTMLElement | null {
   if (!losses) return null;
-  const { series: settings, lanes } = losses.charts[0];
+  const { series: settings, members } = losses.charts[0];
   const several = settings.length > 1;
   const items = settings.filter((s) => s.color >= 0).map((s) => el("li", {}, swatch(s.color), el("span", { class: "name" }, s.name)));
-  const thin = lanes.length > 1 ? ", thin lines single agents" : "";
+  const thin = members.length > 1 ? ", thin lines single agents" : "";
   const whose = losses.agents === 1 ? "" : ` Lines are ${losses.statistic === "IQM" ? "interquartile means" : "means"}${thin}.`;
   const numbers = several ? " Numbers are the best setting\u2019s." : "";
   const group: CurveChart[] = [];
@@ -52,11 +52,11 @@ function leadOf(curves: Curves): string {
   return `${howDrawn(curves)}${dots}${why}Point at a curve to read it.`;
 }
 
-function howDrawn({ agents, statistic, interval, charts: [{ series, lanes }] }: Curves): string {
+function howDrawn({ agents, statistic, interval, charts: [{ series, members }] }: Curves): string {
   if (agents === 1) return "";
   const several = series.length > 1;
   const whose = several ? "the agents of each setting" : `${whole(agents)} agents`;
-  const thin = lanes.length > 1 ? ", thin lines single agents" : "";
+  const thin = members.length > 1 ? ", thin lines single agents" : "";
   if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. `;
   const iqm = statistic === "IQM";
   const line = iqm ? `interquartile means (IQM: the mean of the middle half) over ${whose}` : `means over ${whose}`;

@@ -77,7 +77,7 @@ export interface Chart {
   step: number[];
   seconds: number[] | null;
   series: Series[];
-  lanes: { color: number; values: Value[] }[];
+  members: { color: number; values: Value[] }[];
   evals: Evaluations | null;
 }
 
@@ -107,7 +107,7 @@ export interface Sweep {
 
 export interface SweepRow {
   values: Value[];
-  lanes: number;
+  members: number;
   score: [mean: Value, low: Value, high: Value];
   error: Value;
 }

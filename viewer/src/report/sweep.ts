@@ -36,7 +36,7 @@ function settingRow(row: SweepRow, rank: number, mark: SVGSVGElement, errors: bo
   const interval = known(low) ? `${significant(low)} to ${significant(high)}` : DASH;
   const cells: Child[] = [
     row.values.map((value) => number(known(value) ? String(value) : DASH)),
-    number(whole(row.lanes)),
+    number(whole(row.members)),
     number(significant(mean)),
     number(interval),
     el("td", { class: "wide" }, mark),
