@@ -42,11 +42,11 @@ class Settings(NamedTuple):
 # ## The environments
 #
 # An environment of ours never resets itself. What ends an episode, and what comes after it, is said here. The step's
-# true successor goes to the learner, also where the lane has already moved on to a new episode.
+# true successor goes to the agent, also where the slot has already moved on to a new episode.
 
 
 # %%
-class Lane(NamedTuple):
+class Slot(NamedTuple):
     """One ant between two steps."""
 
     state: Any
@@ -65,15 +65,15 @@ class Outcome(NamedTuple):
     total: Array
 
 
-def begin(env: ks.Env, key: Array) -> Lane:
+def begin(env: ks.Env, key: Array) -> Slot:
     state, first = env.reset(key)
-    return Lane(state, first.obs, jnp.int32(0), jnp.float32(0.0))
+    return Slot(state, first.obs, jnp.int32(0), jnp.float32(0.0))
 
 
-def advance(env: ks.Env, lane: Lane, action: Array, key: Array) -> tuple[Lane, Outcome]:
+def advance(env: ks.Env, slot: Slot, action: Array, key: Array) -> tuple[Slot, Outcome]:
     step_key, reset_key = jax.random.split(key)
-    state, now = env.step(step_key, lane.state, clip_to(env.action_space, action))
-    stayed = Lane(state, now.obs, lane.length + 1, lane.total + now.reward)
+    state, now = env.step(step_key, slot.state, clip_to(env.action_space, action))
+    stayed = Slot(state, now.obs, slot.length + 1, slot.total + now.reward)
     ended = now.terminated | (stayed.length >= env.time_limit)
     after = jax.tree.map(lambda new, old: jnp.where(ended, new, old), begin(env, reset_key), stayed)
     return after, Outcome(now.reward, now.terminated, ended, now.obs, stayed.total)
@@ -154,13 +154,13 @@ def observed(moments: Moments, batch: Array) -> Moments:
 
 
 # %%
-class Learner(NamedTuple):
+class TrainState(NamedTuple):
     """All that is carried from update to update."""
 
     params: dict[str, Any]
     optimiser: Any
     moments: Moments
-    lanes: Lane  # [num_envs, ...]
+    slots: Slot  # [num_envs, ...]
 
 
 class Samples(NamedTuple):
@@ -173,19 +173,19 @@ class Samples(NamedTuple):
     target: Array  # what the value should become
 
 
-def collect(env: ks.Env, s: Settings, learner: Learner, key: Array) -> tuple[Lane, Array, Array, Outcome]:
-    """Takes `num_steps` steps of all environments: lanes, and [T, B, ...] observations, actions and outcomes."""
+def collect(env: ks.Env, s: Settings, state: TrainState, key: Array) -> tuple[Slot, Array, Array, Outcome]:
+    """Takes `num_steps` steps of all environments: slots, and [T, B, ...] observations, actions and outcomes."""
     move = jax.vmap(ks.kernel(partial(advance, env)))  # one SIMD kernel: physics, time limit and reset of many ants
 
-    def step(lanes: Lane, key: Array) -> tuple[Lane, tuple[Array, Array, Outcome]]:
+    def step(slots: Slot, key: Array) -> tuple[Slot, tuple[Array, Array, Outcome]]:
         act_keys, env_keys = jax.random.split(key, (2, s.num_envs))
-        seen = jax.vmap(partial(scaled, learner.moments))(lanes.obs)
-        action = jax.vmap(partial(act, learner.params))(seen, act_keys)
-        after, outcome = move(lanes, action, env_keys)
-        return after, (lanes.obs, action, outcome)
+        seen = jax.vmap(partial(scaled, state.moments))(slots.obs)
+        action = jax.vmap(partial(act, state.params))(seen, act_keys)
+        after, outcome = move(slots, action, env_keys)
+        return after, (slots.obs, action, outcome)
 
-    lanes, (obs, action, outcome) = jax.lax.scan(step, learner.lanes, jax.random.split(key, s.num_steps))
-    return lanes, obs, action, outcome
+    slots, (obs, action, outcome) = jax.lax.scan(step, state.slots, jax.random.split(key, s.num_steps))
+    return slots, obs, action, outcome
 
 
 def advantages(s: Settings, values: Array, next_values: Array, outcome: Outcome) -> Array:
@@ -204,14 +204,14 @@ def advantages(s: Settings, values: Array, next_values: Array, outcome: Outcome)
     return jax.lax.scan(back, jnp.float32(0.0), (surprise, outcome.ended), reverse=True)[1]
 
 
-def samples_of(s: Settings, learner: Learner, obs: Array, action: Array, outcome: Outcome) -> Samples:
+def samples_of(s: Settings, state: TrainState, obs: Array, action: Array, outcome: Outcome) -> Samples:
     """Returns a rollout as samples, [T * B, ...]."""
-    look = jax.vmap(jax.vmap(partial(scaled, learner.moments)))
-    judge = jax.vmap(jax.vmap(partial(value, learner.params)))
+    look = jax.vmap(jax.vmap(partial(scaled, state.moments)))
+    judge = jax.vmap(jax.vmap(partial(value, state.params)))
     seen, next_seen = look(obs), look(outcome.next_obs)
     values = judge(seen)
     advantage = jax.vmap(partial(advantages, s), 1, 1)(values, judge(next_seen), outcome)
-    old = jax.vmap(jax.vmap(partial(log_prob, learner.params)))(seen, action)
+    old = jax.vmap(jax.vmap(partial(log_prob, state.params)))(seen, action)
     samples = Samples(seen, action, old, advantage, advantage + values)
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), samples)
 
@@ -263,28 +263,28 @@ def improve(s: Settings, learned: tuple[Any, Any], samples: Samples, key: Array)
 
 # %%
 @partial(jax.jit, static_argnums=1)
-def start(env: ks.Env, s: Settings, key: Array) -> Learner:
+def start(env: ks.Env, s: Settings, key: Array) -> TrainState:
     params_key, env_key = jax.random.split(key)
-    lanes = jax.vmap(partial(begin, env))(jax.random.split(env_key, s.num_envs))
-    size = lanes.obs.shape[1]
+    slots = jax.vmap(partial(begin, env))(jax.random.split(env_key, s.num_envs))
+    size = slots.obs.shape[1]
     params = first_params(params_key, size, env.action_space.shape[0])
     nothing_seen = Moments(jnp.float32(0.0), jnp.zeros(size), jnp.ones(size))
-    return Learner(params, optimiser(s).init(params), nothing_seen, lanes)
+    return TrainState(params, optimiser(s).init(params), nothing_seen, slots)
 
 
 @partial(jax.jit, static_argnums=1, donate_argnums=2)
-def update(env: ks.Env, s: Settings, learner: Learner, key: Array) -> tuple[Learner, dict[str, Array]]:
+def update(env: ks.Env, s: Settings, state: TrainState, key: Array) -> tuple[TrainState, dict[str, Array]]:
     collect_key, improve_key = jax.random.split(key)
-    lanes, obs, action, outcome = collect(env, s, learner, collect_key)
-    samples = samples_of(s, learner, obs, action, outcome)
-    params, state = improve(s, (learner.params, learner.optimiser), samples, improve_key)
-    moments = observed(learner.moments, obs.reshape(-1, obs.shape[2]))  # last: the epochs see what the rollout saw
+    slots, obs, action, outcome = collect(env, s, state, collect_key)
+    samples = samples_of(s, state, obs, action, outcome)
+    params, adam = improve(s, (state.params, state.optimiser), samples, improve_key)
+    moments = observed(state.moments, obs.reshape(-1, obs.shape[2]))  # last: the epochs see what the rollout saw
     report = {
         "episodes": outcome.ended.sum(),
         "returns": jnp.where(outcome.ended, outcome.total, 0.0).sum(),
         "std": jnp.exp(params["log_std"]).mean(),
     }
-    return Learner(params, state, moments, lanes), report
+    return TrainState(params, adam, moments, slots), report
 
 
 def main(steps: int = 10_000_000, num_envs: int = 2048, env_id: str = "Ant-v5", **settings: Any) -> list[float]:
@@ -292,9 +292,9 @@ def main(steps: int = 10_000_000, num_envs: int = 2048, env_id: str = "Ant-v5", 
     env, s, key = ks.make(env_id), Settings(num_envs=num_envs, **settings), jax.random.key(0)
     each = num_envs * s.num_steps
     updates, curve = max(1, steps // each), []
-    learner, reports, began = start(env, s, jax.random.fold_in(key, 0)), [], time.perf_counter()
+    state, reports, began = start(env, s, jax.random.fold_in(key, 0)), [], time.perf_counter()
     for i in range(1, updates + 1):
-        learner, report = update(env, s, learner, jax.random.fold_in(key, i))
+        state, report = update(env, s, state, jax.random.fold_in(key, i))
         reports.append(report)
         if i % -(-updates // 20) == 0 or i == updates:
             episodes, returns, std = (sum(float(r[name]) for r in reports) for name in ("episodes", "returns", "std"))

@@ -68,10 +68,10 @@ def readable_row(steps: int = 300) -> TableRow:
     """Measures our own readable loop."""
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
     loop = PythonLoop(make_population(agent, TrainConfig(steps=steps)), env, Recording())
-    learner, at = loop.run(loop.start(), 0, 10)
+    state, at = loop.run(loop.start(), 0, 10)
     began = time.perf_counter()
     while at < steps:
-        learner, at = loop.run(learner, at, steps)
+        state, at = loop.run(state, at, steps)
     rate = (steps - 10) / (time.perf_counter() - began)
     return speed('loop="python"', 1, rate, "for debugging: every value checked")
 
@@ -85,12 +85,12 @@ def compiled_row(
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
     population = make_population(agent, TrainConfig(seeds=agents))
     loop = CompiledLoop(population, env, Recording(), None, longest)
-    learner = loop.start()
+    first = loop.start()
     began = time.perf_counter()
-    compiled = loop.lower(learner).compile()
+    compiled = loop.lower(first).compile()
     compile_seconds = time.perf_counter() - began
     blocks = max(1, enough // (agents * loop.iterations_per_call))
-    state = [learner, 0]
+    state = [first, 0]
 
     def run() -> None:
         for _ in range(blocks):

@@ -130,7 +130,7 @@ BROKEN = {
     "step: the state's structure, shapes or dtypes change": [growing_state, other_state],
     "a PRNG key is used twice; split it first": [key_reuse],
     "reset: compiled, it gives another result than without": [compiled_differs],
-    "step: under jax.vmap a lane gives another result than alone": [batch_differs],
+    "step: under jax.vmap an environment gives another result than alone": [batch_differs],
     "reset must return (state, Timestep)": [
         lambda w, k, b, r: (r[0], tuple(jax.tree.leaves(r[1]))) if w == "reset" else r,
         lambda w, k, b, r: r[1] if w == "reset" else r,

@@ -53,19 +53,19 @@ def rollout(module, settings, obs_size=3, action_size=2):
     terminated = jax.random.uniform(keys[5], shape) < 0.2
     ended = terminated | (jax.random.uniform(keys[6], shape) < 0.2)
     moments = module.Moments(jnp.float32(1.0), jnp.full(obs_size, 0.1), jnp.full(obs_size, 2.0))
-    learner = module.Learner(params, None, moments, None)
-    return learner, obs, action, module.Outcome(reward, terminated, ended, next_obs, reward)
+    state = module.TrainState(params, None, moments, None)
+    return state, obs, action, module.Outcome(reward, terminated, ended, next_obs, reward)
 
 
 def test_advantages_by_hand_are_the_librarys(load):
     module = load("ppo_by_hand")
     settings = module.Settings(num_envs=5, num_steps=20)
-    learner, obs, action, outcome = rollout(module, settings)
-    samples = module.samples_of(settings, learner, obs, action, outcome)
+    state, obs, action, outcome = rollout(module, settings)
+    samples = module.samples_of(settings, state, obs, action, outcome)
 
     def values(obs):
         seen = (obs - 0.1) / jnp.sqrt(jnp.float32(2.0))
-        return jax.vmap(jax.vmap(lambda o: module.value(learner.params, o)))(seen)
+        return jax.vmap(jax.vmap(lambda o: module.value(state.params, o)))(seen)
 
     flags = outcome.terminated, outcome.ended & ~outcome.terminated
     arguments = (0.1 * outcome.reward, values(obs), values(outcome.next_obs), *flags)
@@ -77,9 +77,9 @@ def test_advantages_by_hand_are_the_librarys(load):
 def test_the_loss_by_hand_is_the_librarys(load):
     module, networks = load("ppo_by_hand"), load("networks_three_ways")
     settings = module.Settings(num_envs=5, num_steps=20, entropy_coefficient=0.1)
-    learner, obs, action, outcome = rollout(module, settings)
-    old = module.samples_of(settings, learner, obs, action, outcome)
-    params = jax.tree.map(lambda x: x + 0.2 * jnp.cos(jnp.arange(x.size)).reshape(x.shape), learner.params)
+    state, obs, action, outcome = rollout(module, settings)
+    old = module.samples_of(settings, state, obs, action, outcome)
+    params = jax.tree.map(lambda x: x + 0.2 * jnp.cos(jnp.arange(x.size)).reshape(x.shape), state.params)
     new = jax.vmap(lambda obs, action: module.log_prob(params, obs, action))(old.obs, old.action)
     ratio, good = jnp.exp(new - old.log_prob), old.advantage > old.advantage.mean()
     assert min(jnp.sum(good & (ratio > 1.2)), jnp.sum(~good & (ratio < 0.8))) > 3, "both sides of the clip are tried"
@@ -112,15 +112,15 @@ def test_moments_of_batches_are_those_of_all(load):
 def test_a_lane_begins_anew_where_its_time_is_up(load):
     module = load("ppo_by_hand")
     env = ks.make("InvertedPendulum-v5", time_limit=2)
-    lane = module.begin(env, jax.random.key(0))
-    lane, first = module.advance(env, lane, jnp.zeros(1), jax.random.key(1))
-    assert (int(lane.length), bool(first.ended)) == (1, False)
-    np.testing.assert_array_equal(lane.obs, first.next_obs)
-    lane, second = module.advance(env, lane, jnp.zeros(1), jax.random.key(2))
-    assert (int(lane.length), bool(second.ended), bool(second.terminated)) == (0, True, False)
+    slot = module.begin(env, jax.random.key(0))
+    slot, first = module.advance(env, slot, jnp.zeros(1), jax.random.key(1))
+    assert (int(slot.length), bool(first.ended)) == (1, False)
+    np.testing.assert_array_equal(slot.obs, first.next_obs)
+    slot, second = module.advance(env, slot, jnp.zeros(1), jax.random.key(2))
+    assert (int(slot.length), bool(second.ended), bool(second.terminated)) == (0, True, False)
     assert float(second.total) == 2.0
-    assert float(lane.total) == 0.0
-    assert np.abs(lane.obs - second.next_obs).max() > 0, "the true successor, not the next episode's start"
+    assert float(slot.total) == 0.0
+    assert np.abs(slot.obs - second.next_obs).max() > 0, "the true successor, not the next episode's start"
 
 
 @pytest.mark.full

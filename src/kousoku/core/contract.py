@@ -137,9 +137,9 @@ def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     actions = jax.vmap(env.action_space.sample)(keys)
     batch = jax.vmap(env.step)(keys, states, actions)
     for i in range(3):
-        alone = env.step(keys[i], _lane(states, i), _lane(actions, i))
-        if not _close(_lane(batch, i), alone):
-            yield "step: under jax.vmap a lane gives another result than alone"
+        alone = env.step(keys[i], _row(states, i), _row(actions, i))
+        if not _close(_row(batch, i), alone):
+            yield "step: under jax.vmap an environment gives another result than alone"
             return
 
 
@@ -256,7 +256,7 @@ def _shapes(tree: Any) -> list[tuple[str, tuple[int, ...], str]]:
     return [(path, jnp.shape(leaf), str(jnp.asarray(leaf).dtype)) for path, leaf in _leaves(tree)]
 
 
-def _lane(tree: Any, i: int) -> Any:
+def _row(tree: Any, i: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[i], tree)
 
 

@@ -1,4 +1,4 @@
-"""Lanes that blow up: what is no number any more, or a number beyond all sense."""
+"""Divergence: what is no number any more, or a number beyond all sense."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jaxtyping import Array, Bool
 LARGEST = 1e10  # MuJoCo's mjMAXVAL, beyond which it holds a number for nonsense
 
 
-def is_sound(numbers: Any) -> Bool[Array, ""]:
-    """Tells whether all are within 1e10 of 0, and none is NaN.
+def has_diverged(numbers: Any) -> Bool[Array, ""]:
+    """Tells whether any is NaN, or further than 1e10 from 0.
 
     Examples:
-        >>> bool(is_sound(jnp.array([1.0, -2.0]))), bool(is_sound((jnp.ones(2), jnp.array(jnp.nan))))
-        (True, False)
+        >>> bool(has_diverged(jnp.array([1.0, -2.0]))), bool(has_diverged((jnp.ones(2), jnp.array(jnp.nan))))
+        (False, True)
     """
-    return jnp.stack([jnp.all(jnp.abs(x) <= LARGEST) for x in jax.tree.leaves(numbers)]).all()
+    return ~jnp.stack([jnp.all(jnp.abs(x) <= LARGEST) for x in jax.tree.leaves(numbers)]).all()

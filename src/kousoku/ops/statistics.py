@@ -1,4 +1,4 @@
-"""Statistics over independent lanes: a mean, and how well it is known."""
+"""Statistics over independent members: a mean, and how well it is known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mean_interval(values: Shaped[np.ndarray, "..."], axis: int = -1, confidence:
     """Computes mean +- t(n - 1) s / sqrt(n) along one axis, in float64; s has the divisor n - 1.
 
     NaN counts as missing, so n may differ from place to place. The mean of no value is NaN, and so is the interval of
-    fewer than two. Values have to be independent: the lanes of a run are, the steps of one lane are not.
+    fewer than two. Values have to be independent: the members of a run are, the steps of one member are not.
 
     References:
         Student, The probable error of a mean, Biometrika 6 (1908).

@@ -1,7 +1,7 @@
 """Reading and writing one entry of a table that a loop carries.
 
 Dynamic slices instead of indexing: inside a compiled loop they update the table in place, and under `vmap` they become
-one gather or scatter over the lanes. Indices out of range are clamped, as everywhere in JAX; `check_env` and the
+one gather or scatter over the batch. Indices out of range are clamped, as everywhere in JAX; `check_env` and the
 checked loop (`loop="python"`) refuse them instead.
 """
 

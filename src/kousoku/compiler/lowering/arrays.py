@@ -252,14 +252,14 @@ def zero(k: Emitter, op: Op) -> Value:
     return Constant(out.shape, out.dtype, k.memory, np.zeros(out.shape, out.dtype))
 
 
-def blank(k: Emitter, op: Op, *_: Value) -> Value:
+def undefined(k: Emitter, op: Op, *_: Value) -> Value:
     """Makes elements that will be written before they are read."""
     out = op.outputs[0]
     return Undef(out.shape, out.dtype, k.memory)
 
 
 RULES: dict[str, Callable[..., Any]] = {
-    "empty": blank,
+    "empty": undefined,
     "empty2": zero,
     "broadcast_in_dim": broadcast_in_dim,
     "reshape": reshape,

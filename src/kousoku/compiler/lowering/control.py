@@ -223,12 +223,12 @@ class Carry:
             elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
                 moved.append((target, value))
         mine = [t.buffer for t, _ in moved]
-        moved = [(t, self._apart(v, mine) if len(moved) > 1 or v.buffers() else v) for t, v in moved]
+        moved = [(t, self._copy_if_overwritten(v, mine) if len(moved) > 1 or v.buffers() else v) for t, v in moved]
         for target, value in moved:
             k.write(target, value, mask)
         return flat
 
-    def _apart(self, value: Value, written: list) -> Value:
+    def _copy_if_overwritten(self, value: Value, written: list) -> Value:
         """Returns the value, copied if it is read from a buffer that is about to be overwritten."""
         return self.k.copy(value) if any(buffer in written for buffer in value.buffers()) else value
 

@@ -17,7 +17,7 @@ from ...core.spaces import Box
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
 from ...ops.trees import select
-from ..divergence import is_sound
+from ..divergence import has_diverged
 from ..fields import Number, bound, flag, limit, number, positive
 from ..timesteps import first_timestep, never
 from .motion import bounce, move
@@ -46,7 +46,7 @@ class BallsInfo(eqx.Module):
     """Numbers that a step tells beside observation and reward.
 
     Attributes:
-        diverged: the lane has blown up, and was terminated.
+        diverged: the environment has blown up, and was terminated.
     """
 
     diverged: Bool[Array, ""] = eqx.field(default_factory=never)
@@ -57,7 +57,7 @@ class Balls(Env):
 
     Observation: (x, z, vx, vz) of every ball, Box [n, 4]. Action: the push, Box [1] in [-max_push, max_push], in
     m/s^2. The reward of a step is -mean(abs(x - width / 2)): the balls should be in the middle, or rather below and
-    above it. Nothing terminates it but what makes a lane blow up, as for robots: a place or a speed that is not a
+    above it. Nothing terminates it but what makes it blow up, as for robots: a place or a speed that is not a
     number within 1e10 of 0, as after a push that is NaN. Then `info.diverged` is set, observation and reward are 0,
     and the balls stay where they were. A step of semi-implicit Euler, with u the push, clipped:
 
@@ -148,7 +148,7 @@ class Balls(Env):
             z, vz = bounce(z, vz, vz - state.vz, self.dt, 0.0, -1.0, self.restitution)
         moved = BallsState(x, z, vx, vz)
         reward = -jnp.mean(jnp.abs(x - 0.5 * self.width))
-        diverged = ~is_sound(moved)
+        diverged = has_diverged(moved)
         next_state = select(diverged, state, moved)
         told = _observe(moved), reward
         obs, reward = select(diverged, jax.tree.map(jnp.zeros_like, told), told)

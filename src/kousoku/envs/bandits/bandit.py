@@ -42,7 +42,7 @@ class Bandit(Env):
 
     Observation: always 0, Discrete(1). Action: which arm to pull, Discrete(arms). Nothing terminates it.
 
-    Every reset deals new arms; a restart keeps them, so that a lane faces one bandit all its life, also after a time
+    Every reset deals new arms; a restart keeps them, so that an agent faces one bandit all its life, also after a time
     limit and in its evaluation. Several seeds average over many bandits.
 
     Attributes:

@@ -44,7 +44,7 @@ class GridWorld(Env):
         tables: outcomes of every cell and action; with P maps, cell index + phase * cells.
         exact: one exact model for each phase.
         planes: [P, H + 2r, W + 2r, C] what the window shows.
-        change_at: steps of a lane's life at which the next map begins.
+        change_at: steps of the environment's life at which the next map begins.
     """
 
     tables: OutcomeTable
@@ -145,7 +145,7 @@ def gridworld(
     Args:
         map: lines of '.' floor, '#' wall, 'S' start, 'G' goal, 'P' pit, 'C' cliff (back to the start, the episode
             goes on); or one map for each phase where `change_at` is given.
-        change_at: steps of a lane's life, increasing, at which the next map takes over.
+        change_at: steps of the environment's life, increasing, at which the next map takes over.
         moves: 4, or 8 with the diagonals (corners may be cut).
         stay: whether there is an action that does not move; the wind blows it all the same.
         slip: probability that a move goes at a right angle instead, to each side with slip / 2. Staying never slips.

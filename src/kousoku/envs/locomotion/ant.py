@@ -26,7 +26,7 @@ class AntInfo(eqx.Module):
         distance_from_origin: of the torso, in m.
         x_velocity, y_velocity: of the main body over the step, in m/s.
         reward_forward, reward_ctrl, reward_contact, reward_survive: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     x_position: Scalar

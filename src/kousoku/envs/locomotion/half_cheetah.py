@@ -24,7 +24,7 @@ class HalfCheetahInfo(eqx.Module):
         x_position: of the trunk, in m.
         x_velocity: over the step, in m/s.
         reward_forward, reward_ctrl: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     x_position: Scalar

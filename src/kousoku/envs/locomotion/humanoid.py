@@ -29,7 +29,7 @@ class HumanoidInfo(eqx.Module):
         distance_from_origin: of the torso, in m.
         x_velocity, y_velocity: of the centre of mass over the step, in m/s.
         reward_survive, reward_forward, reward_ctrl, reward_contact: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     x_position: Scalar

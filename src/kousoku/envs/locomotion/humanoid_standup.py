@@ -28,7 +28,7 @@ class HumanoidStandupInfo(eqx.Module):
         z_distance_from_origin: its height above that of the model, in m.
         tendon_length, tendon_velocity: of both tendons between hip and knee.
         reward_linup, reward_quadctrl, reward_impact: the reward's terms; the fourth is 1.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     x_position: Scalar

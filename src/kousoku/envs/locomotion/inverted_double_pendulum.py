@@ -25,7 +25,7 @@ class InvertedDoublePendulumInfo(eqx.Module):
 
     Attributes:
         reward_survive, distance_penalty, velocity_penalty: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     reward_survive: Scalar

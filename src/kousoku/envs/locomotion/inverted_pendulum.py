@@ -25,7 +25,7 @@ class InvertedPendulumInfo(eqx.Module):
 
     Attributes:
         reward_survive: the reward.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     reward_survive: Scalar

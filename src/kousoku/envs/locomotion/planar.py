@@ -27,7 +27,7 @@ class WalkInfo(eqx.Module):
         z_distance_from_origin: its height above that of the model, in m.
         x_velocity: over the step, in m/s.
         reward_forward, reward_ctrl, reward_survive: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     x_position: Scalar

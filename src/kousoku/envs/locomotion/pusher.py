@@ -26,7 +26,7 @@ class PusherInfo(eqx.Module):
 
     Attributes:
         reward_dist, reward_ctrl, reward_near: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     reward_dist: Scalar

@@ -1,4 +1,4 @@
-"""RandomAnt: another ant in every episode; an example of numbers that differ from lane to lane."""
+"""RandomAnt: another ant in every episode; an example of numbers that differ between environments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .world import World
 
 
 class RandomAnt(Robot):
-    """The task of `Ant` for a robot that is another one in every episode and lane; nothing is compiled anew.
+    """The task of `Ant` for a robot that is another one in every episode; nothing is compiled anew.
 
     At reset, all its masses, all its friction and the gear of each of its motors are multiplied by numbers that are
     uniform in their ranges. What MuJoCo's compiler derives from masses to weigh constraints stays that of the file.

@@ -27,7 +27,7 @@ class ReacherInfo(eqx.Module):
 
     Attributes:
         reward_dist, reward_ctrl: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     reward_dist: Scalar

@@ -19,7 +19,7 @@ from ...core.timestep import Timestep
 from ...ops.trees import select
 from ...physics import Model, State, forward, simulate
 from ...physics.scene import body3d, contacts3d, joint_values, poses
-from ..divergence import is_sound
+from ..divergence import has_diverged
 from ..timesteps import first_timestep, never
 from .files import robot
 from .world import Still, World
@@ -31,7 +31,7 @@ class Start(eqx.Module):
     Attributes:
         qpos: positions.
         qvel: velocities.
-        numbers: of the model, in this lane and episode; see `Model.with_numbers`.
+        numbers: of the model, in this environment and episode; see `Model.with_numbers`.
     """
 
     qpos: Float[Array, " nq"]
@@ -57,7 +57,7 @@ class RobotState(eqx.Module):
     Attributes:
         physics: positions, velocities, activations, and where the solver begins.
         kept: what the last step measured for the next one.
-        numbers: of the model, in this lane and episode.
+        numbers: of the model, in this environment and episode.
     """
 
     physics: State
@@ -101,7 +101,7 @@ class RobotInfo(eqx.Module):
     """The info of a task that has nothing to tell.
 
     Attributes:
-        diverged: the lane has blown up, and was terminated.
+        diverged: the environment has blown up, and was terminated.
     """
 
     diverged: Bool[Array, ""] = eqx.field(default_factory=never)
@@ -114,9 +114,9 @@ class Robot(Env):
     them to their ranges. A task says how an episode begins, what it measures while the physics runs, what is observed,
     and what a step is worth.
 
-    A lane blows up if a position, a velocity, what it measured or a command is not a number within 1e10 of 0. It is
-    terminated and says so in `info.diverged`; its observation, its reward and the rest of its info are 0, and the robot
-    stays where it was. Other lanes do not notice.
+    An environment blows up if a position, a velocity, what it measured or a command is not a number within 1e10 of 0.
+    It is terminated and says so in `info.diverged`; its observation, its reward and the rest of its info are 0, and the
+    robot stays where it was. Others do not notice.
 
     Attributes:
         xml_file: see `files.robot`.
@@ -229,7 +229,7 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     )
     obs = env.observe(after, measured)
     verdict = env.judge(Move(before, after, action, state.kept, measured))
-    diverged = ~is_sound((after.qpos, after.qvel, measured, action))
+    diverged = has_diverged((after.qpos, after.qvel, measured, action))
 
     physics, kept = select(diverged, (before, state.kept), (after, measured.kept))
     told = jax.tree.map(lambda x: _of_dtype(x, dtype), (obs, verdict.reward, verdict.info))

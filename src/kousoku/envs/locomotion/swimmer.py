@@ -26,7 +26,7 @@ class SwimmerInfo(eqx.Module):
         distance_from_origin: of the first link, in m.
         x_velocity, y_velocity: over the step, in m/s.
         reward_forward, reward_ctrl: the reward's terms.
-        diverged: the lane has blown up.
+        diverged: the environment has blown up.
     """
 
     x_position: Scalar

@@ -158,11 +158,11 @@ def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
 def film(env: Env, played: Played, name: str = "") -> Film:
     """Makes the film of an episode; in three dimensions where the environment is. States that are no numbers end it."""
     if not isinstance(env, Drawable3d):
-        return _flat_film(env, _sound(played), name)
+        return _flat_film(env, _cut_at_divergence(played), name)
     values = _values(env, played)
     positions, quaternions = (np.asarray(part) for part in jax.vmap(kernel(env.poses))(played.states))
-    sound = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
-    count = len(positions) if np.all(sound) else max(1, int(np.argmin(sound)))
+    finite = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
+    count = len(positions) if np.all(finite) else max(1, int(np.argmin(finite)))
     contacts = _contacts(env, played)
     return Trajectory3d(
         env.body3d(),
@@ -181,15 +181,15 @@ def _flat_film(env: Any, played: Played, name: str) -> Trajectory2d:
     return Trajectory2d(scenes, float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
 
 
-def _sound(played: Played) -> Played:
-    """Cuts the episode before the first state with a number that is not finite but was at the beginning."""
+def _cut_at_divergence(played: Played) -> Played:
+    """Cuts the episode before the first state in which a number is no longer finite."""
     floats = (leaf for leaf in jax.tree.leaves(played.states) if np.issubdtype(leaf.dtype, np.floating))
-    well = np.ones(_length(played) + 1, bool)
+    finite = np.ones(_length(played) + 1, bool)
     for leaf in floats:
-        well &= (np.isfinite(leaf) | ~np.isfinite(leaf[:1])).reshape(len(leaf), -1).all(axis=1)
-    if well.all():
+        finite &= (np.isfinite(leaf) | ~np.isfinite(leaf[:1])).reshape(len(leaf), -1).all(axis=1)
+    if finite.all():
         return played
-    count = int(np.argmin(well))  # at least one, as the first counts as well
+    count = int(np.argmin(finite))  # at least one, as the first counts as finite
     states = jax.tree.map(lambda leaf: leaf[:count], played.states)
     actions, said = jax.tree.map(lambda leaf: leaf[: count - 1], (played.actions, played.said))
     return Played(states, actions, said, played.first)
