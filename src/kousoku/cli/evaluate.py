@@ -17,7 +17,7 @@ OPTIONS = (
 
 
 def run(words: Sequence[str]) -> int:
-    """Evaluates and prints."""
+    """Evaluates the agents of a run and prints their returns."""
     from ..ops.statistics import mean_interval
     from .notices import load
 

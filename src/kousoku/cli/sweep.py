@@ -8,5 +8,5 @@ from . import train
 
 
 def run(words: Sequence[str]) -> int:
-    """Trains with lists of numbers."""
+    """Trains with every combination of the numbers that are listed."""
     return train.run(words, sweep=True)

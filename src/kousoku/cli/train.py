@@ -52,7 +52,7 @@ def resume_options() -> list[Option]:
 
 
 def run(words: Sequence[str], sweep: bool = False) -> int:
-    """Trains as the words say; with `sweep`, numbers may be lists with commas."""
+    """Trains as the words of the command say; with `sweep`, numbers may be lists with commas."""
     from .. import api
 
     name = "sweep" if sweep else "train"
@@ -87,7 +87,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
 
 
 def _resume(words: Sequence[str]) -> int:
-    """Goes on with a run as the words say."""
+    """Resumes a run as the words of the command say."""
     from .. import api
     from .notices import on_one_line
 
@@ -98,7 +98,7 @@ def _resume(words: Sequence[str]) -> int:
 
 
 def _end(run: Any) -> int:
-    """Tells what came out; returns the exit status."""
+    """Prints what came out; returns the exit status."""
     _tell(run)
     if run.record.facts["trouble"]:
         print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
@@ -200,7 +200,7 @@ def _value(name: str, kind: Kind, text: str | bool) -> Any:
 
 
 def _tell(run: Any) -> None:
-    """Tells what came out, on one screen."""
+    """Prints what came out, on one screen."""
     from ..ops.statistics import mean_interval
     from ..training.metrics.progress import readable
 

@@ -45,11 +45,11 @@ class Env(eqx.Module):
 
     @abstractmethod
     def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
-        """Begins an episode: the state and the first timestep (reward 0, not ended)."""
+        """Begins an episode: returns the state and the first timestep (reward 0, not ended)."""
 
     @abstractmethod
     def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
-        """Takes one action: the next state and what came of it."""
+        """Takes one action: returns the next state and what came of it."""
 
     def restart(self, key: PRNGKeyArray, state: Any) -> tuple[Any, Timestep]:
         """Begins the next episode of an environment that has already been used.

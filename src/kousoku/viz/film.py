@@ -14,7 +14,7 @@ MAX_SHAPES = 60_000
 
 
 def film(scenes: Sequence[Scene], max_shapes: int = MAX_SHAPES) -> dict[str, Any]:
-    """Returns each background once, and what moves before which in every frame; "left" counts frames left out.
+    """Returns each background once, and of each frame its background and what moves; "left" counts frames left out.
 
     The first frame is always there.
     """

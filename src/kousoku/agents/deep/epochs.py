@@ -69,7 +69,7 @@ def _epoch(step: Step, learned: Any, batches: Any) -> tuple[Any, Scalars]:
 
 
 def _until_too_far(epoch: Step, learned: Any, keys: Key[Array, " E"], target_kl: float | Array) -> tuple[Any, Scalars]:
-    """Runs epochs until the policy is too far from the old one; the rest are compiled, as all are once, and skipped."""
+    """Runs epochs until the policy is too far from the old one, and skips the rest; an epoch is compiled once."""
 
     def epoch_or_none(carry: Carry, key: PRNGKeyArray) -> tuple[Carry, Bool[Array, ""]]:
         learned, stopped, metrics = carry

@@ -1,4 +1,4 @@
-"""Minibatches: which samples of a rollout make up which of them.
+"""Minibatches: which samples of a rollout are in which of them.
 
 The B environments are divided into strata of neighbours, and each minibatch takes the same number of samples from each
 stratum, at random and without replacement. One stratum is the plain shuffle of the literature. Several are drawn side

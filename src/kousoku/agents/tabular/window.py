@@ -69,7 +69,7 @@ def learn(
     mask: Bool[Array, " n"],
     learning_rate: Float[Array, ""],
 ) -> tuple[Float[Array, "S A"], Float[Array, ""]]:
-    """Applies Q(S_i, A_i) += alpha [G_i - Q(S_i, A_i)] for each i in `mask`, oldest first; gives Q, mean bracket."""
+    """Applies Q(S_i, A_i) += alpha [G_i - Q(S_i, A_i)] for i in `mask`, oldest first; returns Q, mean error."""
     n = window.obs.shape[0]
 
     def one(i: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:

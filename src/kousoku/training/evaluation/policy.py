@@ -135,7 +135,7 @@ class Policy:
         return tuple(leaves[i] for i in self._kept)
 
     def _apply(self, state: Any, xs: Sequence[Any]) -> tuple[Any, ...]:
-        """Returns the action, then the part of the carry that actions depend on, from an observation's parts and it."""
+        """Returns the action and the kept parts of the next carry, from an observation's parts and those of a carry."""
         leaves, count = list(map(jnp.asarray, jax.tree.leaves(self._whole))), len(self._parts)
         for i, x in zip(self._kept, xs[count:], strict=True):
             leaves[i] = x

@@ -69,7 +69,7 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
 
 
 def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
-    """Names what is too large: the agent itself, where memory does not hold even that; else its collector."""
+    """Returns the refusal of the agent itself, if memory does not hold even that; else of its collector."""
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
     alone = 2 * sum(_bytes(leaf) for leaf in jax.tree.leaves(state))
     if alone > 0.5 * total:

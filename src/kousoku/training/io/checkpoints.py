@@ -270,12 +270,12 @@ def _digest(path: Path) -> str:
 
 
 def _folders(parent: Path) -> list[Path]:
-    """Lists the folders of checkpoints by step."""
+    """Lists the folders of checkpoints in the order of their steps."""
     return sorted((p for p in parent.glob("*") if p.name.isdecimal() and p.is_dir()), key=lambda p: int(p.name))
 
 
 def _prune(parent: Path, keep: int) -> None:
-    """Keeps the last ones and the best: the first with the highest score."""
+    """Removes all checkpoints but the last ones and the best: the first with the highest score."""
     found = _folders(parent)
     best = _best(found)
     for folder in (folder for folder in found[:-keep] if folder != best):
@@ -283,7 +283,7 @@ def _prune(parent: Path, keep: int) -> None:
 
 
 def _best(found: list[Path]) -> Path | None:
-    """Returns the first with the highest score; None if none has any."""
+    """Returns the first checkpoint with the highest score; None if none has any."""
     scores = [_score(folder) for folder in found]
     return found[int(np.argmax(scores))] if max(scores, default=-np.inf) > -np.inf else None
 
@@ -304,7 +304,7 @@ def _score(folder: Path) -> float:
 
 
 def _difference(found: list[Any], needed: list[Any]) -> tuple[str, str]:
-    """Returns the first leaf that differs, in both."""
+    """Describes the first leaf that differs, as it was found and as it is needed."""
     same = (a == b for a, b in zip(found, needed, strict=False))
     i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
     return _named(found, i), _named(needed, i)

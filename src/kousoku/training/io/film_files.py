@@ -18,7 +18,7 @@ Film = Trajectory2d | Trajectory3d
 
 
 def film_json(film: Film | None) -> dict[str, Any] | None:
-    """Returns everything but arrays; each different background of scenes once."""
+    """Returns a film as JSON, all but its arrays; each different background of scenes once."""
     if film is None:
         return None
     told = {"name": film.name, "dt": film.dt, "values": list(film.values)}

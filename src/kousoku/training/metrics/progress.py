@@ -124,7 +124,7 @@ class SingleLine:
 
 
 def _losses(latest: Mapping[str, Any]) -> str:
-    """Returns means of what the updates told, as text."""
+    """Returns the means of the updates' metrics, as text."""
     others = [name for name in latest if name not in UNSHOWN and not name.startswith("info.")]
     means = {name: spread(latest[name]).partition(" ")[0] for name in (*LOSSES, *others) if name in latest}
     return "   ".join(f"{name} {text}" for name, text in means.items() if text)
