@@ -74,16 +74,21 @@ class PythonLoop(TrainLoop):
         slot, transition, end = _advance(self.env, state.slots, action, keys.env)
         check_in_space("observation", self.env.observation_space, transition.next_obs)
         check_finite("reward", transition.reward)
-        transition = told_to_agent(transition, action, extras)
-        learned, metrics = _update(agent, state.agent, transition, keys.update)
-        carry = select(end.ended, agent.initial_carry(state.agent), carry)
+        told = transition, action, extras
+        learned, metrics, carry = _update(agent, state.agent, told, carry, end.ended, keys.update)
         steps = Steps(transition.obs, action, transition.reward, transition.info, end)
         return TrainState(learned, slot, carry, state.data, _add(state.metrics, steps, metrics))
 
 
+@eqx.filter_jit
+def _update(agent: Agent, state: Any, told: Any, carry: Any, ended: Any, key: Any) -> tuple[Any, Any, Any]:
+    """Returns what is learned of a step, its metrics, and the carry before the next step."""
+    learned, metrics = agent.update(state, told_to_agent(*told), key)
+    return learned, metrics, select(ended, agent.initial_carry(state), carry)
+
+
 _act = eqx.filter_jit(lambda agent, state, obs, carry, key: agent.act(state, obs, carry, key))
 _advance = eqx.filter_jit(advance_clipped)
-_update = eqx.filter_jit(lambda agent, state, transition, key: agent.update(state, transition, key))
 _add = eqx.filter_jit(lambda sums, steps, metrics: add_iteration(sums, steps, metrics, None, None))
 
 
