@@ -8,7 +8,6 @@ import time
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 
 from kousoku.compiler import kernel
 from kousoku.core.cache_folder import SWITCH
@@ -16,7 +15,6 @@ from kousoku.envs import make
 from kousoku.training.io import compile_cache
 
 from .budget import Budget
-from .random_rollout import begin_rollout, random_rollout
 from .robots import IDS
 from .subprocess_timing import run_in_subprocess
 from .table import Section, TableColumn, TableRow, attempt
@@ -46,9 +44,11 @@ def seconds(id: str, folder: str) -> float:
     compile_cache.enable()
     began = time.perf_counter()
     env = make(id)
-
-    def rollout(key: jax.Array) -> jax.Array:
-        return random_rollout(env, STEPS, False, key, jnp.int32(0), begin_rollout(env, key)).reward
-
-    jax.block_until_ready(jax.jit(jax.vmap(kernel(rollout)))(jax.random.split(jax.random.key(0), ENVIRONMENTS)))
+    reset, step = (jax.jit(jax.vmap(kernel(function))) for function in (env.reset, env.step))
+    sample = jax.jit(jax.vmap(env.action_space.sample))
+    first, *rest = jax.random.split(jax.random.key(0), (1 + STEPS, ENVIRONMENTS))
+    state, timestep = reset(first)
+    for keys in rest:
+        state, timestep = step(keys, state, sample(keys))
+    jax.block_until_ready(timestep)
     return time.perf_counter() - began
