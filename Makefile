@@ -19,11 +19,10 @@ demo: $(VENV)/.installed ## train 30 agents, then a robot that learns to run; wr
 	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000 --eval-every 500_000
 
 test: $(VENV)/.installed-test ## run the tests
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not full and not exact"
-	KOUSOKU_TEST_HASTE=exact $(BIN)/python -m pytest -n auto --dist worksteal -m "exact and not full" $$(grep -rl --include="*.py" "mark.exact" tests)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not full"
 
 test-full: $(VENV)/.installed-test ## run the heavier checks too, more examples, every call's types; XLA compiles as for users
-	KOUSOKU_TEST_HASTE=off $(BIN)/python -m pytest -n auto --dist worksteal
+	KOUSOKU_TESTS=full $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-durations: $(VENV)/.installed-test ## run tests one at a time; those that take long for no reason told fail
 	KOUSOKU_TEST_SECONDS=3 $(BIN)/python -m pytest -p no:xdist -m "not full" --durations 30

@@ -4,13 +4,16 @@ What XLA and LLVM compile is kept in `.pytest_cache`, by the hash of all that it
 run again.
 """
 
+import gc
 import os
 from pathlib import Path
 
-from haste import hasty_flags, is_hasty
+from fast_compile import fast_compile_flags, is_quick
 from typechecker import begin_test, spare_functions_without_shapes
 
-os.environ["XLA_FLAGS"] = f"{hasty_flags()} {os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+os.environ["XLA_FLAGS"] = (
+    f"{fast_compile_flags()} {os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+)
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("KOUSOKU_COMPILATION_CACHE", str(Path(__file__).parent / ".pytest_cache" / "xla"))
 
@@ -28,24 +31,34 @@ spare_functions_without_shapes()
 # By default few examples, and always the same; in the full run many, and others every time.
 hypothesis.settings.register_profile("default", deadline=None, max_examples=30, derandomize=True, database=None)
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
-hypothesis.settings.load_profile("default" if is_hasty() else "full")
+hypothesis.settings.load_profile("default" if is_quick() else "full")
 
-pytest_plugins = ["rerun"]
+pytest_plugins = ["rerun", "selection"]
 
 LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 """How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
 
 
-PAGES = Path(__file__).parent / "docs" / "agents"
-OFTEN = ("q_learning.md", "ppo.md", "value_iteration.md", "networks.md")
+DOCS = Path(__file__).parent / "docs"
+OFTEN = ("q_learning.md", "ppo.md", "value_iteration.md")
 """Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
+SELDOM = ("locomotion.md", "gradients.md", "ppo-by-hand.md")
+"""Other pages whose examples take long and are tested elsewhere as well: they run in the full tests."""
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays: no search for garbage need look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Most pages of agents are run in the full tests; a reason is a sentence."""
+    """Some pages are run in the full tests; a reason is a sentence."""
     for item in items:
-        if item.path.parent == PAGES and item.path.name not in OFTEN:
+        page = item.path
+        if page.name in SELDOM if page.parent == DOCS else page.parent == DOCS / "agents" and page.name not in OFTEN:
             item.add_marker(pytest.mark.full)
         for mark in item.iter_markers("slow_because"):
             if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0].strip():

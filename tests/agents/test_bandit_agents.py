@@ -193,6 +193,7 @@ def test_ties_at_the_beginning_are_broken_uniformly(agent):
     assert_drawn_from(frequencies(agent, state), [1 / 3] * 3)
 
 
+@pytest.mark.by_default("ucb", "thompson")
 @ALL
 def test_keys_are_used_once(agent):
     with jax.debug_key_reuse(True), jax.disable_jit():
@@ -203,6 +204,7 @@ def test_keys_are_used_once(agent):
             state, _ = agent.update(state, pulled(arm, reward), update_key)
 
 
+@pytest.mark.by_default("gradient", "ucb", "thompson")
 @ALL
 def test_one_program_for_all_updates(agent):
     compilations = []

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fast_compile import FAST_COMPILE
 from fresh_process import refusals
-from haste import HASTE
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
@@ -23,10 +23,8 @@ from kousoku.nn import QNetworkConfig
 from kousoku.ops.schedules import Linear
 from kousoku.ops.td_targets import action_value, double_q_learning_target, q_learning_target
 
-pytestmark = pytest.mark.exact
-
 KEY = jax.random.key(0)
-hasty = partial(eqx.filter_jit, compiler_options=HASTE)
+fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
 SPEC = EnvSpec(Box(-np.inf, np.inf, (2,)), Discrete(2))
 WEIGHT = jnp.array([[1.0, 2.0], [3.0, -1.0]])
 OLDER = jnp.array([[0.5, 0.0], [2.0, 4.0]])
@@ -68,7 +66,7 @@ ONWARD = ([1.0, 0.0], 0, 1.0, False, False, [0.0, 1.0])
 LAST = ([0.0, 1.0], 1, 0.5, True, False, [1.0, 1.0])
 
 
-@hasty
+@fast_jit
 def updated(agent, state, data, key=KEY):
     return agent.update(state, data, key)
 
@@ -177,13 +175,14 @@ def test_schedules_are_read_at_the_environment_steps():
     assert (float(metrics["learning_rate"]), int(state.step)) == (0.25, 150)
 
 
+@pytest.mark.full
 def test_the_gradient_is_that_of_finite_differences():
     config = QNetworkConfig(hidden=(5,), activation="tanh", dueling=True, stream_hidden=(4,))
     agent = DQN(network=config, huber_delta=0.7)
     network = agent.init(SPEC, KEY).network
     data, targets = random_batch(16).transitions, jax.random.normal(jax.random.key(5), (16,))
     objective = lambda network: agent.loss(network, data, targets)[0]  # noqa: E731
-    loss, gradient = hasty(objective), hasty(jax.grad(objective))(network)
+    loss, gradient = fast_jit(objective), fast_jit(jax.grad(objective))(network)
     leaves, structure = jax.tree.flatten(network)
     for seed in range(3):
         keys = jax.random.split(jax.random.key(seed), len(leaves))
@@ -216,7 +215,7 @@ def test_two_devices_learn_as_one_does():
         return jax.tree.map(lambda x: x[None], learned)
 
     mapped = jax.shard_map(on_each, mesh=mesh, in_specs=(P(), P("d")), out_specs=P("d"), check_vma=False)
-    both, each = jax.jit(mapped, compiler_options=HASTE)(state, data.transitions)
+    both, each = jax.jit(mapped, compiler_options=FAST_COMPILE)(state, data.transitions)
     for device in range(2):
         for a, b in zip(jax.tree.leaves(both), jax.tree.leaves(one), strict=True):
             np.testing.assert_allclose(a[device], b, rtol=1e-4, atol=1e-6)
@@ -281,6 +280,7 @@ def test_dueling_values_are_a_value_and_advantages_of_mean_0():
     assert q.std() > 0.01
 
 
+@pytest.mark.by_default("True-multi_discrete", "False-image")
 @pytest.mark.parametrize(
     "space",
     [
@@ -301,7 +301,7 @@ def test_observations_of_every_kind_are_learned_from(space, dueling):
     action, flags = jnp.array([0, 1, 2, 1], jnp.int32), jnp.array([False, True, False, False])
     data = ReplayBatch(jax.vmap(Transition)(obs, action, jnp.ones(4), flags, flags, next_obs), jnp.int32(4))
 
-    @hasty
+    @fast_jit
     def learned(key):
         state = agent.init(EnvSpec(space, Discrete(3)), key)
         after, metrics = agent.update(state, data, key)

@@ -47,6 +47,7 @@ def q_learned(agent: DQN, env: Any, keys: Any) -> Any:
     return jax.vmap(of_seed)(keys)
 
 
+@pytest.mark.slow_because("a network has to learn")
 @pytest.mark.parametrize(
     "options",
     [

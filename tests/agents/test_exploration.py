@@ -84,6 +84,7 @@ def test_ties_are_broken_evenly(n):
         assert stats.chisquare(counts(actions, n)).pvalue > SURE
 
 
+@pytest.mark.by_default("q0-exploration0", "q0-exploration2", "q0-exploration4", "q1-exploration1", "q1-exploration3")
 @pytest.mark.parametrize(
     "exploration", [EpsilonGreedy(0.0), EpsilonGreedy(0.3), EpsilonGreedy(1.0), Softmax(0.7), UCB(0.5)]
 )

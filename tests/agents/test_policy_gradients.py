@@ -37,6 +37,7 @@ def checked(agent_id, env, probe):
         assert (np.asarray(policy) > 0).all()
 
 
+@pytest.mark.by_default("ppo-*")
 @pytest.mark.parametrize("which", ["two actions", pytest.param("all", marks=pytest.mark.full)])
 @pytest.mark.parametrize("agent_id", AGENTS)
 def test_probes(agent_id, which):
@@ -62,6 +63,7 @@ def test_a_time_limit_is_no_end(agent_id, time_limit):
     checked(agent_id, probe.env, probe)
 
 
+@pytest.mark.by_default("normal")
 @pytest.mark.parametrize("policy", ["normal", LaplaceHead, pytest.param("tanh_normal", marks=pytest.mark.full)])
 def test_a_real_action_is_aimed(policy):
     """The mean goes to x / 2, and the value is that of the policy with its own spread."""
@@ -78,6 +80,7 @@ def test_a_real_action_is_aimed(policy):
         np.testing.assert_allclose(value, -((actions - 0.5 * x) ** 2).mean(1), atol=0.05)
 
 
+@pytest.mark.slow_because("a recurrent network has to learn")
 @pytest.mark.parametrize(
     ("recurrent", "shared", "learns"),
     [

@@ -5,10 +5,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fast_compile import FAST_COMPILE
 from fresh_process import refusals
-from haste import HASTE
 from laplace import LaplaceHead
-from rollouts import Scene, Walk, begin, begun, collect, collected, hasty, leaves_equal, of_member, tiny_ppo
+from rollouts import Scene, Walk, begin, begun, collect, collected, fast_jit, leaves_equal, of_member, tiny_ppo
 
 from kousoku.agents.deep.a2c import A2C
 from kousoku.agents.deep.actor_critic import evaluate_actions, flat_time, is_recurrent
@@ -22,8 +22,6 @@ from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.nn import ActorCriticConfig
 from kousoku.ops.schedules import Linear
-
-pytestmark = pytest.mark.exact
 
 KEY = jax.random.key(0)
 BOX = Box(-0.5, 0.5, (2,))
@@ -46,7 +44,7 @@ POLICIES = {
 QUICKLY = ("wide normal of two axes", "wide tanh_normal", "laplace", "lstm")
 
 
-@hasty
+@fast_jit
 def samples_of(agent, state, rollout):
     return agent.samples(state, rollout, None)
 
@@ -61,12 +59,12 @@ def moved_on(state, rollout):
     return eqx.tree_at(lambda s: (s.network, s.observations), state, (network, observations))
 
 
-evaluate, moved = hasty(evaluate_actions), hasty(moved_on)
+evaluate, moved = fast_jit(evaluate_actions), fast_jit(moved_on)
 
 
 def updated(agent, train_state, rollout, key=KEY):
-    """Network, and metrics, after one update; compiled in haste."""
-    update = hasty(lambda a, s, r, k: a.update(s, r, k))
+    """Network, and metrics, after one update; compiled fast."""
+    update = fast_jit(lambda a, s, r, k: a.update(s, r, k))
     state, metrics = update(agent, train_state.agent, rollout, key)
     return state, {name: float(value) for name, value in metrics.items()}
 
@@ -89,6 +87,7 @@ def walked(walked_from):
     return agent, train_state, rollout
 
 
+@pytest.mark.by_default("laplace")
 @pytest.mark.parametrize(
     "name", [name if name in QUICKLY else pytest.param(name, marks=pytest.mark.full) for name in POLICIES]
 )
@@ -104,7 +103,7 @@ def test_the_first_ratio_is_one(name):
     )
 
 
-@hasty
+@fast_jit
 def three_rounds(agent, env, key):
     """The ratios of a minibatch as PPO takes it, the actions and the ends, of three rollouts in a row."""
 
@@ -158,7 +157,9 @@ def test_targets_come_from_the_true_successors(walked_from):
     state = train_state.agent
     samples, moments = samples_of(agent, state, rollout)
     value = lambda obs: state.network.value(agent.normalise(state, obs), ())  # noqa: E731
-    v, v_next = (np.asarray(hasty(jax.vmap(jax.vmap(value)))(x), np.float64) for x in (rollout.obs, rollout.next_obs))
+    v, v_next = (
+        np.asarray(fast_jit(jax.vmap(jax.vmap(value)))(x), np.float64) for x in (rollout.obs, rollout.next_obs)
+    )
     r, over, ended = (np.asarray(x, np.float64) for x in (rollout.reward, rollout.terminated, rollout.truncated))
     ended = np.maximum(over, ended)
     running, every = np.asarray(before.data, np.float64), []
@@ -195,6 +196,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.by_default("*plain", "0-standardised", "0-value clip", "0-weights", "0-schedules")
 @pytest.mark.parametrize("options", LOSSES.values(), ids=LOSSES.keys())
 @pytest.mark.parametrize("step", [0, 500])
 def test_the_loss_of_ppo_by_hand(options, step, walked):
@@ -203,7 +205,7 @@ def test_the_loss_of_ppo_by_hand(options, step, walked):
     state = eqx.tree_at(lambda s: s.step, train_state.agent, jnp.int32(step))
     samples, _ = samples_of(walked[0], state, rollout)
     network = moved(state, rollout).network
-    loss, metrics = hasty(lambda a, *args: a.loss(*args))(agent, network, weighed(agent, samples), (), state)
+    loss, metrics = fast_jit(lambda a, *args: a.loss(*args))(agent, network, weighed(agent, samples), (), state)
     now = evaluate(network, flat_time(samples), ())
     log_prob, entropy, v = (np.asarray(x, np.float64) for x in (now.log_prob, now.entropy, now.value))
     old, a, g, v_old = (
@@ -238,7 +240,7 @@ def test_the_loss_of_a2c_by_hand(walked):
     network = train_state.agent.network
     for normalise in (False, True):
         agent = A2C(num_envs=8, value_coefficient=0.25, entropy_coefficient=0.1, normalise_advantages=normalise)
-        loss, _ = hasty(agent.loss)(network, weighed(agent, samples), (), train_state.agent)
+        loss, _ = fast_jit(agent.loss)(network, weighed(agent, samples), (), train_state.agent)
         now = evaluate(network, flat_time(samples), ())
         a = np.asarray(samples.advantage, np.float64).ravel()
         a = (a - a.mean()) / a.std() if normalise else a
@@ -252,14 +254,14 @@ def test_the_policy_gradient_does_not_flow_through_advantages_and_targets(walked
     agent, train_state, rollout = walked
     samples, _ = samples_of(agent, train_state.agent, rollout)
     flat, state = flat_time(samples), train_state.agent
-    gradient = hasty(jax.grad(lambda n: agent.loss(n, weighed(agent, samples), (), state)[0]))(state.network)
+    gradient = fast_jit(jax.grad(lambda n: agent.loss(n, weighed(agent, samples), (), state)[0]))(state.network)
 
     def plain(network):
         now = evaluate_actions(network, flat, ())
         a = (flat.advantage - flat.advantage.mean()) / flat.advantage.std()
         return jnp.mean(-now.log_prob * a + 0.25 * (now.value - flat.target) ** 2)
 
-    leaves_equal(gradient, hasty(jax.grad(plain))(state.network), rtol=1e-3, atol=1e-5)
+    leaves_equal(gradient, fast_jit(jax.grad(plain))(state.network), rtol=1e-3, atol=1e-5)
 
 
 def test_the_gradient_norm_is_limited():
@@ -346,7 +348,7 @@ def test_a_recurrent_value_of_the_successor_remembers_the_step_before():
     samples, _ = samples_of(agent, state, rollout)
     i = int(np.argmax(np.asarray(rollout.truncated & ~rollout.terminated)[:-1].any(axis=0)))
     carry = of_member(rollout.carry, i)
-    step, delta, values = hasty(lambda network, *args: network(*args)), [], []
+    step, delta, values = fast_jit(lambda network, *args: network(*args)), [], []
     for t in range(8):
         obs, after = agent.normalise(state, rollout.obs[t, i]), agent.normalise(state, rollout.next_obs[t, i])
         _, value, carry = step(state.network, obs, carry)
@@ -354,7 +356,7 @@ def test_a_recurrent_value_of_the_successor_remembers_the_step_before():
         delta.append(float(rollout.reward[t, i]) + 0.99 * follows - float(value))
         values.append(float(value))
         if rollout.terminated[t, i] or rollout.truncated[t, i]:
-            carry = state.network.start()
+            carry = state.network.initial_carry()
     np.testing.assert_allclose(samples.value[:, i], values, atol=1e-5)
     ended, a, expected = np.asarray(rollout.terminated | rollout.truncated)[:, i], 0.0, []
     for t in reversed(range(8)):
@@ -402,7 +404,7 @@ def test_every_kind_of_space_is_learnt_from(env):
 def test_images_of_bytes_go_through_the_convolutions_as_they_are():
     space = Box(0, 255, (4, 4, 1), np.uint8)
     agent = tiny_ppo(init="he_normal")
-    state = jax.jit(lambda key: agent.init(EnvSpec(space, Discrete(3)), key), compiler_options=HASTE)(KEY)
+    state = jax.jit(lambda key: agent.init(EnvSpec(space, Discrete(3)), key), compiler_options=FAST_COMPILE)(KEY)
     assert state.observations is None
     assert type(state.network.actor.body).__name__ == "CNN"
     obs = jnp.arange(16, dtype=jnp.uint8).reshape(4, 4, 1)

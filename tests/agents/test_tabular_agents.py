@@ -217,6 +217,7 @@ def test_where_the_next_episode_begins_changes_no_target(agent_id):
     assert eqx.tree_equal(*learnt)
 
 
+@pytest.mark.by_default("q_learning*", "watkins*")
 @pytest.mark.parametrize(
     ("agent_id", "exploration"),
     [*((id, EpsilonGreedy(0.5)) for id in AGENT_IDS), ("sarsa", Softmax(0.5)), ("sarsa", UCB(1.0))],
@@ -306,6 +307,7 @@ def test_the_coin_of_double_q_learning_is_fair():
     assert stats.chisquare([heads, 100_000 - heads]).pvalue > 1e-4
 
 
+@pytest.mark.by_default("sarsa_lambda*")
 @pytest.mark.parametrize(
     ("special", "plain", "options"),
     [

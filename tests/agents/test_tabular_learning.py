@@ -22,6 +22,7 @@ AGENT_IDS = (
 DISCOUNT = 0.9
 
 
+@pytest.mark.by_default("5-double_q_learning", "1-tree_backup", "5-sarsa_lambda", "5-monte_carlo", "1-q_learning")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 @pytest.mark.parametrize("time_limit", [1, 5, pytest.param(50, marks=pytest.mark.full)])
 def test_probes(agent_id, time_limit):
@@ -63,6 +64,7 @@ def often(ids, chosen):
     return [id if id in chosen else pytest.param(id, marks=pytest.mark.full) for id in ids]
 
 
+@pytest.mark.by_default("watkins_q_lambda")
 @pytest.mark.parametrize("agent_id", often(OFF_POLICY, ["double_q_learning", "watkins_q_lambda"]))
 def test_off_policy_agents_reach_the_optimal_values(agent_id):
     """Every pair's mean over 16 agents within the tolerance of the exact value, every single agent within 4 times it.
@@ -79,6 +81,7 @@ def test_off_policy_agents_reach_the_optimal_values(agent_id):
         assert np.abs(error).max() < 4 * tolerance
 
 
+@pytest.mark.by_default("sarsa_lambda")
 @pytest.mark.parametrize("agent_id", often(ON_POLICY, ["n_step_sarsa", "sarsa_lambda"]))
 def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id):
     """As above, with the fixed point of on-policy control at a constant epsilon."""

@@ -12,6 +12,7 @@ from kousoku.cli.options import hyper_parameter, literal, number, numbers
 TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
 
 
+@pytest.mark.slow_because("a training, its report, and what reads them")
 def test_train_then_evaluate_then_view(capsys):
     assert main([*TRAIN, "--epsilon", "linear:1:0.05:1_000", "--env.slip", "0.1"]) == 0
     printed = capsys.readouterr()
@@ -29,6 +30,7 @@ def test_train_then_evaluate_then_view(capsys):
     assert pathlib.Path("run/report.html").is_file()
 
 
+@pytest.mark.slow_because("two trainings with their reports")
 def test_the_shell_and_python_train_the_same(capsys):
     assert main([*TRAIN, "--learning-rate", "0.5", "--initial-value", "1"]) == 0
     run = ks.train(
@@ -44,6 +46,7 @@ def test_sweep(capsys):
     assert len(ks.load("run").record.points) == 6
 
 
+@pytest.mark.full
 def test_a_sweep_of_a_number_that_is_none_by_default(capsys):
     assert main(["sweep", "monte_carlo", *TRAIN[2:], "--learning-rate", "0.1,0.5"]) == 0
     assert "greedy return at learning_rate = 0.1" in capsys.readouterr().out

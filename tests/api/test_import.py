@@ -35,6 +35,7 @@ print(json.dumps(sorted(sys.modules)))
     assert rooms == ["kousoku.envs.gridworld", "kousoku.envs.gridworld.named"]
 
 
+@pytest.mark.slow_because("every module is imported, in a process of its own")
 def test_no_module_creates_a_backend_when_it_is_imported():
     script = """
 import importlib, json, pkgutil, kousoku, kousoku_bench

@@ -14,8 +14,6 @@ from kousoku.agents import AGENTS
 from kousoku.core.collector import Steps
 from kousoku.training.io import checkpoints
 
-pytestmark = pytest.mark.exact
-
 
 class SoftmaxQ(ks.Agent):
     """Learns online: a table of values, and actions drawn by their softmax."""
@@ -222,6 +220,7 @@ def trained(request, tmp_path_factory):
     return folder, {"agent": agent, "env": made}, metrics
 
 
+@pytest.mark.by_default("replay", "rollouts", "online with a carry")
 def test_it_goes_on_as_if_it_had_never_stopped(trained):
     folder, given, _ = trained
     whole, parts = (ks.load(folder / name, **given) for name in ("whole", "parts"))
@@ -235,6 +234,7 @@ def test_it_goes_on_as_if_it_had_never_stopped(trained):
         np.testing.assert_array_equal(one, two, err_msg=path)
 
 
+@pytest.mark.slow_because("each kind of agent is trained once for all tests of it")
 def test_its_metrics_are_curves_under_their_names(trained):
     folder, given, metrics = trained
     run = ks.load(folder / "whole", **given)
@@ -250,6 +250,7 @@ def test_its_metrics_are_curves_under_their_names(trained):
         assert (run.curves["steps_taken"][0] == np.arange(32, 193, 8).mean()).all(), "nothing is learned before"
 
 
+@pytest.mark.by_default("replay", "online with a carry")
 def test_it_is_evaluated_and_becomes_a_policy(trained):
     folder, given, _ = trained
     result = ks.evaluate(folder / "parts", 3, **given)

@@ -36,6 +36,7 @@ def rolled_out(id, ahead, on, count, steps, call=0):
 FEW = ("CartPole-v1", "Pendulum-v1")
 
 
+@pytest.mark.by_default("CartPole-v1-True")
 @pytest.mark.parametrize(
     ("id", "ahead"),
     [
@@ -69,6 +70,7 @@ def test_episodes_reach_their_time_limit():
     assert (rollout.lane.episode_step == 8).all()
 
 
+@pytest.mark.by_default("CartPole-v1", "Pendulum-v1")
 @pytest.mark.parametrize("id", classic.IDS)
 def test_no_episode_is_shorter_than_a_block(id):
     """Not at random and not when all goes one way, from starts at the ends of what is drawn."""
@@ -153,6 +155,7 @@ def test_the_tabular_rows_give_numbers():
     assert "--jym" in rows[-1].note
 
 
+@pytest.mark.full
 def test_kernels_off_is_without_kernels(monkeypatch):
     seen = []
 

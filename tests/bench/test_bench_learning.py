@@ -19,6 +19,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(learning, "preset", lambda agent, env: TINY[agent, env])
 
 
+@pytest.mark.full
 def test_every_seed_is_trained_and_told(tiny, tmp_path):
     said = []
     section = learning.bench(tmp_path, 2, episodes=3, say=said.append)

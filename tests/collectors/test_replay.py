@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fast_compile import FAST_COMPILE
 from fresh_process import refusals
-from haste import HASTE
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from scipy.stats import chisquare
@@ -104,7 +104,7 @@ def run(agent: Recorder, iterations: int, slots: Any = None, key: Any = KEY) -> 
     """The state after so many iterations, and what each gave."""
     slots = kernel_slots(Life()) if slots is None else slots
     state, said = begun(agent, slots, key), []
-    step = jax.jit(lambda state, i, key: iteration(agent, slots, state, i, key), compiler_options=HASTE)
+    step = jax.jit(lambda state, i, key: iteration(agent, slots, state, i, key), compiler_options=FAST_COMPILE)
     for i in range(iterations):
         state, what = step(state, jnp.int32(i), key)
         said.append(jax.device_get(what))
@@ -125,6 +125,7 @@ def check_transitions(made: Transition) -> None:
     np.testing.assert_array_equal(made.extras, made.obs[..., 0] + 0.5)
 
 
+@pytest.mark.by_default("kernel_slots")
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_steps_fill_the_buffer_in_their_order(slots):
     state, said = run(recorder(), 3, slots(Life()))
@@ -199,6 +200,7 @@ def test_a_key_gives_the_same_draws_and_another_key_gives_others():
     assert (first.agent["drawn"].obs[:3] != other.agent["drawn"].obs[:3]).any(axis=(1, 2)).all()
 
 
+@pytest.mark.by_default("0-updates0", "8-updates1")
 @pytest.mark.parametrize(("starts", "updates"), [(0, [2, 2, 2]), (8, [2, 2, 2]), (9, [0, 2, 2]), (24, [0, 0, 2])])
 def test_no_update_is_made_before_learning_starts(starts, updates):
     agent = recorder(learning_starts=starts, gradient_steps=2)

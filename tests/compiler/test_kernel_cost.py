@@ -49,16 +49,19 @@ def check_taken(agent: str, env: str) -> None:
         assert work.kernel_ns(lanes) < cost.MARGIN * work.xla_ns(lanes), lanes
 
 
+@pytest.mark.by_default("Taxi-v4", "FrozenLake-v1", "GridWorld-v0", "Blackjack-v1", "BlockingMaze-v0")
 @pytest.mark.parametrize("env", FINITE)
 def test_q_learning_is_one_kernel_on_every_finite_environment(env):
     check_taken("q_learning", env)
 
 
+@pytest.mark.by_default("dyna_q", "n_step_sarsa", "q_learning", "prioritized_sweeping", "watkins_q_lambda")
 @pytest.mark.parametrize("agent", LEARNERS)
 def test_every_tabular_agent_is_one_kernel(agent):
     check_taken(agent, "FrozenLake-v1")
 
 
+@pytest.mark.by_default("Bandit-*", "DriftingBandit-v0-bandit_thompson")
 @pytest.mark.parametrize("agent", BANDITS)
 @pytest.mark.parametrize("env", BANDIT_ENVS)
 def test_every_bandit_agent_is_one_kernel(agent, env):

@@ -25,6 +25,21 @@ def first_action(env):
     return jnp.zeros(env.action_space.shape, env.action_space.dtype)
 
 
+@pytest.mark.by_default(
+    "Hopper-v5",
+    "Reacher-v5",
+    "Acrobot-v1",
+    "Balls-v0",
+    "Blackjack-v1",
+    "CartPole-v1",
+    "Bandit-v0",
+    "GridWorld-v0",
+    "Taxi-v4",
+    "TeleportGrid-v0",
+    "BlockingMaze-v0",
+    "Maze-v0",
+    "InvertedPendulum-v5",
+)
 @pytest.mark.parametrize(
     "id",
     [pytest.param(id, marks=[pytest.mark.full] * (id in LARGE)) for id in ks.list_envs() if id != "CustomGrid-v0"],

@@ -24,7 +24,8 @@ def settle() -> int:
     return len(registry())
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.full)])
 def test_small_functions_in_a_row_leave_nothing(count):
     """Neither code nor records: those of kernels that are gone are used again."""
     before = settle()
@@ -37,6 +38,7 @@ def test_small_functions_in_a_row_leave_nothing(count):
     assert len(registry().records) <= records + count // 4
 
 
+@pytest.mark.full
 def test_a_computation_runs_on_when_its_function_is_gone():
     """XLA runs it in a thread of its own, when what it waits for is there: here after everything was let go of."""
     wait = jax.jit(lambda x: jax.lax.fori_loop(0, 40, lambda _, c: jnp.tanh(c @ x), x)[0, :64])

@@ -271,11 +271,13 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.by_default("rev_over_rev", "hessian", "jvp", "vjp", "checkpoint", "value_and_grad")
 @pytest.mark.parametrize("name", [n for n in DERIVATIVES if n != "third"])
 def test_derivatives(name):
     same(smooth, numbers(3), F(0.75), wrap=DERIVATIVES[name], ulp=32, absolute=1e-5)
 
 
+@pytest.mark.by_default("axes0*")
 @pytest.mark.parametrize("name", ["grad", "jvp", "hessian", "linearize"])
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
 def test_derivatives_over_lanes(name, axes):
@@ -370,6 +372,7 @@ def straight(x):
 straight.defvjp(lambda x: (straight(x), x), lambda x, g: (g * 2.0 + 0 * x,))
 
 
+@pytest.mark.by_default("clipped", "straight", "relu")
 @pytest.mark.parametrize("function", [clipped, straight, jax.nn.relu, jax.checkpoint(jnp.sin), jax.jit(jnp.cos)])
 def test_inner_functions(function):
     def f(x):

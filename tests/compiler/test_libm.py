@@ -101,6 +101,7 @@ def in_pole(name: str, x: float) -> bool:
     return name in ("log", "log1p", "sqrt", "rsqrt") and x <= (-1 if name == "log1p" else 0)
 
 
+@pytest.mark.by_default("*-float")
 @pytest.mark.parametrize("type", ["float", "double"])
 @pytest.mark.parametrize("name", CASES)
 def test_all_widths_give_the_same_bits(name, type):

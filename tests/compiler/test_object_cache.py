@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from fast_compile import fast_compile_flags
 
 from kousoku.cli import main
 from kousoku.compiler.llvm import object_cache
@@ -31,7 +32,7 @@ print(len(made), y.tobytes().hex())
 
 
 def start(folder: pathlib.Path, **options) -> subprocess.Popen:
-    environment = {**os.environ, SWITCH: str(folder), "XLA_FLAGS": ""}
+    environment = {**os.environ, SWITCH: str(folder), "XLA_FLAGS": fast_compile_flags()}
     return subprocess.Popen(
         [sys.executable, "-c", KERNEL], env=environment, stdout=subprocess.PIPE, text=True, **options
     )
@@ -49,6 +50,7 @@ def entries(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted((folder / "kernels").glob(f"*{SUFFIX}"))
 
 
+@pytest.mark.slow_because("three processes")
 def test_a_second_process_compiles_nothing_and_a_damaged_entry_is_made_anew(tmp_path):
     made, bits = answer(start(tmp_path))
     assert made >= 2, "the handler and the kernel"
@@ -65,6 +67,7 @@ def test_a_second_process_compiles_nothing_and_a_damaged_entry_is_made_anew(tmp_
     assert answer(start(tmp_path)) == (0, bits)
 
 
+@pytest.mark.full
 def test_processes_at_once_and_killed_ones_leave_whole_entries(tmp_path):
     """Some are killed at any moment of their writing; those beside them and after them get the right code."""
     processes = [start(tmp_path) for _ in range(3)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fast_compile import fast_compile_flags
 
 SETUP = """
 import json
@@ -55,7 +56,12 @@ class Processes:
 
     def run(self, script: str, **variables: str) -> Any:
         """What a script prints as JSON, after the set-up."""
-        chosen = {**os.environ, "KOUSOKU_COMPILATION_CACHE": str(self.folder), "XLA_FLAGS": "", **variables}
+        chosen = {
+            **os.environ,
+            "KOUSOKU_COMPILATION_CACHE": str(self.folder),
+            "XLA_FLAGS": fast_compile_flags(),
+            **variables,
+        }
         command = [sys.executable, "-W", "error", "-c", SETUP + script]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=chosen)
         assert done.returncode == 0, done.stderr
@@ -89,6 +95,7 @@ def test_the_second_process_traces_nothing(first, after):
     assert len(after.records) == 1
 
 
+@pytest.mark.slow_because("two processes, one of which compiles derivatives")
 def test_its_operations_are_there_when_they_are_asked_for(after):
     """Derivatives, another number of lanes, and code that is gone: each as if it had been traced."""
     script = """
@@ -120,6 +127,7 @@ print(json.dumps("right"))
     assert after.run(STEP)[1] > 0
 
 
+@pytest.mark.slow_because("five kernels in a process of its own")
 def test_what_it_depends_on_is_part_of_what_it_is(after):
     """Numbers of the environment, JAX's settings, a class of the user's: none may be taken for another."""
     counts = after.run("""
@@ -145,6 +153,7 @@ print(json.dumps(counts))
     assert {name for name, count in counts.items() if count == 0} == {"the same", "the same at last"}
 
 
+@pytest.mark.full
 def test_what_somebody_puts_into_the_library_is_seen(after):
     """A method, by a function that pretends to be the one that it wraps; a constant of a module."""
     (file,) = after.records
@@ -183,6 +192,7 @@ print(json.dumps([first, float(patched[1].reward[0]), second, third, fourth]))
     assert file.read_bytes() == before
 
 
+@pytest.mark.full
 def test_a_damaged_record_is_made_anew(first, after):
     (file,) = after.records
     data = bytearray(file.read_bytes())
@@ -274,7 +284,7 @@ print(json.dumps([words(found), len(traces)]))
 ORDERS = ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)])
 
 
-@pytest.mark.parametrize("last", [2, pytest.param(len(ORDERS), marks=pytest.mark.full)])
+@pytest.mark.parametrize("last", [1, pytest.param(len(ORDERS), marks=pytest.mark.full)])
 def test_what_is_traced_again_is_traced_under_the_same_settings(last, tmp_path):
     """Derivations and other lanes of a function that was recalled, asked for in another context than its own."""
     script = """
@@ -299,6 +309,7 @@ print(json.dumps("right"))
         assert processes.run(script % asked) == "right", asked
 
 
+@pytest.mark.full
 def test_functions_with_what_is_hard_to_tell(tmp_path):
     """A key that a function holds, under `jit`; arguments whose class computes; a file with the name of Python's."""
     (tmp_path / "sched.py").write_text("def more(x):\n    return x + 2.0\n")

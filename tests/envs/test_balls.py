@@ -215,6 +215,7 @@ def test_the_final_height_of_a_free_fall_has_the_gradient_of_its_closed_form():
     np.testing.assert_allclose(found, [-(50 * 51) / 2 / 64**2, 1.0, 50 / 64], rtol=1e-5)
 
 
+@pytest.mark.by_default("0.02-*")
 @pytest.mark.parametrize("restitution", [0.6, 1.0])
 @pytest.mark.parametrize("dt", [1 / 500, 1 / 50])
 def test_the_gradient_through_a_bounce_is_that_of_the_true_motion(restitution, dt):
@@ -232,6 +233,7 @@ def test_the_gradient_through_a_bounce_is_that_of_the_true_motion(restitution, d
     assert float(slope) == pytest.approx((e * (s - t) + s) / t, abs=2e-3)
 
 
+@pytest.mark.by_default("0.0")
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 def test_gradients_are_finite_also_at_rest_and_at_walls(restitution):
     env = Balls(n=3, restitution=restitution)
@@ -318,6 +320,7 @@ class Bowl(ks.Agent):
         return state, {}
 
 
+@pytest.mark.full
 def test_a_run_is_trained_and_filmed(tmp_path):
     run = ks.train(
         Bowl(), "Balls-v0", env_options={"n": 10, "time_limit": 20}, steps=60, seeds=2, out=str(tmp_path / "run")

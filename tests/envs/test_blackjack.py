@@ -98,6 +98,7 @@ def first_cards(player_sum, usable_ace):
     return (1, player_sum - 11) if usable_ace else (max(2, player_sum - 10), player_sum - max(2, player_sum - 10))
 
 
+@pytest.mark.by_default("True-*")
 @pytest.mark.parametrize(("natural", "sab"), RULES)
 def test_episodes_with_the_same_cards_are_gymnasiums_step_for_step(natural, sab):
     first, first_obs, actions, states, timesteps = play(natural, sab, 4000)
@@ -162,6 +163,7 @@ def test_the_dealers_results_are_those_of_every_possible_hand(shown):
     assert stats.chisquare(counts[possible], 50_000 * np.array(exact, float)[possible]).pvalue > 1e-4
 
 
+@pytest.mark.slow_because("every deal of a game is looked at")
 def test_the_model_is_the_game():
     """Each entry of the tables from Gymnasium's own functions of a hand."""
     model = blackjack().model()

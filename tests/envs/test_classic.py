@@ -80,6 +80,7 @@ def _structure(env: ks.Env) -> int:
     return sum(field.metadata.get("static", False) for field in env.__dataclass_fields__.values())
 
 
+@pytest.mark.by_default("CartPole-v1")
 @pytest.mark.parametrize("id", IDS)
 def test_every_number_may_differ_from_lane_to_lane(id):
     """Lanes with numbers of their own do what single environments with these numbers do; the contract holds."""
@@ -240,6 +241,7 @@ class Leaning(ks.Agent):
         return state, {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "id", ["CartPole-v1", *(pytest.param(id, marks=pytest.mark.full) for id in ("MountainCar-v0", "Acrobot-v1"))]
 )

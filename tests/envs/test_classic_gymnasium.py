@@ -382,6 +382,7 @@ def check_wandered(id: str, count: int, seed: int) -> None:
     assert (np.abs(found.reward[0] - found.reward[1]) / (1.0 + np.abs(found.reward[1]))).max() < TOLERANCE
 
 
+@pytest.mark.by_default("CartPole-v1", "Acrobot-v1", "Pendulum-v1")
 @pytest.mark.parametrize("id", IDS)
 def test_transitions_of_random_play_are_gymnasiums_without_exception(id):
     check_wandered(id, 3000, seed=5)

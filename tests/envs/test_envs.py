@@ -41,6 +41,15 @@ def made(id: str) -> ks.Env:
     return ks.make(id, **NEEDS.get(id, {}))
 
 
+@pytest.mark.by_default(
+    "Blackjack-v1",
+    "CartPole-v1",
+    "InvertedPendulum-v5",
+    "Bandit-v0",
+    "TeleportGrid-v0",
+    "BlockingMaze-v0",
+    "FrozenLake-v1",
+)
 @pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
     ks.check_env(made(id), steps=40)
@@ -52,6 +61,7 @@ def test_the_contract_holds_for_a_large_robot(id):
     ks.check_env(made(id), steps=40)
 
 
+@pytest.mark.by_default("options2")
 @pytest.mark.parametrize(
     "options",
     [
@@ -88,6 +98,7 @@ def test_bandits_and_motions_have_no_model(id):
     assert not isinstance(made(id), Finite)
 
 
+@pytest.mark.by_default("GridWorld-v0", "Taxi-v4", "FrozenLake-v1")
 @pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - LARGE_ROBOTS))
 def test_an_environment_with_states_is_drawn_from_a_concrete_state(id):
     env = made(id)

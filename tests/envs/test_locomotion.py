@@ -159,6 +159,7 @@ def test_random_ants_differ_from_lane_to_lane_and_from_episode_to_episode() -> N
     np.testing.assert_allclose(inertia / mass, model.body_inertia[1, 0] / model.body_mass[1], rtol=1e-5)
 
 
+@pytest.mark.full
 def test_a_random_ant_moves_as_the_model_with_its_numbers(tmp_path: Any) -> None:
     path = tmp_path / "small.xml"
     path.write_text(SMALL)
@@ -211,6 +212,7 @@ def test_the_reward_has_a_derivative() -> None:
 # ---- keys
 
 
+@pytest.mark.by_default("Reacher-v5", "RandomAnt-v0")
 @pytest.mark.parametrize("id", IDS)
 def test_a_start_uses_each_key_once(id: str) -> None:
     env = ks.make(id)
@@ -223,6 +225,7 @@ def test_a_start_uses_each_key_once(id: str) -> None:
 # ---- pictures
 
 
+@pytest.mark.by_default("HalfCheetah-v5", "Reacher-v5")
 @pytest.mark.parametrize("id", IDS)
 def test_a_robot_has_pictures(id: str) -> None:
     env = ks.make(id)

@@ -91,6 +91,7 @@ def check(id: str, count: int, seed: int, dtype: Any, tolerance: float, **option
     assert not np.asarray(timesteps.info.diverged).any()
 
 
+@pytest.mark.by_default("Reacher-v5", "InvertedDoublePendulum-v5", "Hopper-v5")
 @pytest.mark.parametrize("id", SMALL)
 def test_a_step(id: str) -> None:
     with jax.enable_x64(True):
@@ -124,6 +125,7 @@ def test_a_step_of_a_large_one_with(id: str, options: dict[str, Any]) -> None:
         check(id, 100, 2, jnp.float64, EXACT, **options)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("id", "options"),
     [
@@ -194,6 +196,7 @@ def starts(id: str, count: int, **options: Any) -> tuple[np.ndarray, np.ndarray]
     return np.asarray(start.qpos), np.asarray(start.qvel)
 
 
+@pytest.mark.by_default("Ant-v5", "Hopper-v5", "Reacher-v5", "Pusher-v5", "InvertedPendulum-v5", "Humanoid-v5")
 @pytest.mark.parametrize("id", IDS)
 def test_first_states_are_distributed_as_gymnasiums(id: str) -> None:
     reference, count = theirs(id), 1000

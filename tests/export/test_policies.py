@@ -95,6 +95,7 @@ def count_for(policy):
     return 1000 if policy.title == "cnn" else 10_000
 
 
+@pytest.mark.by_default("gru", "cnn", "q_learning", "double_q_learning", "bandit", "laplace")
 def test_numpy_file(policy):
     module = imported(policy.save("policy.py"))
     obs = observations(policy, count_for(policy))
@@ -116,6 +117,7 @@ def test_numpy_file(policy):
     assert [x.shape for x in carry] == [x.shape for x in module.initial_carry()]
 
 
+@pytest.mark.by_default("gru", "cnn", "beta", "q_learning", "bandit", "box of numbers")
 def test_onnx_model(policy):
     session = onnxruntime.InferenceSession(str(policy.save("policy.onnx")))
     obs = observations(policy, count_for(policy))
@@ -130,6 +132,7 @@ def test_onnx_model(policy):
         check(a, b)
 
 
+@pytest.mark.by_default("cnn", "lstm", "q_learning", "bandit")
 def test_a_policy_does_what_the_agent_does_greedily(policy):
     agent, spec = CASES[policy.title]
     state, key = policy._state, jax.random.key(0)
@@ -298,6 +301,7 @@ print(*(set(sys.modules) - before))
     assert {name.split(".")[0] for name in done.stdout.split()} <= {"policy", "base64", "binascii", "numpy"}
 
 
+@pytest.mark.full
 def test_from_training_to_a_file(capsys):
     run = ks.train(tiny_ppo(num_steps=16), "CartPole-v1", steps=2048, seeds=2, out="run", progress=False)
     policy = ks.load_policy("run")

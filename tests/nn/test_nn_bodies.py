@@ -57,6 +57,9 @@ def mlp_formula(mlp, x):
     return x
 
 
+@pytest.mark.by_default(
+    "elu-False", "gelu-False", "leaky_relu-False", "relu-False", "sigmoid-False", "silu-False", "softplus-False"
+)
 @pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
 def test_mlp_equals_its_formula(activation, layer_norm):
@@ -115,6 +118,7 @@ def cnn_formula(cnn, image):
     return mlp_formula(cnn.dense, x.reshape(-1))
 
 
+@pytest.mark.by_default("shape1*")
 @pytest.mark.parametrize(("shape", "layout"), [((10, 10, 4), "small"), ((7, 5, 3), "small"), ((44, 36, 2), "nature")])
 def test_cnn_equals_its_formula(shape, layout):
     cnn = shaken(CNN(shape, (12,), key=KEY, layout=layout, scale=1 / 255))

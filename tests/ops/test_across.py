@@ -46,6 +46,7 @@ def test_without_an_axis_nothing_happens():
     assert sum_over(tree, None) is tree
 
 
+@pytest.mark.by_default("1000.0")
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 def test_two_devices_standardise_and_explain_as_one_does(offset):
     """Their means are far apart, so that each device's own are of no use."""

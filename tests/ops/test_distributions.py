@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from haste import CARE
+from fast_compile import USER_COMPILE
 from scipy import stats
 
 from kousoku.core.errors import ConfigError
@@ -35,7 +35,7 @@ every = pytest.mark.parametrize("name", PAIRS)
 N = 50_000
 
 # Compiled once for each kind, whatever its numbers.
-_draw = jax.jit(lambda p, keys: jax.vmap(p.sample)(keys), compiler_options=CARE)
+_draw = jax.jit(lambda p, keys: jax.vmap(p.sample)(keys), compiler_options=USER_COMPILE)
 log_probs = jax.jit(lambda p, actions: jax.vmap(p.log_prob)(actions))
 scores = jax.jit(jax.vmap(jax.grad(lambda p, a: p.log_prob(a)), in_axes=(None, 0)))
 log_prob_and_slope = jax.jit(jax.value_and_grad(lambda p, a: p.log_prob(a)))
@@ -53,6 +53,7 @@ def assert_is(estimates, expected):
     assert abs(x.mean() - float(expected)) < 5 * x.std() / np.sqrt(len(x)) + 1e-5
 
 
+@pytest.mark.by_default("multi_categorical", "normal", "categorical")
 @every
 def test_entropy_and_divergence_are_means_over_samples(name):
     p, q = PAIRS[name]
@@ -64,6 +65,7 @@ def test_entropy_and_divergence_are_means_over_samples(name):
     assert float(divergence(p, q)) > 0
 
 
+@pytest.mark.by_default("multi_categorical", "tanh_normal")
 @every
 def test_shapes_and_types(name):
     p, q = PAIRS[name]
@@ -79,6 +81,7 @@ def test_shapes_and_types(name):
     np.testing.assert_allclose(log_prob, p.log_prob(action), rtol=1e-4)
 
 
+@pytest.mark.by_default("multi_categorical")
 @every
 def test_lanes_agree_with_single_values(name):
     pair = jax.tree.map(lambda *x: jnp.stack(x), *PAIRS[name])
@@ -102,6 +105,7 @@ def test_gradients_are_finite(name):
         assert all(bool(jnp.all(jnp.isfinite(g))) for g in jax.tree.leaves(jax.jit(jax.grad(f))(p)))
 
 
+@pytest.mark.by_default("beta", "multi_categorical", "tanh_normal")
 @every
 def test_the_mean_score_is_zero(name):
     """E[grad log p] = 0: what every policy gradient rests on."""

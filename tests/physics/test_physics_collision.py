@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
-from haste import HASTE
+from fast_compile import FAST_COMPILE
 from physics_models import compiled
 from physics_states import pushing, set_state
 
@@ -135,7 +135,7 @@ def _program(pair: tuple[GeomType, GeomType]):
     def rows(*given):
         return jnp.array([[x.value for x in row] for row in touches(pair, *given)])
 
-    return jax.jit(jax.vmap(rows), compiler_options=HASTE)
+    return jax.jit(jax.vmap(rows), compiler_options=FAST_COMPILE)
 
 
 def placed(model: mujoco.MjModel, data: mujoco.MjData, of: Sequence[int] = (0, 1)) -> tuple[np.ndarray, ...]:
@@ -199,6 +199,7 @@ def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return moved
 
 
+@pytest.mark.by_default("random-*", "parallel-*")
 @pytest.mark.parametrize("pair", COLLISION_FUNCTIONS, ids=NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_contacts_are_those_of_mujoco(pair, kind):
@@ -372,6 +373,7 @@ def many_poses(pair: tuple[GeomType, GeomType], kinds: list[str], count: int) ->
 LONG = ((GeomType.BOX, GeomType.BOX), (GeomType.CAPSULE, GeomType.BOX))
 
 
+@pytest.mark.by_default("plane_cylinder")
 @pytest.mark.parametrize(
     "pair", [pytest.param(pair, marks=[pytest.mark.full] * (pair in LONG)) for pair in COLLISION_FUNCTIONS], ids=NAMES
 )

@@ -66,6 +66,7 @@ def test_contacts_in_branches_are_those_without(cone, condim, monkeypatch):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.full
 def test_derivatives_where_contacts_are_not_there():
     """By friction too: plain JAX, which computes both sides, in reverse, and the kernel forwards."""
     given, weights = load(DUMBBELL.format("elliptic", condim=3)), np.array([0.2, 1.0, 0.5])

@@ -150,6 +150,7 @@ def test_what_is_not_of_the_models_shapes_is_refused(message):
     assert message in str(caught.value)
 
 
+@pytest.mark.by_default("limits_solimp_flat")
 @pytest.mark.parametrize("name", ["box_stack", "limits_solimp_flat"])
 def test_a_choice_between_known_numbers_has_the_states_dtype(name):
     """One box on another, of known sizes; a limit whose softness is known. The step is written, and not compiled."""

@@ -101,6 +101,7 @@ def test_free_flight_conserves_momentum_and_energy():
     assert np.ptp(qvel[:, 3:], axis=0).min() > 1e-2
 
 
+@pytest.mark.by_default("euler-1", "implicitfast-1")
 @pytest.mark.parametrize(("integrator", "order"), [(name, ORDERS[name]) for name in OPTION_ENUMS[0].supported.split()])
 def test_order_of_the_integrators(integrator, order):
     """The error after a quarter of a second falls as that power of the time step."""

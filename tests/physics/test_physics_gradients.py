@@ -43,6 +43,7 @@ def often(names, chosen):
     return [name if name in chosen else pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
+@pytest.mark.slow_because("derivatives of a whole step are compiled, forward and reverse")
 @pytest.mark.parametrize("name", often(MODELS, ["elliptic ball"]))
 def test_jacobians_of_a_step(name):
     """By every position, velocity, activation and command."""
@@ -61,6 +62,7 @@ def test_jacobians_of_a_step(name):
         assert_slopes_agree(moves, at)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", often(MODELS, ["limits"]))
 def test_derivatives_by_every_number_of_the_model(name):
     """Each field along a direction of its own, from numbers a little off the file's, among which nothing is a tie."""

@@ -105,6 +105,7 @@ def test_which_bodies_are_free_and_alone():
     assert free_bodies(model) == [range(6), range(13, 19)]
 
 
+@pytest.mark.by_default("implicit")
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast"])
 def test_a_spinning_body_gains_no_energy(integrator):
     """Euler's method lets it spin ever faster."""

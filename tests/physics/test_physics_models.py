@@ -181,6 +181,7 @@ def assert_moves(model: mujoco.MjModel, count: int) -> list[Forward]:
     return [oracle.forward(state) for state in sampled]
 
 
+@pytest.mark.by_default("quadruped*", "pile_*", "capsule*", "four_bar", "limits*")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_moves_and_has_what_it_names(name: str) -> None:
     model, named = compiled(name), FEATURES[name]
@@ -244,6 +245,7 @@ def check_random(seeds: range, contacts: bool, constraints: bool) -> None:
         assert not (contacts and constraints) or features >= (IN_MODEL.keys() | IN_MOTION.keys()) - NOT_RANDOM
 
 
+@pytest.mark.by_default("True-True")
 @pytest.mark.parametrize(("contacts", "constraints"), [(True, True), (False, True), (False, False)])
 def test_random_models_move(contacts: bool, constraints: bool) -> None:
     check_random(range(25), contacts, constraints)
@@ -304,6 +306,7 @@ def test_the_matrices_are_those_that_c_multiplies_by(name: str) -> None:
         np.testing.assert_allclose(sparse.forward(state)["efc_J"], f["efc_J"], **close)
 
 
+@pytest.mark.by_default("humanoid", "pile_*", "ant", "hopper", "quadruped*")
 @pytest.mark.parametrize("name", [*MODELS, *GYMNASIUM])
 def test_c_converges(name: str) -> None:
     model = compiled(name)

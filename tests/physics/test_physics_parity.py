@@ -77,6 +77,7 @@ def test_smooth_stages(name):
     check_smooth(*supported(name))
 
 
+@pytest.mark.by_default("[0-35-8]", "1[06]")
 @pytest.mark.parametrize("seed", some(range(150), 25))
 def test_smooth_stages_of_random_models(seed):
     check_smooth(*at_random(seed))
@@ -114,6 +115,7 @@ def test_constraint_rows(name):
     check_rows(*supported(name), ITERATED.get(name, HELD))
 
 
+@pytest.mark.by_default("[0-35-8]", "1[06]")
 @pytest.mark.parametrize("seed", some(range(150), 25))
 def test_constraint_rows_of_random_models(seed):
     check_rows(*at_random(seed), RANDOM)
@@ -132,6 +134,7 @@ def check_rows(model, theirs, held):
 STEPPED = {"limits_ball", "friction_loss", "tendon_limits", "servos_of_angles_integrated"}
 
 
+@pytest.mark.by_default("limits_ball", "tendon_limits")
 @pytest.mark.parametrize(
     "name", [name if name in STEPPED else pytest.param(name, marks=pytest.mark.full) for name in NAMES]
 )
@@ -140,6 +143,7 @@ def test_steps(name):
     check_steps(supported(name)[1], 16, MOVED)
 
 
+@pytest.mark.by_default("1", "[2-9]*")
 @pytest.mark.parametrize("seed", some(range(60), 2))
 def test_steps_of_random_models(seed):
     """All that there is at once: joints, actuators, tendons, equalities, contacts, and each of the integrators."""

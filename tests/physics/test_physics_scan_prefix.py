@@ -64,6 +64,7 @@ def test_results_are_those_of_the_rows_that_are_there(way):
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
+@pytest.mark.by_default("*-kernel", "*-jit")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
 def test_derivatives_are_those_of_the_rows_that_are_there(way, derivative):
@@ -94,6 +95,7 @@ def test_a_derivative_by_one_of_them_alone(which):
     assert np.abs(wanted[1]).max() > 0.1
 
 
+@pytest.mark.full
 def test_second_derivatives():
     with jax.enable_x64(True):
         rows, start, known = given()

@@ -95,6 +95,7 @@ def test_steps_are_c_mujocos(condim):
         np.testing.assert_allclose(qvel[i], wanted[1], rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("condim", [None, *(pytest.param(condim, marks=pytest.mark.full) for condim in (1, 4))])
 def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
     """By every position and velocity, forward and reverse, beside finite differences."""
@@ -114,6 +115,7 @@ def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
         assert_slopes_agree(moves, at, apart=1e-12)
 
 
+@pytest.mark.full
 def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypatch):
     theirs = crowd(1)
     given = stack(touching(theirs, 8))

@@ -20,6 +20,7 @@ def load(name: str):
     return module
 
 
+@pytest.mark.slow_because("the article's loop in Python is part of what is compared")
 def test_article():
     module = load("article")
     assert module.look_at_the_environment() == 94
@@ -65,6 +66,7 @@ def test_steepest_descent_follows_its_closed_form():
     assert pathlib.Path("steepest_descent.png").stat().st_size > 50_000
 
 
+@pytest.mark.full
 def test_falling_balls_fall_alike_in_every_way(capsys):
     """And as in the benchmark. XLA and the kernel may round in another place than NumPy does."""
     ends = load("falling_balls").main(out=".", balls=256, steps=300)

@@ -57,6 +57,7 @@ def rollout(module, settings, obs_size=3, action_size=2):
     return state, obs, action, module.Outcome(reward, terminated, ended, next_obs, reward)
 
 
+@pytest.mark.full
 def test_advantages_by_hand_are_the_librarys(load):
     module = load("ppo_by_hand")
     settings = module.Settings(num_envs=5, num_steps=20)
@@ -74,6 +75,7 @@ def test_advantages_by_hand_are_the_librarys(load):
     np.testing.assert_allclose(samples.target - samples.advantage, values(obs).reshape(-1), atol=1e-5)
 
 
+@pytest.mark.full
 def test_the_loss_by_hand_is_the_librarys(load):
     module, networks = load("ppo_by_hand"), load("networks_three_ways")
     settings = module.Settings(num_envs=5, num_steps=20, entropy_coefficient=0.1)
@@ -138,6 +140,7 @@ def test_ppo_by_hand_moves_the_ant(load, relaxed):
     assert len(curve) == 2
 
 
+@pytest.mark.full
 def test_one_line_trains_the_same(load):
     run = load("ppo_by_hand").one_line(64, num_envs=4, env_id="InvertedPendulum-v5", out="", eval_episodes=0)
     assert run.record.facts["steps"] == 64
@@ -186,6 +189,7 @@ def test_a_fresh_network_is_orthogonal_and_prefers_nothing(load, way):
     assert gains == [0.01, 1.0, 1.4142]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "way", ["haiku", *(pytest.param(way, marks=pytest.mark.full) for way in WAYS if way != "haiku")]
 )

@@ -44,16 +44,17 @@ def told(output):
     return [line for line in lines[at + 1 :] if "::" in line and " -m pytest " in line]
 
 
+@pytest.mark.full
 @pytest.mark.slow_because("it starts pytest twice, and once a worker of its own")
 def test_a_failing_test_says_how_to_run_it_alone(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
-    output = run([sys.executable, "-m", "pytest", "-n", "1"], KOUSOKU_TEST_HASTE="off")
+    output = run([sys.executable, "-m", "pytest", "-n", "1"], KOUSOKU_TESTS="full")
     assert "2 failed, 1 passed, 1 error" in output
     by_name = {line.partition("::")[2].partition(" ")[0].rstrip("'"): line for line in told(output)}
     assert sorted(by_name) == ["test_at_random", "test_of_a_seed[4]", "test_with_a_fixture"]
     switch, python, *words = shlex.split(by_name["test_of_a_seed[4]"])
     assert (switch, python, words) == (
-        "KOUSOKU_TEST_HASTE=off",
+        "KOUSOKU_TESTS=full",
         "python",
         ["-m", "pytest", "test_it.py::test_of_a_seed[4]"],
     )
@@ -61,4 +62,4 @@ def test_a_failing_test_says_how_to_run_it_alone(tmp_path):
     pathlib.Path("drawn.txt").unlink()
     (line,) = told(run([sys.executable, *shlex.split(by_name["test_at_random"])[2:]]))
     assert pathlib.Path("drawn.txt").read_text() == drawn
-    assert f"KOUSOKU_TEST_HASTE=off {line}" == by_name["test_at_random"], "it says the same again"
+    assert f"KOUSOKU_TESTS=full {line}" == by_name["test_at_random"], "it says the same again"

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -11,15 +11,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Node = ast.Module | ast.ClassDef | Function | ast.arg
 
 
-def nodes() -> Iterator[tuple[Path, Node]]:
-    """Yields modules, classes, functions and arguments of the code, each with its file."""
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, Node):
-                yield path.relative_to(ROOT), node
+@cache
+def nodes() -> list[tuple[Path, Node]]:
+    """Returns modules, classes, functions and arguments of the code, each with its file."""
+    paths = sorted((ROOT / "src").rglob("*.py"))
+    found = ((path.relative_to(ROOT), node) for path in paths for node in ast.walk(ast.parse(path.read_text())))
+    return [(path, node) for path, node in found if isinstance(node, Node)]
 
-
-NODES = list(nodes())
 
 REFUSED = {
     "apart": "what is done or measured: copied, split, the distance",
@@ -130,7 +128,7 @@ def is_verb(word: str) -> bool:
 
 def test_no_two_public_classes_share_a_name():
     homes = defaultdict(list)
-    for path, node in NODES:
+    for path, node in nodes():
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             homes[node.name].append(f"{path}:{node.lineno}")
     twice = [f"{' and '.join(places)}: {name}; rename one" for name, places in homes.items() if len(places) > 1]
@@ -139,7 +137,7 @@ def test_no_two_public_classes_share_a_name():
 
 def test_refused_words_are_in_no_names():
     found = []
-    for path, node in NODES:
+    for path, node in nodes():
         here = {
             word: use for room, pairs in REFUSED_IN.items() if path.is_relative_to(room) for word, use in pairs.items()
         }
@@ -158,7 +156,7 @@ def test_refused_words_are_in_no_names():
 def test_docstrings_of_functions_begin_with_a_verb():
     found = [
         f"{place(path, node)} begins with {word!r}; use a verb, such as 'Returns', 'Refuses' or 'Applies'"
-        for path, node in NODES
+        for path, node in nodes()
         if isinstance(node, Function) and (word := first_word(node)) and not is_verb(word) and not is_property(node)
     ]
     assert not found, "\n".join(found)
@@ -167,7 +165,7 @@ def test_docstrings_of_functions_begin_with_a_verb():
 def test_docstrings_of_classes_and_modules_begin_with_a_noun():
     found = [
         f"{place(path, node)} begins with {word!r}; use a noun: say what it is"
-        for path, node in NODES
+        for path, node in nodes()
         if isinstance(node, ast.ClassDef | ast.Module) and (word := first_word(node)) in NO_NOUNS.split()
     ]
     assert not found, "\n".join(found)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from haste import HASTE
+from fast_compile import FAST_COMPILE
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
@@ -75,7 +75,7 @@ def compare(
         ulp: how far floats may be apart, in units of the last place of the larger.
         absolute: a distance that does not count.
     """
-    reference = jax.jit(jax.vmap(function), compiler_options=HASTE)
+    reference = jax.jit(jax.vmap(function), compiler_options=FAST_COMPILE)
     kernel = ks.kernel(lambda *xs: function(*xs))
     for shared in ways:
         alone = len(shared) == len(columns)

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from haste import CARE, HASTE
+from fast_compile import FAST_COMPILE, USER_COMPILE
 from jax import lax
 
 from kousoku.agents.tabular.agent import TabularAgent
@@ -48,7 +48,7 @@ def run(agent: Agent, env: Env, key: Any, steps: int) -> tuple[TrainState, Trans
 
 def trace(agent: Agent, env: Env, steps: int, seed: int = 0) -> tuple[TrainState, Transition, dict[str, Any]]:
     """`run` for one seed, compiled."""
-    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=HASTE)(member_key(jnp.int32(seed)))
+    return jax.jit(lambda key: run(agent, env, key, steps), compiler_options=FAST_COMPILE)(member_key(jnp.int32(seed)))
 
 
 def learned_q(agent: TabularAgent, env: Env, steps: int, seeds: int = 1) -> np.ndarray:
@@ -64,6 +64,6 @@ def learned_q_everywhere(agent: TabularAgent, envs: list[Any], steps: int, seeds
         return agent.q_values(run(agent, env, member_key(seed), steps)[0].agent)
 
     over_seeds = jax.vmap(member, in_axes=(None, 0))
-    options = CARE if steps * seeds * len(envs) >= LONG_RUN else HASTE
+    options = USER_COMPILE if steps * seeds * len(envs) >= LONG_RUN else FAST_COMPILE
     everywhere = jax.jit(jax.vmap(over_seeds, in_axes=(0, None)), compiler_options=options)
     return np.asarray(everywhere(stacked, jnp.arange(seeds, dtype=jnp.int32)), np.float64)

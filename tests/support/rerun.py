@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-SWITCHES = ("KOUSOKU_TEST_HASTE", "KOUSOKU_RANDOM_TESTS", "KOUSOKU_EXHAUSTIVE")
+SWITCHES = ("KOUSOKU_TESTS", "KOUSOKU_RANDOM_TESTS", "KOUSOKU_EXHAUSTIVE")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from haste import HASTE
+from fast_compile import FAST_COMPILE
 
 from kousoku.agents.deep.ppo import PPO
 from kousoku.collectors.slot import kernel_slots
@@ -31,7 +31,7 @@ compile_cache.enable()
 TINY: dict[str, Any] = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 2}
 
 
-hasty = partial(eqx.filter_jit, compiler_options=HASTE)
+fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
 """`eqx.filter_jit` for what runs once: compiling is what takes the time."""
 
 
@@ -98,12 +98,12 @@ def collect(agent: Agent, env: Env, state: TrainState, key: Any, iteration: Any)
     return collector.collect(agent, kernel_slots(env), state, keys, None)
 
 
-@hasty
+@fast_jit
 def begun(agent: Agent, env: Env, key: Any) -> TrainState:
     return begin(agent, env, key)
 
 
-@hasty
+@fast_jit
 def collected(
     agent: Agent, env: Env, state: TrainState, key: Any, iteration: Any = 0
 ) -> tuple[TrainState, Rollout, Steps]:

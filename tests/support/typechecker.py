@@ -4,7 +4,7 @@ jaxtyping's hook decorates every function of ours. At every call it binds the ar
 the names of axes, which costs more than most of our compiler's functions do. `spare_functions_without_shapes` leaves
 that to the functions that name shapes; the others are checked by beartype alone, for the same types.
 
-In haste (see `haste`) a function is checked in its first calls of every test: a compiler's small functions are called
+In `make test` a function is checked in its first calls of every test: a compiler's small functions are called
 thousands of times in one, and checking each of them takes longer than all else. `make test-full` checks every call.
 """
 
@@ -18,13 +18,13 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
-from haste import is_hasty
+from fast_compile import is_quick
 from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
 
 CALLS = 20
-"""How many calls of a function are checked in each test, in haste."""
+"""How many calls of a function are checked in each test, in `make test`."""
 COPIES = 3
-"""How many of the inner functions made of the same code are checked, in haste: each check is code that is compiled."""
+"""How many of the inner functions made of the same code are checked there: each check is code that is compiled."""
 
 typechecker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 plainly = beartype(conf=BeartypeConf(is_pep484_tower=True, violation_type=TypeCheckError))
@@ -45,7 +45,7 @@ def checked(made: Any = None, **options: Any) -> Any:
         return made
     if not inspect.isfunction(made) or hasattr(made, "__wrapped__"):
         return jaxtyped(made, **options)
-    if not is_hasty():
+    if not is_quick():
         return _always(made, options)
     if "<locals>" in made.__qualname__:
         _made[made.__code__] += 1

@@ -277,6 +277,7 @@ def test_what_comes_after_a_step_is_cut_off(run):
     assert steps(run) == [10]
 
 
+@pytest.mark.by_default("1", "2", "6", "10", "14")
 @pytest.mark.parametrize("nth", range(1, 15))
 def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatch, nth):
     """The disk refuses the nth time that something has to reach it; each file does, and each folder."""

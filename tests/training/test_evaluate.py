@@ -7,6 +7,7 @@ import pytest
 import kousoku as ks
 
 
+@pytest.mark.by_default("3-4")
 @pytest.mark.parametrize(
     ("lanes", "episodes"), [(1, 5), (3, 4), *(pytest.param(*case, marks=pytest.mark.full) for case in [(1, 1), (2, 3)])]
 )
@@ -24,6 +25,7 @@ def test_devices_change_no_episode(lanes, episodes, monkeypatch):
     assert len(np.unique(shared.lengths)) > 1 or shared.lengths.size == 1, "keys of their own"
 
 
+@pytest.mark.full
 def test_devices_change_no_episode_of_a_network(monkeypatch):
     """A network's batch is divided: the same up to the order of sums."""
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, hidden=(8,))
@@ -34,6 +36,7 @@ def test_devices_change_no_episode_of_a_network(monkeypatch):
     np.testing.assert_allclose(shared.returns, run.evaluate(episodes=3).returns, rtol=1e-4)
 
 
+@pytest.mark.by_default("30-30")
 @pytest.mark.parametrize(("time_limit", "length"), [(30, 30), (None, 20)])
 def test_an_episode_is_cut_at_the_environments_own_limit_alone(time_limit, length):
     """`max_steps` is for environments that have none."""

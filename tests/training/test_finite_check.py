@@ -120,6 +120,7 @@ def test_a_run_may_be_told_to_go_on_and_still_saves_nothing_that_is_not_finite()
     assert json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])["step"] == 200
 
 
+@pytest.mark.by_default("Pendulum-v1")
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "Reacher-v5"])
 def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, monkeypatch):
     """Its actions are none, and so are the states: evaluation, film and report are made of what is left."""
@@ -164,6 +165,7 @@ class Clock(ks.Env):
 SMALL_LEARNER = {"num_envs": 2, "num_steps": 8, "hidden": (4,)}
 
 
+@pytest.mark.by_default("seeds1-2-*a2c*")
 @pytest.mark.parametrize("agent", [("ppo", {"minibatches": 2}), ("a2c", {})], ids=str)
 @pytest.mark.parametrize(("seeds", "devices"), [([3], 1), ([3], 2), ([3, 5], 1)])
 def test_a_learner_from_rollouts_names_the_iteration(agent, seeds, devices):
@@ -177,12 +179,14 @@ def test_a_learner_from_rollouts_names_the_iteration(agent, seeds, devices):
     assert re.fullmatch(pattern, run.record.facts["trouble"]), run.record.facts["trouble"]
 
 
+@pytest.mark.full
 def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
     agent = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER)
     run = ks.train(agent, Counter("state"), steps=3200, record_every=64, eval_episodes=0, out="run")
     assert re.match(r"slots\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
 
 
+@pytest.mark.by_default("q_learning-1")
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("agent", ["ppo", "q_learning"])
 def test_what_blows_up_is_counted(agent, devices):

@@ -16,7 +16,6 @@ import kousoku as ks
 from kousoku.training.io import checkpoints, tree_io
 
 pytestmark = [
-    pytest.mark.exact,
     pytest.mark.filterwarnings("ignore:.*made by other versions:kousoku.training.io.checkpoints.RunWarning"),
     pytest.mark.filterwarnings("ignore:.*has not come to its end:kousoku.training.io.checkpoints.RunWarning"),
 ]
@@ -56,6 +55,7 @@ def reports(path):
     return [{name: value for name, value in line.items() if name not in ("seconds", "charts/SPS")} for line in lines]
 
 
+@pytest.mark.by_default("q_learning")
 def test_it_goes_on_as_the_code_that_made_it(former):
     folder, step, steps, end, told = former
     assert checkpoints.newest(folder).format == 3
@@ -78,6 +78,8 @@ def test_it_goes_on_as_the_code_that_made_it(former):
             assert line[name] == (None if value is None else pytest.approx(value, rel=1e-4, abs=1e-6)), name
 
 
+@pytest.mark.slow_because("a recurrent learner is compiled whole")
+@pytest.mark.by_default("ppo_gru")
 def test_it_is_read_as_its_checkpoint_holds_it(former):
     folder, step, *_ = former
     run = ks.load(folder)
@@ -90,6 +92,7 @@ def test_it_is_read_as_its_checkpoint_holds_it(former):
     assert run.evaluate(2, max_steps=20).returns.shape == (2, 2)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("former", ["ppo"], indirect=True)
 def test_metrics_that_were_recorded_without_being_asked_for_go_on(former):
     """Agents that learned from rollouts always told theirs, whatever a run was asked to record."""

@@ -38,8 +38,6 @@ from kousoku.training.evaluation.act import act_greedily
 from kousoku.training.loop import grouped, program
 from kousoku.training.metrics.drain import drain_metrics
 
-pytestmark = pytest.mark.exact
-
 KEY = jax.random.key(0)
 AGENT, WALK = tiny_ppo(), Walk()
 RATES = [1e-4, 3e-3, 3e-2]
@@ -54,6 +52,7 @@ def test_same_seed_same_bits():
     assert int(a.agent.step[0]) == 3 * 32
 
 
+@pytest.mark.by_default("2")
 @pytest.mark.parametrize("together", [1, 2, 4])
 def test_agent_i_of_four_is_agent_i_alone(together, monkeypatch):
     """However many of them advance at once."""
@@ -73,6 +72,7 @@ def test_a_sweep_point_is_the_run_with_that_value():
     assert np.abs(weights[0] - weights[2]).max() > 0.01
 
 
+@pytest.mark.by_default("learning_rate*")
 @pytest.mark.parametrize(
     ("name", "held", "values"),
     [
@@ -92,6 +92,7 @@ def test_a_sweep_gives_numbers_where_there_was_none_or_a_schedule(name, held, va
     assert np.abs(weights[0] - weights[1]).max() > 1e-4
 
 
+@pytest.mark.by_default("agents spread*")
 @pytest.mark.parametrize("seeds", [1, 3], ids=["environments spread", "agents spread, an odd number"])
 def test_two_devices_give_what_one_gives(seeds):
     """Statistics of observations and rewards, and every sum that is recorded, are over all environments."""
@@ -192,6 +193,7 @@ def test_agent_and_environment_never_get_the_same_key():
 TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("agent", "space"),
     [
@@ -288,6 +290,7 @@ def test_ten_updates_compile_one_program_and_the_state_is_given_away():
     assert made._cache_size() == compiled
 
 
+@pytest.mark.by_default("agent0", "agent2")
 @pytest.mark.parametrize(
     "agent",
     [AGENT, A2C(num_envs=4), tiny_ppo(recurrent="lstm", target_kl=0.1), tiny_ppo(learning_rate=Linear(1.0, 0.1, 9))],

@@ -15,6 +15,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from fast_compile import fast_compile_flags
 
 import kousoku as ks
 from kousoku import api
@@ -108,6 +109,7 @@ def kill():
     raise Killed
 
 
+@pytest.mark.slow_because("the whole run that others are compared with")
 def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     assert stopped(monkeypatch, 4, terminate).stopped_by == signal.SIGTERM
     assert ks.load("run").interrupted
@@ -116,6 +118,7 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     same("run", whole)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", [terminate, kill])
 def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch, how):
     """With all that it has: networks, Adam's moments, running moments, memories, environments within their episodes."""
@@ -192,6 +195,7 @@ def test_a_run_that_was_stopped_and_then_killed_is_read_where_it_came_to(monkeyp
         assert ks.load("run").record.facts["steps"] == 600
 
 
+@pytest.mark.full
 def test_the_policy_of_a_killed_run(monkeypatch):
     """With its normalisation; the agent that was best in the last evaluation on the way."""
     asked = {"steps": 640, "record_every": 64, "eval_every": 128, "checkpoint_every": 64, "record": ["returns"]}
@@ -246,6 +250,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
     same("run", whole)
 
 
+@pytest.mark.full
 def test_it_goes_on_on_another_number_of_devices(monkeypatch, whole):
     stopped(monkeypatch, 4, terminate, devices=2)
     api.resume("run", devices=1)
@@ -256,6 +261,7 @@ LEARNER = {"num_envs": 8, "num_steps": 8, "minibatches": 2, "epochs": 2, "hidden
 ROLLOUTS = {"steps": 320, "seeds": 1, "record_every": 64, "checkpoint_every": 64, "record": ["returns"]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatch, devices):
     """On another number sums are rounded in another way: with a warning, and only if somebody asks for it."""
@@ -269,6 +275,7 @@ def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatc
         api.resume("other", devices=3 - devices)
 
 
+@pytest.mark.full
 def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_before(monkeypatch):
     """Training may use fewer devices than there are; evaluations share them all."""
     of = ks.make_agent("ppo", **LEARNER), "Pendulum-v1"
@@ -284,6 +291,7 @@ def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_bef
     assert (progress.devices, progress.available) == (1, 2)
 
 
+@pytest.mark.full
 def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypatch):
     stopped(monkeypatch, 2, terminate, of=(ks.make_agent("ppo", **LEARNER), "Pendulum-v1"), devices=2, **ROLLOUTS)
     here = jax.devices()[:1]
@@ -322,6 +330,7 @@ def test_evaluating_during_training_changes_no_bit_of_it(whole):
         np.testing.assert_array_equal(run.record.evaluation[name], ks.load("without").record.evaluation[name])
 
 
+@pytest.mark.full
 def test_evaluating_changes_no_bit_of_a_learner_from_rollouts():
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
     asked = {"steps": 320, "seeds": 2, "record_every": 64, "record": ["returns"]}
@@ -444,7 +453,7 @@ def killed_at(tmp_path, event, words):
     """Run the shell's words in a process that kills itself with SIGKILL at the nth block, folder, write or move."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), str(event), *words], cwd=tmp_path, capture_output=True,
-        text=True, timeout=300, check=False, env={**os.environ, "XLA_FLAGS": ""},
+        text=True, timeout=300, check=False, env={**os.environ, "XLA_FLAGS": fast_compile_flags()},
     )  # fmt: skip
     assert done.returncode in (-signal.SIGKILL, 0), done.stderr
     return done.returncode == 0
@@ -452,15 +461,17 @@ def killed_at(tmp_path, event, words):
 
 def survives(tmp_path, events, whole):
     """Kill it again and again, wherever the events say; then let it come to its end."""
-    words, finished = BEGIN, False
+    words = BEGIN
     for event in events:
-        finished = killed_at(tmp_path, event, words)
+        if killed_at(tmp_path, event, words):
+            break
         words = ["train", "--resume", "run"]
-    if not finished:
+    else:
         assert main(["train", "--resume", str(tmp_path / "run")]) == 0
     same(tmp_path / "run", whole)
 
 
+@pytest.mark.slow_because("each process that is killed starts Python and JAX")
 def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole):
     survives(tmp_path, [int(e) for e in np.random.default_rng(0).integers(12, 150, size=2)], whole)
 
@@ -536,6 +547,7 @@ class TestMadeInPython:
         ks.train(agent, "CartPole-v1", steps=64, out="run", eval_episodes=0)
         return agent
 
+    @pytest.mark.full
     def test_it_has_to_be_given(self, agent):
         with pytest.raises(
             ConfigError, match="a function cannot be read from a file; make the agent in Python, and gi"

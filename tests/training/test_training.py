@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from fast_compile import fast_compile_flags
 
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
@@ -43,6 +44,7 @@ def test_agent_i_of_thirty_is_agent_i_alone():
         np.testing.assert_array_equal(q(seeds=[seed])[0], many[seed])
 
 
+@pytest.mark.by_default("watkins*")
 @pytest.mark.parametrize(
     "agent",
     ["watkins_q_lambda", "dyna_q", *(pytest.param(id, marks=pytest.mark.full) for id in ("sarsa", "monte_carlo"))],
@@ -57,6 +59,7 @@ def test_the_sharded_result_is_the_unsharded_one():
         np.testing.assert_array_equal(q(seeds=seeds, devices=2), q(seeds=seeds, devices=1))
 
 
+@pytest.mark.slow_because("Python takes each step")
 def test_the_python_loop_means_the_same():
     slow = q(seeds=2, steps=300, loop="python", env="WindyGridWorld-v0")
     np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
@@ -145,6 +148,7 @@ def test_evaluation_changes_nothing_and_counts_each_episode_once():
     assert (first.lengths != other.lengths).any()
 
 
+@pytest.mark.full
 def test_a_changed_maze_is_evaluated_as_it_is_now():
     """Where the wall has moved, the agents walk the new map; reset would put the wall back."""
     agent = ks.make_agent("dyna_q", discount=0.95, learning_rate=0.5, planning_steps=20)
@@ -230,6 +234,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.slow_because("a process of its own, and a report at the end")
 @pytest.mark.parametrize(
     ("number", "status"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.full), (signal.SIGTERM, 143)]
 )
@@ -237,7 +242,7 @@ def test_a_signal_stops_cleanly_with_everything_saved(tmp_path, number, status):
     script = textwrap.dedent(INTERRUPTED)
     done = subprocess.run(
         [sys.executable, "-c", script, str(int(number))], cwd=tmp_path, capture_output=True, text=True, timeout=300,
-        check=False, env={**os.environ, "XLA_FLAGS": ""},
+        check=False, env={**os.environ, "XLA_FLAGS": fast_compile_flags()},
     )  # fmt: skip
     assert done.returncode == status, done.stderr
     run = ks.load(tmp_path / "run")
@@ -313,7 +318,7 @@ def test_a_second_signal_stops_at_once(tmp_path, number, status):
     """Before the agents are evaluated and the report is written; what was saved is whole, and can be resumed."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(TWICE), str(int(number))], cwd=tmp_path, capture_output=True, text=True,
-        timeout=300, check=False, env={**os.environ, "XLA_FLAGS": ""},
+        timeout=300, check=False, env={**os.environ, "XLA_FLAGS": fast_compile_flags()},
     )  # fmt: skip
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr

@@ -93,6 +93,7 @@ def probed(show):
     return run
 
 
+@pytest.mark.slow_because("a browser plays in real time")
 def test_it_plays_by_itself_and_answers_to_keys(probed):
     found = probed(
         """
@@ -138,6 +139,7 @@ def test_it_stops_at_the_end_and_moves_between_frames(probed):
     assert found["end"] == "2.00"
 
 
+@pytest.mark.slow_because("a browser draws in real time")
 def test_the_picture_follows_time_and_camera(probed):
     found = probed(
         """
