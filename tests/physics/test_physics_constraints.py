@@ -132,12 +132,8 @@ def compared(theirs, count: int, tolerance: float):
     return max(errors), np.asarray(counts)
 
 
-def often(names, chosen):
-    """Some by default, all in the full tests."""
-    return [name if name in chosen else pytest.param(name, marks=pytest.mark.full) for name in names]
-
-
-@pytest.mark.parametrize("name", often(ELLIPTIC, ["planar", "another softness"]))
+@pytest.mark.by_default("planar", "another softness")
+@pytest.mark.parametrize("name", ELLIPTIC)
 def test_elliptic_cones_step_as_in_c(name):
     error, iterations = compared(mujoco.MjModel.from_xml_string(ELLIPTIC[name]), 40, 1e-10)
     assert error < 1e-9
@@ -145,7 +141,8 @@ def test_elliptic_cones_step_as_in_c(name):
     assert iterations.mean() < 6
 
 
-@pytest.mark.parametrize("name", often(HELD, ["equality_tendon", "four_bar"]))
+@pytest.mark.by_default("equality_tendon", "four_bar")
+@pytest.mark.parametrize("name", HELD)
 def test_equalities_step_as_in_c(name):
     with silent():
         error, iterations = compared(mujoco.MjModel.from_xml_string(MODELS[name]), 16, 1e-10)

@@ -39,12 +39,9 @@ def made(name: str):
     return model
 
 
-def often(names, chosen):
-    return [name if name in chosen else pytest.param(name, marks=pytest.mark.full) for name in names]
-
-
 @pytest.mark.slow_because("derivatives of a whole step are compiled, forward and reverse")
-@pytest.mark.parametrize("name", often(MODELS, ["elliptic ball"]))
+@pytest.mark.by_default("elliptic ball")
+@pytest.mark.parametrize("name", MODELS)
 def test_jacobians_of_a_step(name):
     """By every position, velocity, activation and command."""
     theirs = made(name)
@@ -63,7 +60,7 @@ def test_jacobians_of_a_step(name):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", often(MODELS, ["limits"]))
+@pytest.mark.parametrize("name", MODELS)
 def test_derivatives_by_every_number_of_the_model(name):
     """Each field along a direction of its own, from numbers a little off the file's, among which nothing is a tie."""
     check_numbers(made(name))

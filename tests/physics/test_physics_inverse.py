@@ -32,11 +32,8 @@ def commands(given) -> jax.Array:
     return jnp.stack([jnp.asarray(s.ctrl) for s in given])
 
 
-def often(names):
-    return [name if name == "limits" else pytest.param(name, marks=pytest.mark.full) for name in names]
-
-
-@pytest.mark.parametrize("name", often(INVERTED))
+@pytest.mark.by_default("limits")
+@pytest.mark.parametrize("name", INVERTED)
 def test_inverse_is_cs(name):
     with silent():
         theirs = compiled(name)

@@ -46,11 +46,6 @@ def supported(name: str):
         pytest.skip(str(refused.given))
 
 
-def often(names):
-    """A sample by default, all in the full tests."""
-    return [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.full) for name in names]
-
-
 def close(ours, theirs, tolerance: float, what: str) -> None:
     """Within `tolerance`, of one plus the largest number."""
     theirs = np.asarray(theirs)
@@ -67,18 +62,14 @@ def at_random(seed: int):
         return from_mujoco(theirs), theirs
 
 
-def some(seeds: range, few: int):
-    """The first few by default, all in the full tests."""
-    return [seed if seed < few else pytest.param(seed, marks=pytest.mark.full) for seed in seeds]
-
-
-@pytest.mark.parametrize("name", often(NAMES))
+@pytest.mark.by_default(*SAMPLE)
+@pytest.mark.parametrize("name", NAMES)
 def test_smooth_stages(name):
     check_smooth(*supported(name))
 
 
 @pytest.mark.by_default("[0-35-8]", "1[06]")
-@pytest.mark.parametrize("seed", some(range(150), 25))
+@pytest.mark.parametrize("seed", range(150))
 def test_smooth_stages_of_random_models(seed):
     check_smooth(*at_random(seed))
 
@@ -109,14 +100,15 @@ def check_smooth(model, theirs):
         close(values(s.qacc_smooth), wanted["qacc_smooth"], SMOOTH, "smooth acceleration")
 
 
-@pytest.mark.parametrize("name", often(NAMES))
+@pytest.mark.by_default(*SAMPLE)
+@pytest.mark.parametrize("name", NAMES)
 def test_constraint_rows(name):
     """The sums J^T D J and J^T D reference of all rows that act agree, whatever their order and form."""
     check_rows(*supported(name), ITERATED.get(name, HELD))
 
 
 @pytest.mark.by_default("[0-35-8]", "1[06]")
-@pytest.mark.parametrize("seed", some(range(150), 25))
+@pytest.mark.parametrize("seed", range(150))
 def test_constraint_rows_of_random_models(seed):
     check_rows(*at_random(seed), RANDOM)
 
@@ -143,8 +135,8 @@ def test_steps(name):
     check_steps(supported(name)[1], 16, MOVED)
 
 
-@pytest.mark.by_default("1", "[2-9]*")
-@pytest.mark.parametrize("seed", some(range(60), 2))
+@pytest.mark.by_default("1")
+@pytest.mark.parametrize("seed", range(60))
 def test_steps_of_random_models(seed):
     """All that there is at once: joints, actuators, tendons, equalities, contacts, and each of the integrators."""
     check_steps(at_random(seed)[1], 64, RANDOM)
