@@ -41,7 +41,7 @@ def check_activation(field: str, name: object) -> str:
 
 
 class Dense(eqx.Module):
-    """y = x W + b. Under `vmap` over rows it is one product [B, in] [in, out], which XLA's CPU backend likes best.
+    """y = x W + b, with W [in, out]: under `vmap` over rows one product [B, in] [in, out].
 
     Attributes:
         weight: W.
