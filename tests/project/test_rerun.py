@@ -34,7 +34,8 @@ def test_at_random(number):
 
 def run(words, **variables):
     path = os.pathsep.join([str(pathlib.Path(__file__).parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": "-p rerun -p no:jaxtyping", **variables}
+    environment = {name: value for name, value in os.environ.items() if name != "KOUSOKU_TESTS"}
+    environment |= {"PYTHONPATH": path, "PYTEST_ADDOPTS": "-p rerun -p no:jaxtyping"} | variables
     return subprocess.run(words, capture_output=True, text=True, check=False, env=environment).stdout
 
 
