@@ -21,7 +21,8 @@ from .table import Section, TableColumn, TableRow, attempt
 
 ABOUT = (
     "Seconds from `ks.make(id)`, with the library imported, to the end of the first thousand steps under random "
-    "actions: in a process with an empty cache, and in the next one, which finds it filled."
+    "actions, by kernels of `reset` and `step` that Python calls: in a process with an empty cache, and "
+    "in the next one, which finds it filled."
 )
 ENVIRONMENTS, STEPS = 16, 64
 
