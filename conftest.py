@@ -33,7 +33,7 @@ hypothesis.settings.register_profile("default", deadline=None, max_examples=30, 
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("default" if is_quick() else "full")
 
-pytest_plugins = ["rerun", "selection"]
+pytest_plugins = ["browser", "rerun", "selection"]
 
 LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 """How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
@@ -57,8 +57,8 @@ def pytest_collection_finish():
 def pytest_collection_modifyitems(items):
     """Some pages are run in the full tests; a reason is a sentence."""
     for item in items:
-        page = item.path
-        if page.name in SELDOM if page.parent == DOCS else page.parent == DOCS / "agents" and page.name not in OFTEN:
+        folder, name = item.path.parent, item.path.name
+        if (folder == DOCS and name in SELDOM) or (folder == DOCS / "agents" and name not in OFTEN):
             item.add_marker(pytest.mark.full)
         for mark in item.iter_markers("slow_because"):
             if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0].strip():

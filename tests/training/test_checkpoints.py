@@ -23,7 +23,7 @@ from kousoku.training.io.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TO
 from kousoku.training.io.run_progress import RunProgress
 
 # Orbax's event loop is closed while it reads other parts than the damaged one, and says so from a thread, maybe later.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:(?s).*Event loop is closed:pytest.PytestUnraisableExceptionWarning")
 
 
 def training(members=3, **changes):

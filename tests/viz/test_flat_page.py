@@ -3,17 +3,13 @@
 import figures
 import numpy as np
 import pytest
-from chromium import Chromium, Page
-from test_report_page import BROWSER
-from test_viewer_page import LOOK
+from browser import LOOK
+from chromium import Page
 
 from kousoku.core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Text, Trajectory2d
 from kousoku.viz import Animation
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome found; set KOUSOKU_CHROMIUM to its path"),
-]
+pytestmark = pytest.mark.browser
 PROBE = LOOK.replace('const canvas = at("canvas");', "const canvas = document.body;")
 
 
@@ -41,29 +37,16 @@ def walk(count: int = 10, name: str = "") -> Trajectory2d:
     return Trajectory2d(tuple(scenes), None, {"reward": np.arange(float(count))}, name)
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    running = Chromium(str(BROWSER), tmp_path_factory.mktemp("profile"))
-    yield running
-    running.close()
-
-
 @pytest.fixture
-def show(browser, tmp_path):
+def show(browser, tabs, tmp_path):
     """Open a page; afterwards nothing was logged and the page alone was asked for."""
-    opened: list[Page] = []
 
     def run(*films: Trajectory2d, title: str = "", size=(900, 640), media=None, mobile=False) -> Page:
-        file = Animation(films, title).save(tmp_path / f"page{len(opened)}.html")
-        opened.append(browser.open(file, size=size, media=media or {}, before="", mobile=mobile))
-        return opened[-1]
+        file = Animation(films, title).save(tmp_path / f"page{len(tabs)}.html")
+        tabs.append(browser.open(file, size=size, media=media or {}, before="", mobile=mobile))
+        return tabs[-1]
 
-    yield run
-    for page in opened:
-        page.run("")
-        assert page.log == []
-        assert len(page.requests) == 1
-        page.close()
+    return run
 
 
 @pytest.fixture

@@ -1,26 +1,19 @@
 """The report in a real browser: it draws, obeys its own policy, and treats what a user typed as text."""
 
 import base64
-import os
-import shutil
 import time
 
 import figures
 import numpy as np
 import pytest
 import records
-from chromium import Chromium, Page
+from browser import assert_quiet
+from chromium import Page
 from scipy import ndimage
 
 from kousoku.viz import report, style
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-BROWSER = os.environ.get("KOUSOKU_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome found; set KOUSOKU_CHROMIUM to its path"),
-]
+pytestmark = pytest.mark.browser
 
 PROBE = """
 const probe = {};
@@ -33,13 +26,6 @@ const until = async (test) => {
   while (!test()) await frame();
 };
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    running = Chromium(str(BROWSER), tmp_path_factory.mktemp("profile"))
-    yield running
-    running.close()
 
 
 @pytest.fixture
@@ -72,9 +58,7 @@ def drawn(show):
 
     yield run
     for page in opened:
-        page.run("")
-        assert page.log == []
-        assert len(page.requests) == 1
+        assert_quiet(page)
 
 
 @pytest.fixture

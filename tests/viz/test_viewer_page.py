@@ -3,84 +3,25 @@
 import figures
 import numpy as np
 import pytest
-from chromium import Chromium, Page
-from test_report_page import BROWSER
+from browser import LOOK
+from chromium import Page
 
 from kousoku.core.scene3d import Body3d, Geom, Trajectory3d
 from kousoku.viz import film3d
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome found; set KOUSOKU_CHROMIUM to its path"),
-]
-
-# A look at the picture is taken in the frame in which it was drawn: `act` asks for one, and it is read right after.
-LOOK = """
-const probe = {};
-const at = (selector) => document.querySelector(selector);
-const text = (selector) => at(selector)?.textContent ?? null;
-const key = (node, name) => node.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
-const press = (name) => key(document.body, name);
-const frame = () => new Promise((done) => requestAnimationFrame(done));
-const canvas = at("canvas");
-const read = () => {
-  const small = document.createElement("canvas");
-  [small.width, small.height] = [160, 100];
-  const pen = small.getContext("2d");
-  pen.drawImage(canvas, 0, 0, 160, 100);
-  return [...pen.getImageData(0, 0, 160, 100).data];
-};
-const look = async (act) => {
-  act();
-  await frame();
-  return read();
-};
-const differs = (a, b) => a.filter((x, i) => Math.abs(x - b[i]) > 8).length;
-const red = (pixels) => {
-  let count = 0;
-  for (let i = 0; i < pixels.length; i += 4) {
-    if (pixels[i + 3] > 200 && pixels[i] > 90 && pixels[i + 1] < 0.35 * pixels[i]) count += 1;
-  }
-  return count;
-};
-const scrub = (t) => {
-  at("#scrub").value = t;
-  at("#scrub").dispatchEvent(new Event("input"));
-};
-const touch = (type, id, x, y, more = {}) =>
-  canvas.dispatchEvent(new PointerEvent(type, { pointerId: id, clientX: x, clientY: y, bubbles: true, ...more }));
-const drag = (x, y, more = {}) => {
-  touch("pointerdown", 1, 200, 150, { buttons: 1, ...more });
-  touch("pointermove", 1, 200 + x, 150 + y, { buttons: 1, ...more });
-  touch("pointerup", 1, 200 + x, 150 + y);
-};
-const time = () => text(".time").split(" ")[0];
-"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    running = Chromium(str(BROWSER), tmp_path_factory.mktemp("profile"))
-    yield running
-    running.close()
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def show(browser, tmp_path):
+def show(browser, tabs, tmp_path):
     """Open a page with trajectories; afterwards nothing was logged and the page alone was asked for."""
-    opened: list[Page] = []
 
     def run(*trajectories: Trajectory3d, title: str = "", size=(640, 640), media=None, before="", mobile=False) -> Page:
-        file = film3d.write(tmp_path / f"page{len(opened)}.html", trajectories or [figures.walk()], title)
-        opened.append(browser.open(file, size=size, media=media or {}, before=before, mobile=mobile))
-        return opened[-1]
+        file = film3d.write(tmp_path / f"page{len(tabs)}.html", trajectories or [figures.walk()], title)
+        tabs.append(browser.open(file, size=size, media=media or {}, before=before, mobile=mobile))
+        return tabs[-1]
 
-    yield run
-    for page in opened:
-        page.run("")
-        assert page.log == []
-        assert len(page.requests) == 1
-        page.close()
+    return run
 
 
 @pytest.fixture
