@@ -29,7 +29,20 @@ from ..llvm.object_cache import source_version
 
 OURS = "kousoku"
 DEPENDENCIES = {name: name for name in ("jax", "jaxlib", "numpy", "equinox", "optax")} | {"mujoco": "mujoco-core"}
-DEPENDED = ("nanobind", "jaxtyping", "llvmlite", "scipy", "matplotlib", "gymnasium", "rich", "docstring_parser", "tyro")
+DEPENDED = frozenset(
+    [
+        "nanobind",
+        "jaxtyping",
+        "llvmlite",
+        "filelock",
+        "scipy",
+        "matplotlib",
+        "gymnasium",
+        "rich",
+        "docstring_parser",
+        "tyro",
+    ]
+)
 IMPORTED = datetime.now(UTC)
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 
