@@ -37,8 +37,8 @@ def checked(agent_id, env, probe):
         assert (np.asarray(policy) > 0).all()
 
 
-@pytest.mark.by_default("ppo-*")
-@pytest.mark.parametrize("which", ["two actions", pytest.param("all", marks=pytest.mark.full)])
+@pytest.mark.by_default("ppo-two actions")
+@pytest.mark.parametrize("which", ["two actions", "all"])
 @pytest.mark.parametrize("agent_id", AGENTS)
 def test_probes(agent_id, which):
     """The five probes with a time limit of 5, three seeds each, in one program."""
@@ -64,7 +64,7 @@ def test_a_time_limit_is_no_end(agent_id, time_limit):
 
 
 @pytest.mark.by_default("normal")
-@pytest.mark.parametrize("policy", ["normal", LaplaceHead, pytest.param("tanh_normal", marks=pytest.mark.full)])
+@pytest.mark.parametrize("policy", ["normal", LaplaceHead, "tanh_normal"])
 def test_a_real_action_is_aimed(policy):
     """The mean goes to x / 2, and the value is that of the policy with its own spread."""
     options = {"num_steps": 16, "epochs": 4, "minibatches": 4, "learning_rate": 3e-3, "hidden": (16,), **PLAIN}

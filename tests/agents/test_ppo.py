@@ -41,9 +41,6 @@ POLICIES = {
 }
 
 
-QUICKLY = ("wide normal of two axes", "wide tanh_normal", "laplace", "lstm")
-
-
 @fast_jit
 def samples_of(agent, state, rollout):
     return agent.samples(state, rollout, None)
@@ -88,9 +85,7 @@ def walked(walked_from):
 
 
 @pytest.mark.by_default("laplace")
-@pytest.mark.parametrize(
-    "name", [name if name in QUICKLY else pytest.param(name, marks=pytest.mark.full) for name in POLICIES]
-)
+@pytest.mark.parametrize("name", POLICIES)
 def test_the_first_ratio_is_one(name):
     """While acting and while learning the same probability, also after the statistics and the weights moved on."""
     space, options = POLICIES[name]

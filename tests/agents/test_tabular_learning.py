@@ -24,7 +24,7 @@ DISCOUNT = 0.9
 
 @pytest.mark.by_default("5-double_q_learning", "1-tree_backup", "5-sarsa_lambda", "5-monte_carlo", "1-q_learning")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
-@pytest.mark.parametrize("time_limit", [1, 5, pytest.param(50, marks=pytest.mark.full)])
+@pytest.mark.parametrize("time_limit", [1, 5, 50])
 def test_probes(agent_id, time_limit):
     """Nothing in the probes is random but the start, and no choice matters later: every agent's values settle exactly.
 

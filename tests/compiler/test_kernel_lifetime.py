@@ -25,7 +25,7 @@ def settle() -> int:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [40, 1000])
 def test_small_functions_in_a_row_leave_nothing(count):
     """Neither code nor records: those of kernels that are gone are used again."""
     before = settle()

@@ -132,11 +132,7 @@ def test_a_step_of_a_large_one_with(id: str, options: dict[str, Any]) -> None:
         ("Ant-v5", {}),
         ("Ant-v5", {"main_body": "left", "contact_force_range": (-20.0, 30.0), "healthy_z_range": (0.3, 0.9)}),
         ("Humanoid-v5", {"contact_cost_weight": 1e-4}),
-        pytest.param(
-            "HumanoidStandup-v5",
-            {"impact_cost_weight": 1e-4, "impact_cost_range": (0.1, 1.0)},
-            marks=pytest.mark.full,
-        ),
+        ("HumanoidStandup-v5", {"impact_cost_weight": 1e-4, "impact_cost_range": (0.1, 1.0)}),
     ],
 )
 def test_a_step_of_a_small_robot(id: str, options: dict[str, Any], tmp_path: Any) -> None:

@@ -123,13 +123,8 @@ def check_rows(model, theirs, held):
             close(ours, theirs_, held, what)
 
 
-STEPPED = {"limits_ball", "friction_loss", "tendon_limits", "servos_of_angles_integrated"}
-
-
 @pytest.mark.by_default("limits_ball", "tendon_limits")
-@pytest.mark.parametrize(
-    "name", [name if name in STEPPED else pytest.param(name, marks=pytest.mark.full) for name in NAMES]
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_steps(name):
     """Whole steps, contacts and limits included, by the kernel over states as lanes."""
     check_steps(supported(name)[1], 16, MOVED)

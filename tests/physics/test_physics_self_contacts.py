@@ -96,7 +96,7 @@ def test_steps_are_c_mujocos(condim):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("condim", [None, *(pytest.param(condim, marks=pytest.mark.full) for condim in (1, 4))])
+@pytest.mark.parametrize("condim", [None, *(condim for condim in (1, 4))])
 def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
     """By every position and velocity, forward and reverse, beside finite differences."""
     theirs = crowd(condim) if condim else mujoco.MjModel.from_xml_string(BEADS)

@@ -379,13 +379,13 @@ def _heap() -> str:
     [
         pytest.param(BALL, id="ball"),
         pytest.param(HEAP.format(3, 0.08), id="heap"),
-        pytest.param(HEAP.format(1, -0.08), id="heap_without_friction", marks=pytest.mark.full),
+        pytest.param(HEAP.format(1, -0.08), id="heap_without_friction"),
         pytest.param(LIMITS, id="limits"),
         pytest.param(ROOM, id="room"),
         pytest.param(CART, id="cart"),
         pytest.param(_pile("pyramidal", 4, *WHOSE, every=5), id="pile"),
-        pytest.param(_pile("pyramidal", 6, *WHOSE), id="pile_whole", marks=pytest.mark.full),
-        pytest.param(_pile("elliptic", 6, *WHOSE, every=3), id="pile_elliptic", marks=pytest.mark.full),
+        pytest.param(_pile("pyramidal", 6, *WHOSE), id="pile_whole"),
+        pytest.param(_pile("elliptic", 6, *WHOSE, every=3), id="pile_elliptic"),
         pytest.param(_heap(), id="contacts_of_a_heap"),
     ],
 )
@@ -454,7 +454,7 @@ def test_how_far_a_ray_goes_has_a_derivative_though_it_misses_something(way):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("flag", ["", pytest.param('<flag midphase="disable"/>', marks=pytest.mark.full)])
+@pytest.mark.parametrize("flag", ["", '<flag midphase="disable"/>'])
 @pytest.mark.parametrize("floor", ["plane", "box"])
 def test_contacts_come_in_the_order_of_pairs_of_geoms(floor, flag):
     """Of a body with two geoms that both touch two of the world's, of which the first is not of the first kind."""

@@ -190,9 +190,7 @@ def test_a_fresh_network_is_orthogonal_and_prefers_nothing(load, way):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "way", ["haiku", *(pytest.param(way, marks=pytest.mark.full) for way in WAYS if way != "haiku")]
-)
+@pytest.mark.parametrize("way", ["haiku", *(way for way in WAYS if way != "haiku")])
 def test_an_agent_trains_each(load, way):
     module = load("networks_three_ways")
     agent = ks.make_agent("ppo", network=builder(module, way), num_envs=4, num_steps=8, minibatches=2, epochs=1)

@@ -46,7 +46,6 @@ def told(output):
 
 
 @pytest.mark.full
-@pytest.mark.slow_because("it starts pytest twice, and once a worker of its own")
 def test_a_failing_test_says_how_to_run_it_alone(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
     output = run([sys.executable, "-m", "pytest", "-n", "1"], KOUSOKU_TESTS="full")

@@ -198,7 +198,7 @@ TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
     ("agent", "space"),
     [
         (tiny_ppo(**TWO), Box(-0.5, 0.5, (2,))),
-        pytest.param(tiny_ppo(**TWO), Discrete(3), marks=pytest.mark.full),
+        (tiny_ppo(**TWO), Discrete(3)),
         (tiny_ppo(**TWO, recurrent="gru", recurrent_size=2), Discrete(3)),
         (A2C(num_envs=2, num_steps=2, network=ActorCriticConfig(hidden=(3,))), MultiDiscrete((2, 3))),
     ],
