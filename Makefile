@@ -5,6 +5,8 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 VENV := .venv$(if $(filter python3,$(PYTHON)),,-$(VERSION))
 BIN := $(VENV)/bin
 CORES := $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 8))')
+# What is imported is compiled once for all processes, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 # Python compiles what is imported; all of what is installed would take as long again.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 
