@@ -42,7 +42,7 @@ LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 DOCS = Path(__file__).parent / "docs"
 OFTEN = ("q_learning.md", "ppo.md", "value_iteration.md")
 """Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
-SELDOM = ("locomotion.md", "gradients.md", "ppo-by-hand.md")
+SELDOM = ("environments.md", "locomotion.md", "gradients.md", "ppo-by-hand.md")
 """Other pages whose examples take long and are tested elsewhere as well: they run in the full tests."""
 
 

@@ -42,12 +42,10 @@ def made(id: str) -> ks.Env:
 
 
 @pytest.mark.by_default(
-    "Blackjack-v1",
     "CartPole-v1",
     "InvertedPendulum-v5",
     "Bandit-v0",
     "TeleportGrid-v0",
-    "BlockingMaze-v0",
     "FrozenLake-v1",
 )
 @pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - LARGE_ROBOTS))

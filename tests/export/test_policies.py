@@ -95,7 +95,7 @@ def count_for(policy):
     return 1000 if policy.title == "cnn" else 10_000
 
 
-@pytest.mark.by_default("gru", "cnn", "q_learning", "double_q_learning", "bandit", "laplace")
+@pytest.mark.by_default("gru", "q_learning", "double_q_learning", "bandit", "laplace")
 def test_numpy_file(policy):
     module = imported(policy.save("policy.py"))
     obs = observations(policy, count_for(policy))
@@ -117,7 +117,7 @@ def test_numpy_file(policy):
     assert [x.shape for x in carry] == [x.shape for x in module.initial_carry()]
 
 
-@pytest.mark.by_default("gru", "cnn", "beta", "q_learning", "bandit", "box of numbers")
+@pytest.mark.by_default("gru", "cnn", "q_learning", "bandit", "box of numbers")
 def test_onnx_model(policy):
     session = onnxruntime.InferenceSession(str(policy.save("policy.onnx")))
     obs = observations(policy, count_for(policy))

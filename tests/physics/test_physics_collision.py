@@ -373,7 +373,7 @@ def many_poses(pair: tuple[GeomType, GeomType], kinds: list[str], count: int) ->
 LONG = ((GeomType.BOX, GeomType.BOX), (GeomType.CAPSULE, GeomType.BOX))
 
 
-@pytest.mark.by_default("plane_cylinder")
+@pytest.mark.by_default("plane_capsule")
 @pytest.mark.parametrize(
     "pair", [pytest.param(pair, marks=[pytest.mark.full] * (pair in LONG)) for pair in COLLISION_FUNCTIONS], ids=NAMES
 )

@@ -20,7 +20,7 @@ def load(name: str):
     return module
 
 
-@pytest.mark.slow_because("the article's loop in Python is part of what is compared")
+@pytest.mark.full
 def test_article():
     module = load("article")
     assert module.look_at_the_environment() == 94

@@ -71,6 +71,7 @@ def probed(drawn):
     return run
 
 
+@pytest.mark.by_default("grid-*", "sweep-*", "interrupted-*", "network-*")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -318,6 +319,7 @@ def test_losses_are_read_together(probed):
     assert 0.15 < float(found["last"][2]) < 0.25
 
 
+@pytest.mark.by_default("sweep", "taxi")
 @pytest.mark.parametrize("name", ["hostile", "sweep", "taxi", "bandit", "network"])
 def test_fits_a_phone(name, drawn):
     page = drawn(records.ALL[name](), size=(390, 900), mobile=True)
