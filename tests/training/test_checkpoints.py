@@ -333,3 +333,51 @@ def test_a_checkpoint_can_be_written_and_read_where_an_event_loop_runs(run):
         return checkpoints.newest(run).progress.step
 
     assert asyncio.run(both()) == 30
+
+
+ODD_NAMES = [
+    "lr=[0.1,0.5]",
+    "a*b?",
+    r"back\slash",
+    "100%20",
+    " space ",
+    "日本 ü",
+    "#{}$'\"|&;",
+    "ocdbt.process_0",
+    "\n",
+]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows has not")
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_folder_may_have_any_name(name, tmp_path):
+    """Also one that looks like a pattern; and nothing is written anywhere else."""
+    folder = save(tmp_path / name / "run", 10)
+    assert {path.name for path in tmp_path.iterdir()} == {name}
+    shutil.move(tmp_path / name, tmp_path / "plain")
+    plain = checkpoints.read(tmp_path / "plain" / folder.relative_to(tmp_path / name))
+    shutil.move(tmp_path / "plain", tmp_path / name)
+    for found in (checkpoints.read(folder), plain):
+        for leaf, wanted in zip(found.leaves, tree_io.to_arrays(training()), strict=True):
+            np.testing.assert_array_equal(leaf, wanted)
+
+
+def _other_numbers(write, folder, arrays):
+    write(folder, [array + array.dtype.type(1) for array in arrays])
+
+
+def _fewer(write, folder, arrays):
+    write(folder, arrays)
+    shutil.rmtree(next(path for path in folder.iterdir() if path.is_dir()))
+
+
+@pytest.mark.parametrize(("spoil", "why"), [(_other_numbers, "is not what was written"), (_fewer, "be read back")])
+def test_what_cannot_be_read_back_is_no_checkpoint(spoil, why, tmp_path, monkeypatch):
+    """It is seen when it was just written, while the one before is there still."""
+    save(tmp_path, 10)
+    write = array_store.write
+    monkeypatch.setattr(array_store, "write", lambda folder, arrays: spoil(write, folder, arrays))
+    with pytest.raises(OSError, match=f"{why}.*; the run can be resumed from its last whole checkpoint"):
+        save(tmp_path, 20, keep=1)
+    assert steps(tmp_path) == [10]
+    assert checkpoints.newest(tmp_path).progress.step == 10

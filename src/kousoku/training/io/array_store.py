@@ -1,8 +1,9 @@
 """Arrays in a folder, as Orbax keeps them (https://orbax.readthedocs.io), by the interface of its version 1.
 
 What Orbax leaves open is closed here: it has no arrays without elements, which a robot without activations has; it
-reports a full disk as a `ValueError`, after tracebacks of its threads; and it does not wait for the disk. It sees no
-flipped bit either: the checksums are `checkpoints`'.
+reports a full disk as a `ValueError`, after tracebacks of its threads; it does not wait for the disk; below a folder
+whose name looks like a pattern it does not find what it wrote. It sees no flipped bit either: the checksums are
+`checkpoints`'.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import logging
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,8 @@ import numpy as np
 from ...core.errors import shorten
 from . import files
 
+PLAIN = re.compile(r"[\w .,=+@-]+")
+"""Names that mean themselves. Orbax looks for files by patterns, in which [0,1] is one character; \\ it takes for /."""
 Kinds = Sequence[tuple[Sequence[int], str]]
 """Shape and dtype of each array."""
 
@@ -40,8 +44,8 @@ def write(folder: Path, arrays: Sequence[np.ndarray]) -> None:
     for array in arrays:
         if array.dtype.hasobject:
             raise ValueError(f"an array of {array.dtype} would have to be pickled")
-    with _by_orbax() as orbax, _refusals():
-        orbax.save(folder.absolute(), {str(i): array for i, array in enumerate(arrays) if array.size})
+    with _by_orbax() as orbax, _refusals(), _plainly_named(folder) as plain:
+        orbax.save(plain, {str(i): array for i, array in enumerate(arrays) if array.size})
     for path in (*folder.rglob("*"), folder):
         files.flush(path)
 
@@ -56,8 +60,8 @@ def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
     Raises:
         FileNotFoundError, KeyError, ValueError: if the folder holds something else.
     """
-    with _by_orbax() as orbax:
-        found = orbax.load(folder.absolute())
+    with _by_orbax() as orbax, _plainly_named(folder) as plain:
+        found = orbax.load(plain)
     full = [found[str(i)] if np.prod(shape) else np.zeros(shape, dtype) for i, (shape, dtype) in enumerate(kinds)]
     arrays = [np.asarray(array) for array in full]
     for i, (array, (shape, dtype)) in enumerate(zip(arrays, kinds, strict=True)):
@@ -80,6 +84,19 @@ def _by_orbax() -> Iterator[Any]:
         yield v1
     finally:
         log.setLevel(level)
+
+
+@contextmanager
+def _plainly_named(folder: Path) -> Iterator[Path]:
+    """Gives a folder, which need not be there yet, an absolute name of plain parts: by a link where it has none."""
+    absolute = folder.absolute()
+    if all(PLAIN.fullmatch(part) for part in absolute.parts[1:]):
+        yield absolute
+        return
+    with tempfile.TemporaryDirectory(prefix="kousoku-") as made:
+        link = Path(made) / "folder"
+        link.symlink_to(absolute.parent, target_is_directory=True)
+        yield link / absolute.name
 
 
 @contextmanager

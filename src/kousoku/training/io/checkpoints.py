@@ -12,6 +12,7 @@ what the manifest says. Checkpoints are ordered by step, never by time.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -93,10 +94,15 @@ class Checkpoint:
 
 
 def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
-    """Writes a checkpoint, then removes those that need not be kept: all but the last `keep` and the best.
+    """Writes a checkpoint and reads it back, then removes those that need not be kept: all but the last and the best.
+
+    Args:
+        run: the run folder.
+        checkpoint: what to write.
+        keep: how many of the last ones stay.
 
     Raises:
-        OSError: if the disk refuses it; what was there before is untouched.
+        OSError: if the disk refuses it, or gives back something else; what was there before is untouched.
     """
     step, parent = checkpoint.progress.step, run / FOLDER
     target = parent / f"{step:012d}"
@@ -105,6 +111,7 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
         _fill(part, checkpoint)
+        _check_written(part, checkpoint)
         files.flush(part)
         if target.exists():
             shutil.rmtree(target)
@@ -222,18 +229,44 @@ def _fill(part: Path, checkpoint: Checkpoint) -> None:
     files.write_bytes(part / MANIFEST, _sealed(manifest), sync=True)
 
 
+def _check_written(part: Path, checkpoint: Checkpoint) -> None:
+    """Reads back what was just written.
+
+    Raises:
+        OSError: if it is not what was to be written.
+    """
+    try:
+        found = _whole(lambda: _content(part, _unsealed(part)))
+    except DamagedError as error:
+        raise OSError(errno.EIO, f"what was written cannot be read back ({error})") from error
+    pairs = zip(found.leaves, checkpoint.leaves, strict=True)
+    if not all(np.array_equal(_bits(read), _bits(written)) for read, written in pairs):
+        raise OSError(errno.EIO, "what is read back is not what was written")
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
 def _sealed(manifest: dict[str, Any]) -> bytes:
     """Returns the manifest with a checksum of itself."""
     body = json.dumps(manifest, indent=2)
     return (json.dumps({**manifest, "sha256": hashlib.sha256(body.encode()).hexdigest()}, indent=2) + "\n").encode()
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
+def _unsealed(folder: Path) -> dict[str, Any]:
+    """Reads a manifest, whole as its own checksum says."""
     data = (folder / MANIFEST).read_bytes()
     manifest = json.loads(data)
     manifest.pop("sha256")
     if _sealed(manifest) != data:
         raise DamagedError(f"{MANIFEST} has changed")
+    return manifest
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Reads the manifest of the checkpoint in a folder that is named after its step."""
+    manifest = _unsealed(folder)
     if manifest["step"] != int(folder.name):
         raise DamagedError(f"{MANIFEST} belongs to step {manifest['step']}")
     return manifest
