@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import signal
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,9 +22,11 @@ from .training.config import TrainConfig
 from .training.config import settings as known_settings
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film
 from .training.evaluation.policy import Policy
+from .training.guards.interrupt import is_left_to_caller
 from .training.io import checkpoints, files, run_folder
 from .training.io.checkpoints import RunWarning
-from .training.io.rebuild import check_agent, env_json, rebuild_both
+from .training.io.env_config import env_json
+from .training.io.rebuild import check_agent, rebuild_both
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
 from .training.loop.train import unfinished
@@ -64,6 +68,8 @@ def train(agent: str | Agent, env: str | Env, **settings: Any) -> Run:
 
     Raises:
         ConfigError: for anything that cannot work, in one line, before anything is written.
+        KeyboardInterrupt: after Ctrl-C, when everything is saved; its attribute `run` is the run as far as it came.
+            SIGTERM and SIGHUP save too, and then do what they do without us.
 
     Examples:
         >>> run = train("q_learning", "GridWorld-v0", steps=5000, seeds=4, out="")
@@ -98,13 +104,15 @@ def resume(
 ) -> Run:
     """Goes on with a run that was stopped or killed, or that has come to its end and is to be longer.
 
+    What is missing of a run at its end, its evaluation, film or report, is made.
+
     It goes on from its last whole checkpoint, and ends with the bits of a run that was never stopped, whatever happened
     to it. What a tabular agent learns is the same on any number of devices. An agent with several environments goes on
     on as many as before; where it cannot, or is told another number, there is a warning: sums over devices are rounded.
 
     Args:
         path: the run folder.
-        steps: of each agent in all; by default as many as were asked for.
+        steps: of each agent in all, more or fewer than were asked for, down to where it is; by default as many.
         agent, env: what the run was started with, where it was made in Python and has no id to be made by.
         devices: JAX devices to spread the agents over; by default all, or as many as before.
         progress: show a progress bar; by default when the output is a terminal.
@@ -120,12 +128,16 @@ def resume(
     """
     config, facts = run_folder.read_config(path), run_folder.status(files.typed(path))
     made_agent, made_env, asked = _asked(path, config, agent, env, steps=steps, devices=devices, progress=progress)
-    if asked.steps < config["steps"]:
-        raise ConfigError("steps", steps, f"the run was asked for {config['steps']}; ask for more")
-    if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
-        raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
     check_agent(made_agent, config)
-    return _reported(run_training(made_agent, made_env, asked, config["env"], files.typed(path)))
+    folder = files.typed(path)
+    if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
+        ended = load(path, agent=agent, env=env)
+        if steps is None and ended.report is not None and not ended.report.is_file():
+            return _with_report(ended)
+        raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
+    if asked.steps < checkpoints.last_step(folder):
+        raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
+    return _reported(run_training(made_agent, made_env, asked, config["env"], folder))
 
 
 def _asked(
@@ -144,7 +156,26 @@ def _asked(
 
 
 def _reported(trained: Trained) -> Run:
-    run = Run(trained.record, trained, [])
+    run = _with_report(Run(trained.record, trained, []))
+    if run.stopped_by is not None and not is_left_to_caller():
+        _end_as_asked(run, run.stopped_by)
+    return run
+
+
+def _end_as_asked(run: Run, number: int) -> None:
+    """Raises the signal that stopped a run once more: it is saved, and the person meant to end more than it."""
+    facts, name = run.record.facts, signal.Signals(number).name
+    saved = "nothing of it was saved" if run.path is None else f"kousoku.resume({str(run.path)!r}) goes on with it"
+    if sys.stderr is not None:
+        print(f"kousoku: stopped by {name} at step {facts['steps']:,}; {saved}", file=sys.stderr, flush=True)
+    try:
+        signal.raise_signal(number)
+    except KeyboardInterrupt as stop:
+        stop.run = run  # pyright: ignore[reportAttributeAccessIssue]
+        raise
+
+
+def _with_report(run: Run) -> Run:
     if run.path is not None:
         viz.write_report(run.record, run.path)
     return run
@@ -182,6 +213,8 @@ def load(
                 warnings.warn(f"{folder} has not come to its end: {at}", RunWarning, stacklevel=2)
             return Run(trained.record, trained, [])
     record, leaves = run_folder.load(path)
+    if record.facts["status"] == run_folder.UNFINISHED:
+        warnings.warn(f"{folder} was ended before it was evaluated", RunWarning, stacklevel=2)
     return Run(record, None, leaves, agent, env)
 
 

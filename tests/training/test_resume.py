@@ -23,10 +23,11 @@ from kousoku.cli import main
 from kousoku.core.errors import ConfigError
 from kousoku.nn import ActorCriticConfig, head_for
 from kousoku.training.config import TrainConfig
+from kousoku.training.guards.interrupt import left_to_caller
 from kousoku.training.io import checkpoints, files, provenance
 from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.folder_lock import LOCK, locked
-from kousoku.training.loop import host, program
+from kousoku.training.loop import host, program, results
 
 ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
@@ -63,7 +64,14 @@ def same(run, other):
 @pytest.fixture(autouse=True)
 def _without_reports(monkeypatch):
     """Pictures take longer than these runs."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: (path / "report.html").touch())
+
+
+@pytest.fixture(autouse=True)
+def _signals_end_no_test():
+    """A run that was stopped is looked at here."""
+    with left_to_caller():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -304,7 +312,7 @@ def test_a_finished_run_says_so_and_can_be_made_longer(whole, tmp_path):
     shutil.copytree(whole, "run")
     with pytest.raises(ConfigError, match="it has come to its end, 900 steps; ask for more steps"):
         api.resume("run")
-    with pytest.raises(ConfigError, match="steps: got 500; the run was asked for 900"):
+    with pytest.raises(ConfigError, match="resume: got 'run'; it has come to its end, 900 steps"):
         api.resume("run", steps=500)
     longer = api.resume("run", steps=1300)
     assert longer.record.config["steps"] == 1300
@@ -313,6 +321,46 @@ def test_a_finished_run_says_so_and_can_be_made_longer(whole, tmp_path):
     for name in set(at_once.curves) - set(TIMES):
         rows = at_once.curves[name]
         np.testing.assert_array_equal(longer.curves[name], rows)
+
+
+def test_a_run_may_be_given_a_smaller_goal_down_to_where_it_is(monkeypatch):
+    stopped(monkeypatch, 4, terminate)
+    with pytest.raises(ConfigError, match="steps: got 300; the run is at 400; ask for no fewer"):
+        api.resume("run", steps=300)
+    shutil.copytree("run", "other")
+    assert api.resume("run", steps=400).record.facts["status"] == "finished"
+    shorter = api.resume("other", steps=600)
+    assert (shorter.record.facts["steps"], shorter.record.config["steps"]) == (600, 600)
+    at_once = {end: ks.train("q_learning", "GridWorld-v0", out="", **{**ASKED, "steps": end}) for end in (400, 600)}
+    for end, run in ((400, ks.load("run")), (600, shorter)):
+        np.testing.assert_array_equal(run.q_values, at_once[end].q_values)
+        np.testing.assert_array_equal(run.record.evaluation["return"], at_once[end].record.evaluation["return"])
+
+
+@pytest.mark.parametrize("keep", [3, 0])
+def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_is_made(monkeypatch, whole, keep):
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "_evaluated", lambda *args: kill())
+        with pytest.raises(Killed):
+            ks.train("q_learning", "GridWorld-v0", out="run", **ASKED, keep_checkpoints=keep)
+    with pytest.warns(RunWarning, match="has not come to its end" if keep else "was ended before it was evaluated"):
+        run = ks.load("run")
+    assert run.record.facts["status"] == "unfinished"
+    np.testing.assert_array_equal(run.q_values, ks.load(whole).q_values)
+    with pytest.warns(RunWarning, match="begins again from step 0") if not keep else contextlib.nullcontext():
+        made = api.resume("run")
+    assert made.record.facts["status"] == "finished"
+    assert made.record.film is not None
+    assert made.report.is_file()
+    np.testing.assert_array_equal(made.record.evaluation["return"], ks.load(whole).record.evaluation["return"])
+
+
+def test_a_report_that_is_missing_is_made(whole):
+    shutil.copytree(whole, "run")
+    (Path("run") / "report.html").unlink()
+    assert api.resume("run").report.is_file()
+    with pytest.raises(ConfigError, match="it has come to its end"):
+        api.resume("run")
 
 
 def test_evaluating_during_training_changes_no_bit_of_it(whole):
@@ -359,8 +407,10 @@ def test_what_cannot_be_rebuilt_is_refused_and_may_be_given(monkeypatch):
     with pytest.raises(ConfigError, match="it was made in Python and has no id"):
         api.resume("mine", steps=200)
     assert api.resume("mine", steps=200, env=env).record.facts["steps"] == 200
-    with pytest.raises(ConfigError, match=r"agent\.q: float32\[1, 3, 4\]'; .* needs agent\.q: float32\[1, 4, 4\]"):
+    with pytest.raises(ConfigError, match=r"env's tables: .*; the run was started with"):
         api.resume("mine", steps=300, env=ks.gridworld("S..G"))
+    with pytest.raises(ConfigError, match="env: got 'CartPole'; the run was started with GridWorld"):
+        api.resume("mine", steps=300, env=ks.make("CartPole-v1"))
     other = ks.make_agent("q_learning", learning_rate=0.9)
     with pytest.raises(ConfigError, match="the run was started with"):
         api.resume("mine", steps=300, env=env, agent=other)

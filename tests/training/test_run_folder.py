@@ -1,14 +1,21 @@
 """Run folders: what is written can be read, what is damaged is refused, nothing is overwritten."""
 
 import json
+import os
 import pickle
 import shutil
+from pathlib import Path
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training.io import run_folder
+from kousoku.cli import main
+from kousoku.training.io import provenance, run_folder
+from kousoku.training.io.checkpoints import RunWarning
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +77,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_one_kept(train
 
 
 def test_two_runs_at_the_same_moment_have_two_folders():
-    assert len({run_folder.make_folder(None, "a-b") for _ in range(3)}) == 3
+    assert len({run_folder.make_folder(None, "a-b", {}) for _ in range(3)}) == 3
 
 
 @pytest.mark.parametrize("name", ["run.json", "tables.npz", "picture.json"])
@@ -152,3 +159,114 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ks.ConfigError, match="name a folder that can be written"):
         ks.train("q_learning", "GridWorld-v0", steps=100, out=str(tmp_path / "file" / "run"))
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("gs://bucket/run", "name a folder on this machine"),
+        ("s3:/bucket/run", "name a folder on this machine"),
+        (os.fsdecode(b"l\xe4uf/run"), "name a folder in UTF-8"),
+        ("run\0", "name a folder without NUL characters"),
+    ],
+)
+def test_what_is_no_name_of_a_folder_is_refused_before_anything_is_made(out, why, tmp_path):
+    with pytest.raises(ks.ConfigError, match=f"out: got .*; {why}") as refused:
+        ks.train("q_learning", "GridWorld-v0", steps=100, out=out)
+    assert "\n" not in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows has not")
+@pytest.mark.slow_because("a run that is resumed twice")
+@pytest.mark.by_default("lr*")
+@pytest.mark.parametrize("parent", ["lr=[0.1,0.5]", r"back\slash ü"])
+def test_a_run_may_lie_anywhere_and_go_on_elsewhere(parent, tmp_path, monkeypatch):
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+    ks.train("q_learning", "GridWorld-v0", steps=200, eval_episodes=0, out=f"{parent}/run")
+    assert [path.name for path in tmp_path.iterdir()] == [parent]
+    ks.resume(f"{parent}/run", steps=300)
+    shutil.move(f"{parent}/run", "moved")
+    assert ks.resume("moved", steps=400).record.facts["resumed_at"] == [200, 300]
+
+
+def test_what_cannot_be_written_as_a_configuration_claims_no_folder(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run_folder.make_folder("run", "a-b", {"limit": float("nan")})
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture
+def newest_but(trained, tmp_path):
+    """A whole run below runs/, and a newer folder with these files."""
+
+    def make(files):
+        shutil.copytree(trained.path, tmp_path / "runs" / "whole")
+        os.utime(tmp_path / "runs" / "whole" / "config.json", (1, 1))
+        (tmp_path / "runs" / "newer").mkdir()
+        for name, text in files.items():
+            (tmp_path / "runs" / "newer" / name).write_text(text)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "files", [{}, {"config.json": ""}, {"config.json": "{}"}, {"config.json": "{}", "run.json": "["}]
+)
+def test_a_newer_folder_with_nothing_to_show_does_not_keep_the_newest_run_from_being_viewed(files, newest_but, capsys):
+    newest_but(files)
+    assert main(["view", "--no-open"]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"{Path('runs/whole/report.html')}\n"
+    assert told.err.count("\n") == bool(files)
+
+
+class Pushed(ks.Env):
+    """A step to the right for each action 1, less friction."""
+
+    friction: float = 0.1
+    table: jax.Array = eqx.field(default_factory=lambda: jnp.arange(100.0))
+    time_limit: int | None = eqx.field(static=True, default=8)
+
+    @property
+    def observation_space(self):
+        return ks.Box(-100.0, 100.0, (1,))
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        return jnp.float32(0), ks.Timestep(jnp.zeros(1), jnp.float32(0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, x, action):
+        x = x * (1 - self.friction) + action.astype(jnp.float32)
+        return x, ks.Timestep(x[None], x, jnp.array(False), jnp.array(False))
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (Pushed(friction=0.3), r"env's friction: got 0.3; the run was started with 0.1"),
+        (Pushed(time_limit=9), r"env's time_limit: got 9; the run was started with 8"),
+        (
+            Pushed(table=jnp.zeros(100)),
+            r"env's table: got 'float32\[100\] .*'; the run was started with 'float32\[100\]",
+        ),
+    ],
+)
+def test_another_environment_of_ones_own_is_refused_by_the_field_that_differs(other, told):
+    agent = ks.make_agent("ppo", num_envs=2, num_steps=4, minibatches=1, epochs=1, hidden=(4,))
+    ks.train(agent, Pushed(), steps=16, eval_episodes=0, out="run")
+    for reads in (lambda: ks.resume("run", steps=32, env=other), lambda: ks.load_policy("run", env=other)):
+        with pytest.raises(ks.ConfigError, match=told):
+            reads()
+    assert ks.resume("run", steps=32, env=Pushed()).record.facts["steps"] == 32
+
+
+def test_code_that_changed_is_told(monkeypatch):
+    agent = ks.make_agent("ppo", num_envs=2, num_steps=4, minibatches=1, epochs=1, hidden=(4,))
+    ks.train(agent, Pushed(), steps=16, eval_episodes=0, out="run")
+    monkeypatch.setattr(provenance, "code_of", lambda kind: "other")
+    with pytest.warns(RunWarning, match="the code of Pushed is not what the run was started with"):
+        ks.resume("run", steps=32, env=Pushed())

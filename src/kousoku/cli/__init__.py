@@ -6,12 +6,17 @@ Exit status: 0 done; 1 something broke; 2 a mistake in what was typed (one line 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 
 from .. import __version__
 from ..core.errors import ConfigError, nearest
+from ..training.guards.interrupt import SIGNALS, left_to_caller
 
 COMMANDS = {
     "train": "train agents on an environment and write a report",
@@ -56,8 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[0] not in COMMANDS:
             close = nearest(words[0], COMMANDS, 1)
             raise ConfigError("command", words[0], f"did you mean {close[0]!r}?" if close else "see kousoku --help")
-        command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
-        return command.run(words[1:])
+        with left_to_caller():
+            command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
+            return command.run(words[1:])
     except ConfigError as error:
         print(f"kousoku: {error}", file=sys.stderr)
         return 2
@@ -73,5 +79,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def entry() -> None:
-    """Runs the command of the installed script, and exits with its status."""
+    """Runs the command of the installed script, and exits with its status.
+
+    Until a training begins, and when it has saved everything, a signal ends the process at once: an exception in the
+    midst of an import or of a callback is lost there, or becomes another one.
+    """
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop_at_once)
     sys.exit(main())
+
+
+def _stop_at_once(number: int, frame: FrameType | None) -> None:
+    del frame
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+    os.write(2, b"kousoku: stopped\n")
+    os._exit(128 + number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,7 +92,13 @@ def _folder(given: dict[str, Any]) -> Path:
 
 
 def _newest() -> Path:
-    runs = sorted(Path("runs").glob("*/config.json"), key=lambda path: (path.stat().st_mtime, path))
-    if not runs:
-        raise ConfigError("run", ..., "there is no run below runs/; name a run folder")
-    return runs[-1].parent
+    """Returns the newest run that there is something to be seen of; says which newer ones are passed over."""
+    from ..training.io import run_folder
+
+    found = Path("runs").glob(f"*/{run_folder.CONFIG}")
+    for path in sorted(found, key=lambda path: (path.stat().st_mtime, path), reverse=True):
+        why = run_folder.nothing_to_show(path.parent)
+        if why is None:
+            return path.parent
+        print(f"kousoku: {path.parent} is passed over: {why}", file=sys.stderr)
+    raise ConfigError("run", ..., "there is no run below runs/ to be seen; name a run folder")

@@ -42,8 +42,9 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
     for name, plot in _pictures(record).items():
         plot(record).savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH)
     target = folder / "report.html"
-    target.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
-    return target
+    part = target.with_suffix(".html.part")
+    part.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
+    return part.replace(target)
 
 
 def report_html(record: RunRecord) -> str:

@@ -1,4 +1,7 @@
-"""Stopping cleanly: the first Ctrl-C or SIGTERM asks, the second one kills."""
+"""Stopping cleanly: the first Ctrl-C, SIGTERM or SIGHUP asks, the second one kills.
+
+A signal that stopped a training is not swallowed: when everything is saved it does what it would have done without us.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
+
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_left_to_caller = threading.local()
 
 
 class StopRequest:
@@ -21,16 +27,17 @@ class StopRequest:
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Sets the request on SIGINT and SIGTERM within the block; the previous handlers come back with the first of them.
+    """Sets the request on a signal within the block; the previous handlers come back with the first of them.
 
-    Outside the main thread, where Python allows no handlers, nothing is changed.
+    A signal that is ignored, as SIGHUP is below nohup, stays so. Outside the main thread, where Python allows no
+    handlers, nothing is changed.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    signals = (signal.SIGINT, signal.SIGTERM)
-    previous = {number: signal.getsignal(number) for number in signals}
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    previous = {number: each for number, each in handlers.items() if each not in (signal.SIG_IGN, None)}
 
     def restore() -> None:
         for number, handler in previous.items():
@@ -41,9 +48,24 @@ def stop_on_signals() -> Iterator[StopRequest]:
         request.signal = number
         restore()
 
-    for number in signals:
+    for number in previous:
         signal.signal(number, ask)
     try:
         yield request
     finally:
         restore()
+
+
+@contextlib.contextmanager
+def left_to_caller() -> Iterator[None]:
+    """Lets the caller answer the signal that stops a training within the block: the training returns its run."""
+    before, _left_to_caller.value = is_left_to_caller(), True
+    try:
+        yield
+    finally:
+        _left_to_caller.value = before
+
+
+def is_left_to_caller() -> bool:
+    """Tells whether the caller answers the signal that stopped a training."""
+    return getattr(_left_to_caller, "value", False)

@@ -29,7 +29,12 @@ def typed(path: str | os.PathLike[str]) -> Path:
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
     """Writes JSON (without NaN)."""
-    write_bytes(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode(), sync=sync)
+    write_bytes(path, json_bytes(value), sync=sync)
+
+
+def json_bytes(value: Any) -> bytes:
+    """Returns JSON (without NaN) as a file holds it."""
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
 
 
 def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
 import platform
 import sys
+from functools import cache
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import jax
 
+DIGITS = 12
+PACKAGES = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
+
 
 def versions() -> dict[str, str]:
-    """Returns the versions of Python and of the packages that decide about bits."""
-    names = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
+    """Returns what decides about bits: versions of Python and packages, a digest of our code, JAX's precision."""
+    packages = {name: metadata.version(name) for name in PACKAGES}
+    precision = "x64" if jax.config.jax_enable_x64 else "x32"  # pyright: ignore[reportAttributeAccessIssue]
+    return {"python": platform.python_version(), **packages, "code": _our_code(), "precision": precision}
+
+
+@cache
+def _our_code() -> str:
+    """Returns a digest of the library's source: an edited clone has the version of what it was cloned from."""
+    root = Path(__file__).parents[2]
+    sha = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        sha.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return sha.hexdigest()[:DIGITS]
+
+
+def code_of(kind: type) -> str | None:
+    """Returns a digest of a class's source; None where there is none to be read, as of what was typed in a shell."""
+    try:
+        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()[:DIGITS]
+    except (OSError, TypeError):
+        return None
 
 
 def device() -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -16,6 +15,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ..evaluation.evaluate import FinalState
 from ..population import Population
+from .env_config import check_same
 from .tree_io import from_arrays
 
 
@@ -31,9 +31,12 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
         check_agent(agent, config)
     if env is None:
         return agent, rebuild_env(config["env"])
-    if config["env"].get("registered") and not eqx.tree_equal(env, rebuild_env(config["env"])):
-        begun = f"{config['env']['id']} with the options {config['env']['options']}"
-        raise ConfigError("env", env, f"the run was started with {begun}")
+    if config["env"].get("registered"):
+        if not eqx.tree_equal(env, rebuild_env(config["env"])):
+            begun = f"{config['env']['id']} with the options {config['env']['options']}"
+            raise ConfigError("env", env, f"the run was started with {begun}")
+    else:
+        check_same(env, config["env"])
     return agent, env
 
 
@@ -72,18 +75,3 @@ def rebuild_final_state(population: Population, env: Env, leaves: list[np.ndarra
     key = jax.eval_shape(lambda: jax.random.key(0))
     one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key)
     return from_arrays(f"{describe(agent)['id']} on this environment", population.size, one, leaves)
-
-
-def env_json(env: str | Env, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns an environment, given by id or made, as JSON."""
-    id = env if isinstance(env, str) else type(env).__name__
-    return {"id": id, "options": _jsonable(dict(options)), "registered": isinstance(env, str)}
-
-
-def _jsonable(value: Any) -> Any:
-    """Returns options as JSON has them: tuples and arrays as lists, keys as text."""
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_jsonable(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value

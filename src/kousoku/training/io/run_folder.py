@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,21 +30,29 @@ from .film_files import film_arrays, film_json, film_of, frozen
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
 FORMAT = 1
+UNFINISHED = "unfinished"
+"""The status of a run that is on its way, was killed, or was not evaluated yet."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
 
 
-def make_folder(out: str | None, name: str) -> Path:
+def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
     """Makes the run folder: the one asked for, or a new one below runs/ named after the run and the time.
+
+    Args:
+        out: the folder asked for, or None.
+        name: of the run.
+        asked: what the run is to do, which the folder holds from its beginning.
 
     Raises:
         ConfigError: if the folder holds a run already, or cannot be made.
     """
+    config = files.json_bytes(asked)
     try:
         if out is not None:
-            folder = files.typed(out)
+            folder = check_name("out", out)
             folder.mkdir(parents=True, exist_ok=True)
-            _claim(folder, out)
+            _claim(folder, out, config)
             return folder
         stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
         for attempt in range(1000):
@@ -52,19 +61,45 @@ def make_folder(out: str | None, name: str) -> Path:
                 folder.mkdir(parents=True)
             except FileExistsError:
                 continue
-            _claim(folder, str(folder))
+            _claim(folder, str(folder), config)
             return folder
         raise ConfigError("out", stem, "name a folder with out=")
     except OSError as error:
         raise ConfigError("out", out, f"name a folder that can be written ({error.strerror})") from error
 
 
-def _claim(folder: Path, given: str) -> None:
+def check_name(field: str, given: str | os.PathLike[str]) -> Path:
+    """Returns the folder of this name.
+
+    Raises:
+        ConfigError: for an address of another machine, or a name that is no text.
+    """
+    if not isinstance(given, (str, os.PathLike)):
+        raise ConfigError(field, given, "give the name of a folder")
+    text = os.fspath(given)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a single letter is a drive
+        raise ConfigError(field, text, "name a folder on this machine; copy it to where it should be afterwards")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ConfigError(field, text, "name a folder in UTF-8: this one has bytes that are no characters") from None
+    if "\0" in text:
+        raise ConfigError(field, text, "name a folder without NUL characters")
+    return files.typed(text)
+
+
+def _claim(folder: Path, given: str, config: bytes) -> None:
     """Creates the configuration file exclusively: of two runs in one folder the second is refused."""
     try:
-        (folder / CONFIG).open("x").close()
+        file = (folder / CONFIG).open("xb")
     except FileExistsError:
         raise ConfigError("out", given, "it holds a run already; name another folder") from None
+    try:
+        with file:
+            file.write(config)
+    except BaseException:
+        (folder / CONFIG).unlink()
+        raise
 
 
 def open_metrics(folder: Path, kept: bytes = b"") -> TextIO:
@@ -132,9 +167,25 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def has_ended(path: str | Path) -> bool:
-    """Tells whether the run came to an end of any kind; not if it is on its way, was killed, or went on since."""
+    """Tells whether the run came to an end of any kind, and its evaluation to its own.
+
+    Not if it is on its way, was killed, or went on since.
+    """
     folder = files.typed(path)
-    return os.path.isfile(folder / FACTS) and checkpoints.last_step(folder) <= status(folder).get("steps", 0)
+    if not os.path.isfile(folder / FACTS):
+        return False
+    facts = status(folder)
+    return facts.get("status") != UNFINISHED and checkpoints.last_step(folder) <= facts.get("steps", 0)
+
+
+def nothing_to_show(folder: Path) -> str | None:
+    """Says why there is nothing to be seen of a run; None if there is."""
+    try:
+        read_config(folder)
+        begun = status(folder) or checkpoints.last_step(folder)
+    except ConfigError as error:
+        return str(error)
+    return None if begun else "it has neither an end nor a checkpoint"
 
 
 def status(folder: Path) -> dict[str, Any]:

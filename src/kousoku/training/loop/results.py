@@ -88,15 +88,15 @@ def play(job: TrainJob, final: FinalState) -> Episodes:
 
 
 def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None) -> Trained:
-    """Collects and saves what was learned; then evaluates it, and saves again with that."""
+    """Collects what was learned and saves it, as of an unfinished run; then evaluates it, and saves it with that."""
     stopped_early = bool(job.stop) and progress.step < job.config.steps
     status = "diverged" if failure else "interrupted" if stopped_early else "finished"
     trained = collect(job, state, progress, status, failure)
     record, leaves = trained.record, to_arrays(trained.final_state)
-    _save(record, leaves)
     if job.config.eval_episodes:
+        _save(dataclasses.replace(record, facts=record.facts | {"status": run_folder.UNFINISHED}), leaves)
         record = _evaluated(job, record, trained.final_state, progress)
-        _save(record, leaves)
+    _save(record, leaves)
     return dataclasses.replace(trained, record=record)
 
 

@@ -91,7 +91,10 @@ def unfinished(
     population = make_population(agent, config)
     state = saved.state(make_loop(agent, population, env, config).start(), population.size)
     return collect(
-        TrainJob(agent, env, config, population, asked, folder, StopRequest()), state, saved.progress, "unfinished"
+        TrainJob(agent, env, config, population, asked, folder, StopRequest()),
+        state,
+        saved.progress,
+        run_folder.UNFINISHED,
     )
 
 
@@ -101,10 +104,8 @@ def _folder(
     """Returns the run folder, locked until the stack ends."""
     if resume is None and config.out == "":
         return None
-    folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}")
+    folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}", asked)
     stack.enter_context(folder_lock.locked(folder))
-    if resume is None:
-        files.write_json(folder / run_folder.CONFIG, asked)
     return folder
 
 
@@ -151,7 +152,7 @@ def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None) -> OngoingRu
 def _tell_versions(made_by: dict[str, str]) -> None:
     """Warns where other code made the checkpoint: the bits may differ from there on."""
     now = provenance.versions()
-    others = [f"{name} {made_by.get(name)}, here {now[name]}" for name in now if made_by.get(name) != now[name]]
+    others = [f"{name} {made_by[name]}, here {now[name]}" for name in now if made_by.get(name, now[name]) != now[name]]
     if others:
         text = f"the checkpoint was made by other versions ({'; '.join(others)}): bits may differ from here on"
         warnings.warn(text, RunWarning, stacklevel=2)

@@ -1,0 +1,86 @@
+"""Signals: everything is saved first, and then they do what the person meant them to do."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import kousoku as ks
+from kousoku.training.guards import interrupt
+from kousoku.training.loop import host
+
+needs_hangup = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+
+
+@pytest.fixture
+def signalled(monkeypatch):
+    """A run below "run" to which a signal is sent at its third block; (handlers of before come back)."""
+    kept = {number: signal.getsignal(number) for number in interrupt.SIGNALS}
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+
+    def train(number, out="run"):
+        advance, calls = host._advance, []
+
+        def counted(loop, run, until):
+            advance(loop, run, until)
+            calls.append(1)
+            if len(calls) == 3:
+                os.kill(os.getpid(), number)
+
+        monkeypatch.setattr(host, "_advance", counted)
+        return ks.train("q_learning", "GridWorld-v0", steps=10_000, record_every=100, out=out, eval_episodes=1)
+
+    yield train
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("out", ["run", ""])
+def test_ctrl_c_ends_what_the_person_meant_to_end(signalled, capsys, out):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        signalled(signal.SIGINT, out)
+    assert stop.value.run.interrupted
+    steps = stop.value.run.record.facts["steps"]
+    assert 0 < steps < 10_000
+    told = "kousoku.resume('run') goes on with it" if out else "nothing of it was saved"
+    assert capsys.readouterr().err == f"kousoku: stopped by SIGINT at step {steps}; {told}\n"
+    assert not out or ks.load("run").interrupted
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", pytest.param("SIGHUP", marks=needs_hangup)])
+def test_a_handler_of_the_users_is_called_when_everything_is_saved(signalled, name):
+    seen = []
+    signal.signal(getattr(signal, name), lambda number, frame: seen.append(ks.load("run").record.facts["status"]))
+    assert signalled(getattr(signal, name)).stopped_by == getattr(signal, name)
+    assert seen == ["interrupted"]
+
+
+@needs_hangup
+def test_a_signal_that_is_ignored_stays_so(signalled):
+    """As below nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    assert signalled(signal.SIGHUP).record.facts["status"] == "finished"
+
+
+def test_the_caller_may_answer(signalled, capsys):
+    with interrupt.left_to_caller():
+        assert signalled(signal.SIGTERM).stopped_by == signal.SIGTERM
+    assert not interrupt.is_left_to_caller()
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+@pytest.mark.parametrize("seconds", [0.15, pytest.param(0.6, marks=pytest.mark.full)])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
+def test_while_the_shell_still_starts_a_signal_ends_it_in_one_line(number, seconds):
+    """As an exception it would be lost in an import or a callback, or become an ImportError."""
+    command = [sys.executable, "-m", "kousoku", "train", "q_learning", "GridWorld-v0"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(seconds)
+    started.send_signal(number)
+    assert started.communicate(timeout=60) == ("", "kousoku: stopped\n")
+    assert started.returncode == 128 + number
