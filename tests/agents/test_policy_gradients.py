@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from laplace import LaplaceHead
 from probes import Aim, Real, probes
-from rollouts import Recall, learned, loop_of, tiny_ppo
+from rollouts import Recall, learned, loop_of, sums_of, tiny_ppo
 
 from kousoku.agents.deep.a2c import A2C
 from kousoku.nn import ActorCriticConfig
@@ -108,5 +108,6 @@ def test_a_cue_is_remembered(recurrent, shared, learns):
         state = drain_metrics(loop.placement, ())(state).state
         while at < until:
             state, at = loop.run(state, at, until)
-    mean = np.asarray(state.metrics.return_sum) / np.asarray(state.metrics.episodes)
+    sums = sums_of(state)
+    mean = sums.return_sum / sums.episodes
     assert (mean > 0.9).all() if learns else (np.abs(mean) < 0.15).all(), mean

@@ -11,7 +11,7 @@ from kousoku.cli import main
 
 CONFIG = [
     ({"steps": 0}, "steps: got 0; use a whole number of at least 1"),
-    ({"steps": 2**31}, "steps: got 2147483648; use a whole number of at least 1 and at most 2147483647"),
+    ({"steps": 10**16}, "steps: got 10000000000000000; use a whole number of at least 1 and at most 1000000000000000"),
     ({"seeds": 0}, "seeds: got 0"),
     ({"seeds": -1}, "seeds: got -1"),
     ({"seeds": [1, -1]}, r"seeds\[1\]: got -1"),

@@ -23,7 +23,7 @@ from kousoku.training.config import TrainConfig
 from kousoku.training.io import compile_cache
 from kousoku.training.loop.iteration import start
 from kousoku.training.loop.program import CompiledLoop
-from kousoku.training.metrics.metric_sums import Recording
+from kousoku.training.metrics.metric_sums import MetricSums, Recording, in_one
 from kousoku.training.population import Population, make_population
 
 compile_cache.enable()
@@ -66,9 +66,14 @@ def learned(agent: Agent, env: Env, updates: int, seeds: Any = 1, devices: int =
 
 def metrics_of(state: TrainState) -> dict[str, np.ndarray]:
     """Means over the updates since the last report, [N] each."""
-    sums, count = state.metrics.metric_sums, state.metrics.updates
-    assert sums is not None
-    return {name: np.asarray(total) / np.asarray(count) for name, total in sums.items()}
+    sums = sums_of(state)
+    assert sums.metric_sums is not None
+    return {name: total / sums.updates for name, total in sums.metric_sums.items()}
+
+
+def sums_of(state: TrainState) -> MetricSums:
+    """Everything since the last report, [N] each, NumPy."""
+    return in_one(jax.tree.map(np.asarray, state.metrics))
 
 
 def of_member(tree: Any, i: int = 0) -> Any:

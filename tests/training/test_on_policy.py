@@ -19,6 +19,7 @@ from rollouts import (
     loop_of,
     metrics_of,
     of_member,
+    sums_of,
     tiny_ppo,
 )
 
@@ -99,7 +100,7 @@ def test_two_devices_give_what_one_gives(seeds):
     assert jax.device_count() == 2
     one, two = (learned(AGENT, WALK, 2, seeds=seeds, devices=devices) for devices in (1, 2))
     leaves_equal(two, one, **CLOSE)
-    assert (one.metrics.episodes > 0).all()
+    assert (sums_of(one).episodes > 0).all()
 
 
 def test_the_devices_of_one_agent_agree_to_the_bit():
@@ -262,7 +263,7 @@ def test_sums_are_those_of_the_rollouts():
     """Of the first rollout, which can be had again: nothing had been learnt before it."""
     state, key = learned(AGENT, WALK, 1), member_key(jnp.uint32(0))
     _, rollout, steps = collected(AGENT, WALK, begun(AGENT, WALK, key), key, 0)
-    sums, end = of_member(state.metrics), steps.end
+    sums, end = of_member(sums_of(state)), steps.end
     assert int(sums.episodes) == int(end.ended.sum()) > 0
     assert int(sums.length_sum) == int(jnp.where(end.ended, end.length, 0).sum())
     np.testing.assert_allclose(sums.reward_sum, rollout.reward.sum(), rtol=1e-4)
@@ -323,7 +324,7 @@ def test_a_call_makes_whole_rollouts_and_no_more_than_its_share(monkeypatch):
     loop = loop_of(AGENT, WALK)
     state, at = loop.run(loop.start(), 0, 33)
     assert at == 64
-    assert int(state.metrics.updates[0]) == int(state.metrics.iterations[0]) == 2
+    assert int(sums_of(state).updates[0]) == int(state.metrics.iterations[0]) == 2
     state, at = loop.run(state, at, 10_000)
     assert at == 128
     assert loop_of(AGENT, WALK, every=32).iterations_per_call == 1, "nor more than to the next report"

@@ -103,6 +103,10 @@ class Replay(Collector):
         )
         return slot, carry, buffer
 
+    @property
+    def period(self) -> int:
+        return self.slot_capacity // self.num_steps
+
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> ReplayKeys:
         return ReplayKeys(slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis)), iteration)
 

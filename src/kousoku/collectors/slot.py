@@ -14,6 +14,7 @@ from ..core.collector import EpisodeEnd, SlotFunctions
 from ..core.env import Env
 from ..core.timestep import Transition
 from ..nn import clip_to
+from ..ops.schedules import counted
 from ..ops.trees import select
 from .env_kernel import env_kernel, partition_env
 
@@ -50,7 +51,7 @@ def advance(
     """
     step_key, reset_key = jax.random.split(key)
     env_state, timestep = env.step(step_key, slot.env_state, action)
-    length = slot.episode_step + 1
+    length = counted(slot.episode_step)
     episode_return = slot.episode_return + timestep.reward
     truncated = timestep.truncated if env.time_limit is None else timestep.truncated | (length >= env.time_limit)
     ended = timestep.terminated | truncated

@@ -20,6 +20,7 @@ class Stream(IntEnum):
     ACT = 2
     ENV = 3
     UPDATE = 4
+    EPOCH = 5
 
 
 class IterationKeys(eqx.Module):
@@ -38,6 +39,11 @@ class IterationKeys(eqx.Module):
 def member_key(seed: Integer[Array, ""]) -> PRNGKeyArray:
     """Returns the key that everything random of a member comes from."""
     return jax.random.key(seed)
+
+
+def epoch_key(key: PRNGKeyArray, epoch: Integer[Array, ""]) -> PRNGKeyArray:
+    """Returns a member's key for iterations beyond what int32 counts: each epoch of them has one of its own."""
+    return jax.random.fold_in(jax.random.fold_in(key, Stream.EPOCH), epoch)
 
 
 def agent_key(key: PRNGKeyArray) -> PRNGKeyArray:

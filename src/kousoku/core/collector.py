@@ -93,6 +93,11 @@ class Collector(eqx.Module):
         """Whether slots, carry and data have an axis [B]; without one, an iteration is one step of one environment."""
 
     @property
+    def period(self) -> int:
+        """Iterations after which what depends on their number, such as a place in a buffer, is as before."""
+        return 1
+
+    @property
     @abstractmethod
     def steps_before_learning(self) -> int:
         """Environment steps after which the first update has been made: a shorter run would learn nothing."""

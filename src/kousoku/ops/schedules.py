@@ -26,6 +26,17 @@ def value_at(value: ScalarOrSchedule, count: Int[Array, ""]) -> Float[Array, ""]
     return jnp.asarray(value(count) if callable(value) else value, jnp.float32)
 
 
+def counted(count: Int[Array, "..."], more: int | Int[Array, ""] = 1) -> Int[Array, "..."]:
+    """Returns the count and so many more, or the largest number of int32: what is read at it stays as it is then.
+
+    Examples:
+        >>> int(counted(jnp.int32(2**31 - 2), 5)), int(counted(jnp.int32(3)))
+        (2147483647, 4)
+    """
+    more = jnp.int32(more)
+    return jnp.minimum(count, jnp.int32(LARGEST) - more) + more
+
+
 class Schedule(eqx.Module):
     """A function of the step count."""
 

@@ -15,7 +15,7 @@ from .metrics.metric_sums import Recording
 
 LOOPS = ("compiled", "python")
 MAX_SEED = 2**32 - 1
-MOST_STEPS = 2**31 - 1
+MOST_STEPS = 10**15
 
 
 class Kind(Enum):
@@ -64,7 +64,7 @@ class TrainConfig:
     """The facts of a run that no jitted code sees.
 
     Attributes:
-        steps: environment steps of each agent, at most 2^31 - 1.
+        steps: environment steps of each agent, at most 10^15.
         seeds: how many seeds (0, 1, ...), or which: 30, or 3, 5, 7.
         sweep: {hyper-parameter: values}; every combination runs with every seed, all in one program.
         record: what to record, any of returns, metrics, visits, q_values, info.

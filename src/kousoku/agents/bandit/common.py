@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_number
+from ...ops.schedules import counted
 from ..tabular.common import table_shape
 
 LARGEST = 1e30
@@ -53,9 +54,9 @@ def pull(
         Sutton and Barto (2nd ed.), equations 2.3 to 2.5.
     """
     error = reward - arms.q[arm]
-    pulls = arms.pulls.at[arm].add(1)
+    pulls = arms.pulls.at[arm].set(counted(arms.pulls[arm]))
     size = 1.0 / pulls[arm].astype(jnp.float32) if step_size is None else step_size
-    return Arms(arms.q.at[arm].add(size * error), pulls, arms.step + 1), error
+    return Arms(arms.q.at[arm].add(size * error), pulls, counted(arms.step)), error
 
 
 def check_step_size(value: Any) -> None:

@@ -20,7 +20,7 @@ from ...ops import losses
 from ...ops.advantages import gae
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
-from ...ops.schedules import ScalarOrSchedule, check_schedule
+from ...ops.schedules import ScalarOrSchedule, check_schedule, counted
 from ...ops.trees import select
 from .gradients import init_optimiser
 from .observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
@@ -214,7 +214,7 @@ class ActorCriticAgent(Agent):
         if observations is not None:
             observations = update_obs_stats(observations, flat_time(rollout.obs), axis)
         steps = jnp.int32(self.num_steps * self.num_envs)
-        return ActorCriticState(network, optimiser, observations, moments, state.step + steps)
+        return ActorCriticState(network, optimiser, observations, moments, counted(state.step, steps))
 
 
 def check_actor_critic(agent: ActorCriticAgent) -> None:

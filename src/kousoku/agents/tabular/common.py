@@ -12,7 +12,7 @@ from ...core.spaces import Discrete
 from ...core.timestep import Transition
 from ...ops import exploration as ops
 from ...ops import tables
-from ...ops.schedules import check_schedule
+from ...ops.schedules import check_schedule, counted
 from ..exploration import Exploration
 
 MAX_ENTRIES = 1 << 26
@@ -92,12 +92,12 @@ def policy(exploration: Exploration, table: Table, s: Int[Array, ""]) -> Float[A
 
 def count_visit(visits: Int[Array, "S A"] | None, s: Int[Array, ""], a: Int[Array, ""]) -> Int[Array, "S A"] | None:
     """Returns the visits with one more at [s, a], if they are counted."""
-    return None if visits is None else tables.add(visits, s, a, jnp.int32(1))
+    return None if visits is None else tables.put(visits, s, a, counted(tables.entry(visits, s, a)))
 
 
 def tick(table: Table, s: Int[Array, ""], a: Int[Array, ""], q: Float[Array, "S A"]) -> Table:
     """Returns the table after one update: new values, the visit counted, the step count moved on."""
-    return Table(q, count_visit(table.visits, s, a), table.step + 1)
+    return Table(q, count_visit(table.visits, s, a), counted(table.step))
 
 
 def next_choice(exploration: Exploration, table: Table, batch: Transition, key: PRNGKeyArray) -> Int[Array, ""]:

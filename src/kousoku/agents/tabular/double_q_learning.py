@@ -11,7 +11,7 @@ from ...core.env import EnvSpec
 from ...core.timestep import Transition
 from ...ops import exploration as ops
 from ...ops import tables
-from ...ops.schedules import ScalarOrSchedule, value_at
+from ...ops.schedules import ScalarOrSchedule, counted, value_at
 from ..exploration import EpsilonGreedy, Exploration
 from .agent import TabularAgent
 from .common import check_tabular, count_visit, select_from, table_shape
@@ -88,7 +88,7 @@ class DoubleQLearning(TabularAgent):
         change = value_at(self.learning_rate, state.step) * td_error
         q1 = tables.add(state.q1, s, a, jnp.where(heads, change, 0.0))
         q2 = tables.add(state.q2, s, a, jnp.where(heads, 0.0, change))
-        return DoubleTable(q1, q2, count_visit(state.visits, s, a), state.step + 1), {"td_error": td_error}
+        return DoubleTable(q1, q2, count_visit(state.visits, s, a), counted(state.step)), {"td_error": td_error}
 
     def q_values(self, state: DoubleTable) -> Float[Array, "S A"]:
         return 0.5 * (state.q1 + state.q2)

@@ -13,7 +13,7 @@ from .files import group
 
 TOLD = (
     "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_at", "started",
-    "resumed_at", "devices", "available",
+    "resumed_at", "devices", "available", "visits_until",
 )  # fmt: skip
 
 
@@ -38,6 +38,8 @@ class RunProgress:
         curves: one row for each report.
         history: [N, S, A] action values at each report, where recorded.
         evaluated: (step, mean return [N], mean length [N]) of each evaluation during training.
+        visits: [N, S, A] visits of each state and action up to `visits_until`, where these were counted out.
+        visits_until: the step from which the training state counts visits.
         played: the last evaluation's step and episodes; not kept in checkpoints.
     """
 
@@ -56,6 +58,8 @@ class RunProgress:
     curves: CurveWriter = field(default_factory=CurveWriter)
     history: list[np.ndarray] = field(default_factory=list)
     evaluated: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
+    visits: np.ndarray | None = None
+    visits_until: int = 0
     played: tuple[int, Episodes] | None = None
 
     def count(self, row: dict[str, np.ndarray]) -> None:
@@ -76,7 +80,16 @@ class RunProgress:
     def arrays(self) -> dict[str, np.ndarray]:
         """Returns the arrays, by name."""
         arrays = {f"curves/{name}": rows for name, rows in self.all_curves().items()}
-        return arrays | ({"history": np.stack(self.history)} if self.history else {})
+        arrays |= {"history": np.stack(self.history)} if self.history else {}
+        return arrays | ({} if self.visits is None else {"visits": self.visits})
+
+    def count_out_visits(self, visits: np.ndarray) -> None:
+        """Takes over the visits [N, S, A] that a training state has counted, and will count anew."""
+        self.visits, self.visits_until = self.all_visits(visits), self.step
+
+    def all_visits(self, visits: np.ndarray) -> np.ndarray:
+        """Returns the visits [N, S, A] that a training state has counted, and those from before."""
+        return np.asarray(visits, np.int64) + (0 if self.visits is None else self.visits)
 
     def all_curves(self) -> dict[str, np.ndarray]:
         """Returns curves as a record holds them: [R] and [R, N] of reports, "eval_*" of evaluations."""
@@ -102,13 +115,14 @@ class RunProgress:
     @staticmethod
     def of(told: dict[str, Any], arrays: dict[str, np.ndarray]) -> RunProgress:
         """Rebuilds the progress that these were read from."""
-        progress = RunProgress(**{name: told[name] for name in TOLD})
+        progress = RunProgress(**{name: told[name] for name in TOLD if name in told})
         curves = group(arrays, "curves")
         evals = [curves.pop(name) for name in ("eval_step", "eval_return", "eval_length") if name in curves]
         progress.curves.steps = [int(step) for step in curves.pop("step")]
         progress.curves.seconds = [float(x) for x in curves.pop("seconds", ())]
         progress.curves.rows = {name: list(rows) for name, rows in curves.items()}
         progress.history = list(arrays.get("history", ()))
+        progress.visits = arrays.get("visits")
         if evals:
             progress.evaluated = [(int(step), *means) for step, *means in zip(*evals, strict=True)]
         return progress

@@ -3,9 +3,37 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import NamedTuple
 
-from ...core.collector import TrainState
+from ...core.collector import Collector, TrainState
+from ...core.spaces import LARGEST
 from ..metrics.drain import Placement
+
+
+class Place(NamedTuple):
+    """The place of an iteration among all: programs count in int32, and count again in each epoch.
+
+    Attributes:
+        epoch: 0 for the first 2^31 steps or so.
+        number: what programs are told: below 2^31 also as a number of steps.
+        left: iterations of this epoch from there on.
+    """
+
+    epoch: int
+    number: int
+    left: int
+
+
+def place_of(collector: Collector, done: int) -> Place:
+    """Returns the place of the iteration after so many that are done.
+
+    In a later epoch numbers begin where a buffer has long been full, and its head is where the last epoch left it.
+    """
+    half = LARGEST // 2 // collector.iteration_steps // collector.period * collector.period
+    if done < 2 * half:
+        return Place(0, done, 2 * half - done)
+    epoch, further = divmod(done - 2 * half, half)
+    return Place(epoch + 1, half + further, half - further)
 
 
 class TrainLoop:

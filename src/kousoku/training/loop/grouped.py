@@ -12,7 +12,7 @@ from ...collectors.slot import kernel_slots
 from ...compiler import backends
 from ...core.collector import TrainState, largest_divisor
 from ..population import Members, first
-from .iteration import iterate
+from .iteration import iterate, settled
 
 CACHED_SAMPLES = 2048  # of networks 64 wide: 1,536 and 1,920 made more steps than 512, 640 and 2,560
 
@@ -35,7 +35,7 @@ def advance(
         agent = eqx.combine(numbers, program.agent)
         collector = agent.learns_from
         here = jax.tree.leaves(state.slots)[0].shape[0]
-        return iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis)
+        return settled(iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis))
 
     def group(numbers: PyTree, keys: Key[Array, " n"], state: TrainState) -> TrainState:
         step = jax.vmap(one, (0, 0, 0, None))

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ...core.agent import Agent
@@ -26,6 +28,7 @@ from .base import TrainLoop
 from .results import TrainJob, final_state, play, q_values
 
 BLOCK_SECONDS = 1.0
+MOST_VISITS = 1 << 30
 CHECKPOINT_SECONDS = 60.0
 CHECKPOINT_SHARE = 20.0
 """Between two checkpoints passes at least this many times what the last one took."""
@@ -76,6 +79,7 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
         for until in (step for step in stops if step > progress.since):
             while progress.step < until and not job.stop:
                 _advance(loop, run, until)
+                _count_out_visits(run, job.population.size)
             if progress.step < until:
                 progress.score = progress.score if progress.step == progress.since else None
                 _checkpoint(run, job)
@@ -106,6 +110,16 @@ def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
     elif at == 0:
         progress.first_block_seconds = spent
     run.compiled = True
+
+
+def _count_out_visits(run: OngoingRun, members: int) -> None:
+    """Counts visits out of the training state before there may be more of one state and action than int32 holds."""
+    progress, visits = run.progress, run.state.metrics.visits
+    if visits is not None and progress.step - progress.visits_until >= MOST_VISITS:
+        progress.count_out_visits(np.asarray(visits)[:members])
+        run.state = eqx.tree_at(
+            lambda state: state.metrics.visits, run.state, jnp.zeros_like(visits, device=visits.sharding)
+        )
 
 
 def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:

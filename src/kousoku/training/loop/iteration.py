@@ -13,7 +13,7 @@ from ...collectors.streams import agent_key
 from ...core.agent import Agent
 from ...core.collector import SlotFunctions, TrainState
 from ...core.env import Env
-from ..metrics.metric_sums import MetricSums, Recording, add_iteration, zero_sums
+from ..metrics.metric_sums import MetricSums, Recording, add_iteration, carry_over, zero_sums
 
 
 def start(agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, recording: Recording) -> TrainState:
@@ -36,6 +36,11 @@ def _zero_sums(agent: Agent, env: Env, slots: SlotFunctions, state: TrainState, 
 
     steps, metrics = jax.eval_shape(shapes, state)
     return zero_sums(recording, env, steps, metrics, collector.iteration_steps == 1)
+
+
+def settled(state: TrainState) -> TrainState:
+    """Returns the state with sums that are ready for the next few steps."""
+    return dataclasses.replace(state, metrics=carry_over(state.metrics))
 
 
 def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, axis: str | None = None) -> TrainState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -16,6 +18,7 @@ from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
 from ...collectors.slot import advance_clipped, kernel_slots, plain_slots
+from ...collectors.streams import epoch_key
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
 from ...core.env import Env
@@ -24,7 +27,7 @@ from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording
 from ..population import Members, Population
 from . import grouped, stepwise
-from .base import TrainLoop
+from .base import TrainLoop, place_of
 from .iteration import start
 
 POPULATION, ENVS = "population", "envs"
@@ -107,6 +110,7 @@ class CompiledLoop(TrainLoop):
         )
         each = self.program.specs.agent
         self.members = _place(mesh, Members(numbers, keys, env_arrays), Members(each, each, P()))
+        self._epoch = 0, self.members
 
     @property
     def iteration_steps(self) -> int:
@@ -128,10 +132,19 @@ class CompiledLoop(TrainLoop):
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
         """Advances by as many whole iterations as reach `until`, or as one call should make."""
         done = at // self.iteration_steps
-        iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call)
-        bounds = np.int32(done), np.int32(iterations)
-        state = _compiled(self.program)(self.members, state, *bounds)
+        place = place_of(self.collector, done)
+        iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call, place.left)
+        bounds = np.int32(place.number), np.int32(iterations)
+        state = _compiled(self.program)(self._members_in(place.epoch), state, *bounds)
         return state, (done + iterations) * self.iteration_steps
+
+    def _members_in(self, epoch: int) -> Members:
+        """Returns the members with their keys of an epoch."""
+        if epoch != self._epoch[0]:
+            keys = jax.vmap(epoch_key, (0, None))(self.members.keys, jnp.uint32(epoch))
+            each = self.program.specs.agent
+            self._epoch = epoch, dataclasses.replace(self.members, keys=_place(self.program.mesh, keys, each))
+        return self._epoch[1]
 
     def lower(self, state: TrainState) -> Any:
         """Lowers the program for this machine: for timing the compiler and asking for memory."""

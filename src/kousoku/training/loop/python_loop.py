@@ -12,16 +12,16 @@ from jax.sharding import PartitionSpec as P
 
 from ...collectors.env_kernel import partition_env
 from ...collectors.slot import advance_clipped, plain_slots, told_to_agent
-from ...collectors.streams import IterationKeys, step_keys
+from ...collectors.streams import IterationKeys, epoch_key, step_keys
 from ...core.agent import Agent
 from ...core.collector import Steps, TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...ops.trees import select
 from ..metrics.drain import Placement
-from ..metrics.metric_sums import Recording, add_iteration
+from ..metrics.metric_sums import Recording, add_iteration, carry_over
 from ..population import Population
-from .base import TrainLoop
+from .base import TrainLoop, place_of
 from .iteration import start
 
 
@@ -58,12 +58,16 @@ class PythonLoop(TrainLoop):
         return Placement(None, TrainState(P(), P(), P(), P(), P()))
 
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
-        reached = min(until, at + self.CALL)
+        place = place_of(self.population.structure.learns_from, at)
+        reached = min(until, at + self.CALL, at + place.left)
+        keys = self.population.keys
+        if place.epoch:
+            keys = jax.vmap(epoch_key, (0, None))(keys, jnp.uint32(place.epoch))
         done = []
-        for i, (agent, key) in enumerate(zip(self.agents, self.population.keys, strict=True)):
+        for i, (agent, key) in enumerate(zip(self.agents, keys, strict=True)):
             one = jax.tree.map(lambda leaf, i=i: leaf[i], state)
-            for step in range(at, reached):
-                one = self.step(agent, one, step_keys(key, jnp.int32(step)))
+            for step in range(reached - at):
+                one = self.step(agent, one, step_keys(key, jnp.int32(place.number + step)))
             done.append(one)
         return _stack(done), reached
 
@@ -89,7 +93,7 @@ def _update(agent: Agent, state: Any, told: Any, carry: Any, ended: Any, key: An
 
 _act = eqx.filter_jit(lambda agent, state, obs, carry, key: agent.act(state, obs, carry, key))
 _advance = eqx.filter_jit(advance_clipped)
-_add = eqx.filter_jit(lambda sums, steps, metrics: add_iteration(sums, steps, metrics, None, None))
+_add = eqx.filter_jit(lambda sums, steps, metrics: carry_over(add_iteration(sums, steps, metrics, None, None)))
 
 
 def check_in_space(what: str, space: Any, value: Any) -> None:

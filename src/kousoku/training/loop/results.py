@@ -137,7 +137,7 @@ def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress)
     if q is not None:
         tables["q"] = np.asarray(q)
     if sums.visits is not None:
-        tables["visits"] = np.asarray(sums.visits[: job.population.size])
+        tables["visits"] = progress.all_visits(np.asarray(sums.visits[: job.population.size]))
     if progress.history:
         tables["q_history"] = np.stack(progress.history)
     discounts = getattr(job.population.numbers, "discount", None)

@@ -16,7 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 from ...core.collector import TrainState
 from ..guards.finite_check import is_finite
-from .metric_sums import MetricSums
+from .metric_sums import MetricSums, in_one
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Drained(NamedTuple):
     """The metrics that were recorded since the last report.
 
     Attributes:
-        sums: as NumPy arrays [N, ...]; without visits, which count on.
+        sums: as NumPy arrays [N, ...] of 64 bits; without visits, which count on.
         finite: whether all that is watched of the state is finite, in each member, [N].
         state: with emptied sums, placed as the program leaves it.
     """
@@ -69,7 +69,7 @@ def _read(program: Callable[[Any], Any], state: TrainState) -> Drained:
 
     sums = jax.tree.map(number, state.metrics)
     emptied = jax.tree.map(lambda leaf: visits if leaf is visits else next(begun), state.metrics)
-    return Drained(sums, np.asarray(finite), dataclasses.replace(state, metrics=emptied))
+    return Drained(in_one(sums), np.asarray(finite), dataclasses.replace(state, metrics=emptied))
 
 
 @functools.lru_cache(maxsize=64)

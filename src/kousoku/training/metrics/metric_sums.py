@@ -18,6 +18,8 @@ from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
 from ...ops import tables
 from ...ops.across import sum_over
+from . import wide_sums
+from .wide_sums import WideSums, sum_of, wide_zeros
 
 RECORDABLE = ("returns", "metrics", "visits", "q_values", "info")
 FORMER = {"td_errors": "metrics"}
@@ -25,6 +27,8 @@ FORMER = {"td_errors": "metrics"}
 RESERVED = (
     "return", "length", "reward", "episodes", "blown_up", "step", "seconds", "eval_step", "eval_return", "eval_length",
 )  # fmt: skip
+UNCARRIED = ("visits", "iterations", "finite_iterations")
+"""What is counted on: a table, and counts that are compared."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Recording:
 
 
 class MetricSums(eqx.Module):
-    """Running sums; an entry is None where it is not recorded.
+    """Running sums; an entry is None where it is not recorded. They are of a few steps, and all others in `carried`.
 
     Attributes:
         episodes: episodes finished since the last report.
@@ -68,6 +72,7 @@ class MetricSums(eqx.Module):
         updates: how many these were; None where every step is one.
         iterations: iterations since the last report; None where every step is one.
         finite_iterations: how many of them were made before the first in which a reward or a metric was not finite.
+        carried: wide sums of all that is summed here, but of visits and iterations; None once everything is in one.
     """
 
     episodes: Int[Array, ""]
@@ -81,6 +86,41 @@ class MetricSums(eqx.Module):
     updates: Int[Array, ""] | None
     iterations: Int[Array, ""] | None
     finite_iterations: Int[Array, ""] | None
+    carried: WideSums | None = None
+
+
+def carry_over(sums: MetricSums) -> MetricSums:
+    """Carries the sums over to the wide ones, where they keep their digits: to be done every few steps."""
+    assert sums.carried is not None
+    zeros, carried = wide_sums.carry_over(_carrying(sums), sums.carried)
+    return _replaced(zeros, _uncarried(sums) | {"carried": carried})
+
+
+def in_one(sums: MetricSums) -> MetricSums:
+    """Returns sums (NumPy) with what was carried over, as float64 and int64."""
+    assert sums.carried is not None
+    return _replaced(wide_sums.total(_carrying(sums), sums.carried), _uncarried(sums))
+
+
+def _carrying(sums: MetricSums) -> MetricSums:
+    """Returns the sums without what is not carried over."""
+    return _replaced(sums, dict.fromkeys((*UNCARRIED, "carried")))
+
+
+def _uncarried(sums: MetricSums) -> dict[str, Any]:
+    return {name: getattr(sums, name) for name in UNCARRIED}
+
+
+def _replaced(sums: MetricSums, values: dict[str, Any]) -> MetricSums:
+    """Returns sums, of JAX or NumPy, with other values of some fields."""
+    names = list(values)
+    return eqx.tree_at(
+        lambda each: [getattr(each, name) for name in names], sums, [values[name] for name in names], is_leaf=_is_none
+    )
+
+
+def _is_none(node: Any) -> bool:
+    return node is None
 
 
 def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, Any], stepwise: bool) -> MetricSums:
@@ -104,7 +144,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
     returns, shape = recording.returns, table_shape(env)
     per_metric = {name: jnp.float32(0.0) for name in sorted(metrics)}
     axes = steps.end.ended.ndim
-    return MetricSums(
+    sums = MetricSums(
         episodes=none,
         return_sum=zero if returns else None,
         length_sum=none if returns else None,
@@ -117,6 +157,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         iterations=None if stepwise else none,
         finite_iterations=None if stepwise else none,
     )
+    return dataclasses.replace(sums, carried=wide_zeros(_carrying(sums)))
 
 
 def add_iteration(
@@ -149,12 +190,9 @@ def add_iteration(
 def _add_steps(sums: MetricSums, steps: Steps, metrics: dict[str, Any]) -> MetricSums:
     """Adds the steps and the metrics of an iteration to what is recorded."""
     ended = steps.end.ended
-    axes = tuple(range(ended.ndim))
 
     def plus(so_far: Any, values: Any) -> Any:
-        if so_far is None:
-            return None
-        return so_far + (jnp.sum(values, axis=axes, dtype=so_far.dtype) if axes else values.astype(so_far.dtype))
+        return None if so_far is None else so_far + sum_of(values.astype(so_far.dtype), ended.ndim)
 
     return dataclasses.replace(
         sums,
@@ -171,7 +209,9 @@ def _add_steps(sums: MetricSums, steps: Steps, metrics: dict[str, Any]) -> Metri
 
 def _add_shares(sums: MetricSums, steps: Steps, metrics: dict[str, Any], axis: str) -> MetricSums:
     """Adds this device's steps and those of the other devices of an axis; metrics are the same on all of them."""
-    counted = dataclasses.replace(sums, metric_sums=None, updates=None, iterations=None, finite_iterations=None)
+    counted = dataclasses.replace(
+        sums, metric_sums=None, updates=None, iterations=None, finite_iterations=None, carried=None
+    )
     here = _add_steps(jax.tree.map(jnp.zeros_like, counted), steps, {})
     added = jax.tree.map(jnp.add, counted, sum_over(here, axis))
     return dataclasses.replace(
@@ -180,6 +220,7 @@ def _add_shares(sums: MetricSums, steps: Steps, metrics: dict[str, Any], axis: s
         updates=sums.updates,
         iterations=sums.iterations,
         finite_iterations=sums.finite_iterations,
+        carried=sums.carried,
     )
 
 

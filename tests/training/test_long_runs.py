@@ -1,0 +1,173 @@
+"""Long runs: sums keep their digits, counters count on, and nothing repeats, however many steps there are."""
+
+import contextlib
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kousoku as ks
+from kousoku.collectors.streams import epoch_key, member_key, step_keys
+from kousoku.compiler import use_kernels
+from kousoku.training.loop import base, host
+from kousoku.training.metrics.wide_sums import DIGIT, carry_over, sum_of, total, wide_zeros
+
+
+class Paid(ks.Env):
+    """A tenth for each step, in episodes of four."""
+
+    time_limit: int | None = eqx.field(static=True, default=4)
+
+    @property
+    def observation_space(self):
+        return ks.Discrete(2)
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, n, action):
+        return n, ks.Timestep(n, jnp.float32(0.1), jnp.array(False), jnp.array(False))
+
+
+def tiny(id):
+    if id == "q_learning":
+        return ks.make_agent(id)
+    if id == "dqn":
+        return ks.make_agent(id, num_envs=64, num_steps=16, capacity=4096, batch_size=4, learning_starts=0, hidden=(2,))
+    return ks.make_agent(id, num_envs=64, num_steps=128, minibatches=1, epochs=1, hidden=(2,))
+
+
+# ---- sums
+
+
+def test_a_sum_of_very_many_is_as_exact_as_float32():
+    """Ten million tenths, which one float32 sums up to 1,087,937."""
+    each = {"paid": jnp.float32(64 * np.float32(0.1)), "count": jnp.int32(64)}
+    wide = jax.jit(lambda wide: jax.lax.fori_loop(0, 156_250, lambda i, wide: carry_over(each, wide)[1], wide))
+    nothing = jax.tree.map(np.zeros_like, each)
+    found = total(nothing, jax.tree.map(np.asarray, wide(wide_zeros(each))))
+    assert found["paid"] == pytest.approx(1e7 * float(np.float32(0.1)), rel=1e-7)
+    assert (found["count"], found["count"].dtype) == (10_000_000, np.int64)
+
+
+@given(st.lists(st.integers(0, 2**DIGIT - 1), max_size=40))
+def test_counts_are_exact(counts):
+    wide = wide_zeros(jnp.int32(0))
+    for count in counts:
+        wide = carry_over(jnp.int32(count), wide)[1]
+    assert total(np.int32(0), jax.tree.map(np.asarray, wide)) == sum(counts)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_stays_what_it_is(value):
+    wide = wide_zeros(jnp.float32(0))
+    for each in (1, value, 2):
+        wide = carry_over(jnp.float32(each), wide)[1]
+    np.testing.assert_array_equal(total(np.float32(0), jax.tree.map(np.asarray, wide)), value)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (64,), (65,), (128, 64), (100_000,), (0,)])
+def test_a_sum_over_axes_is_of_a_few_numbers_at_a_time(shape):
+    values = jnp.full((*shape, 3), 0.1, jnp.float32)
+    exact = np.prod(shape, dtype=float) * float(np.float32(0.1))
+    np.testing.assert_allclose(jax.jit(sum_of, static_argnums=1)(values, len(shape)), np.full(3, exact), rtol=5e-6)
+
+
+@pytest.mark.slow_because("each kind of agent is trained")
+@pytest.mark.parametrize(
+    ("agent", "how"),
+    [
+        pytest.param("q_learning", {"steps": 2_000_000}, id="online in the kernel"),
+        pytest.param("q_learning", {"steps": 300_000, "kernels": False}, id="online without"),
+        pytest.param("ppo", {"steps": 2**21}, id="rollouts"),
+        pytest.param("dqn", {"steps": 2**18}, id="replay"),
+        pytest.param("q_learning", {"steps": 400, "loop": "python"}, id="python"),
+    ],
+)
+def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
+    how = dict(how)
+    with contextlib.nullcontext() if how.pop("kernels", True) else use_kernels(False):
+        run = ks.train(tiny(agent), Paid(), **how, record_every=how["steps"], seeds=2, eval_episodes=0, out="")
+    np.testing.assert_allclose(run.curves["reward"], 0.1, rtol=1e-5)
+    np.testing.assert_allclose(run.curves["return"], 0.4, rtol=1e-5)
+    np.testing.assert_array_equal(run.curves["length"], 4)
+    np.testing.assert_array_equal(run.curves["episodes"], how["steps"] // 4)
+
+
+# ---- counters
+
+
+@given(st.integers(1, 4096), st.integers(0, 5 * 2**31))
+def test_the_place_of_an_iteration(num_envs, done):
+    """It follows the one before, fits into int32 as a number of steps, and finds the buffer's head where it was."""
+    replay = ks.Replay(num_envs=num_envs, num_steps=3, capacity=150 * num_envs, batch_size=8)
+    for collector in (ks.Online(), ks.Rollouts(num_envs=num_envs, num_steps=3), replay):
+        place, following = (base.place_of(collector, at) for at in (done, done + 1))
+        assert 0 <= place.number * collector.iteration_steps < 2**31
+        assert place.number % collector.period == done % collector.period
+        assert place.epoch or place.number == done
+        if place.left > 1:
+            assert following == (place.epoch, place.number + 1, place.left - 1)
+        else:
+            assert following.epoch == place.epoch + 1
+            assert following.number * collector.iteration_steps >= 2**29
+        assert base.place_of(collector, done + place.left).epoch == place.epoch + 1
+
+
+def test_an_epoch_has_keys_of_its_own():
+    key = member_key(jnp.uint32(3))
+    keys = [key, *(epoch_key(key, jnp.uint32(epoch)) for epoch in (1, 2))]
+    bits = [jax.random.key_data(each) for key in keys for each in jax.tree.leaves(step_keys(key, jnp.int32(7)))]
+    assert len({tuple(np.asarray(each).tolist()) for each in bits}) == 9
+
+
+@pytest.fixture
+def short_epochs(monkeypatch):
+    """Epochs of a few hundred steps, and visits that are counted out as often."""
+    monkeypatch.setattr(base, "LARGEST", 512)
+    monkeypatch.setattr(host, "MOST_VISITS", 256)
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+
+
+@pytest.mark.slow_because("runs that are resumed")
+@pytest.mark.parametrize("id", ["q_learning", pytest.param("dqn", marks=pytest.mark.full)])
+def test_a_run_of_many_epochs_goes_on_in_any_of_them(id, short_epochs):
+    small = {"num_envs": 2, "capacity": 64, "batch_size": 4, "learning_starts": 8, "hidden": (4,)}
+    agent, env = (
+        ks.make_agent(id, **(small if id == "dqn" else {})),
+        "GridWorld-v0" if id == "q_learning" else "CartPole-v1",
+    )
+    asked = {"seeds": 3, "record_every": 100, "eval_episodes": 1}
+    whole = ks.train(agent, env, steps=1500, out="whole", **asked)
+    ks.train(agent, env, steps=1100, out="parts", **asked)
+    parts = ks.resume("parts", steps=1500)
+    for name, table in whole.record.tables.items():
+        np.testing.assert_array_equal(table, parts.record.tables[name], err_msg=name)
+    for name in set(whole.curves) - {"seconds"}:
+        np.testing.assert_array_equal(whole.curves[name], parts.curves[name], err_msg=name)
+    if id == "q_learning":
+        np.testing.assert_array_equal(whole.record.tables["visits"].sum(axis=(1, 2)), 1500)
+
+
+def test_the_readable_loop_counts_as_the_compiled_one(short_epochs):
+    asked = {"steps": 700, "seeds": 1, "record_every": 100, "eval_episodes": 0, "out": ""}
+    one, other = (ks.train("q_learning", "GridWorld-v0", loop=loop, **asked) for loop in ("compiled", "python"))
+    np.testing.assert_allclose(one.q_values, other.q_values, rtol=1e-6)
+
+
+def test_counters_stand_still_at_the_largest_number():
+    agent, env = ks.make_agent("q_learning", exploration="ucb"), Paid()
+    state, most = agent.init(env.spec, jax.random.key(0)), 2**31 - 1
+    last = eqx.tree_at(lambda s: (s.step, s.visits), state, (jnp.int32(most), jnp.full((2, 2), most, jnp.int32)))
+    no, zero = jnp.array(False), jnp.int32(0)
+    made = ks.Transition(zero, zero, jnp.float32(0), no, no, jnp.int32(1))
+    learned, _ = agent.update(last, made, jax.random.key(1))
+    assert int(learned.step) == int(learned.visits.min()) == most
