@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 
 import jax
 
@@ -18,8 +18,8 @@ from .core.agent import Agent
 from .core.env import Env
 from .core.errors import ConfigError, check_count, check_keys
 from .run import Evaluation, Run
+from .training.arguments import check_ids, split_arguments
 from .training.config import TrainConfig
-from .training.config import settings as known_settings
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film
 from .training.evaluation.policy import Policy
 from .training.guards.interrupt import is_left_to_caller
@@ -36,15 +36,30 @@ from .viz.animation import Animation
 SettingsOf = ParamSpec("SettingsOf")
 
 
+@runtime_checkable
+class TrainFunction(Protocol[SettingsOf]):
+    """The types of `train`: settings, and with an agent by id also its options, whose names no type checker knows."""
+
+    @overload
+    def __call__(
+        self, agent: str | Agent, env: str | Env, *args: SettingsOf.args, **settings: SettingsOf.kwargs
+    ) -> Run: ...
+    @overload
+    def __call__(
+        self, agent: str, env: str | Env, *, agent_options: Mapping[str, Any] | None = None, **named: Any
+    ) -> Run: ...
+
+
 def _with_settings(
     config: Callable[SettingsOf, TrainConfig],
-) -> Callable[[Callable[..., Run]], Callable[Concatenate[str | Agent, str | Env, SettingsOf], Run]]:
-    """Gives a function of (agent, env, **settings) the settings of a config: for type checkers, editors and `help`."""
+) -> Callable[[Callable[..., Run]], TrainFunction[SettingsOf]]:
+    """Gives `train` the settings of a config as arguments of their own: for type checkers, editors and `help`."""
 
-    def typed(function: Callable[..., Run]) -> Callable[..., Run]:
+    def typed(function: Callable[..., Run]) -> TrainFunction[SettingsOf]:
         made: Any = function
-        own = list(inspect.signature(function).parameters.values())[:2]
-        made.__signature__ = inspect.Signature([*own, *inspect.signature(config).parameters.values()])
+        agent, env, agent_options, options = inspect.signature(function).parameters.values()
+        named = inspect.signature(config).parameters.values()
+        made.__signature__ = inspect.Signature([agent, env, *named, agent_options, options])
         told = inspect.getdoc(config) or ""
         attributes = told[told.index("Attributes:") :].replace("Attributes:", "Settings:")
         made.__doc__ = f"{inspect.getdoc(function)}\n\n{attributes}"
@@ -54,14 +69,18 @@ def _with_settings(
 
 
 @_with_settings(TrainConfig)
-def train(agent: str | Agent, env: str | Env, **settings: Any) -> Run:
+def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any] | None = None, **options: Any) -> Run:
     """Trains agents on an environment: seeds x sweep points in one compiled program.
+
+    Names of other libraries that mean exactly the same are understood: `total_timesteps` is `steps`, and `seed=3` is
+    `seeds=[3]`.
 
     Args:
         agent: an id ("q_learning"), or an agent made with its class or `make_agent`. By id, and with an environment by
             id, it is made with the settings tuned for the two, if there are any (`kousoku.preset`).
         env: an id ("GridWorld-v0"), or an environment.
-        settings: the fields of `kousoku.training.config.TrainConfig`, below.
+        agent_options: options of an agent by id, over the tuned ones: for names that are settings of the run, too.
+        options: the settings below, and options of an agent by id, over the tuned ones.
 
     Returns:
         The run; its folder holds the report.
@@ -72,25 +91,26 @@ def train(agent: str | Agent, env: str | Env, **settings: Any) -> Run:
             SIGTERM and SIGHUP save too, and then do what they do without us.
 
     Examples:
-        >>> run = train("q_learning", "GridWorld-v0", steps=5000, seeds=4, out="")
+        >>> run = train("q_learning", "GridWorld-v0", learning_rate=0.5, steps=5000, seeds=4, out="")
         >>> run.q_values.shape
         (4, 96, 4)
     """
-    check_keys("train setting", settings, list(known_settings()))
+    check_ids(agent, env)
+    if not isinstance(agent, (str, Agent)):
+        raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
+    settings, given = split_arguments(agent, agent_options, options)
     tuned = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
     if tuned.steps is not None:
         settings.setdefault("steps", tuned.steps)
     config = TrainConfig(**settings)
-    options = dict(config.env_options)
-    if not isinstance(env, str) and options:
-        raise ConfigError("env_options", options, "give the environment by id, or make it with its options")
+    env_options = dict(config.env_options)
+    if not isinstance(env, str) and env_options:
+        raise ConfigError("env_options", env_options, "give the environment by id, or make it with its options")
     if not isinstance(env, (str, Env)):
         raise ConfigError("env", env, "give an id or a kousoku.Env")
-    if not isinstance(agent, (str, Agent)):
-        raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
-    made_env = envs.make(env, **options) if isinstance(env, str) else env
-    made_agent = make_agent(agent, **tuned.options) if isinstance(agent, str) else agent
-    return _reported(run_training(made_agent, made_env, config, env_json(env, options)))
+    made_env = envs.make(env, **env_options) if isinstance(env, str) else env
+    made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
+    return _reported(run_training(made_agent, made_env, config, env_json(env, env_options)))
 
 
 def resume(

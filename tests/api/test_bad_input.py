@@ -27,7 +27,7 @@ CONFIG = [
     ({"eval_episodes": -1}, "eval_episodes: got -1"),
     ({"devices": 0}, "devices: got 0; use 1 to 2"),
     ({"devices": 64}, "devices: got 64; use 1 to 2"),
-    ({"step": 5}, "train setting: got 'step'; did you mean 'steps'"),
+    ({"step": 5}, "train setting or option of q_learning: got 'step'; did you mean 'steps'"),
     ({"sweep": {"learning_rat": [0.1]}}, "sweep: got 'learning_rat'; did you mean 'learning_rate'"),
     ({"sweep": {"learning_rate": []}}, "give a list of numbers"),
     ({"sweep": {"learning_rate": [0.1, -1.0]}}, "learning_rate: got -1.0; use a number in"),
@@ -55,6 +55,8 @@ cases = [
     (dict(sweep={"learning_rate": ["0.1"]}), "sweep['learning_rate']: got '0.1'"),
     (dict(record=[3]), "record[0]: got 3"), (dict(loop=None), "loop: got None"), (dict(record_every=2.5), "got 2.5"),
     (dict(devices="all"), "devices: got 'all'"),
+    (dict(agent_options=[3]), "agent_options: got [3]; give {name: value}"),
+    (dict(agent_options="epsilon"), "agent_options: got 'epsilon'; give {name: value}"),
 ]
 for settings, message in cases:
     try:
@@ -98,10 +100,12 @@ OPTIONS = [
     ({"learning_rate": "linear:1:-2:100"}, "learning_rate.end: got -2.0"),
     ({"discount": 1.5}, "discount: got 1.5; use a number in"),
     ({"epsilon": 2.0}, "epsilon: got 2.0"),
-    ({"temperature": 0.0}, "option of EpsilonGreedy: got 'temperature'"),
+    ({"temperature": 0.0}, "option of EpsilonGreedy: got 'temperature'; it belongs to exploration='softmax'"),
+    ({"exploration": "ucb", "epsilon": 0.0}, "option of UCB: got 'epsilon'; it belongs to exploration='epsilon_gr"),
     ({"exploration": "softmax", "temperature": 0.0}, "temperature: got 0.0; use a number above 0"),
     ({"exploration": "sotfmax"}, "exploration: got 'sotfmax'; did you mean 'softmax'"),
-    ({"learningrate": 0.1}, "option of EpsilonGreedy: got 'learningrate'"),
+    ({"learningrate": 0.1}, "option of q_learning: got 'learningrate'; did you mean 'learning_rate'"),
+    ({"epsilom": 0.1}, "option of q_learning: got 'epsilom'; did you mean 'epsilon'"),
 ]
 
 

@@ -7,6 +7,7 @@ A name is a field of the agent ("learning_rate"), of its behaviour policy ("epsi
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +15,8 @@ import equinox as eqx
 from ..collectors import COLLECTORS
 from ..core.agent import Agent
 from ..core.collector import Collector
-from ..core.errors import ConfigError, check_choice, check_keys, is_number, nearest
+from ..core.errors import ConfigError, check_choice, check_count, check_keys, is_number, nearest
+from ..core.synonyms import our_name
 from ..nn import NETWORK_CONFIGS
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
@@ -27,7 +29,8 @@ def make_agent(id: str, **options: Any) -> Agent:
     Args:
         id: such as "q_learning"; `list_agents()` names all.
         options: hyper-parameters of the agent, of its exploration or of its network; `exploration` may be a name
-            ("softmax"); a number may be a schedule, also as text ("linear:1.0:0.05:10_000").
+            ("softmax"); a number may be a schedule, also as text ("linear:1.0:0.05:10_000"). Names of other libraries
+            that mean exactly the same are understood ("gamma" is "discount").
 
     Raises:
         ConfigError: for an unknown id or hyper-parameter (with the nearest name), or a bad value.
@@ -37,10 +40,11 @@ def make_agent(id: str, **options: Any) -> Agent:
         0.2
     """
     known = AGENTS.options(id)
-    own = {name: _parsed(name, value) for name, value in options.items() if name in known}
-    nested = {name: _parsed(name, value) for name, value in options.items() if name not in known}
+    given = in_our_names(options, option_names(id))
+    own = {name: _parsed(name, value) for name, value in given.items() if name in known}
+    nested = {name: _parsed(name, value) for name, value in given.items() if name not in known}
     if "exploration" in known:
-        own["exploration"] = _exploration(own.get("exploration", known["exploration"].default), nested)
+        own["exploration"] = _exploration(id, own.get("exploration", known["exploration"].default), nested, known)
     elif "network" in known:
         own["network"] = _network(id, own.get("network", known["network"].default), nested, known)
     else:
@@ -49,6 +53,44 @@ def make_agent(id: str, **options: Any) -> Agent:
         return AGENTS.make(id, **own)
     except TypeError as error:
         raise ConfigError(f"options of {id}", options, str(error)) from error
+
+
+def option_names(id: str) -> list[str]:
+    """Returns the names of the hyper-parameters of an agent, of each exploration that it may use and of its network.
+
+    Raises:
+        ConfigError: for an unknown id.
+    """
+    known = AGENTS.options(id)
+    nested: list[Any] = list(EXPLORATIONS.values()) if "exploration" in known else []
+    if "network" in known and isinstance(known["network"].default, NETWORK_CONFIGS):
+        nested.append(known["network"].default)
+    return [*known, *(field.name for each in nested for field in _fields(each))]
+
+
+def hyper_parameters(agent: Agent) -> list[str]:
+    """Returns the names of an agent's hyper-parameters, with those of its exploration and of its network's config."""
+    return [field.name for module in (agent, *_nested(agent), *_networks(agent)) for field in _fields(module)]
+
+
+def in_our_names(given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Returns what was given, under the known names that mean exactly the same (`kousoku.core.synonyms`).
+
+    `seed=3` is taken for `seeds=(3,)`: one seed, number 3.
+
+    Raises:
+        ConfigError: if two of the names mean the same.
+    """
+    found: dict[str, Any] = {}
+    theirs: dict[str, str] = {}
+    for name, value in given.items():
+        ours, meant = our_name(name, known), value
+        if name == "seed" and "seeds" in known and "seed" not in known:
+            ours, meant = "seeds", (check_count("seed", value, low=0),)
+        if ours in found:
+            raise ConfigError(name, value, f"it means the same as {theirs[ours]!r}, which is given too; give one")
+        found[ours], theirs[ours] = meant, name
+    return found
 
 
 def with_number(agent: Agent, name: str, value: float) -> Agent:
@@ -113,17 +155,26 @@ def _nested(agent: Agent) -> list[Exploration]:
     return [value for value in values if isinstance(value, Exploration)]
 
 
+def _networks(agent: Agent) -> list[Any]:
+    values = [getattr(agent, field.name) for field in _fields(agent)]
+    return [value for value in values if isinstance(value, NETWORK_CONFIGS)]
+
+
 def _parsed(name: str, value: Any) -> Any:
     """Parses a schedule that is written as text; returns anything else as it is."""
     return parse_schedule(name, value) if isinstance(value, str) and ":" in value else value
 
 
-def _exploration(choice: Any, options: dict[str, Any]) -> Exploration:
+def _exploration(id: str, choice: Any, options: dict[str, Any], known: Any) -> Exploration:
     if isinstance(choice, str):
         check_choice("exploration", choice, EXPLORATIONS)
         choice = EXPLORATIONS[choice]()  # pyright: ignore[reportCallIssue]
-    known = [field.name for field in _fields(choice)]
-    check_keys(f"option of {type(choice).__name__}", options, known)
+    fields = [field.name for field in _fields(choice)]
+    for name, kind in EXPLORATIONS.items():
+        for other in (field.name for field in _fields(kind)):
+            if other in options and other not in fields:
+                raise ConfigError(f"option of {type(choice).__name__}", other, f"it belongs to exploration={name!r}")
+    check_keys(f"option of {id}", options, [*known, *fields])
     return dataclasses.replace(choice, **options) if options else choice
 
 

@@ -12,6 +12,8 @@ import numbers
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
+from .synonyms import meant
+
 
 class ConfigError(ValueError):
     """Something that a user wrote cannot be used; the message says what would be right.
@@ -127,13 +129,13 @@ def check_choice(field: str, value: Any, choices: Iterable[str]) -> None:
 
 
 def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuses the first name that is not known, and suggests the nearest one."""
+    """Refuses the first name that is not known, and suggests the one that is meant or the nearest."""
     names = list(known)
     for name in given:
         if name not in names:
             close = nearest(name, names, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
-            raise ConfigError(field, name, hint)
+            raise ConfigError(field, name, meant(name, names) or hint)
 
 
 def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], object]) -> None:

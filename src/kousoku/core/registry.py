@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import ConfigError, check_keys, nearest
+from .synonyms import elsewhere
 
 Factory = Callable[..., Any]
 
@@ -85,14 +86,22 @@ class Registry:
         return self.factory(id)(**given)
 
     def suggest(self, id: object) -> str:
-        """Suggests what an unknown id may have meant: its versions, the nearest names, or where all are."""
+        """Suggests what an unknown id may have meant: its versions, what is near it, or where all are."""
         if not isinstance(id, str) or not id:
             return f"name one of the {len(self._entries)} {self.kind}s; `kousoku list` shows them"
-        stem = id.rsplit("-v", 1)[0]
-        versions = [known for known in self.ids() if known.rsplit("-v", 1)[0] == stem and "-v" in known]
+        folded = {known.casefold(): known for known in self._entries}
+        if id.casefold() in folded:
+            return f"did you mean {folded[id.casefold()]}?"
+        versions = [known for known in self.ids() if "-v" in known and _stem(known) == _stem(id)]
         if versions:
             return f"the versions that exist are {', '.join(versions)}"
-        close = nearest(id, self._entries)
-        if close:
+        if instead := elsewhere(self.kind, id):
+            return instead
+        if close := nearest(id, self._entries):
             return f"did you mean {' or '.join(close)}?"
         return "no such name; `kousoku list` shows what there is"
+
+
+def _stem(id: str) -> str:
+    """Returns an id without its version, in small letters."""
+    return id.casefold().rsplit("-v", 1)[0]

@@ -1,0 +1,190 @@
+"""Words of other libraries, and ours: the one table that Python and the shell read.
+
+`SAME` are names of settings and hyper-parameters that mean exactly what ours mean, and are taken for them. Where the
+meaning differs, a name is in `NEAR` and is answered with ours. Ids and commands of others are answered with ours, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+SAME: dict[str, tuple[str, ...]] = {
+    "total_timesteps": ("steps",),
+    "num_timesteps": ("steps",),
+    "total_steps": ("steps",),
+    "n_seeds": ("seeds",),
+    "num_seeds": ("seeds",),
+    "n_eval_episodes": ("eval_episodes",),
+    "n_episodes": ("episodes",),
+    "num_episodes": ("episodes",),
+    "env_kwargs": ("env_options",),
+    "agent_kwargs": ("agent_options",),
+    "gamma": ("discount",),
+    "discount_factor": ("discount",),
+    "discounting": ("discount",),
+    "lr": ("learning_rate", "step_size"),
+    "alpha": ("learning_rate", "step_size"),
+    "learning_rate": ("step_size",),
+    "step_size": ("learning_rate",),
+    "n_envs": ("num_envs",),
+    "lam": ("gae_lambda", "lambda_"),
+    "gae_lambda": ("lambda_",),
+    "ent_coef": ("entropy_coefficient",),
+    "entropy_coef": ("entropy_coefficient",),
+    "entropy_cost": ("entropy_coefficient",),
+    "clip_range": ("clip",),
+    "clip_coef": ("clip",),
+    "clip_eps": ("clip",),
+    "clipping_epsilon": ("clip",),
+    "clip_range_vf": ("value_clip",),
+    "n_epochs": ("epochs",),
+    "update_epochs": ("epochs",),
+    "num_minibatches": ("minibatches",),
+    "max_grad_norm": ("max_gradient_norm",),
+    "normalize_advantage": ("normalise_advantages",),
+    "normalize_advantages": ("normalise_advantages",),
+    "norm_adv": ("normalise_advantages",),
+    "normalize_observations": ("normalise_observations",),
+    "normalize_rewards": ("normalise_rewards",),
+    "buffer_size": ("capacity",),
+    "replay_size": ("capacity",),
+}
+"""{their name: ours with exactly the same meaning}: the first that the agent or the command has."""
+
+NEAR: dict[str, tuple[str, str]] = {
+    "vf_coef": ("value_coefficient", "which weighs half the squared error; Stable-Baselines3's weighs all of it"),
+    "value_coef": ("value_coefficient", "which weighs half the squared error"),
+    "n_steps": ("num_steps", "the steps of each environment between two rounds of learning"),
+    "unroll_length": ("num_steps", "the steps of each environment between two rounds of learning"),
+    "rollout_length": ("num_steps", "the steps of each environment between two rounds of learning"),
+    "train_freq": ("num_steps", "the steps of each environment between two rounds of learning"),
+    "train_frequency": ("num_steps", "the steps of each environment between two rounds of learning"),
+    "batch_size": ("minibatches", "the parts of a rollout: num_envs * num_steps / batch_size"),
+    "minibatch_size": ("minibatches", "the parts of a rollout: num_envs * num_steps / minibatch_size"),
+    "target_update_interval": ("target_period", "which counts gradient steps"),
+    "target_network_frequency": ("target_period", "which counts gradient steps"),
+    "exploration_fraction": ("epsilon", "which may be a schedule, such as linear:1.0:0.05:10_000"),
+    "exploration_initial_eps": ("epsilon", "which may be a schedule, such as linear:1.0:0.05:10_000"),
+    "exploration_final_eps": ("epsilon", "which may be a schedule, such as linear:1.0:0.05:10_000"),
+    "start_e": ("epsilon", "which may be a schedule, such as linear:1.0:0.05:10_000"),
+    "end_e": ("epsilon", "which may be a schedule, such as linear:1.0:0.05:10_000"),
+    "anneal_lr": ("learning_rate", "which may be a schedule, such as linear:3e-4:0:1_000_000"),
+    "net_arch": ("hidden", "the widths of the dense layers"),
+    "hidden_sizes": ("hidden", "the widths of the dense layers"),
+    "hidden_size": ("hidden", "the widths of the dense layers"),
+    "n_episodes": ("steps", "as training is counted in environment steps"),
+    "num_episodes": ("steps", "as training is counted in environment steps"),
+    "episodes": ("steps", "as training is counted in environment steps"),
+    "eval_freq": ("eval_every", "which counts environment steps of each agent"),
+    "save_freq": ("checkpoint_every", "which counts environment steps of each agent"),
+    "checkpoint_freq": ("checkpoint_every", "which counts environment steps of each agent"),
+    "save_path": ("out", "the run folder"),
+    "output_dir": ("out", "the run folder"),
+    "tensorboard_log": ("log", "such as tensorboard"),
+    "verbose": ("progress", "which shows a progress bar"),
+    "device": ("devices", "their number; the variable JAX_PLATFORMS says of which kind"),
+}
+"""{their name: (ours, what ours is)}, where the two do not mean exactly the same."""
+
+_CONTINUOUS = "'ppo' and 'a2c' learn actions of any space"
+_POLICY_GRADIENT = "'a2c' and 'ppo' are near"
+_VALUES = "'dqn' is near, and its options double and dueling"
+_RECORDED = "agents learn by acting, not from recorded data"
+
+AGENTS_ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("sac", "td3", "ddpg", "tqc", "redq", "droq", "crossq", "mpo", "trpo", "ars"), _CONTINUOUS),
+    **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2"), _POLICY_GRADIENT),
+    **dict.fromkeys(
+        ("rainbow", "c51", "qrdqn", "iqn", "fqf", "r2d2", "apex", "pqn", "doubledqn", "duelingdqn"), _VALUES
+    ),
+    **dict.fromkeys(("ddqn", "d3qn", "noisydqn"), _VALUES),
+    **dict.fromkeys(("recurrentppo", "ppolstm", "rppo"), "'ppo' has the option recurrent"),
+    **dict.fromkeys(("dreamer", "dreamerv3", "muzero", "alphazero", "mbpo"), "'dyna_q' plans with a model it learns"),
+    **dict.fromkeys(("es", "cmaes", "openaies", "ga", "neat"), f"nothing evolves; {_POLICY_GRADIENT}"),
+    **dict.fromkeys(("bc", "dagger", "gail", "cql", "iql", "td3bc", "decisiontransformer"), _RECORDED),
+    **dict.fromkeys(
+        ("valueiteration", "policyiteration", "policyevaluation"), "planners are functions in kousoku.agents.planning"
+    ),
+}
+"""{an agent's id elsewhere, in letters and digits: what there is of ours}."""
+
+_ADD = "`kousoku.register` adds one's own"
+_GAMES = f"the only game is 'Blackjack-v1'; {_ADD}"
+
+ENVS_ELSEWHERE: dict[str, str] = {
+    r"lunarlander": f"Box2D's are not here; 'Acrobot-v1' and 'MountainCarContinuous-v0' are near; {_ADD}",
+    r"bipedalwalker": f"Box2D's are not here; 'Walker2d-v5' and 'Hopper-v5' are near; {_ADD}",
+    r"carracing": f"Box2D's are not here; {_ADD}",
+    r"ale/|.*noframeskip|.*-ram-v\d": f"Atari's are not here; {_GAMES}",
+    r"(pong|breakout|spaceinvaders|qbert|seaquest|mspacman|beamrider|enduro|asterix|freeway)(-v\d+)?$": (
+        f"Atari's are not here; {_GAMES}"
+    ),
+    r"minatar|.*-minatar": f"MinAtar's are not here; {_GAMES}",
+    r"(procgen|nethack|nle|minerl|craftax|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
+    r"minigrid|babyai": "it is not here; grids are 'FourRooms-v0', 'Maze-v0' and, of any map, 'CustomGrid-v0'",
+    r"dm_control|dmc|(cheetah|walker|humanoid|hopper|cartpole)-(run|walk|stand|hop|swingup|balance)$": (
+        "dm_control's are not here; robots are Gymnasium's, such as 'HalfCheetah-v5' and 'Walker2d-v5'"
+    ),
+    r"fetch|hand(reach|manipulate)|adroit|antmaze|pointmaze|frankakitchen|panda": (
+        f"Gymnasium-Robotics's are not here; arms are 'Reacher-v5' and 'Pusher-v5'; {_ADD}"
+    ),
+}
+"""{pattern of the beginning of an environment's id elsewhere, in small letters: what there is of ours}."""
+
+COMMANDS_ELSEWHERE: dict[str, str] = {
+    "play": "`kousoku view RUN --film` shows what was learned, `kousoku evaluate RUN` counts its returns",
+    "enjoy": "`kousoku view RUN --film` shows what was learned, `kousoku evaluate RUN` counts its returns",
+    "watch": "`kousoku view RUN --film` shows what was learned",
+    "render": "`kousoku view RUN --film --out FILE` makes a film, `kousoku view ENV` shows an environment",
+    "plot": "`kousoku view RUN` opens its report, with all curves; the pictures lie beside it",
+    "report": "`kousoku view RUN` opens it, `kousoku view RUN --rebuild` writes it anew",
+    "test": "`kousoku evaluate RUN` plays greedy episodes",
+    "continue": "`kousoku resume RUN` goes on with a run",
+    "run": "`kousoku train AGENT ENV` trains",
+    "tune": "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination",
+    "info": "`kousoku list ID` tells of an agent or an environment, `kousoku doctor` of this machine",
+}
+"""{a command elsewhere: ours}."""
+
+
+def our_name(name: str, known: Collection[str]) -> str:
+    """Returns the known name that means exactly the same; the name itself if it is known, or none does.
+
+    Examples:
+        >>> our_name("gamma", ["discount"]), our_name("gamma", ["gamma", "discount"]), our_name("gamma", [])
+        ('discount', 'gamma', 'gamma')
+    """
+    return name if name in known else next((ours for ours in SAME.get(name, ()) if ours in known), name)
+
+
+def meant(name: str, known: Collection[str]) -> str | None:
+    """Returns a hint at the known name that means the same or nearly so; None for a word that is in neither table.
+
+    Names may be written as in Python or as in the shell.
+
+    Examples:
+        >>> meant("--save-freq", ["--steps", "--checkpoint-every"])
+        "use '--checkpoint-every', which counts environment steps of each agent"
+    """
+    plain, written = _plain(name), {_plain(each): each for each in known}
+    same = SAME.get(plain, ())
+    if found := next((written[_plain(ours)] for ours in same if _plain(ours) in written), None):
+        return f"use {found!r}"
+    ours, what = NEAR.get(plain, ("", ""))
+    if ours in written:
+        return f"use {written[ours]!r}, {what}"
+    return f"it means {same[0]!r}, which does not exist here" if same else None
+
+
+def _plain(name: str) -> str:
+    """Returns a name in small letters without what the shell writes around and between its words."""
+    return name.casefold().lstrip("-").replace("-", "_").rstrip("_")
+
+
+def elsewhere(kind: str, id: str) -> str | None:
+    """Returns what there is instead of an agent or environment that other libraries have; None of an unknown id."""
+    if kind == "agent":
+        told = AGENTS_ELSEWHERE.get(re.sub(r"[\W_]", "", id.casefold()))
+        return told and f"it is not here; {told}"
+    return next((told for pattern, told in ENVS_ELSEWHERE.items() if re.match(pattern, id.casefold())), None)
