@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.cli import train
+from kousoku.cli import notices
 from kousoku.training.guards import finite_check
 from kousoku.training.guards.finite_check import FiniteCheck, NonFinite, is_finite
 from kousoku.training.io import checkpoints
@@ -249,5 +249,5 @@ def test_a_count_goes_on_where_a_run_is_resumed():
 
 
 def test_the_shell_tells_what_blew_up(capsys):
-    train._tell(ks.train("q_learning", Clock(fragile=10), steps=200, seeds=2, out="run"))
+    notices.tell(ks.train("q_learning", Clock(fragile=10), steps=200, seeds=2, out="run"))
     assert "\nblown up: the physics of 40 episodes, which were terminated there\n" in capsys.readouterr().out

@@ -16,11 +16,13 @@ from types import FrameType
 
 from .. import __version__
 from ..core.errors import ConfigError, nearest
+from ..core.synonyms import COMMANDS_ELSEWHERE
 from ..training.guards.interrupt import SIGNALS, left_to_caller
 
 COMMANDS = {
     "train": "train agents on an environment and write a report",
     "sweep": "train every combination of hyper-parameters in one program",
+    "resume": "go on with a run that was stopped or killed, or make one longer",
     "evaluate": "play greedy episodes with the agents of a run",
     "export": "write an agent's policy as a file of NumPy code or as ONNX",
     "view": "open a run's report, or a film of episodes, in the browser",
@@ -51,16 +53,17 @@ USAGE = "\n".join(
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if not words or words[0] in ("-h", "--help", "help"):
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if not words or words[0] in ("-h", "--help"):
         print(USAGE)
         return 0 if words else 2
-    if words[0] in ("-V", "--version"):
+    if words[0] in ("-V", "--version", "version"):
         print(f"kousoku {__version__}")
         return 0
     try:
         if words[0] not in COMMANDS:
-            close = nearest(words[0], COMMANDS, 1)
-            raise ConfigError("command", words[0], f"did you mean {close[0]!r}?" if close else "see kousoku --help")
+            raise ConfigError("command", words[0], _meant(words[0]))
         with left_to_caller():
             command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
             return command.run(words[1:])
@@ -76,6 +79,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"kousoku: {error}", file=sys.stderr)
         return 1
+
+
+def _meant(word: str) -> str:
+    """Returns the command that an unknown one may have meant."""
+    if word in COMMANDS_ELSEWHERE:
+        return COMMANDS_ELSEWHERE[word]
+    close = nearest(word, COMMANDS, 1)
+    return f"did you mean {close[0]!r}?" if close else "see kousoku --help"
 
 
 def entry() -> None:

@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +23,13 @@ import docstring_parser
 import tyro
 
 from ..core.errors import ConfigError, check_count, check_keys
+from ..core.synonyms import our_name
 from ..ops.schedules import parse_schedule
 from ..training.io.files import typed
+
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
+EXPONENTS = {"k": "e3", "m": "e6", "b": "e9"}
+USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class Option:
         metavar: what stands for the value in the help; "" for a switch.
         help: one line.
         positional: given by place instead of by name.
+        tuned: what a preset has in the place of the default; None for none.
     """
 
     name: str
@@ -43,6 +50,7 @@ class Option:
     metavar: str
     help: str
     positional: bool = False
+    tuned: Any = None
 
     @property
     def flag(self) -> str:
@@ -85,6 +93,7 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     if {"-h", "--help"} & set(words):
         words = ["--help"]
     else:
+        words = _in_our_words(options, words)
         _check_words(options, flags, words)
     fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
     kind = dataclasses.make_dataclass("Options", fields, kw_only=True)
@@ -107,6 +116,17 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
     return {name: value for name, value in values.items() if name in given and value is not None}
 
 
+def _in_our_words(options: Sequence[Option], words: Sequence[str]) -> list[str]:
+    """Returns the words with the flags of other libraries that mean exactly the same replaced by ours."""
+    ours = {option.name: option.flag for option in options if not option.positional}
+    translated = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        name = our_name(flag.removeprefix("--").replace("-", "_"), ours) if flag.startswith("--") else ""
+        translated.append(ours[name] + equals + value if name in ours else word)
+    return translated
+
+
 def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[str]) -> None:
     switches = {option.flag for option in options if option.metavar == ""}
     known = [*flags, *(f"--no-{switch[2:]}" for switch in switches)]
@@ -121,7 +141,8 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
 
 
 def _annotation(option: Option) -> Any:
-    shown = "" if option.default is None or not option.metavar else f"(default: {option.default})"
+    default = option.default if option.tuned is None else f"{option.tuned}, tuned"
+    shown = "" if default is None or not option.metavar else f"(default: {default})"
     words = tyro.conf.arg(name=option.words, metavar=option.metavar or None, help=option.help, help_behavior_hint=shown)
     if not option.metavar:
         return Annotated[bool, words]
@@ -144,21 +165,23 @@ def described(documented: object) -> dict[str, str]:
 
 
 def number(field: str, text: str) -> float | int:
-    """Reads a number as people write it: 1_000_000, 1e6 (whole, so an int), 0.5.
+    """Reads a number as people write it: 1_000_000, 1,000,000, 1M or 1e6 (whole, so an int), 500k, 0.5.
 
     Raises:
         ConfigError: for anything else.
 
     Examples:
-        >>> number("steps", "1e6"), number("steps", "1_000"), number("slip", "0.5")
-        (1000000, 1000, 0.5)
+        >>> number("steps", "1.5M"), number("steps", "1_000"), number("slip", "0.5")
+        (1500000, 1000, 0.5)
     """
+    plain = text.replace(",", "") if THOUSANDS.fullmatch(text) else text
+    exponent = EXPONENTS.get(plain[-1:].lower(), "")
     try:
-        value = float(text)
+        value = float(plain[:-1] + exponent if exponent else plain)
     except ValueError:
-        raise ConfigError(field, text, "use a number, such as 1_000_000, 1e6 or 0.5") from None
+        raise ConfigError(field, text, USE_NUMBER) from None
     if math.isnan(value):
-        raise ConfigError(field, text, "use a number, such as 1_000_000, 1e6 or 0.5")
+        raise ConfigError(field, text, USE_NUMBER)
     return int(value) if value.is_integer() else value
 
 
@@ -176,7 +199,17 @@ def count(field: str, text: str, *, low: int = 1) -> int:
 
 
 def numbers(field: str, text: str) -> list[float | int]:
-    """Reads numbers with commas between them."""
+    """Reads numbers with commas between them.
+
+    Raises:
+        ConfigError: for what is no number, or for what must be a single one, as 10,000 is.
+
+    Examples:
+        >>> numbers("seeds", "3,5,100")
+        [3, 5, 100]
+    """
+    if THOUSANDS.fullmatch(text) and re.search(r",0\d", text):
+        raise ConfigError(field, text, f"a comma stands between two numbers; write {text.replace(',', '_')}")
     return [number(field, part) for part in text.split(",")]
 
 

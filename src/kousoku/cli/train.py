@@ -3,219 +3,124 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 import shlex
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 from ..agents import AGENTS
-from ..agents.exploration import EXPLORATIONS
-from ..agents.options import make_agent
 from ..core.errors import ConfigError
 from ..envs import ENVS
-from ..training.config import Kind, OnResume, TrainConfig, settings
+from ..training.arguments import check_ids
 from ..training.devices import use_all_cores
-from ..training.presets import preset
-from .options import Option, described, hyper_parameter, literal, number, numbers, parse
+from ..training.presets import Preset, preset
+from .made_by_id import agent_options, env_options, env_values
+from .options import Option, hyper_parameter, numbers, parse
+from .settings import SEED, changeable_options, setting_options, setting_values
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
-RESUME = "Go on with a run that was stopped or killed, or make one longer: it ends as if it had never stopped."
-
-
-@functools.cache
-def setting_options() -> tuple[Option, ...]:
-    """Returns an option for each setting of a run that the shell has."""
-    told, defaults = described(TrainConfig), {field.name: field.default for field in dataclasses.fields(TrainConfig)}
-    return tuple(
-        Option(name, _shown_default(each.kind, defaults[name]), each.kind.value, told[name])
-        for name, each in settings().items()
-        if each.kind is not Kind.PYTHON
-    )
-
-
-def _shown_default(kind: Kind, default: Any) -> Any:
-    """Returns a default as the help shows it; the description says what stands for none."""
-    return ",".join(default) or None if kind is Kind.NAMES else default
-
-
-def resume_options() -> list[Option]:
-    """Returns the run to go on with, and what may be changed of it."""
-    changeable = [option for option in setting_options() if settings()[option.name].on_resume is OnResume.CHANGEABLE]
-    steps = Option(
-        "steps", None, "NUMBER", "environment steps of each agent in all; by default as many as were asked for"
-    )
-    run = Option("resume", None, "RUN", "the run folder")
-    return [run, *(steps if option.name == "steps" else option for option in changeable)]
+LISTS = "A number may be a list, as in 0.1,0.5: every combination is trained."
+RESUME = Option("resume", None, "RUN", "the run folder")
 
 
 def run(words: Sequence[str], sweep: bool = False) -> int:
     """Trains as the words of the command say; with `sweep`, numbers may be lists with commas."""
-    from .. import api
-
     name = "sweep" if sweep else "train"
-    if words and words[0].partition("=")[0] == "--resume":
+    if words and words[0].partition("=")[0] == RESUME.flag:
         return _resume(words)
-    agent_id, env_id, rest = _ids(name, words)
-    agent_options, env_options = _agent_options(agent_id), _env_options(env_id)
-    what = WHAT if not sweep else f"{WHAT} A number may be a list, as in 0.1,0.5: every combination is trained."
-    given = parse(f"{name} {agent_id} {env_id}", what, [*setting_options(), *agent_options, *env_options], rest)
-    asked = {option.name: given[option.name] for option in setting_options() if option.name in given}
-    chosen = {option.name: str(given[option.name]) for option in agent_options if option.name in given}
-    defaults = {option.name: option.default for option in agent_options}
-    lists = {key: text for key, text in chosen.items() if "," in text and not isinstance(defaults[key], tuple)}
-    if lists and not sweep:
-        key, text = next(iter(lists.items()))
-        raise ConfigError(f"--{key.replace('_', '-')}", text, "give one value; `kousoku sweep` takes lists")
-    hyper = {k: hyper_parameter(k, text, defaults[k]) for k, text in chosen.items() if k not in lists}
+    ids, rest = _ids(words)
+    what = f"{WHAT} {LISTS}" if sweep else WHAT
+    if len(ids) < 2:
+        _show_help(name, what, ids, rest)
+    agent_id, env_id = ids
     tuned = preset(agent_id, env_id)
-    agent = make_agent(agent_id, **tuned.options | hyper)
-    if tuned.steps is not None:
-        asked.setdefault("steps", str(tuned.steps))
-    use_all_cores()
-    run = api.train(
-        agent,
+    if tuned.options or tuned.steps:
+        what += f" Tuned defaults are those for {env_id}; `kousoku {name} {agent_id} --help` shows the agent's own."
+    of_run, of_agent, of_env = run_options(tuned), agent_options(agent_id, tuned.options), env_options(env_id)
+    given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, *of_agent, *of_env], rest)
+    hyper, swept = _hyper_parameters(of_agent, given, sweep)
+    return _train(
+        agent_id,
         env_id,
-        env_options={o.name[4:]: _env_value(env_id, o, str(given[o.name])) for o in env_options if o.name in given},
-        command=" ".join(["kousoku", name, *map(shlex.quote, words)]),
-        sweep={key: numbers(key, text) for key, text in lists.items()},
-        **_settings(asked),
+        agent_options=hyper,
+        env_options=env_values(env_id, of_env, given),
+        command=shlex.join(["kousoku", name, *words]),
+        sweep=swept,
+        **setting_values({option.name: given[option.name] for option in of_run if option.name in given}),
     )
-    return _end(run)
+
+
+def run_options(tuned: Preset) -> list[Option]:
+    """Returns the options that every agent and environment has, with the steps of a preset."""
+    steps, *others = setting_options()
+    return [dataclasses.replace(steps, tuned=tuned.steps), *others[:1], SEED, *others[1:]]
+
+
+def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
+    from .. import api
+    from .notices import end
+
+    use_all_cores()
+    return end(api.train(agent_id, env_id, **arguments))
+
+
+def _hyper_parameters(
+    options: list[Option], given: Mapping[str, str | bool], sweep: bool
+) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """Returns (one value each, the lists of a sweep) of the hyper-parameters that were given.
+
+    Raises:
+        ConfigError: for a list where nothing is swept, or a value that cannot be read.
+    """
+    one, lists = {}, {}
+    for option in options:
+        text = str(given.get(option.name, ""))
+        if option.name not in given:
+            continue
+        if "," not in text or isinstance(option.default, tuple):
+            one[option.name] = hyper_parameter(option.flag, text, option.default)
+        elif sweep:
+            lists[option.name] = numbers(option.flag, text)
+        else:
+            raise ConfigError(option.flag, text, "give one value, without a comma; `kousoku sweep` takes lists")
+    return one, lists
 
 
 def _resume(words: Sequence[str]) -> int:
-    """Resumes a run as the words of the command say."""
-    from .. import api
-    from .notices import on_one_line
+    """Does what `kousoku resume` does, in the words of `train`."""
+    from .resume import WHAT as WHAT_RESUME
+    from .resume import resume
 
-    asked = _settings(parse("train", RESUME, resume_options(), words))
-    use_all_cores()
-    with on_one_line():
-        return _end(api.resume(asked.pop("resume"), **asked))
+    given = parse("train", WHAT_RESUME, [RESUME, *changeable_options()], words)
+    return resume({"run" if name == RESUME.name else name: text for name, text in given.items()})
 
 
-def _end(run: Any) -> int:
-    """Prints what came out; returns the exit status."""
-    _tell(run)
-    if run.record.facts["trouble"]:
-        print(f"kousoku: stopped: {run.record.facts['trouble']}", file=sys.stderr)
-        return 1
-    return 0 if run.stopped_by is None else 128 + run.stopped_by
+def _ids(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns (the ids of agent and environment, as far as they are there, the other words); the ids come first.
+
+    Raises:
+        ConfigError: for ids that do not exist, or that have changed places.
+    """
+    count = next((i for i, word in enumerate(words[:2]) if word.startswith("-")), min(len(words), 2))
+    ids = list(words[:count])
+    check_ids(ids[0] if ids else None, ids[1] if len(ids) > 1 else None)
+    for id, registry in zip(ids, (AGENTS, ENVS), strict=False):
+        registry.factory(id)
+    return ids, list(words[count:])
 
 
-def _ids(name: str, words: Sequence[str]) -> tuple[str, str, list[str]]:
-    """Returns (agent, environment, the other words); the two ids come first."""
-    ids = [word for word in words[:2] if not word.startswith("-")]
-    if len(ids) < 2:
-        if {"-h", "--help"} & set(words):
-            print(f"usage: kousoku {name} AGENT ENV [options]\n\n{WHAT}\n")
-            print(f"agents: {', '.join(AGENTS.ids())}\nenvironments: {', '.join(ENVS.ids())}\n")
-            print(f"`kousoku {name} q_learning GridWorld-v0 --help` shows the options of both.")
-            print("`kousoku train --resume RUN` goes on with a run that was stopped or killed.")
-            raise SystemExit(0)
-        missing = "agent" if not ids else "environment"
+def _show_help(name: str, what: str, ids: list[str], words: list[str]) -> NoReturn:
+    """Shows the help of an agent, or of no id at all, and exits.
+
+    Raises:
+        ConfigError: if no help is asked for, so that an id is missing.
+    """
+    if not {"-h", "--help"} & set(words):
+        missing = "environment" if ids else "agent"
         raise ConfigError(missing, ..., f"say which: kousoku {name} AGENT ENV; `kousoku list` shows them")
-    AGENTS.factory(ids[0])
-    ENVS.factory(ids[1])
-    return ids[0], ids[1], list(words[2:])
-
-
-def _agent_options(id: str) -> list[Option]:
-    """Returns the agent's hyper-parameters, and those of every exploration it may use."""
-    said = described(AGENTS.factory(id))
-    options = []
-    for name, parameter in AGENTS.options(id).items():
-        if name == "exploration":
-            options += _exploration_options(type(parameter.default))
-        elif name == "network":
-            options += _network_options(parameter.default)
-        else:
-            options.append(Option(name, parameter.default, "VALUE", said.get(name, f"hyper-parameter of {id}")))
-    return options
-
-
-def _exploration_options(default: type) -> list[Option]:
-    own = next(name for name, kind in EXPLORATIONS.items() if kind is default)
-    choice = Option("exploration", own, "NAME", f"the behaviour policy: one of {', '.join(EXPLORATIONS)}")
-    return [choice] + [
-        Option(field, inner.default, "NUMBER", described(kind).get(field, f"of {label} exploration"))
-        for label, kind in EXPLORATIONS.items()
-        for field, inner in inspect.signature(kind).parameters.items()
-    ]
-
-
-def _network_options(default: Any) -> list[Option]:
-    said = described(type(default))
-    fields = dataclasses.fields(default) if dataclasses.is_dataclass(default) else ()
-    return [
-        Option(field.name, _widths(field, default), "VALUE", said.get(field.name, "of the network")) for field in fields
-    ]
-
-
-def _widths(field: Any, default: Any) -> Any:
-    """Returns a field's default; for one that takes several numbers always a tuple."""
-    value = getattr(default, field.name)
-    return () if value is None and "tuple" in str(field.type) else value
-
-
-def _env_options(id: str) -> list[Option]:
-    said = described(ENVS.factory(id))
-    return [
-        Option(f"env.{name}", _shown(parameter.default), "VALUE", said.get(name, f"option of {id}"))
-        for name, parameter in ENVS.options(id).items()
-    ]
-
-
-def _shown(default: Any) -> Any:
-    """Returns a default as the help shows it; long ones (maps) are left out."""
-    text = str(default)
-    return None if default is inspect.Parameter.empty or len(text) > 40 or "\n" in text else default
-
-
-def _env_value(id: str, option: Option, text: str) -> Any:
-    name = option.name[4:]
-    if name == "map":
-        path = Path(text)
-        return path.read_text() if path.is_file() else text.replace("/", "\n")
-    default = ENVS.options(id)[name].default
-    return literal(f"--{option.name}", text, default)
-
-
-def _settings(given: dict[str, str | bool]) -> dict[str, Any]:
-    """Turns the words that were given for settings into values, each by its kind."""
-    known = settings()
-    return {name: _value(name, known[name].kind, text) if name in known else text for name, text in given.items()}
-
-
-def _value(name: str, kind: Kind, text: str | bool) -> Any:
-    flag, words = f"--{name.replace('_', '-')}", str(text)
-    if kind is Kind.COUNT:
-        return number(flag, words)
-    if kind is Kind.NUMBERS:
-        return numbers(flag, words) if "," in words else number(flag, words)
-    return [part for part in words.split(",") if part] if kind is Kind.NAMES else text
-
-
-def _tell(run: Any) -> None:
-    """Prints what came out, on one screen."""
-    from ..ops.statistics import mean_interval
-    from ..training.metrics.progress import readable
-
-    facts, record = run.record.facts, run.record
-    print(f"{facts['status']}: {facts['lanes']} agents x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
-    print(f"({readable(facts['steps_per_second'])} steps/s, {readable(facts['episodes'])} episodes)")
-    if facts.get("blown_up"):
-        print(f"blown up: the physics of {facts['blown_up']:,} episodes, which were terminated there")
-    if "return" in record.evaluation:
-        for i, point in enumerate(record.points):
-            returns = record.evaluation["return"][record.member_point == i].mean(axis=1)
-            mean, low, high, count = (float(part) for part in mean_interval(returns))
-            spread = f" [{low:.4g}, {high:.4g}] over {count:.0f} agents" if count > 1 else ""
-            label = ", ".join(f"{k} = {v:g}" for k, v in point.items())
-            print(f"greedy return{' at ' + label if label else ''}: {mean:.4g}{spread}")
-    if run.path is not None:
-        print(f"report: {run.report}")
-    sys.stdout.flush()
+    if ids:
+        parse(f"{name} {ids[0]} ENV", what, [*run_options(Preset()), *agent_options(ids[0], {})], words)
+    print(f"usage: kousoku {name} AGENT ENV [options]\n\n{what}\n")
+    print(f"agents: {', '.join(AGENTS.ids())}\nenvironments: {', '.join(ENVS.ids())}\n")
+    print(f"`kousoku {name} ppo --help` shows the options of an agent, and `kousoku {name} ppo CartPole-v1 --help`")
+    print("those of both, with the values tuned for the two. `kousoku resume RUN` goes on with a run that was stopped.")
+    raise SystemExit(0)

@@ -1,0 +1,86 @@
+"""The options of an agent and of an environment that the shell makes by id."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..agents import AGENTS
+from ..agents.exploration import EXPLORATIONS
+from ..envs import ENVS
+from .options import Option, described, literal
+
+
+def agent_options(id: str, tuned: Mapping[str, Any]) -> list[Option]:
+    """Returns the agent's hyper-parameters, and those of every exploration it may use or of its network.
+
+    Args:
+        id: of the agent.
+        tuned: values of a preset, by name.
+    """
+    said = described(AGENTS.factory(id))
+    options = []
+    for name, parameter in AGENTS.options(id).items():
+        if name == "exploration":
+            options += _exploration_options(type(parameter.default))
+        elif name == "network":
+            options += _network_options(parameter.default)
+        else:
+            options.append(Option(name, parameter.default, "VALUE", said.get(name, f"hyper-parameter of {id}")))
+    return [dataclasses.replace(option, tuned=tuned.get(option.name)) for option in options]
+
+
+def _exploration_options(default: type) -> list[Option]:
+    own = next(name for name, kind in EXPLORATIONS.items() if kind is default)
+    choice = Option("exploration", own, "NAME", f"the behaviour policy: one of {', '.join(EXPLORATIONS)}")
+    return [choice] + [
+        Option(field, inner.default, "NUMBER", described(kind).get(field, f"of {label} exploration"))
+        for label, kind in EXPLORATIONS.items()
+        for field, inner in inspect.signature(kind).parameters.items()
+    ]
+
+
+def _network_options(default: Any) -> list[Option]:
+    said = described(type(default))
+    fields = dataclasses.fields(default) if dataclasses.is_dataclass(default) else ()
+    return [
+        Option(field.name, _widths(field, default), "VALUE", said.get(field.name, "of the network")) for field in fields
+    ]
+
+
+def _widths(field: Any, default: Any) -> Any:
+    """Returns a field's default; for one that takes several numbers always a tuple."""
+    value = getattr(default, field.name)
+    return () if value is None and "tuple" in str(field.type) else value
+
+
+def env_options(id: str) -> list[Option]:
+    """Returns the environment's options, with `env.` before their names."""
+    said = described(ENVS.factory(id))
+    return [
+        Option(f"env.{name}", _shown(parameter.default), "VALUE", said.get(name, f"option of {id}"))
+        for name, parameter in ENVS.options(id).items()
+    ]
+
+
+def _shown(default: Any) -> Any:
+    """Returns a default as the help shows it; long ones (maps) are left out."""
+    text = str(default)
+    return None if default is inspect.Parameter.empty or len(text) > 40 or "\n" in text else default
+
+
+def env_values(id: str, options: list[Option], given: Mapping[str, str | bool]) -> dict[str, Any]:
+    """Turns the words that were given for the environment's options into values, by the names that `make` takes."""
+    return {o.name[4:]: _env_value(id, o, str(given[o.name])) for o in options if o.name in given}
+
+
+def _env_value(id: str, option: Option, text: str) -> Any:
+    name = option.name[4:]
+    if name == "map":
+        path = Path(text)
+        return path.read_text() if path.is_file() else text.replace("/", "\n")
+    default = ENVS.options(id)[name].default
+    return literal(option.flag, text, default)

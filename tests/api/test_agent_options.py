@@ -1,0 +1,172 @@
+"""Options of an agent among the arguments of `train`, and their defaults in the help of the shell."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import kousoku as ks
+from kousoku.agents import AGENTS
+from kousoku.agents.options import describe
+from kousoku.agents.tabular.q_learning import QLearning
+from kousoku.cli import main
+from kousoku.core.errors import ConfigError
+
+FAST = {"steps": 400, "eval_episodes": 0}
+
+
+@pytest.fixture
+def _own_agents(monkeypatch):
+    monkeypatch.setattr(AGENTS, "_entries", dict(AGENTS._entries))
+
+
+@pytest.fixture
+def _no_reports(monkeypatch):
+    monkeypatch.setattr("kousoku.viz.write_report", lambda *_: None)
+
+
+class _Reached(Exception):
+    """A training is about to begin."""
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Returns the agents that were to be trained: training itself does not begin."""
+    agents = []
+
+    def stop(agent, *_):
+        agents.append(agent)
+        raise _Reached
+
+    monkeypatch.setattr("kousoku.api.run_training", stop)
+    return agents
+
+
+def shown(capsys, *words):
+    """Returns the help, each option on one line."""
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--help"])
+    assert stop.value.code == 0
+    return " ".join(capsys.readouterr().out.replace("│", " ").replace("|", " ").split())
+
+
+def default_of(printed, flag):
+    """Returns the default that the help shows for an option."""
+    return re.search(rf"{flag} [A-Z]+ [^()]*(?:\([^d][^()]*\)[^()]*)*\(default: ([^)]*)\)", printed).group(1)
+
+
+@pytest.mark.usefixtures("_no_reports")
+def test_an_option_of_the_agent_is_an_argument():
+    options = {"learning_rate": 0.5, "epsilon": "linear:1:0.1:100"}
+    run = ks.train("q_learning", "GridWorld-v0", out="run", **options, **FAST)
+    made = ks.make_agent("q_learning", **options)
+    at_once = ks.train(made, "GridWorld-v0", out="", **FAST | {"steps": 800})
+    assert run.record.config["agent"] == at_once.record.config["agent"]
+    assert json.loads(Path("run/config.json").read_text())["agent"]["learning_rate"] == 0.5
+    longer = ks.resume("run", steps=800)
+    assert (longer.q_values == at_once.q_values).all()
+
+
+def test_both_ways_to_give_options_make_the_same_agent(trained):
+    options = {"learning_rate": 0.5, "exploration": "softmax", "temperature": "linear:1:0.1:100"}
+    split = {"learning_rate": 0.5}, {"exploration": "softmax", "temperature": "linear:1:0.1:100"}
+    for named, explicit in ((options, None), ({}, options), split, split[::-1]):
+        with pytest.raises(_Reached):
+            ks.train("q_learning", "GridWorld-v0", agent_options=explicit, **named)
+    assert len(trained) == 4
+    assert all(describe(agent) == describe(ks.make_agent("q_learning", **options)) for agent in trained)
+
+
+def test_what_is_given_overrides_the_preset_and_leaves_the_rest_of_it(trained):
+    tuned = ks.preset("ppo", "CartPole-v1").options
+    with pytest.raises(_Reached):
+        ks.train("ppo", "CartPole-v1", learning_rate=2e-3, hidden=(8,))
+    agent = describe(trained[0])
+    assert agent["learning_rate"] == 2e-3
+    assert agent["network"]["hidden"] == [8]
+    others = set(tuned) - {"learning_rate"}
+    assert others
+    assert {name: agent[name] for name in others} == {name: tuned[name] for name in others}
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        (
+            {"learning_rat": 1},
+            "train setting or option of q_learning: got 'learning_rat'; did you mean 'learning_rate'?",
+        ),
+        ({"stepps": 1}, "train setting or option of q_learning: got 'stepps'; did you mean 'steps'?"),
+        ({"temperature": 1.0}, "option of EpsilonGreedy: got 'temperature'; it belongs to exploration='softmax'"),
+        ({"learning_rate": 7.0}, "learning_rate: got 7.0; use a number in (0, 1]"),
+        ({"agent_options": {"learning_rat": 1}}, "agent_options: got 'learning_rat'; did you mean 'learning_rate'?"),
+        ({"agent_options": {"steps": 1}}, "agent_options: got 'steps'"),
+        (
+            {"agent_options": {"discount": 0.5}, "gamma": 0.5},
+            "agent_options['discount']: got 0.5; discount is given too; give one of the two",
+        ),
+    ],
+)
+def test_options_that_cannot_work(named, message):
+    with pytest.raises(ConfigError) as caught:
+        ks.train("q_learning", "GridWorld-v0", **FAST, **named)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("named", [{"learning_rate": 0.5}, {"epsilon": 0.5}, {"agent_options": {"lr": 0.5}}])
+def test_an_agent_that_is_made_takes_no_options(named):
+    fix = "the agent is made already; give it to make_agent, or the agent by id"
+    with pytest.raises(ConfigError, match=f"^(learning_rate|epsilon): got 0.5; {fix}$"):
+        ks.train(ks.make_agent("q_learning"), "GridWorld-v0", **FAST, **named)
+
+
+def test_no_options_are_no_options():
+    ks.train(ks.make_agent("q_learning"), "GridWorld-v0", agent_options={}, out="", **FAST)
+    ks.train("q_learning", "GridWorld-v0", agent_options=None, out="", **FAST)
+
+
+@pytest.mark.usefixtures("_own_agents")
+def test_a_name_that_is_both_is_the_settings():
+    class Stepper(QLearning):
+        steps: float = 3.0
+        gamma: float = 0.5
+
+    ks.register_agent("stepper", Stepper)
+    run = ks.train("stepper", "GridWorld-v0", agent_options={"steps": 7.0}, gamma=0.25, discount=0.75, out="", **FAST)
+    agent = run.record.config["agent"]
+    assert (run.record.config["steps"], agent["steps"], agent["gamma"], agent["discount"]) == (400, 7.0, 0.25, 0.75)
+
+
+def test_the_help_shows_the_tuned_defaults(capsys):
+    printed, tuned = shown(capsys, "train", "ppo", "HalfCheetah-v5"), ks.preset("ppo", "HalfCheetah-v5")
+    for name, value in tuned.options.items():
+        assert default_of(printed, f"--{name.replace('_', '-')}") == f"{value}, tuned", name
+    assert default_of(printed, "--steps") == f"{tuned.steps}, tuned"
+    assert default_of(printed, "--epochs") == "4"
+    assert "Tuned defaults are those for HalfCheetah-v5" in printed
+    assert printed.count(", tuned)") == len(tuned.options) + 1
+
+
+def test_the_help_shows_a_tuned_default_of_the_network(capsys):
+    printed = shown(capsys, "train", "ppo", "MountainCarContinuous-v0")
+    assert default_of(printed, "--init-std") == "2.0, tuned"
+
+
+@pytest.mark.parametrize("words", [("train", "ppo"), ("sweep", "ppo"), ("train", "ppo", "Balls-v0")])
+def test_the_help_shows_the_agents_own_defaults(words, capsys):
+    printed = shown(capsys, *words)
+    options = AGENTS.options("ppo")
+    for name in ("num_envs", "num_steps", "learning_rate", "minibatches"):
+        assert default_of(printed, f"--{name.replace('_', '-')}") == str(options[name].default), name
+    assert default_of(printed, "--steps") == "100000"
+    assert "tuned" not in printed
+    assert ("--env.gravity" in printed) == (len(words) == 3)
+
+
+def test_a_number_is_read_as_one_where_the_tuned_default_is_a_schedule(trained):
+    with pytest.raises(_Reached):
+        main(["train", "ppo", "Pendulum-v1", "--learning-rate", "2e-3", "--num-envs", "8"])
+    assert (trained[0].learning_rate, trained[0].num_envs, trained[0].epochs) == (2e-3, 8, 8)

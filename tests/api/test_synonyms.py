@@ -1,0 +1,285 @@
+"""Words of other libraries: taken for ours where they mean exactly the same, else answered in one line with ours."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import kousoku as ks
+from kousoku.agents import AGENTS
+from kousoku.agents.options import in_our_names, option_names
+from kousoku.cli import COMMANDS, main
+from kousoku.cli.options import Option, number, numbers, parse
+from kousoku.core import synonyms
+from kousoku.core.errors import ConfigError, check_keys
+from kousoku.envs import ENVS
+from kousoku.training.config import settings
+
+OURS = {*settings(), "agent_options", *(name for id in AGENTS.ids() for name in option_names(id))}
+OTHERS = {*inspect.signature(ks.evaluate).parameters}
+SHORT = ["GridWorld-v0", "--eval-episodes", "0", "--no-progress", "--out", "run"]
+
+
+@pytest.fixture
+def _trained():
+    ks.train("q_learning", "GridWorld-v0", steps=200, eval_episodes=0, out="run")
+
+
+@pytest.fixture
+def _no_reports(monkeypatch):
+    monkeypatch.setattr("kousoku.viz.write_report", lambda *_: None)
+
+
+def config():
+    return json.loads(Path("run/config.json").read_text())
+
+
+def test_every_word_leads_to_one_that_exists():
+    assert {name for names in synonyms.SAME.values() for name in names} <= OURS | OTHERS
+    assert {name for name, _ in synonyms.NEAR.values()} <= OURS
+    assert not set(synonyms.SAME) & set(settings()), "a setting of ours needs no translation"
+
+
+@pytest.mark.parametrize("table", [synonyms.AGENTS_ELSEWHERE, synonyms.ENVS_ELSEWHERE])
+def test_what_is_near_exists(table):
+    named = {name for text in table.values() for name in re.findall(r"(?<!\w)'([\w-]+)'(?!\w)", text)}
+    assert named
+    assert named <= {*AGENTS.ids(), *ENVS.ids()}
+
+
+def test_no_id_of_ours_is_said_to_be_missing():
+    for registry in (AGENTS, ENVS):
+        for id in registry.ids():
+            assert synonyms.elsewhere(registry.kind, id) is None, id
+
+
+def test_commands_of_others_are_answered_with_ours():
+    for word, text in synonyms.COMMANDS_ELSEWHERE.items():
+        assert word not in COMMANDS
+        assert set(re.findall(r"`kousoku (\w+)", text)) <= set(COMMANDS)
+    assert {"play", "plot"} <= set(synonyms.COMMANDS_ELSEWHERE)
+
+
+@pytest.mark.usefixtures("_no_reports")
+def test_python_and_the_shell_take_the_same_words_for_the_same():
+    words = ["--total-timesteps", "2k", "--seed", "3", "--gamma", "0.8", "--lr=0.25"]
+    assert main(["train", "q_learning", *SHORT, *words]) == 0
+    shell = config()
+    run = ks.train(
+        "q_learning", "GridWorld-v0", total_timesteps=2000, seed=3, gamma=0.8, lr=0.25, eval_episodes=0, out=""
+    )
+    python = run.record.config
+    for name in ("agent", "steps", "seeds"):
+        assert shell[name] == python[name]
+    assert (shell["steps"], shell["seeds"]) == (2000, [3])
+    assert (shell["agent"]["discount"], shell["agent"]["learning_rate"]) == (0.8, 0.25)
+    assert run.record.member_seed.tolist() == [3]
+
+
+def test_a_sweep_of_a_word_of_others_is_one_of_ours():
+    run = ks.train("q_learning", "GridWorld-v0", steps=200, sweep={"lr": [0.1, 0.5]}, eval_episodes=0, out="")
+    assert [list(point) for point in run.record.points] == [["learning_rate"], ["learning_rate"]]
+    made = ks.make_agent("q_learning", alpha=0.3)
+    swept = ks.train(made, "GridWorld-v0", steps=200, sweep={"gamma": [0.1]}, eval_episodes=0, out="")
+    assert swept.record.config["sweep"] == {"discount": [0.1]}
+    assert swept.record.config["agent"]["learning_rate"] == 0.3
+
+
+def test_a_name_of_ones_own_is_ones_own():
+    assert in_our_names({"gamma": 1}, ["gamma", "discount"]) == {"gamma": 1}
+    assert in_our_names({"seed": 1}, ["seed", "seeds"]) == {"seed": 1}
+    assert in_our_names({"lr": 1}, ["step_size"]) == {"step_size": 1}
+    assert in_our_names({"lr": 1}, ["steps"]) == {"lr": 1}
+    assert in_our_names({"lr": 1}, ["learning_rate", "step_size"]) == {"learning_rate": 1}
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        (
+            {"steps": 5, "total_timesteps": 9},
+            "total_timesteps: got 9; it means the same as 'steps', which is given",
+        ),
+        (
+            {"total_timesteps": 5, "steps": 9},
+            "steps: got 9; it means the same as 'total_timesteps', which is given",
+        ),
+        ({"seed": 5, "seeds": 9}, "seeds: got 9; it means the same as 'seed', which is given too"),
+        ({"lr": 0.1, "alpha": 0.1}, "alpha: got 0.1; it means the same as 'lr', which is given too"),
+        ({"seed": -1}, "seed: got -1; use a whole number of at least 0"),
+        ({"seed": [3]}, "seed: got [3]; use a whole number of at least 0"),
+        ({"seed": 2**32}, "seeds[0]: got 4294967296"),
+        ({"n_envs": 4}, "got 'n_envs'; it means 'num_envs', which does not exist here"),
+        ({"n_episodes": 4}, "got 'n_episodes'; use 'steps', as training is counted in environment steps"),
+        ({"verbose": 1}, "got 'verbose'; use 'progress', which shows a progress bar"),
+    ],
+)
+def test_words_that_do_not_do(named, message):
+    with pytest.raises(ConfigError) as caught:
+        ks.train("q_learning", "GridWorld-v0", **named)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "message"),
+    [
+        ("vf_coef", ["value_coefficient"], "use 'value_coefficient', which weighs half the squared error"),
+        ("--vf-coef", ["--value-coefficient"], "use '--value-coefficient', which weighs half"),
+        ("--lambda", ["--lambda"], None),
+        ("--gamma", ["--discount"], "use '--discount'"),
+        ("GAMMA", ["discount"], "use 'discount'"),
+        ("n_steps", ["num_steps"], "use 'num_steps', the steps of each environment"),
+        ("vf_coef", ["steps"], "known: steps"),
+        ("stepps", ["steps"], "did you mean 'steps'?"),
+    ],
+)
+def test_unknown_names_are_answered_with_what_is_meant(name, known, message):
+    if message is None:
+        check_keys("field", [name], known)
+        return
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        check_keys("field", [name], known)
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("sac", "agent id: got 'sac'; it is not here; 'ppo' and 'a2c' learn actions of any space"),
+        ("TD3", "it is not here; 'ppo' and 'a2c' learn"),
+        ("rainbow", "it is not here; 'dqn' is near"),
+        ("double-DQN", "it is not here; 'dqn' is near"),
+        ("value_iteration", "kousoku.agents.planning"),
+        ("PPO", "did you mean ppo?"),
+        ("Q-Learning", "did you mean q_learning"),
+    ],
+)
+def test_agents_of_others(agent, message):
+    for make in (lambda: ks.make_agent(agent), lambda: ks.train(agent, "CartPole-v1")):
+        with pytest.raises(ConfigError) as caught:
+            make()
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ("LunarLander-v3", "environment id: got 'LunarLander-v3'; Box2D's are not here; 'Acrobot-v1' and"),
+        ("BipedalWalkerHardcore-v3", "Box2D's are not here; 'Walker2d-v5'"),
+        ("ALE/Pong-v5", "Atari's are not here"),
+        ("PongNoFrameskip-v4", "Atari's are not here"),
+        ("Breakout-v5", "Atari's are not here"),
+        ("Breakout-MinAtar", "MinAtar's are not here"),
+        ("MinAtar/Breakout-v1", "MinAtar's are not here"),
+        ("MiniGrid-Empty-5x5-v0", "grids are 'FourRooms-v0', 'Maze-v0'"),
+        ("FetchReach-v3", "arms are 'Reacher-v5' and 'Pusher-v5'"),
+        ("cheetah-run", "robots are Gymnasium's, such as 'HalfCheetah-v5'"),
+        ("CartPole-v2", "the versions that exist are CartPole-v0, CartPole-v1"),
+        ("cartpole-v2", "the versions that exist are CartPole-v0, CartPole-v1"),
+        ("HalfCheetah-v4", "the versions that exist are HalfCheetah-v5"),
+        ("halfcheetah", "the versions that exist are HalfCheetah-v5"),
+        ("Taxi-v3", "the versions that exist are Taxi-v4"),
+        ("halfcheetah-v5", "did you mean HalfCheetah-v5?"),
+    ],
+)
+def test_environments_of_others(env, message):
+    with pytest.raises(ConfigError) as caught:
+        ks.make(env)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("agent", "env", "message"),
+    [
+        (
+            "CartPole-v1",
+            "ppo",
+            "agent: got 'CartPole-v1'; that is an environment, and the agent comes first: ppo ",
+        ),
+        ("CartPole-v1", "nix", "that is an environment, and the agent comes first: AGENT CartPole-v1"),
+        ("CartPole-v9", "ppo", "environment: got 'ppo'; that is an agent, which comes first: ppo ENV"),
+        ("ppo", "a2c", "environment: got 'a2c'; that is an agent, which comes first"),
+    ],
+)
+def test_an_agent_and_an_environment_that_have_changed_places(agent, env, message, capsys):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        ks.train(agent, env)
+    assert main(["train", agent, env]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["play", "run"],
+            "command: got 'play'; `kousoku view RUN --film` shows what was learned, `kousoku evalua",
+        ),
+        (["plot", "run"], "command: got 'plot'; `kousoku view RUN` opens its report"),
+        (["CartPole-v1"], "command: got 'CartPole-v1'; see kousoku --help"),
+        (["train", "CartPole-v1", "--help"], "the agent comes first: AGENT CartPole-v1"),
+        (["train", "ppo", "CartPole-v1", "--vf-coef", "1"], "use '--value-coefficient', which weighs half"),
+        (["train", "q_learning", "GridWorld-v0", "--n-envs", "3"], "it means 'num_envs', which does not exist here"),
+        (["train", "q_learning", "GridWorld-v0", "--seed", "3,4"], "--seed: got '3,4'; use a number"),
+        (["train", "q_learning", "GridWorld-v0", "--seed", "3", "--seeds", "4"], "it means the same as 'seeds'"),
+        (["train", "q_learning", "GridWorld-v0", "--steps", "2kk"], "--steps: got '2kk'; use a number"),
+        (["sweep", "dqn", "CartPole-v1", "--capacity", "10,000"], "a comma stands between two numbers; write 10_000"),
+        (["resume"], "run: got nothing; name the run folder: kousoku resume RUN"),
+        (["resume", "nowhere"], "run: got 'nowhere'; name a folder that `kousoku train` has made"),
+        (["resume", "nowhere", "--seed", "3"], "option: got '--seed'"),
+    ],
+)
+def test_mistakes_in_the_shell(words, message, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert len(printed.strip().splitlines()) == 1
+
+
+def test_numbers_as_people_write_them():
+    for text in ("1M", "1m", "1000k", "1e6", "1_000_000", "1,000,000", "1000000", "0.001B"):
+        assert number("steps", text) == 1_000_000, text
+        assert isinstance(number("steps", text), int), text
+    assert number("steps", "1.1M") == 1_100_000
+    assert number("x", "-2k") == -2000
+    assert number("x", "1,234.5") == 1234.5
+    for text in ("1,00", ",100", "1,0000", "k", "1kk", "1e3k", "nan", "1 M", "", "M1", "1__0"):
+        with pytest.raises(ConfigError, match=r"use a number, such as 1_000_000, 1M, 1e6 or 0\.5"):
+            number("steps", text)
+
+
+def test_lists_of_numbers_are_no_thousands():
+    assert numbers("seeds", "128,256") == [128, 256]
+    assert numbers("seeds", "1,0,5") == [1, 0, 5]
+    assert numbers("steps", "1k,2k") == [1000, 2000]
+    for text in ("1,000", "10,050", "1,000,000"):
+        with pytest.raises(ConfigError, match="a comma stands between two numbers; write 1"):
+            numbers("seeds", text)
+
+
+def test_flags_are_translated_and_values_are_not():
+    options = [Option("discount", 0.9, "X", "."), Option("lambda_", 0.9, "X", "."), Option("seeds", 1, "X", ".")]
+    assert parse("x", "y", options, ["--gamma", "gamma"]) == {"discount": "gamma"}
+    assert parse("x", "y", options, ["--discount_factor=3", "--lam", "1"]) == {"discount": "3", "lambda_": "1"}
+    assert parse("x", "y", options, ["--gamma=--a=b"]) == {"discount": "--a=b"}
+
+
+@pytest.mark.usefixtures("_no_reports", "_trained")
+def test_resume_is_a_command():
+    assert main(["resume", "run", "--steps", "300"]) == 0
+    assert config()["steps"] == 300
+    assert main(["train", "--resume", "run", "--total-timesteps", "400"]) == 0
+    assert ks.load("run").record.facts["steps"] == 400
+
+
+def test_version_and_help_are_commands(capsys):
+    assert main(["version"]) == 0
+    assert capsys.readouterr().out == f"kousoku {ks.__version__}\n"
+    assert main(["help"]) == 0
+    assert "usage: kousoku COMMAND" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["help", "resume"])
+    assert "usage: kousoku resume" in capsys.readouterr().out
