@@ -1,24 +1,178 @@
-"""`kousoku list`: what there is."""
+"""`kousoku list`: what there is, and what fits together."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
+from typing import Any
 
-from ..agents import list_agents
-from ..core.errors import check_choice
-from ..envs import list_envs
+from ..agents import AGENTS
+from ..core.errors import ConfigError, nearest
+from ..core.registry import Registry
+from ..envs import ENVS
 from .options import Option, parse
 
-OPTIONS = (Option("what", None, "envs|agents", "only the one or the other", positional=True),)
+OPTIONS = (
+    Option("what", None, "envs|agents|ID", "only the one or the other, or ids with these letters", positional=True),
+)
+KINDS = {"agents": AGENTS, "envs": ENVS}
+INDENT = "  "
 
 
 def run(words: Sequence[str]) -> int:
-    """Prints the ids."""
-    given = parse("list", "Show the ids of environments and agents.", OPTIONS, words)
-    kinds = {"agents": list_agents, "envs": list_envs}
-    if "what" in given:
-        check_choice("list", given["what"], kinds)
-    for name, ids in kinds.items():
-        if given.get("what", name) == name:
-            print(f"{name}:", *ids(), sep="\n  ")
+    """Prints agents and environments, each in one line; of one id all that is known of it."""
+    given = parse("list", "Show agents and environments, and which of them fit together.", OPTIONS, words)
+    what = str(given.get("what", ""))
+    for registry, tell in ((AGENTS, _tell_agent), (ENVS, _tell_env)):
+        if what in registry.ids():
+            tell(what)
+            return 0
+    agents, envs = (_chosen(kind, what) for kind in KINDS)
+    if not agents + envs:
+        close = nearest(what, [*KINDS, *AGENTS.ids(), *ENVS.ids()], 1)
+        raise ConfigError("list", what, f"did you mean {close[0]!r}?" if close else "`kousoku list` shows all")
+    _print_agents(agents)
+    _print_envs(envs)
+    print("\n`kousoku list ID` tells more of one, `kousoku train AGENT ENV` trains.")
     return 0
+
+
+def _chosen(kind: str, what: str) -> list[str]:
+    """Returns the ids of a kind that are asked for: all of it, or those that have the letters."""
+    ids = KINDS[kind].ids()
+    return (
+        ids if what in ("", kind) else [] if what in KINDS else [id for id in ids if what.casefold() in id.casefold()]
+    )
+
+
+def _print_agents(ids: list[str]) -> None:
+    """Prints agents by family."""
+    for family in dict.fromkeys(map(_family, ids)):
+        print(f"\n{family} agents")
+        for id in ids:
+            if _family(id) == family:
+                print(_line(f"{INDENT}{id:<21}  ", _told(AGENTS, id)))
+
+
+def _family(agent: str) -> str:
+    """Returns the room that an agent lives in; "own" for one of the user's."""
+    module = AGENTS.factory(agent).__module__.split(".")
+    return module[2] if module[:2] == ["kousoku", "agents"] else "own"
+
+
+def _print_envs(ids: list[str]) -> None:
+    """Prints environments by the kinds of their spaces, with the agents that learn in such."""
+    from ..training.fit import fitting_agents
+
+    specs = {id: _spec(id) for id in ids}
+    groups: dict[tuple[str, str], list[str]] = {}
+    for id in ids:
+        groups.setdefault(_kinds(specs[id]), []).append(id)
+    for (observations, actions), members in groups.items():
+        spec = specs[members[0]]
+        if spec is None:
+            print("\nenvironments that need an option")
+        else:
+            print(f"\nenvironments: {observations} -> {actions}")
+            print(_line("for ", ", ".join(_families(fitting_agents(spec)))))
+        for id in members:
+            print(_line(f"{INDENT}{id:<25} {_sizes(specs[id]):>10}  ", _told(ENVS, id)))
+
+
+def _spec(id: str) -> Any:
+    """Returns an environment's spaces and time limit; None where it cannot be made without an option."""
+    if any(parameter.default is parameter.empty for parameter in ENVS.options(id).values()):
+        return None
+    return ENVS.make(id).spec
+
+
+def _kinds(spec: Any) -> tuple[str, str]:
+    """Returns what agents ask of the two spaces, in words: their types, and whether there is one observation."""
+    if spec is None:
+        return "", ""
+    one = getattr(spec.observation_space, "n", None) == 1
+    observations = "one observation" if one else f"{type(spec.observation_space).__name__} observations"
+    return observations, f"{type(spec.action_space).__name__} actions"
+
+
+def _families(agents: list[str]) -> list[str]:
+    """Returns agents by name, and where a whole family is among them the family in their place."""
+    families: dict[str, list[str]] = {}
+    for id in AGENTS.ids():
+        families.setdefault(_family(id), []).append(id)
+    whole = [family for family, ids in families.items() if len(ids) > 3 and set(ids) <= set(agents)]
+    return [f"all {family} agents" for family in whole] + [id for id in agents if _family(id) not in whole]
+
+
+def _sizes(spec: Any) -> str:
+    return "" if spec is None else f"{_size(spec.observation_space)} -> {_size(spec.action_space)}"
+
+
+def _size(space: Any) -> str:
+    """Returns how many elements a Discrete space has, and the shape of any other."""
+    n = getattr(space, "n", None)
+    return str(n) if n is not None else "x".join(map(str, getattr(space, "shape", ()))) or "1"
+
+
+def _told(registry: Registry, id: str) -> str:
+    """Returns an id's summary, without its name where that stands before a colon."""
+    summary = registry.summary(id)
+    name, _, told = summary.partition(": ")
+    return told if told and _letters(name) in _letters(id) else summary
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text.casefold())
+
+
+def _tell_agent(id: str) -> None:
+    """Prints all that is known of an agent."""
+    from ..agents.options import option_names
+    from ..training.presets import presets
+
+    print(f"{id}: {AGENTS.summary(id)}")
+    _tell("options", ", ".join(option_names(id)))
+    _tell("tuned for", ", ".join(env for agent, env in presets() if agent == id))
+    print(f"{INDENT}`kousoku train {id} --help` tells what each option is.")
+
+
+def _tell_env(id: str) -> None:
+    """Prints all that is known of an environment."""
+    from ..training.fit import fitting_agents
+    from ..training.presets import presets
+
+    print(f"{id}: {ENVS.summary(id)}")
+    spec = _spec(id)
+    if spec is not None:
+        _tell("observations", _described(spec.observation_space))
+        _tell("actions", _described(spec.action_space))
+        _tell("time limit", "none" if spec.time_limit is None else str(spec.time_limit))
+        _tell("agents", ", ".join(fitting_agents(spec)))
+    _tell("tuned for", ", ".join(agent for agent, env in presets() if env == id))
+    _tell("options", ", ".join(ENVS.options(id)))
+
+
+def _described(space: Any) -> str:
+    """Returns a space's kind and size."""
+    n = getattr(space, "n", None)
+    return f"{type(space).__name__}({n})" if n is not None else f"{type(space).__name__} [{_size(space)}]"
+
+
+def _tell(name: str, text: str) -> None:
+    """Prints a fact on as many lines as it needs; nothing if there is none."""
+    if text:
+        first, rest = f"{INDENT}{name:<14}", " " * (len(INDENT) + 14)
+        print(textwrap.fill(text, _width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False))
+
+
+def _line(start: str, text: str) -> str:
+    """Returns one line that is no longer than the screen."""
+    return start + textwrap.shorten(text, max(_width() - len(start), 20), placeholder=" ...")
+
+
+def _width() -> int:
+    """Returns the columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80

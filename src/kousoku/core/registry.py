@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ class Registry:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._entries: dict[str, tuple[str | Factory, dict[str, Any]]] = {}
+        self._summaries: dict[str, str] = {}
 
     def register(self, id: str, factory: str | Factory, **defaults: Any) -> None:
         """Registers a factory under an id; `defaults` are arguments that a caller may override.
@@ -84,6 +86,23 @@ class Registry:
             if parameter.default is parameter.empty and name not in given and not variadic:
                 raise ConfigError(f"option {name!r} of {id}", ..., "give it a value, it has no default")
         return self.factory(id)(**given)
+
+    def summarise(self, id: str, summary: str) -> None:
+        """Says in one line what an id names, where the docstring of what makes it says less."""
+        self._summaries[id] = summary
+
+    def summary(self, id: str) -> str:
+        """Returns in one line what an id names: the first line of its module's docstring.
+
+        Of what a user has registered it is that of the function or class; nothing where there is none.
+
+        Raises:
+            ConfigError: for an unknown id.
+        """
+        factory = self.factory(id)
+        own = factory.__module__.startswith("kousoku.")
+        documented = sys.modules[factory.__module__] if own else factory
+        return self._summaries.get(id) or (inspect.getdoc(documented) or "").partition("\n")[0]
 
     def suggest(self, id: object) -> str:
         """Suggests what an unknown id may have meant: its versions, what is near it, or where all are."""

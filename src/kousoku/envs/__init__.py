@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..core.registry import Factory, Registry
-from .gridworld.named import NAMED
+from .gridworld.named import NAMED, SUMMARIES
 
 if TYPE_CHECKING:
     from ..core.env import Env
@@ -22,6 +22,8 @@ _ROBOT = "kousoku.envs.locomotion"
 for _id, _options in NAMED.items():
     ENVS.register(_id, _GRIDWORLD, **_options)
 ENVS.register("CustomGrid-v0", _GRIDWORLD)
+for _id, _summary in SUMMARIES.items():
+    ENVS.summarise(_id, _summary)
 ENVS.register("Maze-v0", "kousoku.envs.gridworld.maze:random_maze")
 ENVS.register("FrozenLake-v1", f"{_TOY}.frozen_lake:frozen_lake", map_name="4x4", time_limit=100)
 ENVS.register("FrozenLake8x8-v1", f"{_TOY}.frozen_lake:frozen_lake", map_name="8x8", time_limit=200)

@@ -90,3 +90,16 @@ NAMED: dict[str, dict[str, Any]] = {
     # Sutton, Precup and Singh, Artificial Intelligence 112 (1999), section 3.
     "FourRooms-v0": {"map": FOUR_ROOMS},
 }
+
+SUMMARIES: dict[str, str] = {
+    "GridWorld-v0": "8 x 12 empty cells, from the bottom right to the top left.",
+    "TeleportGrid-v0": "two cells that teleport and pay, a continuing task.",
+    "WindyGridWorld-v0": "an upward wind of a strength for each column.",
+    "CliffGridWorld-v0": "a cliff along the short way, as a map.",
+    "DynaMaze-v0": "the maze that Dyna-Q plans in.",
+    "BlockingMaze-v0": "the way closes after 1000 steps and another opens.",
+    "ShortcutMaze-v0": "a shorter way opens after 3000 steps.",
+    "FourRooms-v0": "four rooms with a door between each two.",
+    "CustomGrid-v0": "a map of your own: --env.map FILE.",
+}
+"""{id: what it is}, in one line."""

@@ -1,0 +1,138 @@
+"""`kousoku list`: what there is in one line each, and what fits together."""
+
+import pytest
+
+import kousoku as ks
+from kousoku.agents import AGENTS
+from kousoku.cli import main
+from kousoku.cli.catalogue import _kinds
+from kousoku.core.errors import ConfigError
+from kousoku.core.registry import Registry
+from kousoku.envs import ENVS
+from kousoku.training.fit import fitting_agents
+
+TABULAR = [id for id in AGENTS.ids() if AGENTS.factory(id).__module__.startswith("kousoku.agents.tabular.")]
+BANDIT = [id for id in AGENTS.ids() if id.startswith("bandit_")]
+
+
+def printed(capsys, *words):
+    assert main(["list", *words]) == 0
+    return capsys.readouterr().out
+
+
+def groups(text):
+    """{the first line of a paragraph: its other lines}."""
+    paragraphs = [part.splitlines() for part in text.strip().split("\n\n")]
+    return {lines[0]: lines[1:] for lines in paragraphs}
+
+
+def row(text, id):
+    (line,) = (line for line in text.splitlines() if line.split()[:1] == [id])
+    return line
+
+
+@pytest.mark.slow_because("every robot is made, to know its spaces")
+def test_everything_has_one_line_of_eighty_columns(capsys):
+    text = printed(capsys)
+    assert max(map(len, text.splitlines())) <= 80
+    for id in (*AGENTS.ids(), *ENVS.ids()):
+        assert len(row(text, id).split()) >= 3, f"{id} says nothing of itself"
+    for id, sizes in {"GridWorld-v0": "96 -> 4", "HalfCheetah-v5": "17 -> 6", "Balls-v0": "100x4 -> 1"}.items():
+        assert sizes in row(text, id)
+    found = {group: lines for group, lines in groups(text).items() if group.startswith("environments")}
+    assert [lines[0] for lines in found.values() if any("CartPole-v1" in line for line in lines)] == [
+        "for a2c, dqn, ppo"
+    ]
+    fits = {
+        "environments: Box observations -> Box actions": "for a2c, ppo",
+        "environments: Discrete observations -> Discrete actions": "for all tabular agents, a2c, dqn, ppo",
+        "environments: one observation -> Discrete actions": "for all bandit agents, all tabular agents, a2c, dqn, ppo",
+    }
+    assert {group: found[group][0] for group in fits} == fits
+    assert [line.split()[0] for line in found["environments that need an option"]] == ["CustomGrid-v0"]
+
+
+def test_agents_alone_and_environments_with_some_letters(capsys):
+    agents = printed(capsys, "agents")
+    assert all(id in agents for id in AGENTS.ids())
+    assert not any(id in agents for id in ENVS.ids())
+    lines = printed(capsys, "cartpole-").splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == ["CartPole-v0", "CartPole-v1"]
+    both = printed(capsys, "bandit")
+    assert all(id in both for id in (*BANDIT, "Bandit-v0", "DriftingBandit-v0"))
+    assert "q_learning" not in both
+
+
+@pytest.mark.parametrize(
+    ("id", "facts"),
+    [
+        (
+            "CartPole-v1",
+            ["balance a pole", "Box [4]", "Discrete(2)", "time limit 500", "agents a2c, dqn, ppo", "masspole"],
+        ),
+        ("GridWorld-v0", ["8 x 12 empty cells", "Discrete(96)", "time limit none", "watkins_q_lambda", "options map"]),
+        ("CustomGrid-v0", ["a map of your own", "options map"]),
+        (
+            "ppo",
+            ["Proximal policy optimisation", "gae_lambda", "recurrent", "tuned for CartPole-v1", "train ppo --help"],
+        ),
+        ("q_learning", ["off-policy temporal-difference control", "temperature", "train q_learning --help"]),
+    ],
+)
+def test_an_id_tells_all_of_one(id, facts, capsys):
+    text = printed(capsys, id)
+    assert text.startswith(f"{id}: ")
+    assert max(map(len, text.splitlines())) <= 85
+    said = " ".join(text.split())
+    for fact in facts:
+        assert fact in said
+    assert ("tuned for" in said) == (id in ("CartPole-v1", "ppo"))
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("agent", "did you mean 'agents'?"),
+        ("CartPole-v2", "did you mean 'CartPole-v"),
+        ("%%%", "`kousoku list` shows all"),
+    ],
+)
+def test_what_there_is_not(word, message, capsys):
+    assert main(["list", word]) == 2
+    assert f"list: got {word!r}; {message}" in capsys.readouterr().err
+
+
+def test_the_agents_that_fit():
+    fits = {id: fitting_agents(ks.make(id).spec) for id in ("GridWorld-v0", "Bandit-v0", "CartPole-v1", "Pendulum-v1")}
+    assert set(fits["GridWorld-v0"]) == {*TABULAR, "a2c", "dqn", "ppo"}
+    assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, "a2c", "dqn", "ppo"}
+    assert fits["CartPole-v1"] == ["a2c", "dqn", "ppo"]
+    assert fits["Pendulum-v1"] == ["a2c", "ppo"]
+
+
+@pytest.mark.parametrize("id", ["Balls-v0", "MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5"])
+def test_the_first_of_a_group_speaks_for_all_of_it(id):
+    first = {"Box": {"Box": "MountainCarContinuous-v0", "Discrete": "Acrobot-v1"}, "Discrete": {"Discrete": "Maze-v0"}}
+    spec = ks.make(id).spec
+    observations, actions = (words.split()[0] for words in _kinds(spec))
+    like = "Bandit-v0" if observations == "one" else first[observations][actions]
+    assert _kinds(ks.make(like).spec) == _kinds(spec)
+    assert fitting_agents(spec) == fitting_agents(ks.make(like).spec)
+
+
+def test_a_summary_of_ones_own_is_that_of_the_function():
+    def corridor() -> None:
+        """A corridor.
+
+        More of it.
+        """
+
+    registry = Registry("thing")
+    registry.register("Corridor-v0", corridor)
+    registry.register("Silent-v0", lambda: None)
+    assert registry.summary("Corridor-v0") == "A corridor."
+    assert registry.summary("Silent-v0") == ""
+    registry.summarise("Silent-v0", "A silent one.")
+    assert registry.summary("Silent-v0") == "A silent one."
+    with pytest.raises(ConfigError, match="thing id: got 'Nix-v0'"):
+        registry.summary("Nix-v0")
