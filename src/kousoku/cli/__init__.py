@@ -27,8 +27,9 @@ COMMANDS = {
     "export": "write an agent's policy as a file of NumPy code or as ONNX",
     "view": "open a run's report, or a film of episodes, in the browser",
     "bench": "measure the speed on this machine",
-    "list": "show environments and agents",
+    "list": "show agents and environments, and which fit together",
     "cache": "show or clear the compiled programs that are kept",
+    "completion": "print a script that completes what is typed in bash, zsh or fish",
     "doctor": "show versions, devices, caches and known problems",
 }
 
@@ -42,7 +43,7 @@ USAGE = "\n".join(
         "Reinforcement learning compiled end to end in JAX.",
         "",
         "commands:",
-        *(f"  {name:<10}{what}" for name, what in COMMANDS.items()),
+        *(f"  {name:<12}{what}" for name, what in COMMANDS.items()),
         "",
         "`kousoku COMMAND --help` shows the options of a command. Try:",
         "  kousoku train q_learning GridWorld-v0 --steps 100_000 --seeds 30",

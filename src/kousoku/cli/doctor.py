@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .options import parse
+from .options import Option, parse
+
+OPTIONS: tuple[Option, ...] = ()
 
 
 def run(words: Sequence[str]) -> int:
     """Prints versions, devices, the cache and known problems; status 1 if nothing can run."""
-    parse("doctor", "Show versions, devices, caches and known problems.", (), words)
+    parse("doctor", "Show versions, devices, caches and known problems.", OPTIONS, words)
     import jax
 
     from ..compiler import backends

@@ -1,0 +1,127 @@
+"""Completion: scripts for three shells, of one table of words; that of Bash is sourced and asked."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kousoku.agents import AGENTS
+from kousoku.agents.options import option_names
+from kousoku.cli import COMMANDS, main
+from kousoku.cli.completion import words_by_place
+from kousoku.cli.completion_scripts import SCRIPTS
+from kousoku.envs import ENVS
+
+ASK = """
+source ./completion
+while IFS= read -r line; do
+    read -ra COMP_WORDS <<< "$line"
+    [[ $line == *" " ]] && COMP_WORDS+=("")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    COMPREPLY=()
+    _kousoku
+    echo "${COMPREPLY[*]}"
+done
+"""
+
+
+@pytest.fixture(scope="module")
+def places():
+    return words_by_place()
+
+
+@pytest.fixture
+def complete(places):
+    """Returns a function: from lines that are typed to the words that Bash offers for each."""
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash")
+    Path("completion").write_text(SCRIPTS["bash"](places))
+
+    def ask(*lines):
+        typed = "".join(f"{line}\n" for line in lines)
+        done = subprocess.run(["bash", "-c", ASK], input=typed, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return [line.split() for line in done.stdout.splitlines()]
+
+    return ask
+
+
+def test_bash_completes_commands_and_ids(complete):
+    found = complete("kousoku ", "kousoku ev", "kousoku train ", "kousoku sweep pp", "kousoku train ppo Cart")
+    assert set(COMMANDS) < set(found[0])
+    assert found[1] == ["evaluate"]
+    assert found[2] == AGENTS.ids()
+    assert found[3] == ["ppo"]
+    assert found[4] == [id for id in ENVS.ids() if id.startswith("Cart")]
+    found = complete(
+        "kousoku list Maz", "kousoku list en", "kousoku bench ta", "kousoku completion ", "kousoku help res"
+    )
+    assert found == [["Maze-v0"], ["envs"], ["tabular"], list(SCRIPTS), ["resume"]]
+    assert complete("kousoku nix ", "kousoku train ppo CartPole-v1 ", "kousoku train nix --epsil") == [[], [], []]
+
+
+def test_bash_completes_options_of_the_command_the_agent_and_the_environment(complete):
+    start = "kousoku train q_learning GridWorld-v0 --seed 3"
+    found = complete(f"{start} --learn", f"{start} --env.sl", f"{start} --st", f"{start} --no-p", "kousoku train --re")
+    assert found == [
+        ["--learning-rate"],
+        ["--env.slip"],
+        ["--steps", "--stop-on-nan"],
+        ["--no-progress"],
+        ["--resume", "--record", "--record-every"],
+    ]
+    found = complete("kousoku train ppo --gae", "kousoku evaluate --", "kousoku resume run --", "kousoku doctor --")
+    assert found[0] == ["--gae-lambda"]
+    assert found[1] == ["--episodes", "--seed", "--max-steps", "--checkpoint", "--help"]
+    assert found[2] == ["--steps", "--devices", "--progress", "--no-progress", "--help"]
+    assert found[3] == ["--help"]
+    found = complete(f"{start} --loop p", f"{start} --exploration s", "kousoku cache --clear t", f"{start} --out run")
+    assert found == [["python"], ["softmax"], ["traces"], []]
+
+
+def test_bash_completes_run_folders(complete):
+    for name in ("runs/first", "runs/second"):
+        Path(name).mkdir(parents=True)
+        (Path(name) / "config.json").touch()
+    Path("runs/no-run").mkdir()
+    both = ["runs/first", "runs/second"]
+    for command in ("evaluate", "export", "resume", "train --resume"):
+        assert complete(f"kousoku {command} ", f"kousoku {command} runs/s") == [both, ["runs/second"]]
+    assert complete("kousoku view ", "kousoku view runs/f") == [[*ENVS.ids(), *both], ["runs/first"]]
+    assert complete("kousoku train ") == [AGENTS.ids()]
+
+
+def test_every_option_of_every_id_is_in_the_table(places):
+    for id in AGENTS.ids():
+        flags = {f"--{name.rstrip('_').replace('_', '-')}" for name in option_names(id)} - {"--network"}
+        assert flags <= set(places[f"{id} --"]), id
+    for id in ENVS.ids():
+        assert {f"--env.{name.replace('_', '-')}" for name in ENVS.options(id)} <= set(places[f"{id} --"]), id
+    assert all(f"{command} --" in places for command in COMMANDS)
+
+
+def test_every_word_may_stand_in_a_script_as_it_is(places):
+    assert all(re.fullmatch(r"[\w.\-]+", word) for words in places.values() for word in words)
+    assert all(words for words in places.values())
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_scripts_hold_the_table_and_are_what_the_shell_reads(shell, places, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert script == SCRIPTS[shell](places) + "\n"
+    for place, words in places.items():
+        assert f'"{place}"' in script
+        assert f"printf '%s\\n' {' '.join(words)}" in script
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} to read it")
+    subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+def test_shells_that_there_are_not(capsys):
+    assert main(["completion"]) == 2
+    assert "shell: got nothing; name one of bash, zsh, fish: kousoku completion bash" in capsys.readouterr().err
+    assert main(["completion", "powershell"]) == 2
+    assert "use one of 'bash', 'zsh', 'fish'" in capsys.readouterr().err
