@@ -57,6 +57,7 @@ def default_of(printed, flag):
 
 
 @pytest.mark.usefixtures("_no_reports")
+@pytest.mark.slow_because("three trainings, to see that a resumed one is the same")
 def test_an_option_of_the_agent_is_an_argument():
     options = {"learning_rate": 0.5, "epsilon": "linear:1:0.1:100"}
     run = ks.train("q_learning", "GridWorld-v0", out="run", **options, **FAST)

@@ -16,8 +16,6 @@ SAME: dict[str, tuple[str, ...]] = {
     "n_seeds": ("seeds",),
     "num_seeds": ("seeds",),
     "n_eval_episodes": ("eval_episodes",),
-    "n_episodes": ("episodes",),
-    "num_episodes": ("episodes",),
     "env_kwargs": ("env_options",),
     "agent_kwargs": ("agent_options",),
     "gamma": ("discount",),

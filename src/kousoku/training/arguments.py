@@ -20,10 +20,10 @@ def check_ids(agent: object, env: object) -> None:
         ConfigError: naming the right order.
     """
     agents, envs = AGENTS.ids(), ENVS.ids()
-    if agent in envs and agent not in agents:
-        first = env if env in agents else "AGENT"
+    if isinstance(agent, str) and agent in envs and agent not in agents:
+        first = env if isinstance(env, str) and env in agents else "AGENT"
         raise ConfigError("agent", agent, f"that is an environment, and the agent comes first: {first} {agent}")
-    if env in agents and env not in envs:
+    if isinstance(env, str) and env in agents and env not in envs:
         raise ConfigError("environment", env, f"that is an agent, which comes first: {env} ENV")
 
 
