@@ -33,6 +33,10 @@ CONFIG = [
     ({"sweep": {"learning_rate": [0.1, -1.0]}}, "learning_rate: got -1.0; use a number in"),
     ({"sweep": {"epsilon": [2.0]}}, "epsilon: got 2.0; use a number in"),
     ({"sweep": {"exploration": [1.0]}}, "sweep: got 'exploration'; it is structure"),
+    (
+        {"sweep": {"env.slip": [0.1]}},
+        "sweep: got 'env.slip'; all agents of a run share the environment; sweep the agent",
+    ),
     ({"log": "tensorboard"}, "log: got 'tensorboard'; give a list with any of tensorboard, wandb"),
 ]
 
@@ -148,6 +152,10 @@ SHELL = [
     (["train", "q_learning", "CustomGrid-v0", "--env.map", "S..#/..G"], "map row 1: got '..G'; every row needs 4"),
     (["train", "q_learning", "CustomGrid-v0", "--env.map", "S.#G"], "no way from the start at (0, 0) to a goal"),
     (["train", "q_learning", "GridWorld-v0", "--env.slip", "7"], "slip: got 7; use a number in [0, 1]"),
+    (
+        ["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0,0.1"],
+        "--env.slip: got '0,0.1'; give one value; all agents",
+    ),
     (["train", "q_learning", "GridWorld-v0", "--env.slipp", "7"], "did you mean '--env.slip'?"),
     (["train", "q_learning", "GridWorld-v0", "--record", "everything"], "record[0]: got 'everything'"),
     (["evaluate"], "run: got nothing"),

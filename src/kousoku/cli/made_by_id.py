@@ -10,8 +10,9 @@ from typing import Any
 
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
+from ..core.errors import ConfigError, is_number
 from ..envs import ENVS
-from .options import Option, described, literal
+from .options import THOUSANDS, Option, described, literal
 
 
 def agent_options(id: str, tuned: Mapping[str, Any]) -> list[Option]:
@@ -83,4 +84,6 @@ def _env_value(id: str, option: Option, text: str) -> Any:
         path = Path(text)
         return path.read_text() if path.is_file() else text.replace("/", "\n")
     default = ENVS.options(id)[name].default
+    if is_number(default) and "," in text and not THOUSANDS.fullmatch(text):
+        raise ConfigError(option.flag, text, "give one value; all agents of a run share the environment")
     return literal(option.flag, text, default)
