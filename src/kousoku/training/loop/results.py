@@ -19,7 +19,7 @@ from ...core.errors import ConfigError
 from ...core.record import RunRecord
 from ..config import TrainConfig
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
-from ..evaluation.exact import exact_tables
+from ..evaluation.exact import exact_tables, optimal_return
 from ..evaluation.film import member_film
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
@@ -140,21 +140,23 @@ def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress)
         tables["visits"] = progress.all_visits(np.asarray(sums.visits[: job.population.size]))
     if progress.history:
         tables["q_history"] = np.stack(progress.history)
-    discounts = getattr(job.population.numbers, "discount", None)
-    if isinstance(job.env, Finite) and discounts is not None:
-        shared = np.unique(np.asarray(discounts))
-        if len(shared) == 1:
-            tables |= _exact(job.env, float(shared[0]))
-    return tables
+    return tables | (_exact(job, job.env) if isinstance(job.env, Finite) else {})
 
 
-def _exact(env: Finite, discount: float) -> dict[str, np.ndarray]:
-    """Returns the exact values; none where the environment says that with its arguments it has no exact model."""
+def _exact(job: TrainJob, env: Finite) -> dict[str, np.ndarray]:
+    """Returns what the exact model tells; nothing where the environment says that with its arguments it has none.
+
+    Optimal values are of one discount: they are left out where the members differ in it.
+    """
     try:
         model = env.model()
     except ConfigError:
         return {}
-    return exact_tables(model, discount)
+    limit = job.config.eval_max_steps if job.env.time_limit is None else job.env.time_limit
+    discounts = getattr(job.population.numbers, "discount", None)
+    shared = [] if discounts is None else np.unique(np.asarray(discounts)).tolist()
+    values = exact_tables(model, shared[0]) if len(shared) == 1 else {}
+    return values | {"optimal_return": optimal_return(model, limit)}
 
 
 def q_values(population: Population, states: Any) -> jax.Array | None:
