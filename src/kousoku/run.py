@@ -11,10 +11,11 @@ import numpy as np
 
 from . import viz
 from .core.agent import Agent
+from .core.choice import choosing_scores, first_best, judging_episodes
 from .core.env import Env
 from .core.errors import ConfigError, check_count
 from .core.record import RunRecord
-from .ops.statistics import MeanInterval, mean_interval
+from .ops.statistics import MeanInterval, Statistic, estimate_interval
 from .training.config import TrainConfig
 from .training.evaluation.evaluate import FinalState, evaluate_population
 from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
@@ -26,6 +27,7 @@ from .training.loop.results import Trained
 from .training.population import Population, make_population
 from .viz import headline
 from .viz.animation import Animation
+from .viz.estimates import statistic
 from .viz.tables import member_name
 
 if TYPE_CHECKING:
@@ -40,26 +42,39 @@ class Evaluation:
         returns: [N, E] undiscounted return of each episode.
         lengths: [N, E] steps of each episode.
         truncated: [N, E] whether a time limit ended it.
-        best_member: the number of the agent with the highest mean return.
+        statistic: what stands for several agents: "mean", or "IQM", the interquartile mean.
     """
 
     returns: np.ndarray
     lengths: np.ndarray
     truncated: np.ndarray
+    statistic: Statistic = "mean"
 
     @property
     def best_member(self) -> int:
-        return int(np.argmax(self.returns.mean(axis=1)))
+        """The number of the agent with the highest mean return in the first half of the episodes (ties: the first).
+
+        One with a return that is not finite is never chosen, unless all have.
+        """
+        return first_best(choosing_scores(self.returns))
 
     @property
     def best(self) -> MeanInterval:
-        """The best agent's mean return, with a 95% interval over its episodes."""
-        return mean_interval(self.returns[self.best_member])
+        """The best agent's mean return over the second half of its episodes, which did not choose it.
+
+        With a 95% interval over these episodes; over all, if it is the only agent.
+        """
+        return estimate_interval(judging_episodes(self.returns)[self.best_member])
 
     @property
     def population(self) -> MeanInterval:
-        """The mean return over all agents, with a 95% interval over the agents' means."""
-        return mean_interval(self.returns.mean(axis=1))
+        """The mean (or interquartile mean) over all agents' mean returns, with a 95% interval over the agents.
+
+        Fewer than four agents have no interval (NaN); a single one has that over its episodes.
+        """
+        if len(self.returns) == 1:
+            return estimate_interval(self.returns[0])
+        return estimate_interval(self.returns.mean(axis=1), self.statistic)
 
 
 class Run:
@@ -156,7 +171,8 @@ class Run:
         check_episodes("episodes", env, population.size, episodes)
         keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(population.keys)
         played = evaluate_population(population.structure, population.numbers, final, env, keys, episodes, max_steps)
-        return Evaluation(played.episode_return, played.length, played.truncated)
+        kind = statistic(self.record)
+        return Evaluation(played.episode_return, played.length, played.truncated, kind)
 
     def policy(self, member: int | None = None) -> Policy:
         """Returns what one agent does greedily; see `kousoku.load_policy`."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from .choice import choosing_scores, first_best
 from .panel import Panel
 from .scene import Trajectory2d
 from .scene3d import Trajectory3d
@@ -38,7 +39,7 @@ class RunRecord:
             [E, N] are of evaluations on the way.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
             "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
-            that are not terminal.
+            that are not terminal; "optimal_return" [], the largest expected return of an episode, undiscounted.
         evaluation: "return" and "length" [N, E] of greedy episodes, "truncated" [N, E]; empty if not evaluated.
         panels: how the states lie in a picture; empty if the environment does not say.
         film: the best member's greedy episode; None if the environment cannot be drawn.
@@ -63,16 +64,18 @@ class RunRecord:
     @property
     def best_member(self) -> int:
         """The member with the highest score (ties: the first); member 0 if nothing was evaluated."""
-        return int(np.argmax(self.scores))
+        return first_best(self.scores)
 
     @property
     def scores(self) -> Float[np.ndarray, " N"]:
-        """Each member's mean greedy return, -inf if it is no number.
+        """What the best member is chosen by: each one's mean greedy return, -inf if it is not finite.
 
-        At the end, or else in the last evaluation on the way; 0 if nothing was evaluated.
+        At the end, over the first half of its episodes, so that the others can judge (`kousoku.core.choice`); or else
+        in the last evaluation on the way; 0 if nothing was evaluated.
         """
         if "return" in self.evaluation:
-            means = np.mean(self.evaluation["return"], axis=1)
-        else:
-            means = self.curves["eval_return"][-1] if "eval_return" in self.curves else np.zeros(self.num_members)
-        return np.where(np.isnan(means), -np.inf, means).astype(np.float64)
+            return choosing_scores(self.evaluation["return"])
+        if "eval_return" not in self.curves:
+            return np.zeros(self.num_members)
+        means = np.asarray(self.curves["eval_return"][-1], np.float64)
+        return np.where(np.isfinite(means), means, -np.inf)

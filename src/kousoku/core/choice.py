@@ -1,0 +1,76 @@
+"""Choosing the best of several by their episodes, and judging it by episodes that had no part in the choice.
+
+The highest of many noisy means is too high: the member that was lucky in its episodes is chosen because of them. So
+each member's episodes are split: the first half chooses, the second half judges. A member by itself is not chosen, and
+all of its episodes judge it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Shaped
+
+TIE_TOLERANCE = 1e-6
+"""Scores that differ by less, in units of the best one, tie: sums in another order round otherwise."""
+
+
+class EpisodeSplit(NamedTuple):
+    """The episodes that choose, and those that judge.
+
+    Attributes:
+        choosing, judging: of each member's episodes.
+        held_out: whether no episode does both, though something is chosen; False with a single episode.
+    """
+
+    choosing: slice
+    judging: slice
+    held_out: bool
+
+
+def split_episodes(members: int, episodes: int) -> EpisodeSplit:
+    """Splits the episodes of each member: the larger half chooses; one member, or one episode, cannot be split.
+
+    Examples:
+        >>> split = split_episodes(30, 5)
+        >>> list(range(5))[split.choosing], list(range(5))[split.judging]
+        ([0, 1, 2], [3, 4])
+    """
+    everything = slice(0, episodes)
+    if members == 1 or episodes < 2:
+        return EpisodeSplit(everything, everything, members == 1)
+    half = (episodes + 1) // 2
+    return EpisodeSplit(slice(0, half), slice(half, episodes), True)
+
+
+def choosing_scores(returns: Shaped[np.ndarray, "N E"]) -> Float[np.ndarray, " N"]:
+    """Returns each member's mean over the episodes that choose; -inf where one of all its episodes is not finite."""
+    split, values = split_episodes(*returns.shape), np.asarray(returns, np.float64)
+    finite = np.asarray(np.isfinite(values).all(axis=1))
+    means = np.where(finite[:, None], values, 0.0)[:, split.choosing].mean(axis=1)
+    return np.where(finite, means, -np.inf)
+
+
+def judging_episodes(returns: Shaped[np.ndarray, "N E"]) -> Shaped[np.ndarray, "N J"]:
+    """Returns of each member the episodes that judge."""
+    return returns[:, split_episodes(*returns.shape).judging]
+
+
+def tied_for_best(scores: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
+    """Marks all that have the highest finite score; nothing if there is none.
+
+    Examples:
+        >>> tied_for_best(np.array([np.nan, 9.0, 7.0, 9.0, -np.inf])).tolist()
+        [False, True, False, True, False]
+    """
+    finite = np.isfinite(scores)
+    if not finite.any():
+        return finite
+    best = scores[finite].max()
+    return finite & (np.where(finite, scores, -np.inf) >= best - TIE_TOLERANCE * abs(best))
+
+
+def first_best(scores: Float[np.ndarray, " N"]) -> int:
+    """Returns the first of those with the highest finite score; 0 if there is none."""
+    return int(np.argmax(tied_for_best(scores)))
