@@ -12,6 +12,7 @@ import pytest
 import records
 from scipy import stats
 
+from kousoku.core.choice import tied_for_best
 from kousoku.core.scene import Scene, Text, Trajectory2d
 from kousoku.ops.statistics import iqm_interval
 from kousoku.viz import offline, report, style, tables, write_report
@@ -152,14 +153,18 @@ class TestContent:
         assert first["name"] == "mean of all 30 agents"
         np.testing.assert_allclose(first["q"], record.tables["q"].mean(axis=0).reshape(-1), rtol=1e-4)
         np.testing.assert_allclose(first["visits"], record.tables["visits"].sum(-1).mean(axis=0), rtol=1e-4)
-        assert second["name"] == f"best agent (seed {record.best_member})"
+        ties = int(tied_for_best(record.scores).sum())
+        assert ties > 1
+        assert second["name"] == f"best agent (seed {record.best_member}; {ties} agents tie)"
         np.testing.assert_allclose(second["q"], record.tables["q"][record.best_member].reshape(-1), rtol=1e-4)
 
     def test_a_sweep_shows_every_setting_best_first(self):
         record = records.sweep()
         data = payload(record)
-        scores = [row["score"][0] for row in data["sweep"]["rows"]]
-        assert scores == sorted(scores, reverse=True)
+        halves = record.evaluation["return"].reshape(6, 5, 2, 10).mean(axis=(1, 3), dtype=np.float64)
+        order = np.argsort(-halves[:, 0], kind="stable")
+        np.testing.assert_allclose([row["score"][0] for row in data["sweep"]["rows"]], halves[order, 1], rtol=1e-4)
+        assert data["sweep"]["heldOut"]
         assert data["sweep"]["names"] == ["learning_rate", "epsilon"]
         assert len(data["sweep"]["rows"]) == len(data["curves"]["charts"][0]["series"]) == 6
         names = [agent["name"] for agent in data["tables"]["agents"]]
@@ -203,7 +208,7 @@ class TestNetwork:
         curves = payload(record)["curves"]
         assert (curves["statistic"], curves["interval"], curves["agents"]) == ("IQM", True, 9)
         (series,) = curves["charts"][0]["series"]
-        assert series["name"] == "IQM of 9 agents"
+        assert series["name"] == "while training, IQM of 9 agents"
         told = np.flatnonzero(np.isfinite(record.curves["return"]).any(axis=1))  # reports in which an episode ended
         returns = record.curves["return"][told[30]].astype(np.float64)
         found = iqm_interval(returns)
@@ -215,7 +220,7 @@ class TestNetwork:
         curves = payload(records.network(members=3))["curves"]
         assert (curves["statistic"], curves["interval"]) == ("mean", False)
         (series,) = curves["charts"][0]["series"]
-        assert series["name"] == "mean of 3 agents"
+        assert series["name"] == "while training, mean of 3 agents"
         assert set(series["low"]) == set(series["high"]) == {None}
         assert len(curves["charts"][0]["members"]) == 3
 
@@ -227,6 +232,7 @@ class TestNetwork:
         first, *others = payload(record)["curves"]["charts"]
         assert first["evals"]["step"] == record.curves["eval_step"].tolist()
         mean = stats.trim_mean(record.curves["eval_return"].astype(np.float64), 0.25, axis=1)
+        mean[-1] = stats.trim_mean(record.evaluation["return"].mean(axis=1, dtype=np.float64), 0.25)
         np.testing.assert_allclose(first["evals"]["series"][0]["mean"], mean, rtol=1e-4)
         assert first["evals"]["series"][0]["color"] != first["series"][0]["color"]
         assert all(chart["evals"] is None for chart in others)
@@ -239,6 +245,7 @@ class TestNetwork:
         assert (first["title"], second["title"]) == ("Reward", "Greedy return")
         assert second["step"] == record.curves["eval_step"].tolist()
         mean = stats.trim_mean(record.curves["eval_return"].astype(np.float64), 0.25, axis=1)
+        mean[-1] = stats.trim_mean(record.evaluation["return"].mean(axis=1, dtype=np.float64), 0.25)
         np.testing.assert_allclose(second["series"][0]["mean"], mean, rtol=1e-4)
         assert "Greedy return" not in [chart["title"] for chart in others]
 
@@ -291,7 +298,8 @@ class TestSize:
         assert len(data["tables"]["agents"]) == tables.MAX_AGENTS
         names = [agent["name"] for agent in data["tables"]["agents"]]
         worst = int(np.argmin(record.evaluation["return"].mean(axis=1)))
-        assert names[1:3] == [f"best agent (seed {record.best_member})", f"weakest agent (seed {worst})"]
+        assert names[1].startswith(f"best agent (seed {record.best_member}; 1,")
+        assert names[2] == f"weakest agent (seed {worst})"
         assert {"seed 0", "seed 4095"} <= set(names)
         assert data["curves"]["charts"][0]["members"] == []
 

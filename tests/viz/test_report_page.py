@@ -174,7 +174,7 @@ def test_curve_is_read_with_keys(probed):
     assert found["at"] == f"at step {record.curves['step'][told[11]]:,}"
     assert found["value"].startswith(f"{members.mean(dtype=float):.3f}")
     assert found["role"] == ["application", "Return over steps; arrow keys move along the curve"]
-    assert (found["key"], found["best"]) == (6, 1)
+    assert (found["key"], found["best"]) == (7, 1)  # six settings, and what the dots are
 
 
 def drawing(page: Page, selector: str = "#curves .chart") -> np.ndarray:
@@ -291,7 +291,7 @@ def test_time_instead_of_steps_in_every_chart(probed):
     assert set(found["before"]) == {"steps of each agent"}
     assert set(found["after"]) == {"training time in seconds, compiling included"}
     assert found["at"] == "after 55.0 s"
-    assert found["names"] == ["IQM of 5 agents", "greedy evaluations, IQM of 5 agents"]
+    assert found["names"] == ["while training, IQM of 5 agents", "greedy evaluations, the last at step 20,000"]
 
 
 def test_losses_are_read_together(probed):

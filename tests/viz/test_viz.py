@@ -16,7 +16,7 @@ from kousoku import viz
 from kousoku.core.errors import ConfigError
 from kousoku.core.panel import Panel
 from kousoku.core.scene import Line, Polygon, Polyline, Rect, Scene, Text
-from kousoku.viz import style, summary, svg
+from kousoku.viz import curve_data, ranking, style, summary, svg
 from kousoku.viz.headline import figures, sentence
 from kousoku.viz.heat import Heat, arrow_lines, draw_panel
 
@@ -45,7 +45,7 @@ class TestSummary:
 
     def test_curve_has_the_interval_of_each_point(self):
         record = records.sweep()
-        curve = summary.curve(record, "td_error")
+        curve = curve_data.curve(record, "td_error")
         members = record.curves["td_error"][17, record.member_point == 2].astype(np.float64)
         low, high = stats.t.interval(0.95, len(members) - 1, loc=members.mean(), scale=stats.sem(members))
         np.testing.assert_allclose(
@@ -61,10 +61,10 @@ class TestSummary:
             "td_error": np.array([[1.0], [3.0], [5.0], [7.0]]),
         }
         record = records.replaced(record, curves=curves)
-        thin = summary.curve(record, "return", limit=2)
+        thin = curve_data.curve(record, "return", limit=2)
         assert thin.step.tolist() == [20, 40]
         assert thin.mean[:, 0].tolist() == [(1 + 3 * 4) / 4, 2.0]
-        assert summary.curve(record, "td_error", limit=2).mean[:, 0].tolist() == [2.0, 6.0]
+        assert curve_data.curve(record, "td_error", limit=2).mean[:, 0].tolist() == [2.0, 6.0]
 
     def test_reports_without_a_single_episode_are_passed_over_so_that_the_curve_is_a_line(self):
         """Environments that begin together end their episodes together: most reports know of no return."""
@@ -74,14 +74,14 @@ class TestSummary:
             "return": np.array([[np.nan], [4.0], [np.nan], [2.0], [np.nan]]),
             "episodes": np.array([[0], [3], [0], [5], [0]]),
         }
-        curve = summary.curve(records.replaced(records.single(), curves=curves), "return")
+        curve = curve_data.curve(records.replaced(records.single(), curves=curves), "return")
         assert curve.step.tolist() == [20, 40, 50]
         assert curve.seconds.tolist() == [2.0, 4.0, 5.0]
         np.testing.assert_array_equal(curve.mean[:, 0], [4.0, 2.0, np.nan])
 
     def test_thinning_keeps_the_limit_and_the_last_step(self):
         record = records.make(records.grid_env(), members=2, reports=1001)
-        thin = summary.curve(record, "td_error", limit=400)
+        thin = curve_data.curve(record, "td_error", limit=400)
         assert thin.mean.shape == (400, 1)
         assert thin.step[-1] == record.curves["step"][-1]
 
@@ -107,10 +107,10 @@ class TestSummary:
 
     def test_score_falls_back_to_training_and_to_reward(self):
         record = records.grid()
-        assert summary.score(record).name == "greedy return"
+        assert ranking.score(record).name == "greedy return"
         record = records.replaced(record, evaluation={})
-        assert summary.score(record).name == "return"
-        assert summary.score(records.bandit()).name == "reward per step"
+        assert ranking.score(record).name == "return"
+        assert ranking.score(records.bandit()).name == "reward per step"
 
     def test_points_are_ordered_best_first_and_unknown_last(self):
         record = records.sweep()
@@ -118,23 +118,23 @@ class TestSummary:
         for point, value in enumerate((3.0, np.nan, 5.0, 1.0, 4.0, 2.0)):
             returns[record.member_point == point] = value
         record = records.replaced(record, evaluation={"return": returns})
-        assert summary.point_order(record) == [2, 4, 0, 5, 3, 1]
-        assert record.member_point[summary.best_member(record)] == 2
+        assert ranking.point_order(record) == [2, 4, 0, 5, 3, 1]
+        assert record.member_point[ranking.best_member(record)] == 2
 
     def test_length_shows_the_learning_where_every_return_is_the_same(self):
         record = records.grid()
-        assert summary.primary_curve(record) == "return"
+        assert curve_data.primary_curve(record) == "return"
         same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
         record = records.replaced(record, curves=record.curves | {"return": same})
-        assert summary.primary_curve(record) == "length"
-        assert summary.primary_curve(records.bandit()) == "reward"
-        assert summary.primary_curve(records.bare()) is None
+        assert curve_data.primary_curve(record) == "length"
+        assert curve_data.primary_curve(records.bandit()) == "reward"
+        assert curve_data.primary_curve(records.bare()) is None
 
     def test_error_curve_from_the_history(self):
         record = records.grid()
         wrong = np.stack([record.tables["exact_q"][None] + c for c in (0.5, 0.25)]).repeat(30, axis=1)
         record = records.replaced(record, tables=record.tables | {"q_history": wrong})
-        curve = summary.with_error_curve(record).curves["value_error"]
+        curve = curve_data.with_derived_curves(record).curves["value_error"]
         np.testing.assert_allclose(curve, np.array([[0.5], [0.25]]).repeat(30, axis=1), rtol=1e-5)
 
     def test_states_without_a_picture_lie_in_reading_order(self):
@@ -164,7 +164,9 @@ class TestHeadline:
         assert said[1].startswith("4 agents were stopped early, after 9,000 of 20,000 steps and 0.41 s.")
 
     def test_of_a_sweep_names_the_best_setting(self):
-        assert "The best setting (learning_rate 0.5, epsilon 0.3) has a mean greedy return" in sentence(records.sweep())
+        text = sentence(records.sweep())
+        assert "The best setting (learning_rate 0.5, epsilon 0.3), whose interval 2 others overlap, has a mean" in text
+        assert "in episodes that did not choose it" in text
 
     def test_of_a_bandit_speaks_of_its_one_value(self):
         assert sentence(records.bandit()).endswith(

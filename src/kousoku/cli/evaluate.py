@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..core.errors import ConfigError
 from .options import CHECKPOINT, Option, checkpoint, count, parse
@@ -18,7 +19,6 @@ OPTIONS = (
 
 def run(words: Sequence[str]) -> int:
     """Evaluates the agents of a run and prints their returns."""
-    from ..ops.statistics import mean_interval
     from .notices import load
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
@@ -31,13 +31,26 @@ def run(words: Sequence[str]) -> int:
     }
     result = load(str(given["run"]), checkpoint(given)).evaluate(**counts)
     print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")
-    for what, values in (("return", result.returns), ("length", result.lengths)):
-        every, best = mean_interval(values.mean(axis=1)), mean_interval(values[result.best_member])
-        print(f"  {what}: all agents {_interval(every)}, best agent (number {result.best_member}) {_interval(best)}")
-    print(f"  cut by a time limit: {result.truncated.mean():.1%} of the episodes")
+    for line in _lines(result):
+        print(f"  {line}")
     return 0
 
 
-def _interval(result: object) -> str:
-    mean, low, high, count = (float(part) for part in result)  # pyright: ignore
-    return f"{mean:.4g}" + (f" [{low:.4g}, {high:.4g}]" if count > 1 else "")
+def _lines(result: Any) -> list[str]:
+    """Tells returns and lengths: of all agents, and of the best one by episodes that did not choose it."""
+    from ..core.choice import judging_episodes
+    from ..viz.estimates import told
+    from ..viz.text import ascii_only
+
+    many, best, lines = len(result.returns) > 1, result.best_member, []
+    for what, values in (("return", result.returns), ("length", result.lengths)):
+        if many:
+            lines.append(f"{what}: {told(values.mean(axis=1), 'agent', result.statistic).words}")
+            chosen = told(judging_episodes(values)[best], "episode").words
+            lines.append(f"{what} of the best agent (number {best}): {chosen}")
+        else:
+            lines.append(f"{what}: {told(values[0], 'episode').words}")
+    if many and result.returns.shape[1] > 1:
+        lines.append("the best agent was chosen by the first half of the episodes, and is told by the second")
+    lines.append(f"cut by a time limit: {result.truncated.mean():.1%} of the episodes")
+    return [ascii_only(line) for line in lines]

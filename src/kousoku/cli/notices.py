@@ -46,21 +46,16 @@ def end(run: api.Run) -> int:
 
 def tell(run: api.Run) -> None:
     """Prints what came out, on one screen."""
-    from ..ops.statistics import mean_interval
     from ..training.metrics.progress import readable
+    from ..viz.lines import result_lines
 
     facts, record = run.record.facts, run.record
     print(f"{facts['status']}: {facts['lanes']} agents x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
     print(f"({readable(facts['steps_per_second'])} steps/s, {readable(facts['episodes'])} episodes)")
     if facts.get("blown_up"):
         print(f"blown up: the physics of {facts['blown_up']:,} episodes, which were terminated there")
-    if "return" in record.evaluation:
-        for i, point in enumerate(record.points):
-            returns = record.evaluation["return"][record.member_point == i].mean(axis=1)
-            mean, low, high, count = (float(part) for part in mean_interval(returns))
-            spread = f" [{low:.4g}, {high:.4g}] over {count:.0f} agents" if count > 1 else ""
-            label = ", ".join(f"{k} = {v:g}" for k, v in point.items())
-            print(f"greedy return{' at ' + label if label else ''}: {mean:.4g}{spread}")
+    for line in result_lines(record):
+        print(line)
     if run.path is not None:
         print(f"report: {run.report}")
     sys.stdout.flush()

@@ -11,23 +11,40 @@ from ..core.errors import ConfigError
 from ..core.record import RunRecord
 from ..ops.statistics import FEWEST
 from .canvas import MUTED, TICK_SIZE, dress, figure_of, new_figure
+from .curve_data import (
+    ESTIMATED,
+    Curve,
+    curve,
+    evaluation_of,
+    primary_curve,
+    wants_log_axis,
+    with_derived_curves,
+)
 from .estimates import fewest_agents, statistic
 from .headline import title
+from .ranking import optimum, point_order
 from .style import SERIES
-from .summary import Curve, curve, point_order, primary_curve, wants_log_axis
-from .text import setting
+from .text import setting, short
 
 MAX_MEMBERS = 50
+FEW_POINTS = 20
+WHAT = {
+    "return": "return of the episodes that ended",
+    "reward": "reward per step",
+    "length": "steps per episode",
+    ESTIMATED: "return, as reward per step × steps of an episode",
+}
 COLORS = SERIES["light"]
 
 
 def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     """Plots the return of the episodes that ended over the steps.
 
-    Where every return is the same, the length of the episodes instead; where no episode ended, the reward per step.
+    Where every return is the same, the length of the episodes instead; where no episode ended, the reward per step;
+    where few reports saw one end, at the time limit that they share, the reward of so many steps.
 
     Lines are means or interquartile means over the agents of each sweep point, bands 95% intervals, thin lines single
-    agents; dots are greedy evaluations during training.
+    agents; larger dots are greedy evaluations, the last one after training; a dashed line is the optimum.
 
     Args:
         record: the run.
@@ -36,21 +53,21 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     Raises:
         ConfigError: if neither was recorded.
     """
+    record = with_derived_curves(record)
     name = primary_curve(record)
     if name is None:
         raise ConfigError("plot_returns", title(record), "no return was recorded; train with record=['returns']")
     place = ax if ax is not None else new_figure(8.6, 4.6).add_subplot()
-    data, order = curve(record, name), point_order(record)
+    data, order, evals = curve(record, name), point_order(record), evaluation_of(name)
     for rank, point in reversed(list(enumerate(order))):
         _draw(place, record, data, rank, point)
-    what = {"return": "return of the episodes that ended", "reward": "reward per step", "length": "steps per episode"}[
-        name
-    ]
-    if f"eval_{name}" in record.curves:
-        _draw_evaluations(place, record, curve(record, f"eval_{name}"), order)
-    dress(place, title=f"{title(record)}\n{what}{_note(record)}", xlabel="steps of each agent")
+    evaluated = curve(record, evals) if evals in record.curves else None
+    if evaluated is not None:
+        _draw_evaluations(place, record, evaluated, order)
+    beside = [*_draw_optimum(place, record, name), *([] if evaluated is None else evaluated.mean.ravel())]
+    dress(place, title=f"{title(record)}\n{WHAT[name]}{_note(record)}", xlabel="steps of each agent")
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
-    place.set_xlim(0, float(data.step[-1]))
+    place.set_xlim(0, 1.01 * float(data.step[-1]))  # with all of the last dot
     if wants_log_axis(name, data.members):
         place.set_yscale("log")
         place.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -58,8 +75,8 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
         place.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         place.set_ylim(0.8 * float(np.nanmin(data.members)), 1.1 * float(np.nanmax(data.mean)))
     else:
-        place.set_ylim(*robust_limits(np.concatenate([data.mean, data.low, data.high], axis=None)))
-    if len(record.points) > 1 or f"eval_{name}" in record.curves:
+        place.set_ylim(*robust_limits(np.concatenate([data.mean, data.low, data.high, beside], axis=None)))
+    if len(record.points) > 1 or beside:
         handles, labels = place.get_legend_handles_labels()
         legend = place.legend(
             handles[::-1], labels[::-1], frameon=False, fontsize=TICK_SIZE, labelcolor=MUTED, loc="best"
@@ -100,8 +117,8 @@ def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> No
     several = len(record.points) > 1
     label = (setting(record.points[point]) if several else "while training") if known else None
     width = 2.2 if known else 0.9
-    alone = "." if np.isfinite(data.mean[:, point]).sum() == 1 else None  # a line of one point is not seen
-    ax.plot(data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label, marker=alone)
+    few = "." if np.isfinite(data.mean[:, point]).sum() <= FEW_POINTS else None  # a line of one point is not seen
+    ax.plot(data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label, marker=few)
 
 
 def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]) -> None:
@@ -113,6 +130,15 @@ def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]
         ax.plot(data.step, data.mean[:, point], "o:", color=color, markersize=4, linewidth=1.1, label=label)
         if single:
             ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.15, linewidth=0)
+
+
+def _draw_optimum(ax: Axes, record: RunRecord, name: str) -> list[float]:
+    """Draws the largest expected return as a line, and returns it, if it is known and returns are drawn."""
+    best = optimum(record)
+    if best is None or name not in ("return", ESTIMATED):
+        return []
+    ax.axhline(best, color=MUTED, linestyle=(0, (6, 3)), linewidth=1.2, label=f"optimum {short(best)}")
+    return [best]
 
 
 def _note(record: RunRecord) -> str:

@@ -1,22 +1,72 @@
-"""One number for many agents, and how well it is known: which statistic a report uses, and how it is called.
+"""One number for many agents, and how well it is known: which statistic a run has, and how it is told.
 
 Agents with a table of action values are compared with exact values, which are expectations: theirs are means. Agents
-without one have the interquartile mean, which one lucky or failed agent among few does not move. Fewer than four agents
-get no interval: Student's would be absurdly wide, and they can all be seen.
+without one have the interquartile mean, which one lucky or failed agent among few does not move. When there is an
+interval is decided by `estimate_interval`; the shell, the report and Python all tell what is found here.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Shaped
 
 from ..core.record import RunRecord
-from ..ops.statistics import FEWEST, MeanInterval, iqm_interval, mean_interval
+from ..ops.statistics import FEWEST, MeanInterval, Statistic, estimate_interval
+from .text import interval_text, plural, short
 
-Statistic = Literal["mean", "IQM"]
 IQM_WORDS = "interquartile mean"
+
+
+class Told(NamedTuple):
+    """A number as it is told.
+
+    Attributes:
+        value: the statistic of what it is made of.
+        low, high: its 95% interval; NaN where it has none.
+        statistic: "mean" or "IQM".
+        over: what it is made of: "5 agents", or "10 episodes" of one agent.
+        least, most: of what it is made of.
+    """
+
+    value: float
+    low: float
+    high: float
+    statistic: Statistic
+    over: str
+    least: float
+    most: float
+
+    @property
+    def number(self) -> str:
+        """The value, with its interval if it has one."""
+        return f"{short(self.value)} {interval_text(self.low, self.high)}".strip()
+
+    @property
+    def spread(self) -> str:
+        """The interval in words; or else from where to where the values go, if there are several."""
+        if not math.isnan(self.low):
+            return f"95% interval {short(self.low)} to {short(self.high)} over {self.over}"
+        if self.least < self.most:
+            return f"{self.over} from {short(self.least)} to {short(self.most)}"
+        return "" if math.isnan(self.value) else self.over
+
+    @property
+    def words(self) -> str:
+        """The value and all of this."""
+        name = IQM_WORDS if self.statistic == "IQM" else "mean"
+        return f"{short(self.value)} ({', '.join(part for part in (name, self.spread) if part)})"
+
+
+def told(values: Shaped[np.ndarray, " n"], what: str, statistic: Statistic = "mean") -> Told:
+    """Returns how n values are told, which are of one kind ("agent", "episode"); NaN counts as missing."""
+    found = estimate_interval(values, statistic)
+    known = np.asarray(values, np.float64)[~np.isnan(values)]
+    least, most = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
+    low, high = float(found.low), float(found.high)
+    return Told(float(found.mean), low, high, statistic, plural(known.size, what), least, most)
 
 
 def statistic(record: RunRecord) -> Statistic:
@@ -31,11 +81,7 @@ def fewest_agents(record: RunRecord) -> int:
 
 def estimate(record: RunRecord, values: Shaped[np.ndarray, "... n"]) -> MeanInterval:
     """Returns the statistic of n agents' values over the last axis, with its 95% interval where n is four or more."""
-    if statistic(record) == "IQM":
-        return iqm_interval(values)
-    found = mean_interval(values)
-    low, high = (np.where(found.n < FEWEST, np.nan, bound) for bound in (found.low, found.high))
-    return MeanInterval(found.mean, low, high, found.n)
+    return estimate_interval(values, statistic(record))
 
 
 def how_drawn(record: RunRecord) -> dict[str, Any]:

@@ -8,10 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.record import RunRecord
-from ..ops.statistics import mean_interval
-from .estimates import IQM_WORDS, estimate, statistic
-from .summary import Score, best_member, is_bandit, largest_errors, point_order, score, typical_errors
-from .text import compact, duration, interval_text, plural, setting, short, well_formed
+from .estimates import IQM_WORDS, statistic
+from .ranking import (
+    best_member,
+    best_members,
+    best_told,
+    optimum,
+    overlapping,
+    point_order,
+    point_told,
+    score,
+    tied_points,
+)
+from .summary import is_bandit, largest_errors, typical_errors
+from .text import compact, duration, plural, setting, short, well_formed
 
 
 class Figure(NamedTuple):
@@ -76,17 +86,46 @@ def _scored(record: RunRecord) -> str:
     result = score(record)
     if np.isnan(result.members).all():
         return ""
-    point = point_order(record)[0]
-    value = _with_interval(*_of_members(record, result, point)) + (f" over the {result.when}" if result.when else "")
+    order = point_order(record)
+    found = point_told(record, order[0])
+    value = found.number + (f" over the {result.when}" if result.when else "")
+    limit = _limit(record)
     if record.num_members == 1:
-        return f"Its {result.name} is {value}"
+        over = f" over its {found.over}" if "return" in record.evaluation else ""
+        return f"Its {result.name} is {value}{over}{limit}"
     middle = statistic(record) == "IQM"
     name, mean = (result.name, f"{value} ({IQM_WORDS})") if middle else (f"mean {result.name}", value)
-    best = short(float(result.members[best_member(record)]))
     if len(record.points) > 1:
-        words = setting(record.points[point])
-        return f"The best setting ({words}) has a {name} of {mean}; the best agent’s is {best}"
-    return f"Their {name} is {mean}; the best agent’s is {best}"
+        return f"{_settings(record, order)} a {name} of {mean}{limit}{_best_agent(record)}"
+    return f"Their {name} is {mean}{limit}{_best_agent(record)}"
+
+
+def _settings(record: RunRecord, order: list[int]) -> str:
+    """Names the best setting, and says how many tie with it, or cannot be told from it."""
+    words, tied = setting(record.points[order[0]]), tied_points(record)
+    if tied > 1:
+        return f"{tied} settings tie for the best; the first ({words}) has"
+    others = int(overlapping(record, order).sum()) - 1
+    alike = f", whose interval {_overlaps(others)}," if others > 0 else ""
+    return f"The best setting ({words}){alike} has"
+
+
+def _overlaps(others: int) -> str:
+    return "one other overlaps" if others == 1 else f"{others:,} others overlap"
+
+
+def _best_agent(record: RunRecord) -> str:
+    """Tells the best agent by episodes that did not choose it; nothing where there are none."""
+    found, tied = best_told(record), int(best_members(record).sum())
+    if found is None:
+        return ""
+    whose = f"{tied:,} agents tie for the best, and the first has" if tied > 1 else "the best agent has"
+    return f"; {whose} {found.number} in episodes that did not choose it"
+
+
+def _limit(record: RunRecord) -> str:
+    best = optimum(record)
+    return "" if best is None or "return" not in score(record).name else f", where {short(best)} is the optimum"
 
 
 def _near(record: RunRecord) -> str:
@@ -123,35 +162,21 @@ def _error_figure(record: RunRecord) -> list[Figure]:
     return [Figure("Value error", short(mean), f"{note}; largest {short(largest)}".removeprefix("; "))]
 
 
-def _of_members(record: RunRecord, result: Score, point: int) -> tuple[float, float, float]:
-    """Returns estimate and interval over the members of a sweep point; over the episodes of a single one."""
-    members = np.flatnonzero(record.member_point == point)
-    if len(members) == 1 and "return" in record.evaluation:
-        found = mean_interval(record.evaluation["return"][members[0]])
-    else:
-        found = estimate(record, result.members[members])
-    return float(found.mean), float(found.low), float(found.high)
-
-
-def _with_interval(mean: float, low: float, high: float) -> str:
-    return f"{short(mean)} {interval_text(low, high)}".strip()
-
-
 def _score_figure(record: RunRecord) -> list[Figure]:
     result = score(record)
     if np.isnan(result.members).all():
         return []
-    point = point_order(record)[0]
-    mean, low, high = _of_members(record, result, point)
-    members = result.members[record.member_point == point]
+    found = point_told(record, point_order(record)[0])
     label = result.name[:1].upper() + result.name[1:]
-    note = result.when + ", " if result.when else ""
-    note += "best setting" if len(record.points) > 1 else IQM_WORDS if statistic(record) == "IQM" else "mean"
-    if not math.isnan(low):
-        note += f", 95% interval {short(low)} to {short(high)}"
-    elif len(members) > 1 and not np.isnan(members).any():
-        note += f", agents from {short(float(members.min()))} to {short(float(members.max()))}"
-    return [Figure(label, short(mean), note)]
+    what = "best setting, " if len(record.points) > 1 else ""
+    what += IQM_WORDS if found.statistic == "IQM" else "mean"
+    note = ", ".join(part for part in (result.when, what, found.spread) if part)
+    return [Figure(label, short(found.value), note), *_optimum_figure(record)]
+
+
+def _optimum_figure(record: RunRecord) -> list[Figure]:
+    best = optimum(record)
+    return [] if best is None else [Figure("Optimum", short(best), "largest expected return of an episode")]
 
 
 def _who(record: RunRecord) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..core.record import RunRecord
+from .curve_data import ESTIMATED, Curve, curve, evaluation_of, primary_curve, wants_log_axis
 from .encode import numbers
 from .estimates import how_drawn, statistic
+from .ranking import optimum
 from .style import SERIES
-from .summary import Curve, curve, primary_curve, wants_log_axis
 from .text import setting
 
 MAX_MEMBERS = 50
@@ -20,6 +21,7 @@ COLORED = len(SERIES["light"])
 CURVES = {
     "return": ("Return", "return of the episodes that ended"),
     "reward": ("Reward", "reward per step"),
+    ESTIMATED: ("Return, from the reward", "reward per step × steps of an episode; few reports saw an episode end"),
     "length": ("Episode length", "steps per episode"),
     "td_error": ("TD error", "mean absolute TD error"),
     "eval_return": ("Greedy return", "return of the greedy evaluations"),
@@ -65,7 +67,8 @@ def loss_names(record: RunRecord) -> list[str]:
 def _curve_names(record: RunRecord) -> list[str]:
     """Lists the curves: the reward only in the return's place, evaluations by themselves only beside it."""
     first = primary_curve(record)
-    leading = [name for name in (first, "eval_return" if first == "reward" else None) if name in record.curves]
+    evaluated = first == "reward" and len(record.curves.get("eval_step", ())) > 1
+    leading = [name for name in (first, "eval_return" if evaluated else None) if name in record.curves]
     others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
     useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
     return leading + useful
@@ -76,8 +79,10 @@ def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     title, unit = CURVES.get(name, (name.removeprefix("info."), f"mean of {name.removeprefix('info.')} per step"))
     log = wants_log_axis(name, data.members)
     unit += " (logarithmic)" if log else ""
-    evals = _evaluations(record, f"eval_{name}", order) if name == primary_curve(record) else None
-    return {"title": title, "unit": unit, "log": log, **_drawn(record, data, order), "evals": evals}
+    evals = _evaluations(record, evaluation_of(name), order) if name == primary_curve(record) else None
+    best = optimum(record) if name in ("return", ESTIMATED, "eval_return") else None
+    shown = {"optimum": None if best is None else numbers(best)[0], "evals": evals}
+    return {"title": title, "unit": unit, "log": log, **_drawn(record, data, order), **shown}
 
 
 def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
@@ -88,7 +93,7 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     drawn = _drawn(record, curve(record, name, MANY_REPORTS), order)
     for series in drawn["series"]:
         series["low"] = series["high"] = None
-    return {"title": title, "name": name, "healthy": healthy, "log": False, **drawn, "evals": None}
+    return {"title": title, "name": name, "healthy": healthy, "log": False, **drawn, "optimum": None, "evals": None}
 
 
 def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
@@ -106,7 +111,7 @@ def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, 
     single = len(record.points) == 1
     return [
         {
-            "name": _who(record) if single else setting(record.points[p]),
+            "name": f"while training, {_who(record)}" if single else setting(record.points[p]),
             "color": _color(rank),
             "mean": numbers(data.mean[:, p]),
             "low": numbers(data.low[:, p]) if rank < COLORED else None,
@@ -123,7 +128,8 @@ def _evaluations(record: RunRecord, name: str, order: list[int]) -> dict[str, An
     data = curve(record, name)
     series = _series(record, data, order[:COLORED])
     if len(record.points) == 1:
-        series[0] |= {"name": f"greedy evaluations, {series[0]['name']}", "color": 1}
+        words = "greedy evaluations, the last" if len(data.step) > 1 else "greedy evaluation"
+        series[0] |= {"name": f"{words} at step {int(data.step[-1]):,}", "color": 1}
     seconds = None if data.seconds is None else numbers(data.seconds)
     return {"step": _steps(data), "seconds": seconds, "series": series}
 

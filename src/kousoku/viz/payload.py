@@ -9,12 +9,14 @@ import numpy as np
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
 from . import film2d, film3d, headline, learning
+from .curve_data import with_derived_curves
 from .encode import numbers
 from .estimates import estimate, statistic
 from .offline import asset
+from .ranking import overlapping, point_order, point_told, score, tied_points
 from .style import BINS
-from .summary import largest_errors, point_order, score, with_error_curve
-from .tables import member_name, tables
+from .summary import largest_errors
+from .tables import member_name, tables, tie_note
 from .text import rows
 
 MAX_SWEEP_ROWS = 200
@@ -23,7 +25,7 @@ LARGE_GROUP = 4
 
 def payload(record: RunRecord) -> dict[str, Any]:
     """Returns everything that the page shows."""
-    record, order = with_error_curve(record), point_order(record)
+    record, order = with_derived_curves(record), point_order(record)
     return {
         "title": headline.title(record),
         "status": headline.status(record),
@@ -43,21 +45,21 @@ def payload(record: RunRecord) -> dict[str, Any]:
 
 
 def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
-    """Returns one row for each setting, best first."""
+    """Returns one row for each setting, best first: chosen by some episodes, told by others."""
     if len(record.points) == 1:
         return None
     result, errors = score(record), largest_errors(record)
     names = list(dict.fromkeys(name for point in record.points for name in point))
-    found = []
-    for point in order[:MAX_SWEEP_ROWS]:
-        members = record.member_point == point
-        worth = estimate(record, result.members[members])
+    shown, found = order[:MAX_SWEEP_ROWS], []
+    for point, alike in zip(shown, overlapping(record, shown).tolist(), strict=True):
+        members, worth = record.member_point == point, point_told(record, point)
         error = None if errors is None else estimate(record, errors[members]).mean
         found.append(
             {
                 "values": numbers([record.points[point].get(name, np.nan) for name in names]),
                 "members": int(members.sum()),
-                "score": numbers([worth.mean, worth.low, worth.high]),
+                "score": numbers([worth.value, worth.low, worth.high]),
+                "alike": alike,
                 "error": None if error is None else numbers(error)[0],
             }
         )
@@ -65,6 +67,8 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
         "names": names,
         "statistic": statistic(record),
         "score": result.name,
+        "heldOut": result.held_out,
+        "tied": tied_points(record),
         "rows": found,
         "left": max(0, len(order) - MAX_SWEEP_ROWS),
     }
@@ -85,7 +89,8 @@ def _who(record: RunRecord) -> tuple[str, str]:
     """Names the agent whose episode is shown: as a title, and in full."""
     evaluated = "return" in record.evaluation
     agent = "The agent" if record.num_members == 1 else "The best agent" if evaluated else "An agent"
-    return agent, f"{agent[0].lower()}{agent[1:]}, {member_name(record, record.best_member)}"
+    name = member_name(record, record.best_member) + (tie_note(record) if evaluated else "")
+    return agent, f"{agent[0].lower()}{agent[1:]}, {name}"
 
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:

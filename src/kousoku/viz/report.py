@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
 from . import film2d, film3d, headline
+from .curve_data import primary_curve
 from .curves import plot_returns
 from .offline import page_html
 from .payload import payload
-from .summary import exact_values, is_bandit, primary_curve
+from .summary import exact_values, is_bandit
 from .values import plot_error, plot_values, plot_visits
 
 SCRIPT = "report.js"

@@ -9,7 +9,8 @@ import numpy as np
 from ..core.panel import Panel
 from ..core.record import RunRecord
 from .encode import numbers
-from .summary import best_member, greedy, is_bandit, mean_over_members, panels_of, score
+from .ranking import best_member, best_members, score
+from .summary import greedy, is_bandit, mean_over_members, panels_of
 from .text import setting
 
 MAX_AGENTS = 50
@@ -61,7 +62,7 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
             chosen.append((prefix + setting(record.points[point]), np.flatnonzero(record.member_point == point)))
     chosen += [
         (f"mean of all {count:,} agents", everybody),
-        (f"best agent ({member_name(record, best)})", np.array([best])),
+        (f"best agent ({member_name(record, best)}{tie_note(record)})", np.array([best])),
     ]
     members = score(record).members
     if not np.isnan(members).all():
@@ -76,6 +77,12 @@ def member_name(record: RunRecord, member: int) -> str:
     """Names a member by its seed, and by its setting in a sweep."""
     point = record.points[record.member_point[member]]
     return f"seed {record.member_seed[member]}" + (f", {setting(point)}" if len(record.points) > 1 else "")
+
+
+def tie_note(record: RunRecord) -> str:
+    """Says that several agents tie for the best, of which the first is shown."""
+    tied = int(best_members(record).sum())
+    return f"; {tied:,} agents tie" if tied > 1 else ""
 
 
 def _agent(record: RunRecord, name: str, members: np.ndarray) -> dict[str, Any]:

@@ -89,6 +89,17 @@ def setting(point: Mapping[str, Any]) -> str:
     return well_formed(", ".join(f"{name} {plain(value)}" for name, value in point.items()))
 
 
+def ascii_only(text: str) -> str:
+    """Returns the text as any terminal can show it.
+
+    Examples:
+        >>> ascii_only(f"{short(-0.5)} ({short(None)})")
+        '-0.500 (-)'
+    """
+    known = {MINUS: "-", "–": "-", "∞": "inf", "’": "'", "×": "x"}
+    return "".join(known.get(character, character) for character in text).encode("ascii", "replace").decode()
+
+
 def well_formed(text: str) -> str:
     """Returns the text with a question mark for every half of a surrogate pair, which no file and no font can take."""
     return text.encode("utf-8", "replace").decode()

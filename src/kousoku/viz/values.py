@@ -18,8 +18,9 @@ from ..core.record import RunRecord
 from .canvas import INK, LABEL_SIZE, MUTED, TICK_SIZE, colormap, dress, figure_of, heading, new_figure
 from .headline import title
 from .heat import Heat, draw_panel
+from .ranking import point_order
 from .style import SERIES
-from .summary import exact_values, greedy, is_bandit, mean_over_members, panels_of, point_order, state_values
+from .summary import exact_values, greedy, is_bandit, mean_over_members, panels_of, state_values
 from .text import setting
 
 POINTS_PER_INCH = 72

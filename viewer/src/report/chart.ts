@@ -65,7 +65,7 @@ export class CurveChart {
     this.report = Math.min(this.chart.step.length - 1, Math.max(0, report));
     const place = this.axis.places(this.chart)[this.report];
     this.at.replaceChildren(this.small ? reading(this.chart.series[0], this.report) : this.axis.at(place));
-    this.legend?.show(this.report);
+    this.legend?.show(this.report, marked);
     this.rule.classList.toggle("shown", marked);
     if (this.plot) this.rule.style.transform = `translateX(${this.plot.valToPos(place, "x")}px)`;
   }

@@ -8,6 +8,8 @@ import type { Chart, Series, Value } from "./data";
 
 const FEW_AGENTS = 4;
 const MANY_DOTS = 60;
+// a line of so few values has a dot at each
+const FEW_VALUES = 20;
 const DOT = 6.8;
 // of a value that no line reaches, in widths of the line
 const ALONE = 2.5;
@@ -47,6 +49,7 @@ export function columnsOf(chart: Chart): Columns {
   for (const member of chart.members) layers.member(member.color, report(member.values));
   for (const series of [...chart.series].reverse()) layers.mean(series, report(series.mean));
   for (const series of [...(evals?.series ?? [])].reverse()) layers.evaluated(series, evaluation(series.mean));
+  if (known(chart.optimum)) layers.optimum(new Array<Maybe>(steps.length).fill(chart.optimum));
   const seconds = new Array<number>(steps.length).fill(0);
   if (evals?.seconds) evalRows.forEach((row, i) => (seconds[row] = evals.seconds?.[i] ?? 0));
   rows.forEach((row, i) => (seconds[row] = chart.seconds?.[i] ?? 0));
@@ -57,6 +60,7 @@ export function columnsOf(chart: Chart): Columns {
 // The values that the vertical axis covers, and whether some lie beyond it.
 export function domainOf(chart: Chart): { range: Range; cut: boolean } {
   const drawn = [...chart.series, ...(chart.evals?.series ?? [])];
+  const optimum = known(chart.optimum) ? [chart.optimum] : [];
   const members = chart.members.flatMap((member) => member.values);
   const means = drawn.flatMap((series) => series.mean);
   if (chart.log) {
@@ -64,7 +68,7 @@ export function domainOf(chart: Chart): { range: Range; cut: boolean } {
     return { range: [low, extent(means)?.[1] ?? high], cut: false };
   }
   const intervals = drawn.filter((s) => s.color >= 0).flatMap((s) => [...s.mean, ...(s.low ?? []), ...(s.high ?? [])]);
-  return robustExtent([...chart.series.flatMap((series) => series.mean), ...intervals, ...members]);
+  return robustExtent([...chart.series.flatMap((series) => series.mean), ...intervals, ...members, ...optimum]);
 }
 
 class Layers {
@@ -100,6 +104,10 @@ class Layers {
     this.add(values, lineOf(color, values, color >= DASHED ? { ...line, dash: [7, 5] } : line));
   }
 
+  optimum(values: Column): void {
+    this.add(values, { stroke: () => colorOf(-1), width: 1.4, dash: [8, 4], points: { show: false } });
+  }
+
   evaluated({ color }: Series, values: Column): void {
     const line = lineOf(color, values, { width: 1.4, dash: [2, 4] });
     const dots = values.filter((value) => value !== undefined).length <= MANY_DOTS;
@@ -117,13 +125,15 @@ class Layers {
 }
 
 function lineOf(color: number, values: Column, line: { width: number; alpha?: number; dash?: number[] }): uPlot.Series {
-  const [stroke, alone] = [() => colorOf(color), aloneIn(values)];
+  const [stroke, alone] = [() => colorOf(color), dottedIn(values)];
   const points = { show: false, filter: () => alone, size: ALONE * line.width, width: 0, fill: stroke };
   return { ...line, cap: "round", stroke, points };
 }
 
-// The rows of values between two unknown ones, which no line reaches.
-function aloneIn(values: Column): number[] | null {
+// The rows of values that have a dot: all of few, or else those between two unknown ones, which no line reaches.
+function dottedIn(values: Column): number[] | null {
+  const all = [...values.keys()].filter((row) => known(values[row]));
+  if (all.length && all.length <= FEW_VALUES) return all;
   const own = [...values.keys()].filter((row) => values[row] !== undefined);
   const found = own.filter((row, i) => [own[i - 1], own[i + 1]].every((next) => next === undefined || !known(values[next])) && known(values[row]));
   return found.length ? found : null;

@@ -45,11 +45,12 @@ export function lossSection(losses: Curves | null, axis: Axis): HTMLElement | nu
 
 function leadOf(curves: Curves): string {
   const [first, ...others] = curves.charts;
-  const dots = first.evals ? "Dots are greedy evaluations during training. " : "";
+  const dots = first.evals ? "Large dots are greedy evaluations, the last one after training. " : "";
+  const best = known(first.optimum) ? "The dashed line is the optimum: the largest expected return, from the exact model. " : "";
   const flat = others.find((chart) => chart.title === "Return" && first.title === "Episode length");
   const value = flat && significant(flat.series[0].mean.find(known));
   const why = flat ? `Every episode returned ${value}, so what shows the learning is how short the episodes get. ` : "";
-  return `${howDrawn(curves)}${dots}${why}Point at a curve to read it.`;
+  return `${howDrawn(curves)}${dots}${best}${why}Point at a curve to read it.`;
 }
 
 function howDrawn({ agents, statistic, interval, charts: [{ series, members }] }: Curves): string {

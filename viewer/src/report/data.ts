@@ -74,6 +74,8 @@ export interface Chart {
   // of a loss: what a healthy one looks like
   healthy?: string;
   log: boolean;
+  // the largest expected return, where returns are drawn and it is known
+  optimum: Value;
   step: number[];
   seconds: number[] | null;
   series: Series[];
@@ -100,6 +102,10 @@ export interface Sweep {
   names: string[];
   statistic: string;
   score: string;
+  // whether the scores are of episodes that had no part in choosing the best
+  heldOut: boolean;
+  // how many settings tie for the best
+  tied: number;
   rows: SweepRow[];
   // settings left out
   left: number;
@@ -109,6 +115,8 @@ export interface SweepRow {
   values: Value[];
   members: number;
   score: [mean: Value, low: Value, high: Value];
+  // whether it ties with the best, or their intervals overlap
+  alike: boolean;
   error: Value;
 }
 

@@ -22,6 +22,11 @@ export function swatch(color: number, evaluated = false): SVGSVGElement {
   return svg("svg", { class: "swatch", width: 26, height: 10, "aria-hidden": "true" }, line, dot);
 }
 
+function optimumSwatch(): SVGSVGElement {
+  const line = svg("line", { class: "series optimum", x1: 1, x2: 25, y1: 5, y2: 5 });
+  return svg("svg", { class: "swatch", width: 26, height: 10, "aria-hidden": "true" }, line);
+}
+
 export class Legend {
   readonly node: HTMLElement;
   private readonly values: [node: HTMLElement, series: Series, evaluated: boolean][] = [];
@@ -33,16 +38,17 @@ export class Legend {
     const single = chart.series.length === 1;
     const items = colored.map((series) => this.item(series, false));
     if (single) items.push(...evals.map((series) => this.item(series, true)));
+    if (known(chart.optimum)) items.push(row(optimumSwatch(), "optimum", el("span", { class: "value" }, significant(chart.optimum))));
     if (faded) items.push(row(swatch(-1), `${faded} more settings`));
     if (chart.evals && !(single && evals.length)) items.push(row(swatch(-1, true), "greedy evaluations, in the colour of the setting"));
     this.node = el("ul", { class: `curvekey${items.length > 1 ? " several" : ""}` }, items);
   }
 
-  // Values at a report; of evaluations those of the last one before it.
-  show(report: number): void {
-    const step = this.chart.step[report];
-    const before = (this.chart.evals?.step.filter((s) => s <= step).length ?? 0) - 1;
-    for (const [node, series, evaluated] of this.values) node.replaceChildren(reading(series, evaluated ? before : report));
+  // Values at a report; of evaluations those of the last one before it, or of all while nobody points at a report.
+  show(report: number, pointed: boolean): void {
+    const [step, evaluated] = [this.chart.step[report], this.chart.evals?.step ?? []];
+    const before = (pointed ? evaluated.filter((s) => s <= step) : evaluated).length - 1;
+    for (const [node, series, ofEvaluation] of this.values) node.replaceChildren(reading(series, ofEvaluation ? before : report));
   }
 
   private item(series: Series, evaluated: boolean): HTMLElement {

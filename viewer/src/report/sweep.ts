@@ -21,16 +21,31 @@ export function sweepSection(sweep: Sweep | null, colored: number): HTMLElement 
     errors ? number("value error") : null,
     el("th", { scope: "col" }, el("span", { class: "hidden" }, "rank")),
   );
-  const rows = sweep.rows.map((row, rank) => settingRow(row, rank, intervalMark(row, domain, rank < colored ? rank : -1), errors));
+  const rows = sweep.rows.map((row, rank) => settingRow(row, rank, sweep.tied, intervalMark(row, domain, rank < colored ? rank : -1), errors));
   const table = el("table", { class: "sweep" }, el("thead", {}, head), el("tbody", {}, rows));
   const what = errors ? " Value error is the largest error of a state's value, averaged over the agents." : "";
-  return sectionOf("sweep", "Settings compared", `Every setting of the sweep, sorted by its ${score}.${what}`,
+  return sectionOf("sweep", "Settings compared", `${orderOf(sweep, score)}${what}`,
     el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, table),
     sweep.left > 0 ? el("p", { class: "note" }, `${whole(sweep.left)} settings with lower scores are left out.`) : null,
   );
 }
 
-function settingRow(row: SweepRow, rank: number, mark: SVGSVGElement, errors: boolean): HTMLElement {
+// How the settings were sorted, and what is marked.
+function orderOf({ heldOut, tied }: Sweep, score: string): string {
+  const sorted = heldOut
+    ? `Every setting of the sweep. Half of each agent\u2019s episodes chose the order, best first; the ${score} is of the other half, so that no luck of the choice is in it.`
+    : `Every setting of the sweep, sorted by its ${score}, which is therefore too high for the best one.`;
+  const ties = tied > 1 ? ` ${whole(tied)} settings tie for the best.` : "";
+  return `${sorted}${ties} \u201cOverlaps\u201d marks those whose interval overlaps the best one\u2019s: these results do not tell them from it.`;
+}
+
+function badgeOf(rank: number, tied: number, alike: boolean): HTMLElement | null {
+  if (rank < tied && tied > 1) return el("span", { class: "badge" }, "tied best");
+  if (rank === 0) return el("span", { class: "badge" }, "best");
+  return alike ? el("span", { class: "badge alike" }, "overlaps") : null;
+}
+
+function settingRow(row: SweepRow, rank: number, tied: number, mark: SVGSVGElement, errors: boolean): HTMLElement {
   const [mean, low, high] = row.score;
   const number = (text: string) => el("td", { class: "number" }, text);
   const interval = known(low) ? `${significant(low)} to ${significant(high)}` : DASH;
@@ -41,7 +56,7 @@ function settingRow(row: SweepRow, rank: number, mark: SVGSVGElement, errors: bo
     number(interval),
     el("td", { class: "wide" }, mark),
     errors ? number(significant(row.error)) : null,
-    el("td", {}, rank === 0 ? el("span", { class: "badge" }, "best") : null),
+    el("td", {}, badgeOf(rank, tied, row.alike)),
   ];
   return el("tr", { class: rank === 0 ? "best" : null }, cells);
 }

@@ -1,0 +1,137 @@
+"""Learning curves as numbers: which one shows the learning, and its statistic and interval over the agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+
+from ..core.record import RunRecord
+from .estimates import estimate
+from .ranking import score
+from .reports import has_values, is_flat, mean_of_reports
+from .summary import exact_values, state_values
+
+FEW_RETURNS = 20
+"""Reports with a return that do not make a curve, where there are many more of the reward."""
+SAME_LENGTH = 0.01
+"""Episodes whose lengths differ by less, in units of the longest, end together at a time limit."""
+ESTIMATED = "reward_per_episode"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A recorded quantity over the steps, for each sweep point: mean (or its like) and 95% interval over its members.
+
+    Attributes:
+        step: the step at the end of each of R stretches.
+        seconds: of training until then; None if they were not recorded.
+        mean, low, high: NaN where nothing was recorded; see `estimates`.
+        members: every member by itself.
+    """
+
+    step: Float[np.ndarray, " R"]
+    seconds: Float[np.ndarray, " R"] | None
+    mean: Float[np.ndarray, "R P"]
+    low: Float[np.ndarray, "R P"]
+    high: Float[np.ndarray, "R P"]
+    members: Float[np.ndarray, "R N"]
+
+
+def primary_curve(record: RunRecord) -> str | None:
+    """Returns the name of the curve that shows the learning; None if there is none.
+
+    The return; the episodes' length where every return is the same (a goal and no cost of steps); the reward where no
+    episode ended, or of an episode's length where few reports saw one end (see `with_derived_curves`).
+    """
+    if ESTIMATED in record.curves:
+        return ESTIMATED
+    there = [name for name in ("return", "length", "reward") if has_values(record.curves.get(name))]
+    if there[:2] == ["return", "length"] and is_flat(record.curves["return"]):
+        return "length"
+    return next((name for name in there if name != "length"), None)
+
+
+def wants_log_axis(name: str, members: np.ndarray) -> bool:
+    """Tells whether a curve has a logarithmic axis: lengths of episodes that differ by more than a factor of 20."""
+    known = members[np.isfinite(members)]
+    return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
+
+
+def evaluation_of(name: str) -> str:
+    """Returns the name of the curve of evaluations that belongs to a curve."""
+    return "eval_return" if name == ESTIMATED else f"eval_{name}"
+
+
+def with_derived_curves(record: RunRecord) -> RunRecord:
+    """Adds the curves that follow from what was recorded.
+
+    "value_error" [R, N] is the mean of |max_a q - v*|, if the tables' history is there. The evaluation after training
+    is the last point of "eval_return" and "eval_length". "reward_per_episode" is the reward per step times the steps of
+    an episode: where environments that begin together end their episodes together, at a time limit, few reports see a
+    return, and this is what it is made of.
+    """
+    return _with_estimated_return(_with_final_evaluation(_with_error_curve(record)))
+
+
+def _with_error_curve(record: RunRecord) -> RunRecord:
+    exact, history = exact_values(record), record.tables.get("q_history")
+    if exact is None or history is None or not np.isfinite(exact).any():
+        return record
+    live = np.isfinite(exact)
+    errors = [np.abs(state_values(q[:, live]) - exact[live]).mean(axis=1) for q in history]
+    return replace(record, curves=record.curves | {"value_error": np.stack(errors)})
+
+
+def _with_final_evaluation(record: RunRecord) -> RunRecord:
+    """Adds what is told of the evaluation after training; one on the way at the same step makes place for it."""
+    if "return" not in record.evaluation or not len(record.curves.get("step", ())):
+        return record
+    end = int(record.facts.get("steps", record.curves["step"][-1]))
+    lengths = np.asarray(record.evaluation["length"], np.float64).mean(axis=1)
+    steps = np.asarray(record.curves.get("eval_step", ()), np.int64)
+    earlier = steps < end
+    added = {"eval_step": np.append(steps[earlier], end)}
+    for name, last in (("eval_return", score(record).members), ("eval_length", lengths)):
+        before = np.asarray(record.curves.get(name, np.empty((0, record.num_members))), np.float64)
+        added[name] = np.concatenate([before[earlier], last[None]])
+    return replace(record, curves=record.curves | added)
+
+
+def _with_estimated_return(record: RunRecord) -> RunRecord:
+    returns, lengths, reward = (record.curves.get(name) for name in ("return", "length", "reward"))
+    if returns is None or lengths is None or reward is None:
+        return record
+    seen, told = (int(np.isfinite(values).any(axis=1).sum()) for values in (returns, reward))
+    known = np.asarray(lengths, np.float64)[np.isfinite(lengths)]
+    if not known.size or seen >= FEW_RETURNS or told < 2 * seen or np.ptp(known) > SAME_LENGTH * known.max():
+        return record
+    return replace(record, curves=record.curves | {ESTIMATED: np.asarray(reward, np.float64) * float(known.mean())})
+
+
+def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
+    """Returns a recorded quantity, over stretches of several reports each if there are more than `limit` of them.
+
+    Stretches in which no member has a value are left out, but for the last, where the axis ends: environments that
+    begin together end their episodes together, with many reports between.
+    """
+    values = np.asarray(record.curves[name], np.float64)
+    starts = np.unique(np.linspace(0, len(values), min(limit, len(values)), endpoint=False).astype(int))
+    ends = np.append(starts[1:], len(values)) - 1
+    weights = record.curves.get("episodes") if name in ("return", "length") else None
+    members = values if len(starts) == len(values) else mean_of_reports(values, weights, starts)
+    told = np.append(np.isfinite(members[:-1]).any(axis=1), True)
+    members, ends = members[told], ends[told]
+    points = [estimate(record, members[:, record.member_point == p]) for p in range(len(record.points))]
+    mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
+    step = np.asarray(record.curves["eval_step" if name.startswith("eval_") else "step"], np.float64)[ends]
+    return Curve(step, _seconds(record, step), mean, low, high, members)
+
+
+def _seconds(record: RunRecord, step: Float[np.ndarray, " R"]) -> Float[np.ndarray, " R"] | None:
+    """Returns how long training had taken at some steps."""
+    if "seconds" not in record.curves:
+        return None
+    steps, seconds = (np.insert(np.asarray(record.curves[name], np.float64), 0, 0.0) for name in ("step", "seconds"))
+    return np.interp(step, steps, seconds)

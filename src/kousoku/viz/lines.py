@@ -1,0 +1,55 @@
+"""Lines for the shell on what a run achieved: the numbers of the report, by the same rules."""
+
+from __future__ import annotations
+
+from ..core.record import RunRecord
+from .ranking import (
+    best_member,
+    best_members,
+    best_told,
+    optimum,
+    overlapping,
+    point_order,
+    point_told,
+    score,
+    tied_points,
+)
+from .tables import member_name
+from .text import ascii_only, plural, short
+
+
+def result_lines(record: RunRecord) -> list[str]:
+    """Returns a line for each setting, best first, then the best agent's and the optimum; none without evaluation."""
+    if "return" not in record.evaluation:
+        return []
+    best = optimum(record)
+    found = _settings(record) + _best_agent(record)
+    if best is not None:
+        found.append(f"optimum: {short(best)}, the largest expected return of an episode")
+    return [ascii_only(line) for line in found]
+
+
+def _settings(record: RunRecord) -> list[str]:
+    if len(record.points) == 1:
+        return [f"greedy return: {point_told(record, 0).words}"]
+    order, tied = point_order(record), tied_points(record)
+    marks = overlapping(record, order).tolist()
+    lines: list[str] = []
+    for rank, (point, alike) in enumerate(zip(order, marks, strict=True)):
+        tie = "tied best" if tied > 1 else "best"
+        mark = f", {tie}" if rank < max(tied, 1) else ", overlaps" if alike else ""
+        label = ", ".join(f"{name} = {value:g}" for name, value in record.points[point].items())
+        lines.append(f"greedy return at {label}: {point_told(record, point).words}{mark}")
+    if score(record).held_out:
+        lines.append("(best first: half of the episodes chose the order, the numbers are of the other half)")
+    return lines
+
+
+def _best_agent(record: RunRecord) -> list[str]:
+    """Tells the best agent, if there are several."""
+    if record.num_members == 1:
+        return []
+    found, tied = best_told(record), int(best_members(record).sum())
+    many = f" ({plural(tied, 'agent')} tie, this is the first)" if tied > 1 else ""
+    said = "" if found is None else f": {found.words}, none of which chose it"
+    return [f"best agent: {member_name(record, best_member(record))}{many}{said}"]

@@ -1,0 +1,121 @@
+"""The best agent and the best setting: chosen by some episodes, told by others, and a tie is called one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..core.choice import first_best, judging_episodes, split_episodes, tied_for_best
+from ..core.record import RunRecord
+from ..ops.statistics import mean_interval
+from .estimates import Told, estimate, statistic, told
+from .reports import has_values, mean_of_reports
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number for each member, by which members and settings are compared.
+
+    Attributes:
+        name: what it is.
+        when: at what time of the training; empty for after it.
+        choosing: by which the best is chosen; -inf for a member that broke, NaN where nothing is known.
+        members: what is told of each; of a sweep, whose best setting is chosen, over the episodes that judge.
+        held_out: whether what judges had no part in the choice.
+    """
+
+    name: str
+    when: str
+    choosing: Float[np.ndarray, " N"]
+    members: Float[np.ndarray, " N"]
+    held_out: bool
+
+
+def score(record: RunRecord) -> Score:
+    """Returns the greedy return if it was evaluated, else the return (or reward) of the last tenth of training."""
+    if "return" in record.evaluation:
+        returns = record.evaluation["return"]
+        held_out = split_episodes(*returns.shape).held_out
+        shown = judging_episodes(returns) if len(record.points) > 1 else returns
+        return Score("greedy return", "", record.scores, mean_interval(shown, axis=1).mean, held_out)
+    episodes = record.curves.get("episodes")
+    for name, words in (("return", "return"), ("reward", "reward per step")):
+        values = record.curves.get(name)
+        if values is None or not has_values(values):
+            continue
+        tail = slice(-max(1, len(values) // 10), None)
+        weights = episodes[tail] if name == "return" and episodes is not None else None
+        means = mean_of_reports(values[tail], weights, np.array([0]))[0]
+        return Score(words, "last tenth of training", means, means, record.num_members == 1)
+    unknown = np.full(record.num_members, np.nan)
+    return Score("return", "", unknown, unknown, False)
+
+
+def best_member(record: RunRecord) -> int:
+    """Returns the record's own choice if there was an evaluation; else the member with the highest score."""
+    evaluated = "return" in record.evaluation or "eval_return" in record.curves
+    return record.best_member if evaluated else first_best(score(record).choosing)
+
+
+def best_members(record: RunRecord) -> Bool[np.ndarray, " N"]:
+    """Marks all members that tie for the best."""
+    evaluated = "return" in record.evaluation or "eval_return" in record.curves
+    return tied_for_best(record.scores if evaluated else score(record).choosing)
+
+
+def best_told(record: RunRecord) -> Told | None:
+    """Returns what the best member's episodes say that had no part in choosing it; None if there are none."""
+    if "return" not in record.evaluation or not score(record).held_out:
+        return None
+    return told(judging_episodes(record.evaluation["return"])[best_member(record)], "episode")
+
+
+def point_told(record: RunRecord, point: int) -> Told:
+    """Returns what is told of a setting: over its agents; over the episodes of a single one."""
+    result, members = score(record), np.flatnonzero(record.member_point == point)
+    if len(members) > 1 or "return" not in record.evaluation:
+        return told(result.members[members], "agent", statistic(record))
+    returns = record.evaluation["return"]
+    shown = judging_episodes(returns) if len(record.points) > 1 else returns
+    return told(shown[members[0]], "episode")
+
+
+def point_scores(record: RunRecord) -> Float[np.ndarray, " P"]:
+    """Returns by what the best setting is chosen: the statistic over its agents, NaN where nothing is known."""
+    choosing = score(record).choosing
+    known = np.where(np.isfinite(choosing), choosing, np.nan)
+    return np.array([float(estimate(record, known[record.member_point == p]).mean) for p in range(len(record.points))])
+
+
+def point_order(record: RunRecord) -> list[int]:
+    """Returns the sweep points, the best first (of those that tie in their order); unknown scores last."""
+    scores = point_scores(record)
+    best = tied_for_best(scores)
+    ranks = np.where(best, np.inf, scores)
+    return sorted(range(len(scores)), key=lambda p: (np.isnan(ranks[p]), -ranks[p] if ranks[p] == ranks[p] else 0.0, p))
+
+
+def tied_points(record: RunRecord) -> int:
+    """Returns how many settings tie for the best."""
+    return int(tied_for_best(point_scores(record)).sum())
+
+
+def overlapping(record: RunRecord, order: list[int]) -> Bool[np.ndarray, " P"]:
+    """Marks, in an order of the settings, those that the results do not tell from the first one.
+
+    They tie with it, or their intervals overlap its interval. Without an interval only ties are marked.
+    """
+    tied, best = tied_for_best(point_scores(record)), point_told(record, order[0])
+    marks: list[bool] = []
+    for point in order:
+        found = point_told(record, point)
+        marks.append(bool(tied[point]) or (found.low <= best.high and best.low <= found.high))
+    return np.asarray(marks)
+
+
+def optimum(record: RunRecord) -> float | None:
+    """Returns the largest expected return of an episode; None where no exact model tells it."""
+    value = record.tables.get("optimal_return")
+    return None if value is None else float(value)

@@ -1,0 +1,183 @@
+"""Numbers that are told: the same ones, by the same rule, in the shell, the report and Python."""
+
+import re
+
+import numpy as np
+import pytest
+import records
+
+from kousoku.cli.train import _tell
+from kousoku.core.choice import judging_episodes
+from kousoku.run import Run
+from kousoku.viz import curve_data, plot_returns, ranking
+from kousoku.viz.estimates import told
+from kousoku.viz.headline import figures, sentence
+from kousoku.viz.lines import result_lines
+from kousoku.viz.payload import payload
+from kousoku.viz.text import ascii_only
+
+
+def some(members: int, episodes: int = 10, deep: bool = False, seed: int = 0):
+    record = records.make(records.grid_env(), members=members, reports=20)
+    returns = np.random.default_rng(seed).normal(5, 2, (members, episodes)).astype(np.float32)
+    record = records.replaced(record, evaluation=record.evaluation | {"return": returns, "length": returns})
+    return records.replaced(record, tables={}) if deep else record
+
+
+def of_sweep(levels, members: int = 5, noise: float = 0.1, episodes: int = 10):
+    points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(len(levels)))
+    record = records.make(records.grid_env(), members=members, points=points, reports=20)
+    rng = np.random.default_rng(1)
+    returns = np.asarray(levels)[record.member_point][:, None] + noise * rng.normal(size=(record.num_members, episodes))
+    return records.replaced(record, evaluation=record.evaluation | {"return": returns, "length": returns})
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("members", [1, 2, 3, 4, 30])
+def test_shell_report_and_last_dot_tell_the_same_number(members, deep, capsys):
+    record = some(members, deep=deep)
+    _tell(Run(records.replaced(record, facts=record.facts | {"trouble": None}), None, []))
+    shell = capsys.readouterr().out
+    (figure,) = (figure for figure in figures(record) if figure.label == "Greedy return")
+    (line,) = re.findall(r"greedy return: (.*)", shell)
+    assert line == ascii_only(f"{figure.value} ({figure.note})")
+    data = payload(record)
+    (dot,) = data["curves"]["charts"][0]["evals"]["series"]
+    found = ranking.point_told(record, 0)
+    assert dot["mean"][-1] == pytest.approx(found.value, rel=1e-4)
+    assert f"{figure.value}" in sentence(record)
+    if members < 4 and members > 1:
+        assert "interval" not in figure.note
+        assert f"{members} agents from" in figure.note
+    else:
+        assert ("95% interval" in figure.note) == ("[" in sentence(record).split(";")[0])
+        assert ("over 10 episodes" if members == 1 else f"over {members} agents") in figure.note
+    assert figure.note.startswith("interquartile mean" if deep and members >= 4 else "mean")
+
+
+def test_python_tells_the_same_as_the_report():
+    record = some(6, deep=True)
+    found = ranking.point_told(record, 0)
+    own = told(record.evaluation["return"].mean(axis=1), "agent", "IQM")
+    assert (found.low, found.high) == pytest.approx((own.low, own.high))
+
+
+@pytest.mark.parametrize("episodes", [2, 5, 10])
+def test_the_best_agent_is_told_by_the_episodes_that_did_not_choose_it(episodes):
+    record = some(30, episodes)
+    best = ranking.best_told(record)
+    assert best.value == pytest.approx(judging_episodes(record.evaluation["return"])[record.best_member].mean())
+    assert f"the best agent has {best.number} in episodes that did not choose it" in sentence(record)
+    assert f"best agent: seed {record.best_member}: " in result_lines(record)[1]
+
+
+def test_the_best_agent_has_no_number_where_its_one_episode_chose_it():
+    record = some(30, episodes=1)
+    assert ranking.best_told(record) is None
+    assert "did not choose" not in sentence(record)
+    assert result_lines(record)[1] == f"best agent: seed {record.best_member}"
+
+
+def test_the_best_setting_is_told_without_the_luck_of_the_choice():
+    """Forty settings, all alike: the first is no better than the others in the episodes that judge."""
+    record = of_sweep([0.0] * 40, members=1, noise=1.0, episodes=20)
+    order = ranking.point_order(record)
+    returns = record.evaluation["return"][order]
+    assert returns[0, :10].mean() > 0.5
+    assert ranking.point_told(record, order[0]).value == pytest.approx(returns[0, 10:].mean())
+    assert ranking.point_told(record, order[0]).over == "10 episodes"
+
+
+def test_ties_are_called_ties():
+    record = of_sweep([1.0, 3.0, 3.0, 2.0, 3.0], noise=0.0)
+    assert ranking.point_order(record) == [1, 2, 4, 3, 0]
+    assert ranking.tied_points(record) == 3
+    assert "3 settings tie for the best; the first (learning_rate 0.2) has a mean" in sentence(record)
+    assert "15 agents tie for the best, and the first has 3.00" in sentence(record)
+    lines = result_lines(record)
+    assert [line.endswith(", tied best") for line in lines[:5]] == [True] * 3 + [False] * 2
+    assert "(15 agents tie, this is the first)" in lines[6]
+    sweep = payload(record)["sweep"]
+    assert sweep["tied"] == 3
+    assert [row["alike"] for row in sweep["rows"]] == [True] * 3 + [False] * 2
+
+
+def test_settings_whose_interval_overlaps_the_best_are_marked():
+    record = of_sweep([1.0, 3.0, 2.98, 2.0])
+    order = ranking.point_order(record)
+    assert ranking.overlapping(record, order).tolist() == [True, True, False, False]
+    assert ranking.tied_points(record) == 1
+    assert "whose interval one other overlaps, has" in sentence(record)
+    assert [line.rsplit(", ", 1)[-1] for line in result_lines(record)[:2]] == ["best", "overlaps"]
+
+
+def test_a_setting_that_broke_is_last():
+    record = of_sweep([1.0, 3.0, 2.0])
+    returns = record.evaluation["return"].copy()
+    returns[record.member_point == 1, 3] = np.nan
+    record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
+    assert ranking.point_order(record) == [2, 0, 1]
+    assert "nan" not in " ".join(result_lines(record)).replace("finance", "")
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_the_optimum_stands_beside_the_results(deep):
+    record = some(5, deep=deep)
+    known = records.replaced(record, tables=record.tables | {"optimal_return": np.asarray(7.93)})
+    assert ", where 7.93 is the optimum" in sentence(known)
+    assert "optimum: 7.93, the largest expected return of an episode" in result_lines(known)
+    chart = payload(known)["curves"]["charts"][0]
+    assert (chart["title"], chart["optimum"]) == ("Return", 7.93)
+    labels = [text.get_text() for text in plot_returns(known).axes[0].get_legend().get_texts()]
+    assert "optimum 7.93" in labels
+    assert payload(record)["curves"]["charts"][0]["optimum"] is None
+    assert not any("optimum" in line for line in result_lines(record))
+
+
+def test_the_evaluation_after_training_is_the_last_dot():
+    record = some(5)
+    end = int(record.curves["step"][-1])
+    chart = payload(record)["curves"]["charts"][0]
+    assert chart["evals"]["step"] == [end]
+    assert chart["evals"]["series"][0]["name"] == f"greedy evaluation at step {end:,}"
+    on_the_way = {
+        "eval_step": np.array([end // 2, end]), "eval_return": np.full((2, 5), 3.0), "eval_length": np.full((2, 5), 3.0)
+    }  # fmt: skip
+    chart = payload(records.replaced(record, curves=record.curves | on_the_way))["curves"]["charts"][0]
+    assert chart["evals"]["step"] == [end // 2, end]
+    mean = chart["evals"]["series"][0]["mean"]
+    assert mean == pytest.approx([3.0, ranking.point_told(record, 0).value], rel=1e-4)
+    assert payload(records.replaced(record, evaluation={}))["curves"]["charts"][0]["evals"] is None
+
+
+class TestFewReturns:
+    """Episodes that end together, at the time limit: two reports of forty see a return."""
+
+    @staticmethod
+    def record(lengths=(1000.0, 1000.0), seen=(19, 39)):
+        record = records.network(members=5, reports=40)
+        curves = {name: np.full((40, 5), np.nan) for name in ("return", "length")}
+        curves["reward"] = np.linspace(0.0, 4.0, 40)[:, None] + np.zeros((1, 5))
+        curves["episodes"] = np.zeros((40, 5), int)
+        for report, length in zip(seen, lengths, strict=True):
+            curves["return"][report], curves["length"][report], curves["episodes"][report] = 3000.0, length, 64
+        return records.replaced(record, curves=record.curves | curves)
+
+    def test_the_reward_of_so_many_steps_is_the_curve(self):
+        record = self.record()
+        first, second, *_ = payload(record)["curves"]["charts"]
+        assert first["title"] == "Return, from the reward"
+        np.testing.assert_allclose(first["series"][0]["mean"], np.linspace(0, 4000, 40), rtol=1e-4)
+        assert first["evals"] is not None
+        assert (second["title"], second["step"]) == ("Return", record.curves["step"][[19, 39]].tolist())
+        assert "reward per step" in plot_returns(record).axes[0].get_title(loc="left")
+
+    def test_not_where_episodes_end_by_themselves(self):
+        assert (
+            payload(self.record(lengths=(400.0, 1000.0)))["curves"]["charts"][0]["title"] != "Return, from the reward"
+        )
+
+    def test_not_where_enough_reports_see_a_return(self):
+        seen = tuple(range(20, 40))
+        record = self.record(lengths=(1000.0,) * 20, seen=seen)
+        assert curve_data.ESTIMATED not in curve_data.with_derived_curves(record).curves
