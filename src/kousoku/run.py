@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ from .core.choice import choosing_scores, first_best, judging_episodes
 from .core.env import Env
 from .core.errors import ConfigError, check_count
 from .core.record import RunRecord
+from .core.tidy import tidy_columns, write_csv
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
 from .training.config import TrainConfig
 from .training.evaluation.evaluate import FinalState, evaluate_population
@@ -123,6 +124,30 @@ class Run:
     def curves(self) -> dict[str, np.ndarray]:
         """Learning curves: "step" [R]; "return", "length", "reward" and every metric [R, N], as recorded."""
         return self.record.curves
+
+    def to_frame(self) -> Any:
+        """Returns the curves as a tidy pandas DataFrame.
+
+        Its columns are step, seconds, seed, one for each hyper-parameter of a sweep, metric and value: a row for each
+        report, agent and metric. A value is NaN where nothing was known.
+
+        Raises:
+            ConfigError: if pandas is not installed; it is an extra.
+        """
+        try:
+            import pandas  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            fix = "pip install 'kousoku[pandas]', or use to_csv, which needs nothing"
+            raise ConfigError("to_frame", "no pandas", fix) from None
+        return pandas.DataFrame(tidy_columns(self.record))
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes the curves as comma-separated values, with the columns of `to_frame`; returns the file's path.
+
+        Raises:
+            ConfigError: if the folder does not exist.
+        """
+        return write_csv(self.record, path)
 
     @property
     def interrupted(self) -> bool:
