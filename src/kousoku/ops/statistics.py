@@ -143,7 +143,7 @@ def iqm_interval(
         if sum(sizes) < FEWEST:
             continue
         if sizes not in draws:
-            draws[sizes] = _draws(sizes, resamples, seed)
+            draws[sizes] = bootstrap_counts(sizes, resamples, seed)
         place = np.argsort(groups[there], kind="stable")
         with np.errstate(invalid="ignore"):  # infinities
             found = _iqm_of_draws(row[there][place], draws[sizes])
@@ -153,8 +153,8 @@ def iqm_interval(
     return MeanInterval(interquartile_mean(x), low.reshape(shape), high.reshape(shape), np.asarray(count))
 
 
-def _draws(sizes: tuple[int, ...], resamples: int, seed: int) -> Int[np.ndarray, "n B"]:
-    """Draws how often each value is in each draw, group by group."""
+def bootstrap_counts(sizes: tuple[int, ...], resamples: int, seed: int) -> Int[np.ndarray, "n B"]:
+    """Draws how often each of n values is in each of B draws with replacement, stratum by stratum of so many values."""
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.multinomial(n, np.full(n, 1.0 / n), resamples).T for n in sizes if n])
 
