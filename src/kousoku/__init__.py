@@ -33,7 +33,7 @@ _HOMES = {
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
     "run": ("Evaluation", "Run"),
-    "api": ("animate", "evaluate", "load", "load_policy", "resume", "train"),
+    "api": ("animate", "compare", "evaluate", "load", "load_policy", "resume", "train"),
     "training.devices": ("use_all_cores",),
     "training.presets": ("preset",),
     "core.contract": ("ContractError", "check_env"),
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .agents.options import make_agent as make_agent
     from .agents.tabular.agent import TabularAgent as TabularAgent
     from .api import animate as animate
+    from .api import compare as compare
     from .api import evaluate as evaluate
     from .api import load as load
     from .api import load_policy as load_policy

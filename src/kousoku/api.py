@@ -6,7 +6,7 @@ import inspect
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 
@@ -32,6 +32,7 @@ from .training.loop.train import train as run_training
 from .training.loop.train import unfinished
 from .training.presets import Preset, preset
 from .viz.animation import Animation
+from .viz.comparison import Comparison, compare_records
 
 SettingsOf = ParamSpec("SettingsOf")
 
@@ -280,6 +281,33 @@ def evaluate(
             given.
     """
     return _loaded(run, how).evaluate(episodes, seed=seed, max_steps=max_steps)
+
+
+def compare(runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]]) -> Comparison:
+    """Compares runs by their greedy episodes: interquartile mean, mean, profiles, probability of improvement.
+
+    Runs on the same environment, with the same options, are compared with each other; returns of different environments
+    are not added up. Each setting of a sweep stands by itself. `print` shows the table, `save` writes a page.
+
+    Args:
+        runs: a run, its folder, or several of these (each on another environment) by name.
+
+    Raises:
+        ConfigError: for a folder that is no run, a run that was not evaluated, or if no two share an environment.
+
+    References:
+        Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, arXiv:2108.13264.
+
+    Examples:
+        >>> runs = {id: train(id, "FrozenLake-v1", steps=5000, seeds=4, out="") for id in ("q_learning", "sarsa")}
+        >>> print(compare(runs))
+        FrozenLake-v1: greedy return
+        ...
+    """
+    if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
+        raise ConfigError("runs", runs, 'give runs by name: {"PPO": run, "A2C": another}')
+    several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
+    return compare_records({name: [_loaded(run, {}).record for run in given] for name, given in several.items()})
 
 
 def _loaded(run: Run | str | Path, how: Mapping[str, Any]) -> Run:

@@ -24,6 +24,7 @@ COMMANDS = {
     "sweep": "train every combination of hyper-parameters in one program",
     "resume": "go on with a run that was stopped or killed, or make one longer",
     "evaluate": "play greedy episodes with the agents of a run",
+    "compare": "show runs beside each other, as a table and as a page",
     "export": "write an agent's policy as a file of NumPy code or as ONNX",
     "view": "open a run's report, or a film of episodes, in the browser",
     "bench": "measure the speed on this machine",

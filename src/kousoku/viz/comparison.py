@@ -1,0 +1,213 @@
+"""Comparisons of runs by their agents' greedy returns: a group for each environment, as text and as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from ..core.errors import ConfigError
+from ..core.record import RunRecord
+from ..ops.comparison import bootstrap_mean, probability_of_improvement, runs_of
+from ..ops.statistics import MeanInterval, iqm_interval
+from .ranking import optimum
+from .style import SERIES
+from .text import ascii_only, interval_text, plain, rows, setting, short, well_formed
+
+MOST = len(SERIES["light"])
+"""Contenders on one environment that have a colour of their own."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """The agents of one name on one environment: a run, or one setting of a sweep.
+
+    Attributes:
+        name: as it is shown.
+        record: of these agents alone, without their tables.
+        scores: [N] the mean greedy return of each agent whose episodes are all finite.
+        left_out: how many have one that is not.
+    """
+
+    name: str
+    record: RunRecord
+    scores: Float[np.ndarray, " N"]
+    left_out: int
+
+    @property
+    def iqm(self) -> MeanInterval:
+        """The interquartile mean of the scores, with its bootstrap interval."""
+        return iqm_interval(self.scores)
+
+    @property
+    def mean(self) -> MeanInterval:
+        """The mean of the scores, with its bootstrap interval."""
+        return bootstrap_mean(runs_of(self.scores))
+
+    def better_than(self, other: Contender) -> MeanInterval:
+        """Returns the probability of improvement over another one."""
+        return probability_of_improvement(runs_of(self.scores), runs_of(other.scores))
+
+
+@dataclass(frozen=True)
+class Group:
+    """The contenders on one environment.
+
+    Attributes:
+        env: its id and options in words.
+        optimum: the largest expected return of an episode; None if it is not known.
+        contenders: in the order in which they were given.
+    """
+
+    env: str
+    optimum: float | None
+    contenders: tuple[Contender, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of runs, by environment: returns of different environments are not added up.
+
+    `print` shows its table; `save` writes a page with figures.
+    """
+
+    groups: tuple[Group, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(_text(group) for group in self.groups)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the comparison as one self-contained page; returns its path.
+
+        Raises:
+            ConfigError: if the folder does not exist.
+        """
+        from .comparison_page import comparison_html  # imported here: it draws, and Matplotlib is slow to load
+
+        target = Path(path).expanduser()
+        if not target.parent.is_dir():
+            raise ConfigError("path", str(path), f"there is no folder {target.parent}; make it first")
+        target.write_text(comparison_html(self), encoding="utf-8", errors="replace", newline="\n")
+        return target
+
+
+def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
+    """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
+
+    Raises:
+        ConfigError: if no environment has two contenders or one has too many; if a name has two runs on one
+            environment, or a run was not evaluated.
+    """
+    groups: dict[str, list[Contender]] = {}
+    titles: dict[str, str] = {}
+    best: dict[str, float | None] = {}
+    seen: set[tuple[str, str]] = set()
+    for name, records in named.items():
+        for record in records:
+            key = json.dumps(record.config["env"], sort_keys=True, default=str)
+            titles[key], best[key] = _env_words(record), optimum(record)
+            group = groups.setdefault(key, [])
+            if (name, key) in seen:
+                fix = f"it has two runs on {titles[key]}; give each a name of its own"
+                raise ConfigError("compare", name, fix)
+            seen.add((name, key))
+            group += _contenders(name, record)
+    for key, group in groups.items():
+        if len(group) > MOST:
+            raise ConfigError("compare", f"{len(group)} contenders on {titles[key]}", f"compare at most {MOST}")
+    if all(len(group) < 2 for group in groups.values()):
+        given = ", ".join(f"{group[0].name} on {titles[key]}" for key, group in groups.items()) or ...
+        raise ConfigError("compare", given, "give at least two runs on the same environment")
+    return Comparison(tuple(Group(titles[key], best[key], tuple(group)) for key, group in groups.items()))
+
+
+def _contenders(name: str, record: RunRecord) -> list[Contender]:
+    """Returns one contender for each setting."""
+    if "return" not in record.evaluation:
+        fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
+        raise ConfigError("compare", name, fix)
+    found: list[Contender] = []
+    for point, values in enumerate(record.points):
+        own = _of_point(record, point)
+        returns = np.asarray(own.evaluation["return"], np.float64)
+        finite = np.asarray(np.isfinite(returns).all(axis=1))
+        if not finite.any():
+            raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
+        label = well_formed(f"{name}: {setting(values)}" if len(record.points) > 1 else name)
+        found.append(Contender(label, own, returns[finite].mean(axis=1), int((~finite).sum())))
+    return found
+
+
+def _of_point(record: RunRecord, point: int) -> RunRecord:
+    """Returns the record of one setting's agents: curves and evaluation, without tables and film."""
+    mine = record.member_point == point
+    curves = {name: values if values.ndim == 1 else values[:, mine] for name, values in record.curves.items()}
+    return dataclasses.replace(
+        record,
+        points=(record.points[point],),
+        member_seed=record.member_seed[mine],
+        member_point=np.zeros(int(mine.sum()), record.member_point.dtype),
+        curves=curves,
+        tables={},
+        evaluation={name: values[mine] for name, values in record.evaluation.items()},
+        panels=(),
+        film=None,
+    )
+
+
+def _env_words(record: RunRecord) -> str:
+    env = record.config["env"]
+    options = ", ".join(f"{name} {value}" for name, value in rows("", env.get("options") or {}) if name)
+    return well_formed(f"{plain(env.get('id'))}" + (f" ({options})" if options else ""))
+
+
+def number_words(found: MeanInterval) -> str:
+    """Writes a number with its interval, if it has one."""
+    return f"{short(float(found.mean))} {interval_text(float(found.low), float(found.high))}".strip()
+
+
+def chance_words(found: MeanInterval) -> str:
+    """Writes a probability with its interval, if it has one."""
+    interval = "" if math.isnan(float(found.low)) else f" [{float(found.low):.2f}, {float(found.high):.2f}]"
+    return f"{float(found.mean):.2f}{interval}"
+
+
+def agents_words(contender: Contender) -> str:
+    """Says how many agents there are, and how many are left out."""
+    return f"{len(contender.scores)}" + (f" ({contender.left_out} broke)" if contender.left_out else "")
+
+
+def _text(group: Group) -> str:
+    """Writes a group's two tables for the shell."""
+    head = ["", "agents", "IQM [95%]", "mean [95%]"]
+    body = [
+        [one.name, agents_words(one), *(ascii_only(number_words(found)) for found in (one.iqm, one.mean))]
+        for one in group.contenders
+    ]
+    lines = [f"{group.env}: greedy return", *_columns([head, *body])]
+    if group.optimum is not None:
+        lines.append(f"optimum: {ascii_only(short(group.optimum))}, the largest expected return of an episode")
+    if len(group.contenders) == 1:
+        return "\n".join([*lines, "no other run on this environment"])
+    names = [one.name for one in group.contenders]
+    wins = [
+        [one.name, *("" if one is other else chance_words(one.better_than(other)) for other in group.contenders)]
+        for one in group.contenders
+    ]
+    said = "probability that an agent of the row has a higher return than one of the column"
+    return "\n".join([*lines, "", said, *_columns([["", *names], *wins])])
+
+
+def _columns(table: list[list[str]]) -> list[str]:
+    """Lays a table out: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    return [
+        "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in table
+    ]

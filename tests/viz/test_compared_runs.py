@@ -1,0 +1,166 @@
+"""Runs beside each other: the table, the page, and what cannot be compared."""
+
+import re
+
+import numpy as np
+import pytest
+import records
+
+import kousoku as ks
+from kousoku.cli import main
+from kousoku.cli.compare import _named
+from kousoku.ops.statistics import iqm_interval
+from kousoku.run import Run
+from kousoku.viz.comparison import MOST, compare_records
+from kousoku.viz.comparison_page import comparison_html
+
+
+def run_with(level: float, members: int = 6, env_id: str = "GridWorld-v0", **changes):
+    record = records.make(records.grid_env("S..G"), members=members, reports=12, env_id=env_id)
+    returns = level + np.random.default_rng(0).normal(size=(members, 10)).astype(np.float32)
+    seconds = np.linspace(1.0, 5.0, 12)
+    curves = record.curves | {"seconds": seconds}
+    return records.replaced(record, evaluation={"return": returns, "length": returns}, curves=curves, **changes)
+
+
+def two(**changes):
+    return compare_records({"PPO": [run_with(3.0, **changes)], "A2C": [run_with(1.0, **changes)]})
+
+
+def test_table_has_the_statistics_of_each_run():
+    first, second = two().groups[0].contenders
+    found = iqm_interval(run_with(3.0).evaluation["return"].mean(axis=1, dtype=np.float64))
+    assert [float(x) for x in first.iqm] == pytest.approx([float(x) for x in found])
+    assert float(first.better_than(second).mean) == 1.0
+    text = str(two())
+    assert text.isascii()
+    assert re.search(r"PPO +6 +\d\.\d\d \[\d\.\d\d, \d\.\d\d\]", text)
+    assert re.search(r"A2C +0\.00 \[0\.00, 0\.00\]", text)
+
+
+def test_runs_are_grouped_by_environment_and_its_options():
+    slippery = {"env": {"id": "GridWorld-v0", "options": {"slip": 0.1}}}
+    other = run_with(9.0)
+    other = records.replaced(other, config=other.config | slippery)
+    found = compare_records({"PPO": [run_with(3.0), other], "A2C": [run_with(1.0)]})
+    assert [group.env for group in found.groups] == ["GridWorld-v0", "GridWorld-v0 (slip 0.1)"]
+    assert [len(group.contenders) for group in found.groups] == [2, 1]
+    assert "no other run on this environment" in str(found)
+    assert "grouped by environment; returns of different environments are not added up" in comparison_html(found)
+
+
+def test_every_setting_of_a_sweep_stands_by_itself():
+    points = ({"epsilon": 0.1}, {"epsilon": 0.3})
+    sweep = records.make(records.grid_env("S..G"), members=4, points=points, reports=6)
+    (group,) = compare_records({"sweep": [sweep]}).groups
+    assert [one.name for one in group.contenders] == ["sweep: epsilon 0.1", "sweep: epsilon 0.3"]
+    assert [len(one.scores) for one in group.contenders] == [4, 4]
+    expected = sweep.evaluation["return"][4:].mean(axis=1, dtype=np.float64)
+    np.testing.assert_allclose(group.contenders[1].scores, expected)
+
+
+def test_agents_that_broke_are_left_out_and_counted():
+    broken = run_with(3.0)
+    returns = broken.evaluation["return"].copy()
+    returns[2, 0] = np.nan
+    broken = records.replaced(broken, evaluation={"return": returns, "length": returns})
+    found = compare_records({"PPO": [broken], "A2C": [run_with(1.0)]})
+    assert len(found.groups[0].contenders[0].scores) == 5
+    assert "5 (1 broke)" in str(found)
+
+
+def test_what_cannot_be_compared_is_refused():
+    one = run_with(1.0)
+    for named, message in [
+        ({"a": [one]}, "a on GridWorld-v0'; give at least two runs on the same environment"),
+        ({"a": [one], "b": [run_with(1.0, env_id="Maze-v0")]}, "a on GridWorld-v0, b on Maze-v0'; give at least two"),
+        ({}, "give at least two runs"),
+        ({"a": [one, one], "b": [one]}, "it has two runs on GridWorld-v0; give each a name of its own"),
+        ({"a": [one], "b": [records.replaced(one, evaluation={})]}, "b'; it was not evaluated"),
+        ({str(i): [one] for i in range(MOST + 1)}, f"compare at most {MOST}"),
+    ]:
+        with pytest.raises(ks.ConfigError) as error:
+            compare_records(named)
+        assert message in str(error.value)
+    nothing = np.full((6, 10), np.nan)
+    with pytest.raises(ks.ConfigError, match="none of its agents has a finite return"):
+        compare_records({"a": [records.replaced(one, evaluation={"return": nothing, "length": nothing})], "b": [one]})
+    with pytest.raises(ks.ConfigError, match="give runs by name"):
+        ks.compare({"": Run(one, None, []), "b": Run(one, None, [])})
+
+
+def test_page_is_one_file_without_a_script_and_names_stay_text(tmp_path):
+    hostile = records.HOSTILE[0]
+    found = compare_records({hostile: [run_with(3.0)], "$x^2$ & b": [run_with(1.0, members=2)]})
+    path = found.save(tmp_path / "page.html")
+    page = path.read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "://" not in re.sub(r"base64,[^\"]*", "", page)
+    assert page.count("<picture>") == 6
+    assert "Fewer than four agents have no interval." in page
+    assert found.save(tmp_path / "again.html").read_text(encoding="utf-8") == page
+    with pytest.raises(ks.ConfigError, match="there is no folder"):
+        found.save(tmp_path / "nowhere" / "page.html")
+
+
+def test_page_says_what_is_decided():
+    assert 'class="number decided">1.00 [1.00, 1.00]' in comparison_html(two())
+    assert (
+        "decided" not in comparison_html(compare_records({"a": [run_with(1.0)], "b": [run_with(1.0)]})).split("main")[1]
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+def test_page_in_a_browser(browser, tmp_path, scheme, width):
+    media = {"prefers-color-scheme": scheme}
+    page = browser.open(two().save(tmp_path / "p.html"), size=(width, 900), media=media, before="", mobile=width < 500)
+    found = page.run(
+        "const images = [...document.images]; await Promise.all(images.map((image) => image.decode()));"
+        "return [images.every((image) => image.naturalWidth > 100), document.documentElement.scrollWidth <= innerWidth,"
+        "new Set(images.map((image) => image.currentSrc === image.src)).size, images[0].currentSrc === images[0].src];"
+    )
+    assert found == [True, True, 1, scheme == "light"]
+    assert page.log == []
+    assert [address.partition(":")[0] for address in page.requests] == ["file", *["data"] * 6]
+    page.close()
+
+
+def test_folders_are_named_as_they_were_or_as_they_lie(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a/ppo", "b/ppo", "sac", "x=y"):
+        (tmp_path / folder).mkdir(parents=True)
+    found = _named(["a/ppo", "b/ppo", "sac", "mine=sac", "x=y", "mine=a/ppo"])
+    names = {name: [str(path) for path in paths] for name, paths in found.items()}
+    assert names == {
+        "a/ppo": ["a/ppo"], "b/ppo": ["b/ppo"], "sac": ["sac"], "mine": ["sac", "a/ppo"], "x=y": ["x=y"]
+    }  # fmt: skip
+
+
+@pytest.mark.slow_because("two trainings and the page of both")
+def test_the_shell_compares_two_runs(capsys):
+    for agent in ("q_learning", "sarsa"):
+        ks.train(agent, "FrozenLake-v1", steps=2000, seeds=4, out=agent)
+    assert main(["compare", "q_learning", "SARSA=sarsa", "--out", "page.html"]) == 0
+    printed = capsys.readouterr().out
+    assert "FrozenLake-v1: greedy return" in printed
+    assert "optimum: 0.744" in printed
+    assert printed.endswith("page: page.html\n")
+    assert str(ks.compare({"q_learning": "q_learning", "SARSA": ks.load("sarsa")})) in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "runs: got nothing; name at least two"),
+        (["one"], "runs: got 'one'; name at least two"),
+        (["one", "two"], "run: got 'one'; name a folder that `kousoku train` has made"),
+        (["one", "two", "--outt", "x"], "option: got '--outt'; did you mean '--out'?"),
+        (["one", "two", "--out", "nowhere/x.html"], "--out: got 'nowhere/x.html'; there is no folder nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(words, message, capsys):
+    assert main(["compare", *words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
