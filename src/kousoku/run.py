@@ -182,8 +182,9 @@ class Run:
         env, population, final = self._restore()
         if not is_drawable(env):
             return viz.animate(self.record)
-        best = np.argsort(-self.record.scores, kind="stable")[:agents]
-        films = [member_film(population, final, env, int(i), member_name(self.record, int(i))) for i in best]
+        scores, first = self.record.scores, self.record.best_member
+        best = sorted(range(len(scores)), key=lambda i: (i != first, -scores[i]))[:agents]
+        films = [member_film(population, final, env, i, member_name(self.record, i)) for i in best]
         return Animation(tuple(film for film in films if film is not None), headline.title(self.record))
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:

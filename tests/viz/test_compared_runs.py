@@ -28,7 +28,7 @@ def two(**changes):
 
 
 def test_table_has_the_statistics_of_each_run():
-    first, second = two().groups[0].contenders
+    first, second = two().groups[0].entrants
     found = iqm_interval(run_with(3.0).evaluation["return"].mean(axis=1, dtype=np.float64))
     assert [float(x) for x in first.iqm] == pytest.approx([float(x) for x in found])
     assert float(first.better_than(second).mean) == 1.0
@@ -44,7 +44,7 @@ def test_runs_are_grouped_by_environment_and_its_options():
     other = records.replaced(other, config=other.config | slippery)
     found = compare_records({"PPO": [run_with(3.0), other], "A2C": [run_with(1.0)]})
     assert [group.env for group in found.groups] == ["GridWorld-v0", "GridWorld-v0 (slip 0.1)"]
-    assert [len(group.contenders) for group in found.groups] == [2, 1]
+    assert [len(group.entrants) for group in found.groups] == [2, 1]
     assert "no other run on this environment" in str(found)
     assert "grouped by environment; returns of different environments are not added up" in comparison_html(found)
 
@@ -53,10 +53,10 @@ def test_every_setting_of_a_sweep_stands_by_itself():
     points = ({"epsilon": 0.1}, {"epsilon": 0.3})
     sweep = records.make(records.grid_env("S..G"), members=4, points=points, reports=6)
     (group,) = compare_records({"sweep": [sweep]}).groups
-    assert [one.name for one in group.contenders] == ["sweep: epsilon 0.1", "sweep: epsilon 0.3"]
-    assert [len(one.scores) for one in group.contenders] == [4, 4]
+    assert [one.name for one in group.entrants] == ["sweep: epsilon 0.1", "sweep: epsilon 0.3"]
+    assert [len(one.scores) for one in group.entrants] == [4, 4]
     expected = sweep.evaluation["return"][4:].mean(axis=1, dtype=np.float64)
-    np.testing.assert_allclose(group.contenders[1].scores, expected)
+    np.testing.assert_allclose(group.entrants[1].scores, expected)
 
 
 def test_agents_that_broke_are_left_out_and_counted():
@@ -65,7 +65,7 @@ def test_agents_that_broke_are_left_out_and_counted():
     returns[2, 0] = np.nan
     broken = records.replaced(broken, evaluation={"return": returns, "length": returns})
     found = compare_records({"PPO": [broken], "A2C": [run_with(1.0)]})
-    assert len(found.groups[0].contenders[0].scores) == 5
+    assert len(found.groups[0].entrants[0].scores) == 5
     assert "5 (1 broke)" in str(found)
 
 

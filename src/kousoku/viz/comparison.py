@@ -21,11 +21,11 @@ from .style import SERIES
 from .text import ascii_only, interval_text, plain, rows, setting, short, well_formed
 
 MOST = len(SERIES["light"])
-"""Contenders on one environment that have a colour of their own."""
+"""Entrants on one environment that have a colour of their own."""
 
 
 @dataclass(frozen=True)
-class Contender:
+class Entrant:
     """The agents of one name on one environment: a run, or one setting of a sweep.
 
     Attributes:
@@ -50,24 +50,24 @@ class Contender:
         """The mean of the scores, with its bootstrap interval."""
         return bootstrap_mean(runs_of(self.scores))
 
-    def better_than(self, other: Contender) -> MeanInterval:
+    def better_than(self, other: Entrant) -> MeanInterval:
         """Returns the probability of improvement over another one."""
         return probability_of_improvement(runs_of(self.scores), runs_of(other.scores))
 
 
 @dataclass(frozen=True)
 class Group:
-    """The contenders on one environment.
+    """The entrants on one environment.
 
     Attributes:
         env: its id and options in words.
         optimum: the largest expected return of an episode; None if it is not known.
-        contenders: in the order in which they were given.
+        entrants: in the order in which they were given.
     """
 
     env: str
     optimum: float | None
-    contenders: tuple[Contender, ...]
+    entrants: tuple[Entrant, ...]
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,10 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
     """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
 
     Raises:
-        ConfigError: if no environment has two contenders or one has too many; if a name has two runs on one
+        ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
             environment, or a run was not evaluated.
     """
-    groups: dict[str, list[Contender]] = {}
+    groups: dict[str, list[Entrant]] = {}
     titles: dict[str, str] = {}
     best: dict[str, float | None] = {}
     seen: set[tuple[str, str]] = set()
@@ -117,22 +117,22 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
                 fix = f"it has two runs on {titles[key]}; give each a name of its own"
                 raise ConfigError("compare", name, fix)
             seen.add((name, key))
-            group += _contenders(name, record)
+            group += _entrants(name, record)
     for key, group in groups.items():
         if len(group) > MOST:
-            raise ConfigError("compare", f"{len(group)} contenders on {titles[key]}", f"compare at most {MOST}")
+            raise ConfigError("compare", f"{len(group)} entrants on {titles[key]}", f"compare at most {MOST}")
     if all(len(group) < 2 for group in groups.values()):
         given = ", ".join(f"{group[0].name} on {titles[key]}" for key, group in groups.items()) or ...
         raise ConfigError("compare", given, "give at least two runs on the same environment")
     return Comparison(tuple(Group(titles[key], best[key], tuple(group)) for key, group in groups.items()))
 
 
-def _contenders(name: str, record: RunRecord) -> list[Contender]:
-    """Returns one contender for each setting."""
+def _entrants(name: str, record: RunRecord) -> list[Entrant]:
+    """Returns one entrant for each setting."""
     if "return" not in record.evaluation:
         fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
         raise ConfigError("compare", name, fix)
-    found: list[Contender] = []
+    found: list[Entrant] = []
     for point, values in enumerate(record.points):
         own = _of_point(record, point)
         returns = np.asarray(own.evaluation["return"], np.float64)
@@ -140,7 +140,7 @@ def _contenders(name: str, record: RunRecord) -> list[Contender]:
         if not finite.any():
             raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
         label = well_formed(f"{name}: {setting(values)}" if len(record.points) > 1 else name)
-        found.append(Contender(label, own, returns[finite].mean(axis=1), int((~finite).sum())))
+        found.append(Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum())))
     return found
 
 
@@ -178,9 +178,9 @@ def chance_words(found: MeanInterval) -> str:
     return f"{float(found.mean):.2f}{interval}"
 
 
-def agents_words(contender: Contender) -> str:
+def agents_words(entrant: Entrant) -> str:
     """Says how many agents there are, and how many are left out."""
-    return f"{len(contender.scores)}" + (f" ({contender.left_out} broke)" if contender.left_out else "")
+    return f"{len(entrant.scores)}" + (f" ({entrant.left_out} broke)" if entrant.left_out else "")
 
 
 def _text(group: Group) -> str:
@@ -188,17 +188,17 @@ def _text(group: Group) -> str:
     head = ["", "agents", "IQM [95%]", "mean [95%]"]
     body = [
         [one.name, agents_words(one), *(ascii_only(number_words(found)) for found in (one.iqm, one.mean))]
-        for one in group.contenders
+        for one in group.entrants
     ]
     lines = [f"{group.env}: greedy return", *_columns([head, *body])]
     if group.optimum is not None:
         lines.append(f"optimum: {ascii_only(short(group.optimum))}, the largest expected return of an episode")
-    if len(group.contenders) == 1:
+    if len(group.entrants) == 1:
         return "\n".join([*lines, "no other run on this environment"])
-    names = [one.name for one in group.contenders]
+    names = [one.name for one in group.entrants]
     wins = [
-        [one.name, *("" if one is other else chance_words(one.better_than(other)) for other in group.contenders)]
-        for one in group.contenders
+        [one.name, *("" if one is other else chance_words(one.better_than(other)) for other in group.entrants)]
+        for one in group.entrants
     ]
     said = "probability that an agent of the row has a higher return than one of the column"
     return "\n".join([*lines, "", said, *_columns([["", *names], *wins])])

@@ -12,7 +12,7 @@ from matplotlib.ticker import EngFormatter
 from ..ops.comparison import performance_profile, runs_of
 from ..ops.statistics import FEWEST, MeanInterval
 from .canvas import INK, LABEL_SIZE, LINE, MUTED, PAPER, TICK_SIZE, dress, new_figure
-from .comparison import Contender, Group
+from .comparison import Entrant, Group
 from .curve_data import ESTIMATED, Curve, curve, with_derived_curves
 from .curves import robust_limits
 from .reports import has_values
@@ -28,15 +28,15 @@ AxisName = Literal["steps", "seconds"]
 
 
 def intervals(group: Group, what: Literal["IQM", "mean"]) -> Figure:
-    """Draws the statistic of every contender with its interval, and the agents themselves as faint dots."""
-    count = len(group.contenders)
+    """Draws the statistic of every entrant with its interval, and the agents themselves as faint dots."""
+    count = len(group.entrants)
     figure = new_figure(WIDTH, 1.3 + ROW * count)
     ax = figure.add_subplot()
-    for i, one in enumerate(group.contenders):
+    for i, one in enumerate(group.entrants):
         ax.plot(one.scores, np.full(len(one.scores), i), "o", color=COLORS[i], markersize=4, alpha=0.3)
         found = one.iqm if what == "IQM" else one.mean
         _bar(ax, i, found, short(float(found.mean)), COLORS[i])
-    _rows(ax, [one.name for one in group.contenders])
+    _rows(ax, [one.name for one in group.entrants])
     _optimum(ax, group, vertical=True)
     dress(ax, xlabel="greedy return")
     ax.grid(visible=False)
@@ -48,10 +48,10 @@ def profile(group: Group) -> Figure:
     """Draws for every return the share of agents above it, with 95% bands."""
     figure = new_figure(WIDTH, HEIGHT)
     ax = figure.add_subplot()
-    every = np.concatenate([one.scores for one in group.contenders])
+    every = np.concatenate([one.scores for one in group.entrants])
     pad = 0.05 * (np.ptp(every) or max(1.0, abs(float(every[0]))))
     thresholds = np.linspace(every.min() - pad, every.max() + pad, THRESHOLDS)
-    for i, one in enumerate(group.contenders):
+    for i, one in enumerate(group.entrants):
         found = performance_profile(runs_of(one.scores), thresholds)
         ax.step(thresholds, found.mean, where="post", color=COLORS[i], linewidth=2.0, label=one.name)
         ax.fill_between(thresholds, found.low, found.high, step="post", color=COLORS[i], alpha=0.16, linewidth=0)
@@ -64,13 +64,13 @@ def profile(group: Group) -> Figure:
 
 def improvement(group: Group) -> Figure:
     """Draws for every pair the probability that an agent of the first has a higher return than one of the second."""
-    pairs = [(i, j) for i in range(len(group.contenders)) for j in range(i + 1, len(group.contenders))]
+    pairs = [(i, j) for i in range(len(group.entrants)) for j in range(i + 1, len(group.entrants))]
     figure = new_figure(WIDTH, 1.3 + ROW * len(pairs))
     ax = figure.add_subplot()
     for row, (i, j) in enumerate(pairs):
-        found = group.contenders[i].better_than(group.contenders[j])
+        found = group.entrants[i].better_than(group.entrants[j])
         _bar(ax, row, found, f"{float(found.mean):.2f}", COLORS[i])
-    _rows(ax, [f"{group.contenders[i].name} > {group.contenders[j].name}" for i, j in pairs])
+    _rows(ax, [f"{group.entrants[i].name} > {group.entrants[j].name}" for i, j in pairs])
     ax.axvline(0.5, color=MUTED, linewidth=1.2, linestyle=(0, (6, 3)))
     ax.set_xlim(-0.03, 1.03)
     dress(ax, xlabel="probability of improvement")
@@ -84,7 +84,7 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
     figure = new_figure(WIDTH, HEIGHT)
     ax = figure.add_subplot()
     drawn: list[np.ndarray] = []
-    for i, one in enumerate(group.contenders):
+    for i, one in enumerate(group.entrants):
         data = returns_of(one)
         x = None if data is None else data.step if axis == "steps" else data.seconds
         if data is None or x is None:
@@ -108,8 +108,8 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
     return figure
 
 
-def returns_of(one: Contender) -> Curve | None:
-    """Returns a contender's learning curve: of training, or of evaluations where no episode of training ended."""
+def returns_of(one: Entrant) -> Curve | None:
+    """Returns an entrant's learning curve: of training, or of evaluations where no episode of training ended."""
     record = with_derived_curves(one.record)
     for name in (ESTIMATED, "return", "eval_return"):
         if has_values(record.curves.get(name)):
@@ -147,5 +147,5 @@ def _legend(ax: Axes) -> None:
 
 
 def has_intervals(group: Group) -> bool:
-    """Tells whether every contender has enough agents for intervals."""
-    return all(len(one.scores) >= FEWEST for one in group.contenders)
+    """Tells whether every entrant has enough agents for intervals."""
+    return all(len(one.scores) >= FEWEST for one in group.entrants)

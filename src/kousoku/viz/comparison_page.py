@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from . import comparison_figures as figures
 from . import style
-from .comparison import Comparison, Contender, Group, agents_words, chance_words, number_words
+from .comparison import Comparison, Entrant, Group, agents_words, chance_words, number_words
 from .offline import asset, policy
 from .text import short
 
@@ -32,7 +32,7 @@ DPI = 96
 def comparison_html(comparison: Comparison) -> str:
     """Returns the comparison as a self-contained page: no script, no network."""
     css = style.css() + asset("report.css") + CSS
-    names = list(dict.fromkeys(one.name for group in comparison.groups for one in group.contenders))
+    names = list(dict.fromkeys(one.name for group in comparison.groups for one in group.entrants))
     title = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     grouped = len(comparison.groups) > 1
     said = "Runs are grouped by environment; returns of different environments are not added up. " if grouped else ""
@@ -54,7 +54,7 @@ def _section(group: Group) -> str:
     few = "" if figures.has_intervals(group) else " Fewer than four agents have no interval."
     lead = f"Intervals hold 95% of stratified bootstrap draws; IQM is the mean of the middle half.{few}{best}"
     parts = [f"<h2>{escape(group.env)}</h2>", f'<p class="lead">{escape(lead)}</p>', _table(group)]
-    if len(group.contenders) == 1:
+    if len(group.entrants) == 1:
         return _joined([*parts, '<p class="note">There is no other run on this environment.</p>'])
     return _joined([*parts, _wins(group), f'<div class="pictures">{_pictures(group)}</div>'])
 
@@ -66,18 +66,18 @@ def _joined(parts: list[str]) -> str:
 def _table(group: Group) -> str:
     head = _row(["", "agents", "IQM", "mean"], "th")
     body = [
-        _row([agents_words(one), number_words(one.iqm), number_words(one.mean)], "td", one) for one in group.contenders
+        _row([agents_words(one), number_words(one.iqm), number_words(one.mean)], "td", one) for one in group.entrants
     ]
     return _scrolled(head, body)
 
 
 def _wins(group: Group) -> str:
     """Writes the matrix of the probabilities of improvement; those whose interval leaves out a half are bold."""
-    head = _row(["", *(one.name for one in group.contenders)], "th")
+    head = _row(["", *(one.name for one in group.entrants)], "th")
     body: list[str] = []
-    for one in group.contenders:
+    for one in group.entrants:
         cells: list[str] = []
-        for other in group.contenders:
+        for other in group.entrants:
             if one is other:
                 cells.append('<td class="number">–</td>')
                 continue
@@ -89,7 +89,7 @@ def _wins(group: Group) -> str:
     return f'<h3>Probability of improvement</h3><p class="note">{said}</p>' + _scrolled(head, body)
 
 
-def _row(cells: list[str], kind: str, one: Contender | None = None) -> str:
+def _row(cells: list[str], kind: str, one: Entrant | None = None) -> str:
     scope = ' scope="col"' if kind == "th" else ""
     first = "" if one is None else f'<th scope="row">{escape(one.name)}</th>'
     others = (f'<{kind}{scope} class="number">{escape(cell)}</{kind}>' for cell in cells)
