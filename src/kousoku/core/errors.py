@@ -9,6 +9,7 @@ import difflib
 import inspect
 import math
 import numbers
+import pickle
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
@@ -17,6 +18,9 @@ from .synonyms import meant
 
 class ConfigError(ValueError):
     """Something that a user wrote cannot be used; the message says what would be right.
+
+    It crosses from one process to another, whatever was given: what cannot be pickled (a function, a tracer) arrives as
+    the text that stood for it.
 
     Attributes:
         field: what it was written for.
@@ -27,6 +31,28 @@ class ConfigError(ValueError):
     def __init__(self, field: str, given: object, fix: str) -> None:
         self.field, self.given, self.fix = field, given, fix
         super().__init__(f"{field}: got {shorten(given)}; {fix}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = self.given if _is_picklable(self.given) else _Shown(shorten(self.given))
+        notes = {name: value for name, value in vars(self).items() if name not in ("field", "given", "fix")}
+        return type(self), (self.field, given, self.fix), notes
+
+
+class _Shown(str):
+    """The text that stands for a value in a message, once the value itself is out of reach."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _is_picklable(value: object) -> bool:
+    try:
+        pickle.loads(pickle.dumps(value))
+    except Exception:  # pickling a value runs its own code, which may raise anything
+        return False
+    return True
 
 
 def shorten(value: object, limit: int = 60) -> str:

@@ -53,6 +53,7 @@ class Policy:
     def __init__(self, agent: Agent, state: Any, spec: EnvSpec, title: str = "") -> None:
         """Makes a policy of what an agent has learned; the state is of one member."""
         self.title, self.spec = title, spec
+        self._agent, self._state = agent, state
         self._parts = tuple(parts_in(spec.observation_space))
         self._whole = jax.tree.map(np.asarray, agent.initial_carry(state))
         self._kept = tuple(range(len(jax.tree.leaves(self._whole))))
@@ -61,9 +62,12 @@ class Policy:
         def act(state: Any, obs: Any, carry: Any) -> tuple[Any, Any]:
             return act_greedily(agent, state, obs, carry, key, spec.action_space)
 
-        self._act, self._state = act, state
+        self._act = act
         self._kept = self._carried()
         self._run = eqx.filter_jit(jax.vmap(self._apply, in_axes=(None, 0)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._agent, self._state, self.spec, self.title)
 
     def __repr__(self) -> str:
         return f"<Policy: {self.title}>"
