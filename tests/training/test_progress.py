@@ -2,6 +2,7 @@
 
 import io
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -61,8 +62,8 @@ def latest(lanes: int, k: int = 1) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def play(lanes: int, reports: int = 20) -> None:
-    with Progress(20_000, lanes, None) as bar:
+def play(lanes: int, reports: int = 20, show: bool | None = None) -> None:
+    with Progress(20_000, lanes, show) as bar:
         for k in range(1, reports + 1):
             bar.update(1000 * k, 2.0 * k, 30 * k, latest(lanes, k))
 
@@ -114,6 +115,71 @@ def test_silent_when_nobody_looks(monkeypatch):
     monkeypatch.setattr("sys.stderr", out)
     play(3)
     assert out.getvalue() == ""
+
+
+class NoQuestions:
+    """A stream that takes text, and knows no other question."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+
+class Refusing(Terminal):
+    """A terminal whose other end goes away on the way: it takes `left` texts."""
+
+    def __init__(self, left: int, error: Exception) -> None:
+        super().__init__()
+        self.left, self.error = left, error
+
+    def write(self, text: str) -> int:
+        self.left -= 1
+        if self.left < 0:
+            raise self.error
+        return super().write(text)
+
+    def flush(self) -> None:
+        if self.left < 0:
+            raise self.error
+
+
+def closed() -> Terminal:
+    out = Terminal()
+    out.close()
+    return out
+
+
+@pytest.mark.parametrize("show", [None, True])
+@pytest.mark.parametrize("stream", [None, object(), NoQuestions(), closed()], ids=lambda stream: type(stream).__name__)
+def test_any_standard_error_will_do(stream, show, monkeypatch):
+    monkeypatch.setattr("sys.stderr", stream)
+    play(3, show=show)
+    if isinstance(stream, NoQuestions) and show:
+        assert "100%" in stream.text
+
+
+@pytest.mark.parametrize("name", ["xterm", "dumb"])
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(), OSError(5, "gone"), ValueError("closed"), UnicodeEncodeError("ascii", "±", 0, 1, "no")]
+)
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_terminal_that_goes_away_ends_nothing(left, error, name, terminal, monkeypatch):
+    terminal(name, 80)
+    out = Refusing(left, error)
+    monkeypatch.setattr("sys.stderr", out)
+    play(3)
+    assert sys.stderr is out
+    assert (out.getvalue() == "") == (left == 0)
+
+
+def test_there_need_be_no_standard_output(terminal, monkeypatch):
+    out = terminal("xterm", 80)
+    monkeypatch.setattr("sys.stdout", None)
+    play(1)
+    assert sys.stdout is None
+    assert "100%" in out.getvalue()
 
 
 def test_silent_when_told_to_be(terminal):

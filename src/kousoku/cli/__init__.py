@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import signal
 import sys
@@ -76,7 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("kousoku: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        if sys.stderr is not None:
+            sys.stderr.close()
         return 0
     except OSError as error:
         print(f"kousoku: {error}", file=sys.stderr)
@@ -95,11 +97,15 @@ def entry() -> None:
     """Runs the command of the installed script, and exits with its status.
 
     Until a training begins, and when it has saved everything, a signal ends the process at once: an exception in the
-    midst of an import or of a callback is lost there, or becomes another one.
+    midst of an import or of a callback is lost there, or becomes another one. What a terminal's encoding has no letter
+    for (a folder's name, say) is shown as its number.
     """
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop_at_once)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main())
 
 

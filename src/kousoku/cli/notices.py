@@ -58,4 +58,4 @@ def tell(run: api.Run) -> None:
         print(line)
     if run.path is not None:
         print(f"report: {run.report}")
-    sys.stdout.flush()
+    print(end="", flush=True)

@@ -14,11 +14,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 
 from .curves import COUNTS
+from .terminal import StandardError
 
 GOOD = ("return", "reward", "eval_return", "length")
 LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "explained_variance")
@@ -44,8 +45,9 @@ class Progress:
         self.share = 0.0
         self.trend: list[float] = []
         self.since: tuple[float, int] | None = None
-        if sys.stderr.isatty() if show is None else show:
-            self.view = _view(self)
+        out = StandardError()
+        if out.isatty() if show is None else show:
+            self.view = _view(self, out)
 
     def __enter__(self) -> Progress:
         if self.view is not None:
@@ -104,8 +106,8 @@ class Progress:
 class SingleLine:
     """One line that is written over and over, for terminals that know no more than a carriage return."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
+    def __init__(self, progress: Progress, out: StandardError) -> None:
+        self.progress, self.out = progress, out
 
     def start(self) -> None:
         self.refresh()
@@ -115,12 +117,12 @@ class SingleLine:
         progress = self.progress
         text = "   ".join(filter(None, [f"{progress.share:.0%}", progress.head, *progress.lines]))
         plain = "".join(c for c in text.replace("±", "+-") if c.isascii())
-        sys.stderr.write("\r" + plain[:width].ljust(width))
-        sys.stderr.flush()
+        self.out.write("\r" + plain[:width].ljust(width))
+        self.out.flush()
 
     def stop(self) -> None:
         self.refresh()
-        sys.stderr.write("\n")
+        self.out.write("\n")
 
 
 def _losses(latest: Mapping[str, Any]) -> str:
@@ -185,15 +187,17 @@ def readable(number: float) -> str:
     return f"{number:.3g}"
 
 
-def _view(progress: Progress) -> Any:
+def _view(progress: Progress, out: StandardError) -> Any:
     """Returns some lines where the terminal can move its cursor, else one."""
     from rich.console import Console
     from rich.live import Live
 
-    console = Console(stderr=True)
+    console = Console(file=cast(IO[str], out))
     if console.is_dumb_terminal or not console.is_terminal or "utf" not in console.encoding:
-        return SingleLine(progress)
-    return Live(get_renderable=_lines(progress, console), console=console, refresh_per_second=4)
+        return SingleLine(progress, out)
+    shown = _lines(progress, console)
+    # Where there is no standard output Live would put a stream of its own there, and leave it there.
+    return Live(get_renderable=shown, console=console, refresh_per_second=4, redirect_stdout=sys.stdout is not None)
 
 
 def _lines(progress: Progress, console: Any) -> Callable[[], Any]:
