@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from fast_compile import fast_compile_flags
 from kousoku.cli import main
 from kousoku.compiler.llvm import object_cache
 from kousoku.compiler.llvm.object_cache import SUFFIX, UNFINISHED, ObjectCache
+from kousoku.core import cache_folder
 from kousoku.core.cache_folder import SWITCH
 
 KERNEL = """
@@ -117,11 +119,53 @@ def test_what_compiles_at_once_is_not_kept(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_written_is_a_warning_and_no_failure(tmp_path):
+def test_a_folder_that_cannot_be_written_is_one_warning_and_no_failure(tmp_path):
     (tmp_path / "file").write_text("")
-    object_cache._warn_once.cache_clear()
-    with pytest.warns(UserWarning, match=f"kernels are not kept: .*{SWITCH}"):
-        assert ObjectCache(tmp_path / "file" / "kernels", worth=0.0).get_or_make("a", lambda: b"code") == b"code"
+    caches = [ObjectCache(tmp_path / "file" / kind, worth=0.0) for kind in ("kernels", "traces", "x" * 300)]
+    cache_folder._told_unwritten.clear()
+    with pytest.warns(UserWarning, match=f"programs are not kept: .*{SWITCH}") as told:
+        made = [cache.get_or_make("a", lambda: b"code") for cache in caches]
+    assert made == [b"code"] * 3
+    assert len(told) == 1
+    assert not any(cache.has("a") for cache in caches)
+
+
+@pytest.fixture
+def untold():
+    """As if nobody had been warned yet."""
+    cache_folder._told_unread.clear()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+@pytest.mark.parametrize(("name", "mode"), [("", 0o777), ("", 0o775), ("", 0o1777), ("a.o", 0o666), ("a.o", 0o620)])
+def test_what_others_may_write_is_not_read(name, mode, tmp_path, untold):
+    cache = ObjectCache(tmp_path / "traces", worth=0.0)
+    cache.put("a", b"code")
+    assert cache.get("a") == b"code"
+    (cache.folder / name).chmod(mode)
+    with pytest.warns(UserWarning, match=f"traces are not read: others may write there; .*{SWITCH}") as told:
+        read = [cache.get("a"), cache.get_or_make("a", lambda: b"made anew")]
+    assert read == [None, b"made anew"]
+    assert len(told) == 1
+    assert cache.get("b") is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+@pytest.mark.parametrize(
+    ("owner", "mode", "trusted"),
+    [(1000, 0o700, True), (0, 0o755, True), (1001, 0o700, False), (1000, 0o720, False), (0, 0o702, False)],
+)
+def test_it_is_the_users_or_roots_and_nobody_elses(owner, mode, trusted, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert cache_folder.is_trusted(os.stat_result((stat.S_IFDIR | mode, 1, 1, 1, owner, 1000, 0, 0, 0, 0))) == trusted
+
+
+def test_where_files_have_no_owners_all_is_read(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "geteuid", raising=False)
+    cache = ObjectCache(tmp_path / "traces")
+    cache.put("a", b"code")
+    (cache.folder / "a.o").chmod(0o666)
+    assert cache.get("a") == b"code"
 
 
 def test_off(monkeypatch):

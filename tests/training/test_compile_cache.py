@@ -8,6 +8,8 @@ import sys
 import pytest
 from fast_compile import fast_compile_flags
 
+from kousoku.cli import main
+from kousoku.core.cache_folder import SWITCH
 from kousoku.training.io import compile_cache
 
 TRAIN = """
@@ -16,6 +18,8 @@ ks.train("q_learning", "GridWorld-v0", steps=100, seeds=2, out="", eval_episodes
 """
 KEEP_ALL = """
 import jax
+from kousoku.cli import main
+from kousoku.core.cache_folder import SWITCH
 from kousoku.training.io import compile_cache
 compile_cache.enable()
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
@@ -29,7 +33,7 @@ def train(cache: str, home: pathlib.Path, script: str = TRAIN) -> None:
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(home),
-        compile_cache.SWITCH: cache,
+        SWITCH: cache,
         "XLA_FLAGS": fast_compile_flags(),
     }
     subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=300)
@@ -55,12 +59,12 @@ def test_a_second_process_compiles_nothing(tmp_path):
 
 @pytest.mark.parametrize("switch", ["off", "0", "OFF"])
 def test_the_switch(switch, monkeypatch):
-    monkeypatch.setenv(compile_cache.SWITCH, switch)
+    monkeypatch.setenv(SWITCH, switch)
     assert compile_cache.cache_folder() is None
 
 
 def test_a_folder_of_ones_own(monkeypatch):
-    monkeypatch.setenv(compile_cache.SWITCH, "mine")
+    monkeypatch.setenv(SWITCH, "mine")
     assert compile_cache.cache_folder() == pathlib.Path("mine")
 
 
@@ -70,16 +74,53 @@ def test_another_kind_of_machine_has_another_folder(monkeypatch):
     assert compile_cache._machine() != here
 
 
-@pytest.mark.full
-def test_a_folder_that_cannot_be_made_is_a_warning_and_no_failure(tmp_path):
-    (tmp_path / "file").write_text("")
-    script = TRAIN.replace("import kousoku as ks", "import warnings, kousoku as ks\nwarnings.simplefilter('always')")
-    environment = {
-        **os.environ,
-        compile_cache.SWITCH: str(tmp_path / "file" / "cache"),
-        "XLA_FLAGS": fast_compile_flags(),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, check=True, timeout=300, capture_output=True, text=True
-    )
-    assert "no compilation cache" in done.stderr
+HOMELESS = """
+import os, warnings
+for name in ("HOME", "XDG_CACHE_HOME", "USERPROFILE"):
+    os.environ.pop(name, None)
+os.getuid = lambda: 54321  # a user number without a passwd entry, as a container may run with any
+warnings.simplefilter("always")
+"""
+
+
+def without_a_home(cache: str) -> list[str]:
+    """The warnings of a training by a user without a home; the cache is in the empty folder where it runs."""
+    environment = {**os.environ, SWITCH: cache, "XLA_FLAGS": fast_compile_flags()}
+    command = [sys.executable, "-c", HOMELESS + TRAIN]
+    done = subprocess.run(command, env=environment, check=False, timeout=300, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stderr.splitlines() if "Warning" in line]
+
+
+@pytest.mark.slow_because("a process trains")
+@pytest.mark.by_default("no home", "no folder")
+@pytest.mark.parametrize(
+    ("cache", "told"),
+    [
+        ("", "there is no home folder"),
+        ("~/cache", "there is no home folder"),
+        ("file/cache", "Not a directory"),
+        ("x" * 300, "File name too long"),
+        ("off", ""),
+        ("cache", ""),
+    ],
+    ids=["no home", "no home of theirs", "no folder", "no name", "off", "a folder"],
+)
+def test_any_folder_or_none_will_do_and_is_at_most_one_warning(cache, told):
+    pathlib.Path("file").write_text("")
+    warned = without_a_home(cache)
+    assert len(warned) == bool(told), warned
+    assert all("compiled programs are not kept" in line and told in line for line in warned)
+    assert sorted(os.listdir()) == (["cache", "file"] if cache == "cache" else ["file"])
+
+
+@pytest.mark.parametrize("cache", ["", "~/cache"])
+def test_without_a_home_nothing_is_kept(cache, monkeypatch, capsys):
+    for name in ("HOME", "XDG_CACHE_HOME", "USERPROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54321, raising=False)
+    monkeypatch.setenv(SWITCH, cache)
+    assert compile_cache.cache_folder() is None
+    assert compile_cache.kept_files() == {}
+    assert main(["cache"]) == 0
+    assert "there is no home folder" in capsys.readouterr().out

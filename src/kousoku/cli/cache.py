@@ -17,12 +17,12 @@ def run(words: Sequence[str]) -> int:
     given = parse("cache", "Show or clear the compiled programs that are kept between runs.", OPTIONS, words)
     if "clear" in given:
         check_choice("--clear", given["clear"], KINDS)
-    from ..core.cache_folder import SWITCH
+    from ..core.cache_folder import SWITCH, is_off
     from ..training.io.compile_cache import kept_files
 
     kept = kept_files()
     if not kept:
-        print(f"nothing is kept: {SWITCH} is off")
+        print(f"nothing is kept: {f'{SWITCH} is off' if is_off() else f'there is no home folder, and no {SWITCH}'}")
     for kind, (folder, files) in kept.items():
         count, size = len(files), _bytes(files)
         if given.get("clear") in (kind, "all"):

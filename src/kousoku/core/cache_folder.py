@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
+import warnings
 from pathlib import Path
 
 SWITCH = "KOUSOKU_COMPILATION_CACHE"
 
 
+_told_unwritten, _told_unread = threading.Event(), threading.Event()
+
+
 def chosen_folder() -> Path | None:
-    """Returns the folder that the user names by `KOUSOKU_COMPILATION_CACHE`, or None."""
+    """Returns the folder that the user names by `KOUSOKU_COMPILATION_CACHE`, or None.
+
+    Raises:
+        RuntimeError: if it begins with ~ and there is no such home.
+    """
     setting = os.environ.get(SWITCH, "")
     named = setting and setting.lower() not in ("1", "on", "yes", "true")
     return Path(setting).expanduser() if named and not is_off() else None
@@ -21,8 +30,40 @@ def is_off() -> bool:
 
 
 def cache_root() -> Path | None:
-    """Returns the folder below which everything lies, or None if the user wants nothing kept."""
+    """Returns the folder below which everything lies.
+
+    None if the user wants nothing kept, or has no home: a container may run with any user number and no `HOME`.
+    """
     if is_off():
         return None
-    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return chosen_folder() or users / "kousoku"
+    try:
+        return chosen_folder() or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kousoku"
+    except RuntimeError:
+        return None
+
+
+def is_trusted(about: os.stat_result) -> bool:
+    """Tells whether what these facts are of was written by the user or root, and nobody else may write it.
+
+    What is kept is code, so this is asked of folder and file before anything is read, as ssh asks it of keys. Windows
+    knows no owners by number: there a user's folder is private by itself.
+    """
+    return not hasattr(os, "geteuid") or (about.st_uid in (0, os.geteuid()) and not about.st_mode & 0o022)
+
+
+def warn_nothing_is_kept(reason: str) -> None:
+    """Warns that compiled programs are not kept: once in a process, whichever kind of them it was found out for."""
+    fix = f"set {SWITCH} to a folder that can be written, or to off"
+    _warn_once(_told_unwritten, f"compiled programs are not kept: {reason}; {fix}")
+
+
+def warn_not_trusted(folder: Path) -> None:
+    """Warns that what is kept in a folder is not read, since others may have written it: once in a process."""
+    fix = f"make it yours alone (chmod -R go-w), or set {SWITCH} to another folder"
+    _warn_once(_told_unread, f"compiled programs in {folder} are not read: others may write there; {fix}")
+
+
+def _warn_once(told: threading.Event, text: str) -> None:
+    if not told.is_set():
+        told.set()
+        warnings.warn(text, stacklevel=4)

@@ -2,8 +2,9 @@
 
 An entry is one file, named by the hash of what its code depends on. It is written beside its place and then moved
 there, so another process sees all of it or nothing, and one that is killed leaves nothing but a file that is cleared
-later. An entry that does not agree with its own checksum is thrown away and made anew. What was not used for longest
-goes when the folder gets too large.
+later. As it is run, it is read only where nobody but the user (and root) may have written it. An entry that does not
+agree with its own checksum is thrown away and made anew. What was not used for longest goes when the folder gets too
+large.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import hashlib
 import os
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import llvmlite
 
-from ...core.cache_folder import SWITCH, cache_root
+from ...core.cache_folder import cache_root, is_trusted, warn_not_trusted, warn_nothing_is_kept
 
 LIMIT = 512 * 2**20
 WORTH_SECONDS = 0.02
@@ -58,11 +58,17 @@ class ObjectCache:
         return code
 
     def get(self, key: str) -> bytes | None:
-        """Returns the code of that key, or None where there is none or a damaged one, which is removed."""
+        """Returns the code of that key, or None where there is none or a damaged one, which is removed.
+
+        None, too, with a warning, where somebody else may have written it: it would be run.
+        """
         file = self.folder / (key + SUFFIX)
         try:
-            data = file.read_bytes()
+            data = self._read(file)
         except OSError:
+            return None
+        if data is None:
+            warn_not_trusted(self.folder)
             return None
         code = data[CHECKSUM:]
         if hashlib.sha256(code).digest() != data[:CHECKSUM]:
@@ -72,9 +78,19 @@ class ObjectCache:
             os.utime(file)
         return code
 
+    def _read(self, file: Path) -> bytes | None:
+        """Returns a file's bytes; None if others than the user may write it, or put another one in its place.
+
+        Raises:
+            OSError: if it cannot be read.
+        """
+        with file.open("rb") as opened:
+            trusted = is_trusted(self.folder.stat()) and is_trusted(os.fstat(opened.fileno()))
+            return opened.read() if trusted else None
+
     def has(self, key: str) -> bool:
         """Returns whether there is an entry of that key, damaged or not."""
-        return (self.folder / (key + SUFFIX)).exists()
+        return os.path.exists(self.folder / (key + SUFFIX))  # False, too, for a path that no disk would have
 
     def remove(self, key: str) -> None:
         """Throws an entry away, if it is there."""
@@ -90,7 +106,7 @@ class ObjectCache:
             os.replace(file.name, self.folder / (key + SUFFIX))
             self.trim()
         except OSError as error:
-            _warn_once(str(error))
+            warn_nothing_is_kept(str(error))
 
     def entries(self) -> list[tuple[float, int, Path]]:
         """Returns when each entry was last used, its bytes and its file; the oldest first."""
@@ -118,7 +134,7 @@ class ObjectCache:
 
 
 def object_cache() -> ObjectCache | None:
-    """Returns the user's cache, or None if it is switched off."""
+    """Returns the user's cache, or None if nothing is kept."""
     root = cache_root()
     return None if root is None else ObjectCache(root / "kernels")
 
@@ -157,8 +173,3 @@ def _seen(files: Iterable[Path]) -> list[tuple[float, int, Path]]:
             about = file.stat()
             found.append((about.st_mtime, about.st_size, file))
     return found
-
-
-@cache
-def _warn_once(reason: str) -> None:
-    warnings.warn(f"compiled kernels are not kept: {reason}; set {SWITCH} to a folder, or to off", stacklevel=3)

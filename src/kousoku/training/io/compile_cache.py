@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import warnings
+import tempfile
 from importlib import metadata
 from pathlib import Path
 
 from ...compiler.llvm.object_cache import ObjectCache
-from ...core.cache_folder import SWITCH, cache_root, chosen_folder
+from ...core.cache_folder import cache_root, chosen_folder, is_off, warn_nothing_is_kept
 
 
 def cache_folder() -> Path | None:
-    """Returns the folder where compiled programs are kept, or None if the switch is off.
+    """Returns the folder where compiled programs are kept, or None if the switch is off or the user has no home.
 
     `KOUSOKU_COMPILATION_CACHE` may be "off" (or "0"), or a folder. The default is below the user's cache folder, one
     folder for each kind of machine and version of jaxlib, since code compiled for one CPU may not run on another.
@@ -23,19 +23,27 @@ def cache_folder() -> Path | None:
 
 
 def enable() -> Path | None:
-    """Switches the cache on, unless the user has set one of their own or switched it off; returns the folder."""
+    """Switches the cache on, unless the user has set one of their own or switched it off; returns the folder.
+
+    Where nothing can be written there is no cache, and one warning.
+    """
     import jax
 
     chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if chosen:
         return Path(chosen)
+    if is_off():
+        return None
     folder = cache_folder()
     if folder is None:
+        warn_nothing_is_kept("there is no home folder")
         return None
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # JAX would warn of each program that it cannot write
+            pass
     except OSError as error:
-        warnings.warn(f"no compilation cache: {error}; set {SWITCH} to a folder, or to off", stacklevel=2)
+        warn_nothing_is_kept(str(error))
         return None
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
