@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
 from ..core.errors import ConfigError, is_number
 from ..envs import ENVS
-from .options import THOUSANDS, Option, described, literal
+from .options import THOUSANDS, Option, described, literal, map_text
 
 
 def agent_options(id: str, tuned: Mapping[str, Any]) -> list[Option]:
@@ -81,8 +80,7 @@ def env_values(id: str, options: list[Option], given: Mapping[str, str | bool]) 
 def _env_value(id: str, option: Option, text: str) -> Any:
     name = option.name[4:]
     if name == "map":
-        path = Path(text)
-        return path.read_text() if path.is_file() else text.replace("/", "\n")
+        return map_text(option.flag, text)
     default = ENVS.options(id)[name].default
     if is_number(default) and "," in text and not THOUSANDS.fullmatch(text):
         raise ConfigError(option.flag, text, "give one value; all agents of a run share the environment")

@@ -235,6 +235,26 @@ def literal(field: str, text: str, like: Any) -> Any:
         return text
 
 
+def map_text(field: str, text: str) -> str:
+    """Returns a map as lines: what a file holds, or what is typed in place with / between the rows.
+
+    Raises:
+        ConfigError: for a folder, or a file that cannot be read or is no text in UTF-8.
+    """
+    if os.path.isdir(text):
+        raise ConfigError(field, text, "that is a folder; name a file, or type the rows with / between them")
+    if not os.path.isfile(text):  # False, too, for what no disk would take as a path
+        return text.replace("/", "\n")
+    try:
+        with open(text, encoding="utf-8-sig") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        place = f"byte {error.object[error.start]:#04x} at {error.start}"
+        raise ConfigError(field, text, f"save it as UTF-8: {place} is none") from error
+    except OSError as error:
+        raise ConfigError(field, text, f"it cannot be read ({error.strerror}); name another file") from error
+
+
 def hyper_parameter(field: str, text: str, like: Any) -> Any:
     """Reads a hyper-parameter: none, a schedule where a number may be one, otherwise a `literal`."""
     if text.lower() in ("none", "null"):
