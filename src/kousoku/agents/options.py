@@ -129,6 +129,8 @@ def _is_number(held: Any) -> bool:
 def describe(agent: Agent) -> dict[str, Any]:
     """Returns the agent as JSON: its id, or its class's name if it has none, and every hyper-parameter.
 
+    A limit may be infinite, for which `training.io.files` writes a word.
+
     A function (such as a raw optax schedule) is written by name only and cannot be read back.
     """
     options = {field.name: _described(getattr(agent, field.name)) for field in _fields(agent)}
@@ -171,6 +173,8 @@ def _exploration(id: str, choice: Any, options: dict[str, Any], known: Any) -> E
     if isinstance(choice, str):
         check_choice("exploration", choice, EXPLORATIONS)
         choice = EXPLORATIONS[choice]()  # pyright: ignore[reportCallIssue]
+    if not isinstance(choice, Exploration):
+        raise ConfigError("exploration", choice, f"use an Exploration, or one of {', '.join(map(repr, EXPLORATIONS))}")
     fields = [field.name for field in _fields(choice)]
     for name, kind in EXPLORATIONS.items():
         for other in (field.name for field in _fields(kind)):

@@ -69,7 +69,7 @@ def huber(error: Scalar, delta: Number) -> Scalar:
     """
     size = jnp.abs(error)
     near = jnp.minimum(size, delta)
-    return 0.5 * near * near + delta * (size - near)
+    return near * (size - 0.5 * near)  # where delta is infinite, too
 
 
 def clipped_value_loss(value: Scalar, old_value: Scalar, target: Scalar, clip: Number) -> Scalar:

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from ..core.errors import ConfigError, check_count, check_number
+from ..core.errors import ConfigError, check_count, check_finite, check_number
 from ..core.spaces import LARGEST
 
 ScalarOrSchedule = float | Float[Array, ""] | Callable[[Any], Any]
@@ -58,8 +58,8 @@ class Linear(Schedule):
     steps: int = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        check_number("linear.start", self.start)
-        check_number("linear.end", self.end)
+        check_finite("linear.start", self.start)
+        check_finite("linear.end", self.end)
         check_count("linear.steps", self.steps, high=LARGEST)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
@@ -77,10 +77,10 @@ class Exponential(Schedule):
     end: float = 0.0
 
     def __check_init__(self) -> None:
-        check_number("exponential.start", self.start)
+        check_finite("exponential.start", self.start)
         check_number("exponential.rate", self.rate, low=0, high=1, open_low=True)
         check_count("exponential.steps", self.steps, high=LARGEST)
-        check_number("exponential.end", self.end)
+        check_finite("exponential.end", self.end)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         decay = jnp.asarray(self.rate, jnp.float32) ** (count.astype(jnp.float32) / self.steps)
@@ -98,7 +98,7 @@ class Harmonic(Schedule):
     steps: int = eqx.field(static=True)
 
     def __check_init__(self) -> None:
-        check_number("harmonic.start", self.start, low=0)
+        check_number("harmonic.start", self.start, low=0, open_high=True)
         check_count("harmonic.steps", self.steps)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:

@@ -11,7 +11,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
-from ...core.errors import check_number
+from ...core.errors import ConfigError, check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
@@ -82,7 +82,10 @@ class A2C(ActorCriticAgent):
     def __check_init__(self) -> None:
         check_actor_critic(self)
         check_number("rmsprop_decay", self.rmsprop_decay, low=0, high=1, open_high=True)
-        check_number("rmsprop_epsilon", self.rmsprop_epsilon, low=0, open_low=True)
+        check_number("rmsprop_epsilon", self.rmsprop_epsilon, low=0, open_low=True, open_high=True)
+        if self.normalise_advantages and self.num_envs * self.num_steps == 1:
+            fix = "the normalised advantage of one sample is 0, nothing is learned; use more num_envs or num_steps"
+            raise ConfigError("normalise_advantages", True, fix)
 
     @property
     def learns_from(self) -> Rollouts:

@@ -118,7 +118,7 @@ class DQN(Agent):
         for name in ("huber_delta", "max_gradient_norm"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0, open_low=True)
-        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True)
+        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
 
     @property
     def learns_from(self) -> Replay:

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ...collectors.rollouts import Rollouts
-from ...core.errors import check_count, check_number
+from ...core.errors import ConfigError, check_count, check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
@@ -102,12 +102,15 @@ class PPO(ActorCriticAgent):
         check_actor_critic(self)
         check_count("epochs", self.epochs, high=MOST_EPOCHS)
         check_count("minibatches", self.minibatches)
-        check_schedule("clip", self.clip, low=0, open_low=not callable(self.clip), open_high=True)
+        check_schedule("clip", self.clip, low=0, open_low=not callable(self.clip))
         for name in ("value_clip", "target_kl"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=0, open_low=True, open_high=True)
-        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True)
+                check_number(name, getattr(self, name), low=0, open_low=True)
+        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
         num_strata(self.num_envs, self.num_steps, self.minibatches)
+        if self.normalise_advantages and self.num_envs * self.num_steps == self.minibatches:
+            fix = "the normalised advantage of one sample is 0, nothing is learned; use fewer of larger ones, or "
+            raise ConfigError("minibatches", self.minibatches, f"{fix}normalise_advantages=False")
 
     @property
     def learns_from(self) -> Rollouts:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ...core.errors import ConfigError
 from ...physics import State
 from .ant import Ant
 from .options import Span, file, frames, limit, span
@@ -83,7 +84,12 @@ def random_ant(
         friction_range: of the factor of friction.
         gear_range: of the factors of gears.
         ant: whose task it is; None for `Ant` as it comes.
+
+    Raises:
+        ConfigError: for a bad value.
     """
+    if not isinstance(ant, Ant | None):
+        raise ConfigError("ant", ant, 'give ks.make("Ant-v5", ...), or None')
     ant = Ant() if ant is None else ant
     its = {"xml_file": ant.xml_file, "frame_skip": ant.frame_skip, "time_limit": ant.time_limit}
     return RandomAnt(ant=ant, mass_range=mass_range, friction_range=friction_range, gear_range=gear_range, **its)

@@ -55,8 +55,8 @@ def frozen_lake(
     """
     check_flag("is_slippery", is_slippery)
     check_number("success_rate", success_rate, low=0, high=1)
-    if len(reward_schedule) != 3:
-        raise ConfigError("reward_schedule", tuple(reward_schedule), "give three numbers: goal, hole, frozen")
+    if not _is_listed(reward_schedule) or len(reward_schedule) != 3:
+        raise ConfigError("reward_schedule", reward_schedule, "give three numbers: goal, hole, frozen")
     for i, reward in enumerate(reward_schedule):
         check_number(f"reward_schedule[{i}]", reward, low=-LARGEST, high=LARGEST)
     if custom_map is None:
@@ -88,13 +88,17 @@ def _model(rows: tuple[str, ...], success_rate: float | None, goal: float, hole:
     return TabularModel(probability, next_state, reward, terminated, start / start.sum())
 
 
+def _is_listed(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
 def _parse(custom_map: str | Sequence[str]) -> tuple[str, ...]:
     """Returns the rows of a map.
 
     Raises:
         ConfigError: for an empty, ragged or huge map, an unknown glyph, no start, or no way from a start to a goal.
     """
-    rows = tuple(custom_map.split() if isinstance(custom_map, str) else custom_map)
+    rows = tuple(custom_map.split() if isinstance(custom_map, str) else custom_map if _is_listed(custom_map) else ())
     if not rows or not rows[0] or not all(isinstance(row, str) for row in rows):
         raise ConfigError("custom_map", custom_map, "give at least one row of glyphs, such as ['SFF', 'FFG']")
     if len(rows) * len(rows[0]) > MAX_CELLS:

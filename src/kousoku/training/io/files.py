@@ -7,6 +7,7 @@ moved there.
 from __future__ import annotations
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ import numpy as np
 from ...core.errors import ConfigError
 
 UNFINISHED = ".part"
+INFINITIES = ("inf", "-inf")
 DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
 """What reading a damaged file may raise."""
 
@@ -28,13 +30,22 @@ def typed(path: str | os.PathLike[str]) -> Path:
 
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:
-    """Writes JSON (without NaN)."""
+    """Writes `json_bytes`."""
     write_bytes(path, json_bytes(value), sync=sync)
 
 
 def json_bytes(value: Any) -> bytes:
-    """Returns JSON (without NaN) as a file holds it."""
-    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode()
+    """Returns `json_text` as a file holds it."""
+    return (json_text(value, indent=2) + "\n").encode()
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Returns JSON; as that knows no infinity, it stands there as the word "inf" or "-inf".
+
+    Raises:
+        ValueError: for NaN.
+    """
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
 def write_bytes(path: Path, data: bytes, *, sync: bool = False) -> None:
@@ -110,7 +121,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads an object from JSON.
+    """Reads an object from JSON as `write_json` writes it: the words "inf" and "-inf" are numbers.
 
     Raises:
         FileNotFoundError: if it is missing.
@@ -124,7 +135,25 @@ def read_json(path: Path) -> dict[str, Any]:
         raise _damaged(path, error) from error
     if not isinstance(value, dict):
         raise ConfigError(str(path), value, "restore it or train again: it should hold an object")
-    return value
+    return _infinite(value)
+
+
+def _finite(value: Any) -> Any:
+    """Returns a value for JSON, with infinite numbers as words."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return str(float(value)) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _infinite(value: Any) -> Any:
+    """Returns a value from JSON, with words for infinite numbers as those."""
+    if isinstance(value, dict):
+        return {key: _infinite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_infinite(item) for item in value]
+    return float(value) if value in INFINITIES else value
 
 
 def group(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

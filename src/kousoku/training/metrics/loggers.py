@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from ...core.errors import ConfigError, check_choice
 from ..io import run_folder
+from ..io.files import json_text
 from ..io.run_progress import RunProgress
 
 MODULES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
@@ -66,7 +66,7 @@ class TensorBoard:
         }  # fmt: skip
         self._writers: dict[str, Any] = {}
         if not since:
-            self._writer("").add_text("config", f"```\n{json.dumps(asked, indent=2)}\n```", 0)
+            self._writer("").add_text("config", f"```\n{json_text(asked, indent=2)}\n```", 0)
 
     def write(self, row: dict[str, Any]) -> None:
         """Writes one report."""
@@ -152,7 +152,7 @@ class JsonLines:
 
     def write(self, row: dict[str, Any]) -> None:
         """Writes one report."""
-        self._file.write(json.dumps(row, allow_nan=False) + "\n")
+        self._file.write(json_text(row) + "\n")
 
     def close(self, failed: bool) -> None:
         """Closes the file: no more reports."""
