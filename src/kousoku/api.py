@@ -16,6 +16,7 @@ from . import envs, viz
 from .agents.options import make_agent
 from .core.agent import Agent
 from .core.env import Env
+from .core.env_shapes import check_shapes
 from .core.errors import ConfigError, check_count, check_keys
 from .run import Evaluation, Run
 from .training.arguments import check_ids, split_arguments
@@ -107,9 +108,8 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
     env_options = dict(config.env_options)
     if not isinstance(env, str) and env_options:
         raise ConfigError("env_options", env_options, "give the environment by id, or make it with its options")
-    if not isinstance(env, (str, Env)):
-        raise ConfigError("env", env, "give an id or a kousoku.Env")
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
+    check_shapes(made_env)
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
     return _reported(run_training(made_agent, made_env, config, env_json(env, env_options)))
 
@@ -350,8 +350,7 @@ def animate(
     check_count("max_steps", max_steps)
     check_count("seed", seed, low=0)
     made = envs.make(env) if isinstance(env, str) else env
-    if isinstance(made, type):
-        raise ConfigError("env", made.__name__, f"that is the class; make one of it: {made.__name__}(...)")
+    check_shapes(made)
     if not is_drawable(made):
         raise ConfigError("env", env, "it has to have a `scene` or a `poses` method to be drawn")
     if policy is not None and not callable(policy):

@@ -11,12 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from .env import Env, Finite
+from .env_shapes import is_pair, shape_problems, shapes, state_change, timestep_problems
 from .errors import ConfigError
 from .model import TabularModel, check_model
-from .spaces import Box, Dict, Discrete, MultiDiscrete
+from .spaces import Discrete
 from .timestep import Timestep
-
-SPACES = (Discrete, MultiDiscrete, Box, Dict)
 
 
 class ContractError(AssertionError):
@@ -26,8 +25,8 @@ class ContractError(AssertionError):
 def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
     """Checks that an environment does what every loop and agent relies on.
 
-    Resets and steps it with random actions, compiled and not, alone and under `vmap`, and looks at shapes, dtypes,
-    flags, spaces, purity and randomness.
+    Traces it and looks at spaces, shapes and dtypes (which `train` does, too); then resets and steps it with random
+    actions, compiled and not, alone and under `vmap`, and looks at flags, spaces, purity and randomness.
 
     Args:
         env: the environment, your own or a registered one.
@@ -44,30 +43,30 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
     if not isinstance(env, Env):
         raise ContractError(f"an environment must be a kousoku.Env, got {type(env).__name__}: subclass it")
     problems: list[str] = []
-    for check in (_spaces, _reset, _step, _compiled, _batched, _randomness, _model):
+    for check in (_shapes, _spaces, _reset, _step, _compiled, _batched, _randomness, _model):
         try:
             problems.extend(check(env, steps, jax.random.key(seed)))  # keeps what came before an exception
         except Exception as error:
             said = (str(error).splitlines() or [""])[0]
             problems.append(f"{check.__name__.strip('_')}: raised {type(error).__name__}: {said}")
-        if problems and check in (_spaces, _reset, _step):
+        if problems and check in (_shapes, _spaces, _reset, _step):
             break
     if problems:
         lines = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
         raise ContractError(f"{type(env).__name__} breaks the contract of an environment:\n{lines}")
 
 
+def _shapes(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
+    """Checks all that is known before anything runs."""
+    yield from shape_problems(env)
+
+
 def _spaces(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that spaces are ours and contain their own samples, and that the time limit is a count."""
+    """Checks that spaces contain their own samples."""
     for name in ("observation_space", "action_space"):
         space = getattr(env, name)
-        if not isinstance(space, SPACES):
-            yield f"{name} is a {type(space).__name__}: use Discrete, MultiDiscrete, Box or Dict of kousoku"
-        elif not space.contains(jax.device_get(space.sample(key))):
+        if not space.contains(jax.device_get(eqx.filter_jit(space.sample)(key))):
             yield f"{name}: a sample of it is not contained in it"
-    limit = env.time_limit
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        yield f"time_limit is {limit!r}: use None or a whole number of at least 1"
 
 
 def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
@@ -75,34 +74,34 @@ def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     reset_key, restart_key = jax.random.split(key)
     result = env.reset(reset_key)
     yield from _first("reset", env, result)
-    if not _is_pair(result):
+    if not is_pair(result):
         return
     if not _equal(result, env.reset(reset_key)):
         yield "reset: the same key must give the same result; take all randomness from the key"
     restarted = env.restart(restart_key, result[0])
     yield from _first("restart", env, restarted)
-    if _is_pair(restarted) and _shapes(restarted) != _shapes(result):
-        yield f"restart: it gives other shapes or dtypes than reset: {_shapes(result)} became {_shapes(restarted)}"
+    if is_pair(restarted) and shapes(restarted) != shapes(result):
+        yield f"restart: it gives other shapes or dtypes than reset: {shapes(result)} became {shapes(restarted)}"
 
 
 def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """Checks that each step keeps shapes and dtypes, and is a function of its arguments."""
     reset_key, walk_key = jax.random.split(key)
     state, _ = env.reset(reset_key)
-    shape = _shapes(state)
+    shape, sample = shapes(state), eqx.filter_jit(env.action_space.sample)
     for i in range(min(steps, 20)):
         act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(walk_key, i), 3)
-        action = env.action_space.sample(act_key)
+        action = sample(act_key)
         before = jax.tree.map(np.array, jax.device_get(_plain(state)))
         result = env.step(step_key, state, action)
-        if not _is_pair(result):
+        if not is_pair(result):
             yield "step must return (state, Timestep)"
             return
         next_state, timestep = result
         yield from _timestep("step", env, timestep)
         yield from _weak("step", (next_state, timestep))
-        if _shapes(next_state) != shape:
-            yield f"step: the state's structure, shapes or dtypes change: {shape} became {_shapes(next_state)}"
+        if shapes(next_state) != shape:
+            yield state_change(shape, next_state)
             return
         if not _equal((next_state, timestep), env.step(step_key, state, action)):
             yield "step: the same key, state and action must give the same result"
@@ -117,9 +116,10 @@ def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     if not _close((state, timestep), env.reset(key)):
         yield "reset: compiled, it gives another result than without"
     step, restart = eqx.filter_jit(env.step), eqx.filter_jit(env.restart)
+    sample = eqx.filter_jit(env.action_space.sample)
     for i in range(steps):
         act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(key, i), 3)
-        state, timestep = step(step_key, state, env.action_space.sample(act_key))
+        state, timestep = step(step_key, state, sample(act_key))
         if not env.observation_space.contains(jax.device_get(timestep.obs)):
             yield f"step {i}: observation {timestep.obs} is outside {env.observation_space}"
             return
@@ -131,14 +131,13 @@ def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that an environment gives the same alone as among others."""
-    keys = jax.random.split(key, 3)
-    states, _ = jax.vmap(env.reset)(keys)
-    actions = jax.vmap(env.action_space.sample)(keys)
-    batch = jax.vmap(env.step)(keys, states, actions)
-    for i in range(3):
-        alone = env.step(keys[i], _row(states, i), _row(actions, i))
-        if not _close(_row(batch, i), alone):
+    """Checks that an environment gives the same alone as among others, both compiled: that takes less long."""
+    keys, step = jax.random.split(key, 3), eqx.filter_jit(env.step)
+    states, _ = jax.jit(jax.vmap(env.reset))(keys)
+    actions = jax.jit(jax.vmap(env.action_space.sample))(keys)
+    batch = jax.jit(jax.vmap(env.step))(keys, states, actions)
+    for row, together in _rows(((keys, states, actions), batch)):
+        if not _close(together, step(*row)):
             yield "step: under jax.vmap an environment gives another result than alone"
             return
 
@@ -146,10 +145,11 @@ def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 def _randomness(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """Checks that no key is used twice."""
     reset_key, act_key, step_key, restart_key = jax.random.split(key, 4)
+    action = eqx.filter_jit(env.action_space.sample)(act_key)
     with jax.debug_key_reuse(True), jax.disable_jit():
         try:
             state, _ = env.reset(reset_key)
-            state, _ = env.step(step_key, state, env.action_space.sample(act_key))
+            state, _ = env.step(step_key, state, action)
             env.restart(restart_key, state)
         except jax.errors.KeyReuseError as error:
             yield f"a PRNG key is used twice; split it first ({str(error).splitlines()[0]})"
@@ -208,12 +208,8 @@ def _possible(model: TabularModel, obs: int, action: int, timestep: Timestep) ->
     return bool(np.any(alike & (np.asarray(model.probability[obs, action]) > 0)))
 
 
-def _is_pair(result: Any) -> bool:
-    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Timestep)
-
-
 def _first(where: str, env: Env, result: Any) -> Iterator[str]:
-    if not _is_pair(result):
+    if not is_pair(result):
         yield f"{where} must return (state, Timestep)"
         return
     yield from _timestep(where, env, result[1])
@@ -226,17 +222,7 @@ def _first(where: str, env: Env, result: Any) -> Iterator[str]:
 
 
 def _timestep(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
-    expected: tuple[tuple[str, Any], ...] = (
-        ("reward", jnp.float32),
-        ("terminated", jnp.bool_),
-        ("truncated", jnp.bool_),
-    )
-    for name, dtype in expected:
-        value = getattr(timestep, name)
-        given = getattr(value, "dtype", None) or jnp.result_type(value)
-        if jnp.shape(value) != () or given != dtype:
-            found = f"{given}{list(jnp.shape(value))}"
-            yield f"{where}: {name} must be a {jnp.dtype(dtype).name} scalar, got {found}"
+    yield from timestep_problems(where, env, timestep)
     if not env.observation_space.contains(jax.device_get(timestep.obs)):
         yield f"{where}: observation {timestep.obs} is outside {env.observation_space}"
 
@@ -252,12 +238,10 @@ def _leaves(tree: Any) -> list[tuple[str, Any]]:
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]]
 
 
-def _shapes(tree: Any) -> list[tuple[str, tuple[int, ...], str]]:
-    return [(path, jnp.shape(leaf), str(jnp.asarray(leaf).dtype)) for path, leaf in _leaves(tree)]
-
-
-def _row(tree: Any, i: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[i], tree)
+@jax.jit
+def _rows(tree: Any) -> list[Any]:
+    """Returns the rows of a tree of arrays [3, ...], each a tree."""
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(3)]
 
 
 def _compare(same: Callable[[np.ndarray, np.ndarray], bool]) -> Callable[[Any, Any], bool]:

@@ -12,6 +12,7 @@ from ... import envs
 from ...agents.options import describe, rebuild
 from ...core.agent import Agent
 from ...core.env import Env
+from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError
 from ..evaluation.evaluate import FinalState
 from ..population import Population
@@ -31,6 +32,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
         check_agent(agent, config)
     if env is None:
         return agent, rebuild_env(config["env"])
+    check_shapes(env)
     if config["env"].get("registered"):
         if not eqx.tree_equal(env, rebuild_env(config["env"])):
             begun = f"{config['env']['id']} with the options {config['env']['options']}"

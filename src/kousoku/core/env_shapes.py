@@ -1,0 +1,196 @@
+"""The first stage of an environment's contract: spaces, shapes and dtypes, of which nothing has to run to be known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .env import Env
+from .errors import ConfigError
+from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from .timestep import Timestep
+
+SPACES = (Discrete, MultiDiscrete, Box, Dict)
+OURS = "kousoku"
+FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_}
+
+
+def check_shapes(env: Any) -> None:
+    """Refuses what is no environment, or one whose spaces, shapes or dtypes no loop can use.
+
+    It is traced, which takes milliseconds, and neither compiled nor run. What the library's own `step` gives is known.
+
+    Raises:
+        ConfigError: with the first rule that it breaks, in the words of `kousoku.check_env`.
+    """
+    if not isinstance(env, Env):
+        raise ConfigError("env", env.__name__ if isinstance(env, type) else env, _instead_of(env))
+    if type(env).step.__module__.partition(".")[0] == OURS:
+        return
+    for problem in shape_problems(env):
+        raise ConfigError("env", type(env).__name__, f"{problem}; kousoku.check_env tells all")
+
+
+def shape_problems(env: Env) -> Iterator[str]:
+    """Gives one line for each rule about spaces, shapes and dtypes that the environment breaks.
+
+    Raises:
+        ConfigError: as the environment itself does.
+    """
+    found = False
+    for problem in space_problems(env):
+        found = True
+        yield problem
+    if found:
+        return
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    try:
+        begun = _traced("reset", env.reset, key)
+        yield from _first_problems("reset", env, begun, begun)
+        yield from _first_problems("restart", env, _traced("restart", env.restart, key, begun[0]), begun)
+        action = _traced("action_space", env.action_space.sample, key)
+        after = _traced("step", env.step, key, begun[0], action)
+    except _Broken as broken:
+        yield str(broken)
+        return
+    yield from timestep_problems("step", env, after[1])
+    if shapes(after[0]) != shapes(begun[0]):
+        yield state_change(shapes(begun[0]), after[0])
+    elif shapes(after[1].obs) != shapes(begun[1].obs):
+        before, now = _told(begun[1].obs), _told(after[1].obs)
+        yield f"step: its observations have other shapes or dtypes than a reset's: {before} became {now}"
+
+
+def space_problems(env: Env) -> Iterator[str]:
+    """Gives one line for each space that is not ours, and for a time limit that is no count."""
+    for name in ("observation_space", "action_space"):
+        try:
+            yield from _foreign(name, getattr(env, name))
+        except ConfigError:
+            raise
+        except Exception as error:  # a property is the user's code
+            yield f"{name}: {_said(error)}"
+    limit = env.time_limit
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        yield f"time_limit is {limit!r}: use None or a whole number of at least 1"
+
+
+def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
+    """Gives one line for each field of a timestep, of arrays or of their shapes, that has another shape or dtype."""
+    for name, dtype in FIELDS.items():
+        value = getattr(timestep, name)
+        if value is None or jnp.shape(value) != () or _dtype(value) != dtype:
+            yield f"{where}: {name} must be a {jnp.dtype(dtype).name} scalar, got {_told(value)}"
+    if not _fits(env.observation_space, timestep.obs):
+        yield f"{where}: observation {_told(timestep.obs)} is outside {env.observation_space}"
+
+
+def is_pair(result: Any) -> bool:
+    """Tells whether a reset or a step gave (state, Timestep)."""
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Timestep)
+
+
+def shapes(tree: Any) -> list[tuple[str, tuple[int, ...], str]]:
+    """Returns path, shape and dtype of every leaf."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return [(jax.tree_util.keystr(path), jnp.shape(leaf), str(_dtype(leaf))) for path, leaf in leaves]
+
+
+def state_change(before: Any, after: Any) -> str:
+    """Returns the line for a step after which the state is of another form than before."""
+    return f"step: the state's structure, shapes or dtypes change: {before} became {shapes(after)}"
+
+
+class _Broken(Exception):
+    """Ends the checks: what comes after needs what could not be traced."""
+
+
+def _traced(where: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Returns the shapes of what a method returns; of a reset, a restart or a step it has to be (state, Timestep).
+
+    Raises:
+        ConfigError: as the method does.
+        _Broken: if it raises anything else, or returns something else.
+    """
+
+    def checked(*args: Any) -> Any:
+        result = function(*args)
+        if where != "action_space" and not is_pair(result):
+            kinds = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+            raise _Broken(f"{where} must return (state, Timestep), got {kinds}")
+        return result
+
+    try:
+        return jax.eval_shape(checked, *args)
+    except (_Broken, ConfigError):
+        raise
+    except Exception as error:  # a method is the user's code
+        raise _Broken(f"{where}: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.TracerArrayConversionError):
+        return (
+            "a value that is not known before it runs decides what Python does: use jnp.where or jax.lax.cond for `if`"
+        )
+    return f"raised {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+
+
+def _first_problems(where: str, env: Env, result: Any, begun: Any) -> Iterator[str]:
+    yield from timestep_problems(where, env, result[1])
+    if shapes(result) != shapes(begun):
+        yield f"{where}: it gives other shapes or dtypes than reset: {shapes(begun)} became {shapes(result)}"
+
+
+def _foreign(name: str, space: Any) -> Iterator[str]:
+    if isinstance(space, Dict):
+        for key, part in space.spaces.items():
+            yield from _foreign(f"{name}[{key!r}]", part)
+    elif not isinstance(space, SPACES):
+        kind = type(space)
+        home = "" if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}."
+        yield f"{name} is a {home}{kind.__name__}: use Discrete, MultiDiscrete, Box or Dict of kousoku"
+
+
+def _fits(space: Space, obs: Any) -> bool:
+    """Tells whether an observation has the shape and a dtype of its space: indices are int32, as tables take them."""
+    if isinstance(space, Dict):
+        fields = space.spaces
+        return isinstance(obs, Mapping) and set(obs) == set(fields) and all(_fits(fields[k], obs[k]) for k in fields)
+    if not (isinstance(obs, int | float) or hasattr(obs, "dtype")) or jnp.shape(obs) != space.shape:
+        return False
+    if isinstance(space, Discrete | MultiDiscrete):
+        return _dtype(obs) == jnp.int32
+    return _dtype(obs).kind in ("iuf" if space.dtype.kind == "f" else "iu") or _dtype(obs) == space.dtype
+
+
+def _dtype(value: Any) -> Any:
+    return getattr(value, "dtype", None) or jnp.result_type(value)
+
+
+def _told(tree: Any) -> str:
+    """Returns dtype and shape of every leaf, such as int32[] or {'a': float32[3]}."""
+    leaves = jax.tree.map(lambda leaf: _Word(f"{_dtype(leaf)}{list(jnp.shape(leaf))}"), tree)
+    return " ".join(repr(leaves).split())
+
+
+class _Word(str):
+    """Text that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _instead_of(env: Any) -> str:
+    """Returns what would do in the place of what is no environment."""
+    if isinstance(env, type):
+        return f"that is the class; make one of it: {env.__name__}(...)"
+    if callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None)):
+        home = type(env).__module__.partition(".")[0]
+        return f"it is {home}'s: give an id or a kousoku.Env, whose reset and step are pure functions in JAX"
+    return "give an id or a kousoku.Env"

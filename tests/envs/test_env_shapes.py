@@ -1,0 +1,238 @@
+"""What train, resume and evaluate ask of an environment before anything is compiled or written."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku import Box, Dict, Discrete, MultiDiscrete, Timestep
+from kousoku.core.env_shapes import check_shapes
+from kousoku.core.errors import ConfigError
+
+
+class Walk(ks.Env):
+    """Ten cells in a row. `spoil` changes what a method gives, by the method's name."""
+
+    spoil: Callable[[str, Any], Any] = eqx.field(static=True, default=lambda where, result: result)
+    spaces: tuple = (Discrete(10), Discrete(2))
+    time_limit: Any = eqx.field(static=True, default=20)
+
+    @property
+    def observation_space(self) -> Any:
+        return self.spaces[0]
+
+    @property
+    def action_space(self) -> Any:
+        return self.spaces[1]
+
+    def reset(self, key):
+        cell = jnp.int32(0)
+        return self.spoil("reset", (cell, Timestep(cell, jnp.float32(0), jnp.array(False), jnp.array(False))))
+
+    def step(self, key, state, action):
+        cell = jnp.minimum(state + 1, 9)
+        return self.spoil("step", (cell, Timestep(cell, jnp.float32(1), cell == 9, jnp.array(False))))
+
+
+def field(name: str, change: Callable[[Any], Any], where: tuple[str, ...] = ("step",)) -> Callable[[str, Any], Any]:
+    """One field of the timesteps of some methods becomes something else."""
+
+    def spoil(at: str, result: Any) -> Any:
+        if at not in where:
+            return result
+        return result[0], eqx.tree_at(lambda t: getattr(t, name), result[1], replace_fn=change)
+
+    return spoil
+
+
+def returned(where: str, change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+    """A method returns something else."""
+    return lambda at, result: change(result) if at == where else result
+
+
+def python_if(result: Any) -> Any:
+    return result if result[0] > 3 else (result[0] + 1, result[1])
+
+
+def numpy_on_a_tracer(result: Any) -> Any:
+    return np.asarray(result[0]), result[1]
+
+
+def raising(result: Any) -> Any:
+    raise ZeroDivisionError("by hand\nand more")
+
+
+BOTH = ("reset", "step")
+BROKEN = {
+    "vector reward": (field("reward", lambda r: r[None]), "step: reward must be a float32 scalar, got float32[1]"),
+    "whole reward": (field("reward", lambda r: jnp.int32(1)), "step: reward must be a float32 scalar, got int32[]"),
+    "no reward": (field("reward", lambda r: None), "step: reward must be a float32 scalar, got None"),
+    "int terminated": (field("terminated", jnp.int32), "step: terminated must be a bool scalar, got int32[]"),
+    "float terminated": (field("terminated", jnp.float32), "step: terminated must be a bool scalar, got float32[]"),
+    "int truncated": (field("truncated", jnp.int32, BOTH), "reset: truncated must be a bool scalar, got int32[]"),
+    "uint8 index": (field("obs", jnp.uint8, BOTH), "reset: observation uint8[] is outside Discrete(n=10)"),
+    "float index": (field("obs", jnp.float32, BOTH), "reset: observation float32[] is outside Discrete(n=10)"),
+    "vector index": (field("obs", lambda o: o[None], BOTH), "reset: observation int32[1] is outside Discrete(n=10)"),
+    "other index later": (field("obs", jnp.uint8), "step: observation uint8[] is outside Discrete(n=10)"),
+    "a reset with info": (
+        returned("reset", lambda r: (r[0], {})),
+        "reset must return (state, Timestep), got a tuple of 2",
+    ),
+    "a reset that is swapped": (
+        returned("reset", lambda r: r[::-1]),
+        "reset must return (state, Timestep), got a tuple of 2",
+    ),
+    "a reset that is one": (returned("reset", lambda r: r[0]), "reset must return (state, Timestep), got "),
+    "a step of five": (
+        returned("step", lambda r: (*r, 0, 0, {})),
+        "step must return (state, Timestep), got a tuple of 5",
+    ),
+    "a step of four": (
+        returned("step", lambda r: (*r, False, {})),
+        "step must return (state, Timestep), got a tuple of 4",
+    ),
+    "a list": (returned("step", list), "step must return (state, Timestep), got list"),
+    "None": (returned("step", lambda r: None), "step must return (state, Timestep), got NoneType"),
+    "Python's if": (returned("step", python_if), "step: a value that is not known before it runs decides what Python"),
+    "NumPy": (returned("step", numpy_on_a_tracer), "step: a value that is not known before it runs decides"),
+    "an error": (returned("step", raising), "step: raised ZeroDivisionError: by hand"),
+    "a state of another shape": (
+        returned("step", lambda r: (r[0][None], r[1])),
+        "step: the state's structure, shapes or dtypes change: [('', (), 'int32')] became [('', (1,), 'int32')]",
+    ),
+    "a state of another dtype": (returned("step", lambda r: (jnp.float32(r[0]), r[1])), "step: the state's structure"),
+}
+BOX = Box(-1.0, 1.0, (3,))
+SPACES = {
+    "a number": ((10, Discrete(2)), "observation_space is a int: use Discrete, MultiDiscrete, Box or Dict of kousoku"),
+    "none": ((Discrete(10), None), "action_space is a NoneType: use Discrete"),
+    "one of NumPy's": ((Dict({"a": np.zeros(3)}), Discrete(2)), "observation_space['a'] is a numpy.ndarray: use"),
+    "another shape": ((BOX, Discrete(2)), "reset: observation int32[] is outside Box(low=-1.0"),
+    "another structure": ((Dict({"a": BOX}), Discrete(2)), "reset: observation int32[] is outside Dict("),
+    "several indices": ((MultiDiscrete((3, 3)), Discrete(2)), "reset: observation int32[] is outside MultiDiscrete"),
+}
+
+
+def refused(env: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check_shapes(env)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("spoil", "told"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_rule_is_named_in_one_line(spoil, told):
+    said = refused(Walk(spoil))
+    assert said.startswith(f"env: got 'Walk'; {told}")
+    assert said.endswith("; kousoku.check_env tells all")
+
+
+@pytest.mark.parametrize(("spaces", "told"), SPACES.values(), ids=SPACES)
+def test_spaces_are_ours_and_observations_in_them_by_shape_and_dtype(spaces, told):
+    assert refused(Walk(spaces=spaces)).startswith(f"env: got 'Walk'; {told}")
+
+
+def test_gymnasiums_spaces_and_environments_are_named_as_such():
+    gymnasium = pytest.importorskip("gymnasium")
+    assert "observation_space is a gymnasium.Discrete: use" in refused(Walk(spaces=(gymnasium.spaces.Discrete(3), 1)))
+    assert "it is gymnasium's: give an id or a kousoku.Env" in refused(gymnasium.make("CartPole-v1"))
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5"])
+def test_a_time_limit_is_none_or_a_count(limit):
+    assert "time_limit is " in refused(Walk(time_limit=limit))
+
+
+class Restarting(Walk):
+    """Its second episode begins in another form."""
+
+    def restart(self, key, state):
+        return jnp.float32(state), self.reset(key)[1]
+
+
+class Undecided(Walk):
+    """Its space is not ready."""
+
+    @property
+    def action_space(self) -> Any:
+        raise RuntimeError("not yet")
+
+
+def test_restarts_and_properties():
+    assert "restart: it gives other shapes or dtypes than reset: " in refused(Restarting())
+    assert "action_space: raised RuntimeError: not yet" in refused(Undecided())
+
+
+def test_what_is_no_environment():
+    assert refused(Walk) == "env: got 'Walk'; that is the class; make one of it: Walk(...)"
+    for thing in (None, 3, {}, jnp.zeros(3), ks.make("GridWorld-v0").model()):
+        assert refused(thing).endswith("; give an id or a kousoku.Env")
+
+
+def test_a_refusal_of_the_environments_own_stays():
+    def spoil(where: str, result: Any) -> Any:
+        raise ConfigError("cells", 10, "use 11")
+
+    assert refused(Walk(spoil)) == "cells: got 10; use 11"
+
+
+class Unusual(ks.Env):
+    """Breaks no rule: Dict observations of whole numbers in a float box, weak types, a key in the state, info later."""
+
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self) -> Dict:
+        return Dict({"place": MultiDiscrete((3, 3)), "pixels": Box(0, 255, (4,), np.uint8), "count": Box(0.0, 9.0)})
+
+    @property
+    def action_space(self) -> Dict:
+        return Dict({"go": Discrete(2), "push": Box(-1.0, 1.0, (2,))})
+
+    def reset(self, key):
+        return {"key": key, "n": 0}, self._timestep(0.0)
+
+    def step(self, key, state, action):
+        return {"key": key, "n": state["n"] + action["go"]}, self._timestep(1.0, {"x": 1.0})
+
+    def _timestep(self, reward: float, info: Any = None) -> Timestep:
+        obs = {"place": jnp.zeros(2, jnp.int32), "pixels": jnp.zeros(4, jnp.uint8), "count": jnp.int32(3)}
+        whole = Timestep(obs, jnp.float32(reward), jnp.array(False), jnp.array(False), info)
+        return eqx.tree_at(lambda t: (t.reward, t.terminated, t.truncated), whole, (reward, False, False))
+
+
+def test_what_breaks_no_rule_passes():
+    with jax.numpy_dtype_promotion("standard"):
+        for env in (Walk(), Unusual(), *map(ks.make, ("CartPole-v1", "Blackjack-v1", "Ant-v5"))):
+            check_shapes(env)
+
+
+def test_nothing_is_compiled():
+    compiled = []
+    check_shapes(Walk())
+    jax.monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event))
+    check_shapes(Walk(time_limit=21))
+    assert not [event for event in compiled if "backend_compile" in event]
+
+
+def test_the_front_door_asks_before_anything_is_written():
+    bad = Walk(field("terminated", jnp.int32))
+    told = "env: got 'Walk'; step: terminated must be a bool scalar, got int32"
+    with pytest.raises(ConfigError, match=told):
+        ks.train("q_learning", bad, steps=100, out="run")
+    assert not os.path.exists("run")
+    ks.train("q_learning", Walk(), steps=100, out="run", eval_episodes=0)
+    calls = {
+        "resume": lambda env: ks.resume("run", steps=200, env=env),
+        "evaluate": lambda env: ks.evaluate("run", 2, env=env),
+        "load_policy": lambda env: ks.load_policy("run", env=env),
+    }
+    for call in calls.values():
+        with pytest.raises(ConfigError, match=told):
+            call(bad)
