@@ -74,7 +74,7 @@ class OutcomeTable(eqx.Module):
         k = jnp.int32(0)
         if self.packed.shape[1] > 1:
             bounds = lax.dynamic_index_in_dim(jnp.asarray(self.cumulative), pair, keepdims=False)
-            k = jnp.sum((jax.random.uniform(key, (), jnp.float32) >= bounds).astype(jnp.int32))
+            k = jnp.sum(jax.random.uniform(key, (), jnp.float32) >= bounds, dtype=jnp.int32)
         packed = lax.dynamic_slice(jnp.asarray(self.packed), (pair, k), (1, 1))[0, 0]
         reward = lax.dynamic_slice(jnp.asarray(self.reward), (pair, k), (1, 1))[0, 0]
         return packed >> 1, reward, (packed & 1).astype(bool)

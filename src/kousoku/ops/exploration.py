@@ -29,8 +29,8 @@ def uniform_index(word: UInt32[Array, ""], n: Int[Array, ""] | int) -> Action:
 def pick(mask: Array, word: UInt32[Array, ""]) -> Action:
     """Picks one of the positions where `mask` is true, each with the same probability."""
     mask = mask.astype(jnp.int32)
-    k = uniform_index(word, jnp.sum(mask))
-    return jnp.sum((jnp.cumsum(mask) <= k).astype(jnp.int32))
+    k = uniform_index(word, jnp.sum(mask, dtype=jnp.int32))
+    return jnp.sum(jnp.cumsum(mask, dtype=jnp.int32) <= k, dtype=jnp.int32)
 
 
 def is_greedy(q: ActionValues) -> Array:

@@ -107,7 +107,7 @@ class GridWorld(Env):
     def _phase(self, clock: Int[Array | np.ndarray, ""] | None) -> Int[Array, ""] | None:
         if clock is None:
             return None
-        return jnp.sum((clock >= jnp.asarray(self.change_at)).astype(jnp.int32))
+        return jnp.sum(clock >= jnp.asarray(self.change_at), dtype=jnp.int32)
 
     def _begin(self, key: PRNGKeyArray, clock: Int[Array, ""] | None) -> tuple[GridState, Timestep]:
         cell = self.tables.draw_start(key)

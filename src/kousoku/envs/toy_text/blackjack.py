@@ -92,7 +92,7 @@ class Blackjack(Env):
         player_sum, usable_ace = take_card(state.player_sum, state.usable_ace, card_of(word))
         bust = player_sum > 21
         bounds = tables.row(jnp.asarray(self.dealer), state.shown)
-        result = jnp.sum((unit_interval(word) >= bounds).astype(jnp.int32))
+        result = jnp.sum(unit_interval(word) >= bounds, dtype=jnp.int32)
         next_state = BlackjackState(
             player_sum=jnp.where(hits, player_sum, state.player_sum),
             usable_ace=jnp.where(hits, usable_ace, state.usable_ace),

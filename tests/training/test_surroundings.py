@@ -1,0 +1,84 @@
+"""What is around a training: JAX counting in 64 bits, threads, a default device, a guard of transfers."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from fast_compile import fast_compile_flags
+
+import kousoku as ks
+
+SMALL = """
+import json, sys
+import kousoku as ks
+
+def trained(id):
+    small = {"num_envs": 4, "num_steps": 8, "hidden": (8,), "init": "lecun_normal"}
+    of_each = {"ppo": {"minibatches": 2, "epochs": 1}, "dqn": {"learning_starts": 32, "batch_size": 8, "capacity": 64}}
+    deep = id in ("ppo", "a2c", "dqn")
+    env = "Bandit-v0" if id.startswith("bandit") else "CartPole-v1" if deep else "GridWorld-v0"
+    options = small | of_each.get(id, {}) if deep else {}
+    return ks.train(ks.make_agent(id, **options), env, steps=64, out="", eval_episodes=1)
+"""
+SHAPES = """
+from kousoku.core.env_shapes import shape_problems
+for id in ks.list_envs():
+    env = ks.make(id, **({"map": "S.G"} if id == "CustomGrid-v0" else {}))
+    if (sys.argv[1] == "robots") != ("locomotion" in type(env).__module__):
+        continue
+    assert not list(shape_problems(env)), (id, list(shape_problems(env)))
+"""
+
+
+def in_64_bits(script: str, *words: str) -> None:
+    """Runs a script in a process where JAX counts in 64 bits, as many scientists have it do."""
+    environment = {**os.environ, "JAX_ENABLE_X64": "1", "XLA_FLAGS": fast_compile_flags()}
+    command = [sys.executable, "-c", SMALL + script, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow_because("a new process trains")
+def test_agents_with_tables_in_64_bits():
+    in_64_bits("assert trained('sarsa').q_values.dtype.name == 'float32'; trained('dyna_q')")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("id", ks.list_agents())
+def test_every_agent_in_64_bits(id):
+    in_64_bits(f"trained({id!r})")
+
+
+@pytest.mark.slow_because("a new process makes and traces every environment")
+@pytest.mark.by_default("others")
+@pytest.mark.parametrize("kind", ["others", "robots"])
+def test_every_environment_in_64_bits(kind):
+    in_64_bits(SHAPES, kind)
+
+
+def learned(seed: int, out: str | None = "") -> np.ndarray:
+    """What one agent learns."""
+    return ks.train("q_learning", "GridWorld-v0", steps=500, seeds=[seed], out=out, eval_episodes=1).q_values
+
+
+@pytest.mark.slow_because("five trainings")
+def test_threads_train_at_once_each_as_if_it_were_alone():
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(learned, (0, 1), (None, None)))
+    for seed, found in enumerate(together):
+        np.testing.assert_array_equal(found, learned(seed))
+    assert len(list(Path("runs").iterdir())) == 2
+
+
+@pytest.mark.slow_because("three trainings")
+def test_a_default_device_and_a_guard_of_transfers_change_nothing():
+    plain = learned(0)
+    with jax.default_device(jax.devices()[-1]):
+        np.testing.assert_array_equal(learned(0), plain)
+    with jax.transfer_guard("log"):
+        np.testing.assert_array_equal(learned(0), plain)
