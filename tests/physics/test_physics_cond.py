@@ -93,7 +93,7 @@ def test_only_what_is_wanted():
     """
 
     def of(x):
-        made = cond_or_zeros(x > 1.0, lambda: {"root": sqrt(Num(x - 1.0)), "one": [ONE, Num(x)]})
+        made = cond_or_zeros(Num(x) > 1.0, lambda: {"root": sqrt(Num(x - 1.0)), "one": [ONE, Num(x)]})
         assert made["one"][0] is ONE
         more = maximum(Num(x - 1.0), 0.0)
         moved = cond_update(x > 1.0, lambda: [Num(x) + more, 3.0 + more], [Num(x), Num(3.0)], x.dtype)

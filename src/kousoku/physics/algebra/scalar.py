@@ -109,7 +109,26 @@ class Num:
         return f"Num({self.value})"
 
 
-Bool: TypeAlias = "bool | jax.Array"
+class Condition:
+    """A truth that is not known as a program is traced, and the dtype of the numbers that it was found from.
+
+    Known numbers between which it decides take this dtype, so that no other number need be at hand to tell it.
+
+    Attributes:
+        value: a scalar of JAX's, bool.
+        dtype: the dtype of the numbers.
+    """
+
+    __slots__ = ("dtype", "value")
+
+    def __init__(self, value: Any, dtype: Any) -> None:
+        self.value, self.dtype = value, dtype
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+
+Bool: TypeAlias = bool | Condition
 
 
 def num(value: Any) -> Num:
@@ -174,23 +193,15 @@ def elementwise_subtract(a: Sequence[Num], b: Sequence[Num]) -> list[Num]:
     return [x - y for x, y in zip(a, b, strict=True)]
 
 
-def where(condition: Bool, if_true: Num | float, if_false: Num | float, like: Num | None = None) -> Num:
-    """Returns `if_true` where the condition holds, else `if_false`.
-
-    Raises:
-        TypeError: if both are known and differ, and no `like` says of which dtype the result is.
-    """
+def where(condition: Bool, if_true: Num | float, if_false: Num | float) -> Num:
+    """Returns `if_true` where the condition holds, else `if_false`."""
     a, b = num(if_true), num(if_false)
-    if isinstance(condition, bool | np.bool_):
+    if isinstance(condition, bool):
         return a if condition else b
     if a is b or (a.known and b.known and a.value == b.value):
         return a
-    if a.known and b.known:
-        if like is None or like.known:
-            raise TypeError(f"where of {a} and {b}, whose dtype would be a guess: say `like` what")
-        cases = (np.asarray(x.value, like.value.dtype) for x in (b, a))
-        return Num(lax.select_n_p.bind(condition, *cases))
-    return Num(lax.select_n_p.bind(condition, _cast_like(b, a), _cast_like(a, b)))
+    cases = (np.asarray(x.value, condition.dtype)[()] if x.known else x.value for x in (b, a))
+    return Num(lax.select_n_p.bind(condition.value, *cases))
 
 
 def logical_and(a: Bool, b: Bool) -> Bool:
@@ -199,12 +210,12 @@ def logical_and(a: Bool, b: Bool) -> Bool:
         return b if a else False
     if isinstance(b, bool):
         return a if b else False
-    return lax.and_p.bind(a, b)
+    return Condition(lax.and_p.bind(a.value, b.value), a.dtype)
 
 
 def logical_not(a: Bool) -> Bool:
     """Returns whether a does not hold."""
-    return (not a) if isinstance(a, bool) else lax.not_p.bind(a)
+    return (not a) if isinstance(a, bool) else Condition(lax.not_p.bind(a.value), a.dtype)
 
 
 def logical_any(truths: Iterable[Bool]) -> Bool:
@@ -278,4 +289,6 @@ def _bind(primitive: Any, a: Num, b: Num, **params: Any) -> Any:
 
 
 def _compare(primitive: Any, a: Num, b: Num, known: Callable[[float, float], bool]) -> Bool:
-    return known(a.value, b.value) if a.known and b.known else _bind(primitive, a, b)
+    if a.known and b.known:
+        return known(a.value, b.value)
+    return Condition(_bind(primitive, a, b), (b if a.known else a).value.dtype)

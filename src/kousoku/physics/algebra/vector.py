@@ -49,7 +49,7 @@ class Vec(NamedTuple):
         square = self.dot(self)
         tiny = square < MINVAL**2
         size = sqrt(where(tiny, 1.0, square))
-        unit = Vec(*(where(tiny, other, part / size, size) for other, part in zip((1.0, 0.0, 0.0), self, strict=True)))
+        unit = Vec(*(where(tiny, other, part / size) for other, part in zip((1.0, 0.0, 0.0), self, strict=True)))
         return where(tiny, 0.0, size), unit
 
 

@@ -30,23 +30,22 @@ ANY_WORTH, ALIKE_WORTH = 1e-6, 0.05
 
 @dataclass(frozen=True)
 class _Axis:
-    """One of three axes: the first, or the second, or else the third; `like` has the dtype of all numbers."""
+    """One of three axes: the first, or the second, or else the third."""
 
     first: Bool
     second: Bool
-    like: Num
 
     def or_else(self, condition: Bool, other: _Axis) -> _Axis:
         """Returns the other one where the condition holds."""
         first, second = (
             where_bool(condition, *two) for two in ((other.first, self.first), (other.second, self.second))
         )
-        return _Axis(first, second, other.like)
+        return _Axis(first, second)
 
     def pick(self, three: Sequence[Num], after: int = 0) -> Num:
         """Picks this axis' number of three, one for each axis, or that of the axis `after` places later, in turns."""
         x, y, z = (three[(i + after) % 3] for i in range(3))
-        return where(self.first, x, where(self.second, y, z, self.like), self.like)
+        return where(self.first, x, where(self.second, y, z))
 
     def last(self, three: Sequence[Num]) -> Vec:
         """Returns the numbers in turns, so that this axis' comes last."""
@@ -80,7 +79,7 @@ class _View:
         """Returns the other view where the condition holds."""
 
         def pick(a: Vec, b: Vec) -> Vec:
-            return where_vec(condition, b, a, self.centre.x)
+            return where_vec(condition, b, a)
 
         axes, turn = (Mat(*map(pick, a, b)) for a, b in ((self.axes, view.axes), (self.turn, view.turn)))
         origin, size = pick(self.origin, view.origin), pick(self.size, view.size)
@@ -89,7 +88,7 @@ class _View:
     def facing(self, row: _Axis) -> _View:
         """Returns the view with the axes in turns, so that `row` is the last and points to the other box."""
         axes, turn, centre = row.last_row(self.axes), row.last_row(self.turn), row.last(self.centre)
-        side = where(centre.z > 0.0, 1.0, -1.0, centre.z)
+        side = where(centre.z > 0.0, 1.0, -1.0)
         axes, turn = (Mat(m.a, m.b, m.c * side) for m in (axes, turn))
         return _View(self.origin, axes, row.last(self.size), centre._replace(z=centre.z * side), turn, self.other)
 
@@ -112,21 +111,21 @@ def box_box(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]:
     near, far = _face_gaps(one), _face_gaps(two)
     face_gap = maximum(_largest(near), _largest(far))
     swapped = _largest(far) > _largest(near)
-    view = one.or_else(swapped, two).facing(_which(where_vec(swapped, far, near, face_gap)))
+    view = one.or_else(swapped, two).facing(_which(where_vec(swapped, far, near)))
     view = view.showing(_which(Vec(*map(absolute, view.turn.c))))
     least, row, column = _edge_gap(one)
     across, crossing, length = _crossing(one.facing(row).showing(column))
     edge_gap = least + _rounding_of_gap(one) / length
     alike = absolute(across.dot(view.axes.c)) > ALIKE
-    edges = least > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH, face_gap) * absolute(face_gap)
-    normal = where_vec(edges, across, view.axes.c * where(swapped, -1.0, 1.0, face_gap), face_gap)
+    edges = least > face_gap + where(alike, ALIKE_WORTH, ANY_WORTH) * absolute(face_gap)
+    normal = where_vec(edges, across, view.axes.c * where(swapped, -1.0, 1.0))
     touches = []
     for exists, point, distance in _clipped_corners(view):
         point, distance = view.origin + view.to_world(point), where(exists, distance, ABSENT)
         if touches:
-            distance = where(edges, ABSENT, distance, face_gap)
+            distance = where(edges, ABSENT, distance)
         else:
-            point, distance = where_vec(edges, crossing, point, face_gap), where(edges, edge_gap, distance, face_gap)
+            point, distance = where_vec(edges, crossing, point), where(edges, edge_gap, distance)
         touches.append(ContactPoint(distance, point, normal))
     return touches
 
@@ -142,23 +141,23 @@ def _edge_gap(view: _View) -> tuple[Num, _Axis, _Axis]:
 
     The gap without what may be rounding: the more parallel two edges are, the less is known of the direction.
     """
-    best, row, column = Num(NEVER), _Axis(True, False, ZERO), _Axis(True, False, ZERO)
+    best, row, column = Num(NEVER), _Axis(True, False), _Axis(True, False)
     size, doubt = [Vec(*map(absolute, r)) for r in view.turn], _rounding_of_gap(view)
     for i in range(3):
         u, v = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
             a, b = (j + 1) % 3, (j + 2) % 3
             square = view.turn[u][j] * view.turn[u][j] + view.turn[v][j] * view.turn[v][j]
-            parallel = square < _many_roundings(square)
+            parallel = square < _many_roundings(view)
             length = sqrt(where(parallel, 1.0, square))
             reach = size[v][j] * view.size[u] + size[u][j] * view.size[v]
             reach = reach + size[i][b] * view.other[a] + size[i][a] * view.other[b]
             apart = absolute(view.turn[u][j] * view.centre[v] - view.turn[v][j] * view.centre[u])
-            gap = where(parallel, NEVER, (apart - reach - doubt) / length, length)
+            gap = where(parallel, NEVER, (apart - reach - doubt) / length)
             better = gap > best
             best = where(better, gap, best)
-            row = row.or_else(better, _Axis(i == 0, i == 1, gap))
-            column = column.or_else(better, _Axis(j == 0, j == 1, gap))
+            row = row.or_else(better, _Axis(i == 0, i == 1))
+            column = column.or_else(better, _Axis(j == 0, j == 1))
     return best, row, column
 
 
@@ -170,12 +169,12 @@ def _crossing(view: _View) -> tuple[Vec, Vec, Num]:
     """
     (au, bu, cu), (av, bv, cv), (aw, bw, cw) = view.turn
     square = cu * cu + cv * cv
-    square = where(square < _many_roundings(square), 1.0, square)
+    square = where(square < _many_roundings(view), 1.0, square)
     length = sqrt(square)
-    side = where(cu * view.centre.y > cv * view.centre.x, 1.0, -1.0, length) / length
+    side = where(cu * view.centre.y > cv * view.centre.x, 1.0, -1.0) / length
     nu, nv = -(cv * side), cu * side
-    edge = [where(n > 0.0, s, -s, n) for n, s in zip((nu, nv), view.size, strict=False)]
-    a, b = (where(n > 0.0, -s, s, n) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
+    edge = [where(n > 0.0, s, -s) for n, s in zip((nu, nv), view.size, strict=False)]
+    a, b = (where(n > 0.0, -s, s) for n, s in zip((nu * au + nv * av, nu * bu + nv * bv), view.other, strict=False))
     x, y, z = (c + p * a + q * b for c, p, q in zip(view.centre, (au, av, aw), (bu, bv, bw), strict=True))
     across = (edge[0] - x) * cu + (edge[1] - y) * cv
     place = z + clip(across / square, -view.other.z, view.other.z) * cw
@@ -194,7 +193,7 @@ def _clipped_corners(view: _View) -> Iterator[tuple[Bool, Vec, Num]]:
     Each as whether it is there, where, and its distance.
     """
     (au, bu, cu), (av, bv, cv), (_, _, cw) = view.turn
-    depth = where(cw > 0.0, -view.other.z, view.other.z, cw)
+    depth = where(cw > 0.0, -view.other.z, view.other.z)
     x, y, z = (c + depth * d for c, d in zip(view.centre, (cu, cv, cw), strict=True))
     au, av, bu, bv = au * view.other.x, av * view.other.x, bu * view.other.y, bv * view.other.y
     area = au * bv - av * bu
@@ -203,7 +202,7 @@ def _clipped_corners(view: _View) -> Iterator[tuple[Bool, Vec, Num]]:
     tilt_u, tilt_v = cu / cw, cv / cw
     width, height = view.size.x, view.size.y
     # Sides that coincide but for rounding count once: as those of the other box.
-    more, less = 1.0 + 4.0 * _rounding(x), Num(1.0 - 4.0 * _rounding(x))
+    more, less = 1.0 + 4.0 * _rounding(view), Num(1.0 - 4.0 * _rounding(view))
 
     def corner(exists: Bool, u: Num, v: Num) -> tuple[Bool, Vec, Num]:
         gap = z - view.size.z - ((u - x) * tilt_u + (v - y) * tilt_v)
@@ -237,17 +236,18 @@ def _clip_line(place: tuple[Num, Num], way: tuple[Num, Num], size: tuple[Num, Nu
 
 def _rounding_of_gap(view: _View) -> Num:
     """Returns what rounding may add to the gap of a face; to that of edges as much more as their sine is small."""
-    return total([*view.size, *view.other]) * _rounding(view.turn.a.x)
+    return total([*view.size, *view.other]) * _rounding(view)
 
 
-def _many_roundings(x: Num) -> float:
+def _many_roundings(view: _View) -> float:
     """Returns what may be due to many roundings of numbers near one."""
-    return 64.0 * _rounding(x)
+    return 64.0 * _rounding(view)
 
 
-def _rounding(x: Num) -> float:
-    """Returns the rounding of one number near one."""
-    return float(np.finfo(np.float64 if x.known else x.value.dtype).eps)
+def _rounding(view: _View) -> float:
+    """Returns the rounding of one number near one: of the traced ones, if any number of the view is traced."""
+    seen = (*view.centre, *(x for row in view.turn for x in row))
+    return max(float(np.finfo(np.float64 if x.known else x.value.dtype).eps) for x in seen)
 
 
 def _largest(three: Vec) -> Num:
@@ -257,4 +257,4 @@ def _largest(three: Vec) -> Num:
 def _which(three: Vec) -> _Axis:
     """Returns the axis of the largest number."""
     largest = _largest(three)
-    return _Axis(three.x >= largest, three.y >= largest, largest)
+    return _Axis(three.x >= largest, three.y >= largest)

@@ -120,7 +120,7 @@ def _share(x: Num, y: Num) -> Num:
     """Returns x / (x + y), the first one's share: zero where x is not above zero, and one half where neither is."""
     no_x, no_y, whole = x < MINVAL, y < MINVAL, x + y
     share = x / where(no_x, 1.0, where(no_y, 1.0, whole))
-    return where(no_x, where(no_y, 0.5, 0.0, whole), where(no_y, 1.0, share), whole)
+    return where(no_x, where(no_y, 0.5, 0.0), where(no_y, 1.0, share))
 
 
 def _weighted(pair: list[list[Num]], share: Num) -> list[Num]:
@@ -131,7 +131,7 @@ def _mixed_solref(pair: list[list[Num]], share: Num) -> list[Num]:
     """Returns the weighted mean if both are time constant and damping ratio, else the least of both numbers."""
     standard = logical_and(pair[0][0] > 0.0, pair[1][0] > 0.0)
     least = [minimum(x, y) for x, y in zip(*pair, strict=True)]
-    return [where(standard, x, y, share) for x, y in zip(_weighted(pair, share), least, strict=True)]
+    return [where(standard, x, y) for x, y in zip(_weighted(pair, share), least, strict=True)]
 
 
 def _positive(friction: list[Num]) -> list[Num]:

@@ -55,7 +55,7 @@ class _Near:
         nearer = other.square < self.square - by
 
         def pick(a: Num, b: Num) -> Num:
-            return where(nearer, b, a, self.square)
+            return where(nearer, b, a)
 
         return _Near(
             pick(self.square, other.square),
@@ -80,7 +80,7 @@ def capsule_box(capsule: GeomInfo, box: GeomInfo) -> list[ContactPoint]:
 
 def _places(centre: Vec, half: Vec, size: list[Num]) -> tuple[Num, Num, Bool]:
     """Returns where on the axis the two spheres are, from -1 to 1, and whether the second is there."""
-    ways = Vec(*(where(h > 0.0, 1.0, -1.0, h) for h in half))
+    ways = Vec(*(where(h > 0.0, 1.0, -1.0) for h in half))
     face = _face(centre, half, size, ways, -1.0).or_nearer(_face(centre, half, size, ways, 1.0))
     edge = _edges(centre, half, size)
     on_edge = edge.square < face.square - MINVAL
@@ -92,7 +92,7 @@ def _places(centre: Vec, half: Vec, size: list[Num]) -> tuple[Num, Num, Bool]:
     spot = [where(end, near.leaving, x) * way for end, x, way in zip(ends, near.spot, ways, strict=True)]
     top, bottom = [x >= 1.0 for x in spot], [x <= -1.0 for x in spot]
     rising, falling = (
-        total(where(end, h * h, 0.0, near.square) for end, h in zip(ends, half, strict=True)) for ends in (bottom, top)
+        total(where(end, h * h, 0.0) for end, h in zip(ends, half, strict=True)) for ends in (bottom, top)
     )
     up, down = 1.0 - near.place, 1.0 + near.place
     for i, x in enumerate(spot):
@@ -110,7 +110,7 @@ def _face(centre: Vec, half: Vec, size: list[Num], ways: Vec, end: float) -> _Ne
     over = [maximum(absolute(p) - s, 0.0) for p, s in zip(point, size, strict=True)]
     x, y, z = over
     beside = maximum(minimum(x, y), minimum(maximum(x, y), z)) > 0.0
-    square = where(beside, NOT_NEAR, x * x + y * y + z * z, x)
+    square = where(beside, NOT_NEAR, x * x + y * y + z * z)
     # The capsule's way along the face does not end at the face: the spot is put where it cannot.
     spot = [
         where(o > 0.0, way * -end, clip(p / s, -1.0, 1.0)) for o, way, p, s in zip(over, ways, point, size, strict=True)

@@ -16,7 +16,7 @@ def capsule_capsule(first: GeomInfo, second: GeomInfo) -> list[ContactPoint]:
     Places on the axes, from -1 to 1, are x and y; the second axis is turned round if need be to go the first one's way.
     """
     aligned = first.axis.dot(second.axis)
-    a, b = first.axis * first.size[1], second.axis * (second.size[1] * where(aligned < 0.0, -1.0, 1.0, aligned))
+    a, b = first.axis * first.size[1], second.axis * (second.size[1] * where(aligned < 0.0, -1.0, 1.0))
     across = first.axis.cross(second.axis)
     square = across.dot(across)
     parallel = square < PARALLEL

@@ -68,7 +68,7 @@ class _Direction:
         better = other.gap > self.gap
 
         def pick(a: Num, b: Num) -> Num:
-            return where(better, b, a, self.gap)
+            return where(better, b, a)
 
         return _Direction(
             pick(self.gap, other.gap), Vec(*map(pick, self.normal, other.normal)), pick(self.place, other.place)
@@ -83,7 +83,7 @@ def capsule_cylinder(capsule: GeomInfo, cylinder: GeomInfo) -> list[ContactPoint
     best = reduce(_Direction.or_better, [_end(pair, -1.0), _end(pair, 1.0), _cap(pair), *_across(pair)])
     spot = capsule.frame.pos + capsule.axis * (half * best.place)
     touch = sphere_contact(spot, capsule.size[0], best.gap, -(turn @ best.normal))
-    side = where(best.normal.z < 0.0, -1.0, 1.0, best.gap)
+    side = where(best.normal.z < 0.0, -1.0, 1.0)
     low, high, lies = _lying(pair, best.normal, side, capsule.size[0], capsule.margin)
     flat = -(turn @ Vec(ZERO, ZERO, side))
 
@@ -96,10 +96,10 @@ def capsule_cylinder(capsule: GeomInfo, cylinder: GeomInfo) -> list[ContactPoint
     return [
         ContactPoint(
             where(lies, first.dist, touch.dist),
-            where_vec(lies, first.pos, touch.pos, best.gap),
-            where_vec(lies, flat, touch.normal, best.gap),
+            where_vec(lies, first.pos, touch.pos),
+            where_vec(lies, flat, touch.normal),
         ),
-        ContactPoint(where(lies, second.dist, ABSENT, best.gap), second.pos, flat),
+        ContactPoint(where(lies, second.dist, ABSENT), second.pos, flat),
     ]
 
 
@@ -110,21 +110,21 @@ def _end(pair: _Pair, end: float) -> _Direction:
     over, out = absolute(point.z) - pair.height, reach - pair.width
     distance, (up, radial, _) = Vec(maximum(over, 0.0), maximum(out, 0.0), ZERO).norm_and_unit()
     inside = distance <= 0.0
-    up, radial = where(inside, 0.0, up, distance), where(inside, 1.0, radial, distance)
+    up, radial = where(inside, 0.0, up), where(inside, 1.0, radial)
     normal = Vec(side.x * radial, side.y * radial, where(point.z < 0.0, -up, up))
     return _lowest(pair, normal, pair.width * radial + pair.height * up, end)
 
 
 def _cap(pair: _Pair) -> _Direction:
     """Returns the direction out of the flat end that is nearer to the capsule's centre."""
-    return _lowest(pair, Vec(ZERO, ZERO, where(pair.centre.z < 0.0, -1.0, 1.0, pair.centre.z)), pair.height, 1.0)
+    return _lowest(pair, Vec(ZERO, ZERO, where(pair.centre.z < 0.0, -1.0, 1.0)), pair.height, 1.0)
 
 
 def _lowest(pair: _Pair, normal: Vec, reach: Num, end: float) -> _Direction:
     """Returns a direction in which the cylinder reaches so far, with the nearer end of the axis; `end` if both are."""
     slope = pair.arm.dot(normal)
     gap = pair.centre.dot(normal) - absolute(slope) - reach
-    return _Direction(gap, normal, where(slope * end > 0.0, -end, end, gap))
+    return _Direction(gap, normal, where(slope * end > 0.0, -end, end))
 
 
 def _across(pair: _Pair) -> list[_Direction]:
@@ -134,7 +134,7 @@ def _across(pair: _Pair) -> list[_Direction]:
     upright = level.cross(axis)
     x, y = centre.dot(level), centre.dot(upright)
     nearest = (centre.x * level.y - centre.y * level.x) / (where(tilt <= 0.0, 1.0, tilt) * pair.half)
-    level, upright = (v * where(q < 0.0, -1.0, 1.0, q) for v, q in ((level, x), (upright, y)))
+    level, upright = (v * where(q < 0.0, -1.0, 1.0) for v, q in ((level, x), (upright, y)))
     x, y = absolute(x), absolute(y)
     side = _Direction(x - pair.width, level, clip(nearest, -1.0, 1.0))
     above, squeeze = y - pair.height * tilt, absolute(axis.z)
@@ -143,7 +143,7 @@ def _across(pair: _Pair) -> list[_Direction]:
     across, _ = Vec(out, bent, ZERO).norm_and_unit()
     normal = level * out + upright * up
     rim = pair.height - pair.width * up * tilt / maximum(across, LEAST_SLOPE)
-    along = axis.z * rim * where(upright.z < 0.0, -1.0, 1.0, upright.z)
+    along = axis.z * rim * where(upright.z < 0.0, -1.0, 1.0)
     place = (along - centre.dot(axis)) / pair.half
     return [side, _Direction(x * out + above * up - pair.width * across, normal, clip(place, -1.0, 1.0))]
 
@@ -157,7 +157,7 @@ def _from_ellipse(x: Num, y: Num, width: Num, squeeze: Num, tilt: Num) -> tuple[
     """
     excess = width * width * tilt * tilt
     below = y < 0.0
-    way = where(below, -1.0, 1.0, y)
+    way = where(below, -1.0, 1.0)
     reach_x, reach_y = width * x, width * squeeze * absolute(y)
     most = where(below, excess, reach_x + reach_y)
     least = width * width * NO_ROOT
@@ -205,11 +205,11 @@ def _lying(pair: _Pair, normal: Vec, side: Num, radius: Num, margin: Num) -> tup
 
     one, other = at(low), at(high)
     lower = one.z <= other.z
-    first, second = where_vec(lower, one, other, one.z), where_vec(lower, other, one, one.z)
+    first, second = where_vec(lower, one, other), where_vec(lower, other, one)
     cut = where(lower, low, -high) > -1.0
     over = logical_and(low < high, logical_and(absolute(pair.axis.z) < FLAT, absolute(normal.z) > 0.0))
     return (
         first,
-        where_vec(logical_and(cut, second.z > margin), first, second, one.z),
+        where_vec(logical_and(cut, second.z > margin), first, second),
         logical_and(over, first.z <= margin),
     )

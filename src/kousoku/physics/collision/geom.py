@@ -79,9 +79,9 @@ class ContactPoint:
 CollisionFunction: TypeAlias = Callable[[GeomInfo, GeomInfo], list[ContactPoint]]
 
 
-def where_vec(condition: Bool, one: Vec, other: Vec, like: Num) -> Vec:
-    """Returns `one` where the condition holds, else `other`; numbers that are known in both, in the dtype of `like`."""
-    return Vec(*(where(condition, a, b, like) for a, b in zip(one, other, strict=True)))
+def where_vec(condition: Bool, one: Vec, other: Vec) -> Vec:
+    """Returns `one` where the condition holds, else `other`."""
+    return Vec(*(where(condition, a, b) for a, b in zip(one, other, strict=True)))
 
 
 def where_bool(condition: Bool, one: Bool, other: Bool) -> Bool:

@@ -42,7 +42,7 @@ def plane_cylinder(plane: GeomInfo, cylinder: GeomInfo) -> list[ContactPoint]:
     radius, half, _ = cylinder.size
     x, y, z = cylinder.frame.mat.columns()
     up = cylinder.frame.mat.transpose() @ plane.axis  # what is left of it beside z does not cancel out where z is up
-    axis = z * where(up.z > 0.0, -1.0, 1.0, up.z)
+    axis = z * where(up.z > 0.0, -1.0, 1.0)
     _, down = Vec(-up.x, -up.y, ZERO).norm_and_unit()
     spoke = (x * down.x + y * down.y) * radius
     low, high = cylinder.frame.pos + axis * half, cylinder.frame.pos - axis * half
@@ -58,5 +58,5 @@ def plane_box(plane: GeomInfo, box: GeomInfo) -> list[ContactPoint]:
     for second, third in product((-1.0, 1.0), repeat=2):
         corner = x + y * second + z * third
         above = corner.dot(plane.axis)
-        touches.append(_plane_point(plane, box.frame.pos + corner * where(above > 0.0, -1.0, 1.0, above)))
+        touches.append(_plane_point(plane, box.frame.pos + corner * where(above > 0.0, -1.0, 1.0)))
     return touches

@@ -24,7 +24,6 @@ from ..algebra.scalar import (
     maximum,
     minimum,
     sqrt,
-    total,
     where,
 )
 from ..algebra.vector import Vec
@@ -63,20 +62,19 @@ def ray_distance(shape: int, size: Sequence[Num], start: Vec, direction: Vec) ->
         return _to_plane(size, start, direction)
     enter, leave = Num(FAR), Num(-FAR)
     for low, high in RAY_INTERVALS[shape](size, start, direction):
-        none, like = high < low, low + high
-        enter = minimum(enter, where(none, FAR, low, like))
-        leave = maximum(leave, where(none, -FAR, high, like))
-    like = enter + leave
-    return where(leave >= 0.0, where(enter >= 0.0, enter, leave, like), FAR, like)
+        none = high < low
+        enter = minimum(enter, where(none, FAR, low))
+        leave = maximum(leave, where(none, -FAR, high))
+    return where(leave >= 0.0, where(enter >= 0.0, enter, leave), FAR)
 
 
 def _to_plane(size: Sequence[Num], start: Vec, direction: Vec) -> Num:
-    level, like = direction.z > -MINVAL, total([*size, *start, *direction])
-    found = start.z / where(level, 1.0, -direction.z, direction.z)
+    level = direction.z > -MINVAL
+    found = start.z / where(level, 1.0, -direction.z)
     missed = [level, found < 0.0]
     for half, at, step in zip(size[:2], start, direction, strict=False):
         missed.append(logical_and(half > 0.0, absolute(at + found * step) > half))
-    return where(logical_any(missed), FAR, found, like)
+    return where(logical_any(missed), FAR, found)
 
 
 def _ahead(enter: Num, leave: Num) -> Bool:
@@ -92,24 +90,24 @@ def _ball(size: Sequence[Num], start: Vec, direction: Vec) -> list[Interval]:
 
 def _roots(a: Num, b: Num, c: Num) -> Interval:
     """Returns where a t^2 + 2 b t + c <= 0; with a = 0, everywhere or nowhere."""
-    flat, like = a < MINVAL, a + b + c
+    flat = a < MINVAL
     square = b * b - a * c
-    apart, slope = square > 0.0, where(flat, 1.0, a, a)
-    root = where(apart, sqrt(where(apart, square, 1.0, square)), 0.0, square)  # whose derivative is a number
+    apart, slope = square > 0.0, where(flat, 1.0, a)
+    root = where(apart, sqrt(where(apart, square, 1.0)), 0.0)  # whose derivative is a number
     out = logical_any([logical_and(logical_not(flat), square < 0.0), logical_and(flat, c > 0.0)])
-    enter = where(flat, -FAR, (-b - root) / slope, like)
-    leave = where(flat, FAR, (root - b) / slope, like)
-    return where(out, FAR, enter, like), where(out, -FAR, leave, like)
+    enter = where(flat, -FAR, (-b - root) / slope)
+    leave = where(flat, FAR, (root - b) / slope)
+    return where(out, FAR, enter), where(out, -FAR, leave)
 
 
 def _slab(half: Num, start: Num, direction: Num) -> Interval:
     """Returns where |start + t direction| <= half."""
     flat = absolute(direction) < MINVAL
-    slope = where(flat, 1.0, direction, start)
+    slope = where(flat, 1.0, direction)
     ends = (-half - start) / slope, (half - start) / slope
-    outside, like = absolute(start) > half, start + half
-    enter = where(flat, where(outside, FAR, -FAR, like), minimum(*ends), start)
-    leave = where(flat, where(outside, -FAR, FAR, like), maximum(*ends), start)
+    outside = absolute(start) > half
+    enter = where(flat, where(outside, FAR, -FAR), minimum(*ends))
+    leave = where(flat, where(outside, -FAR, FAR), maximum(*ends))
     return enter, leave
 
 

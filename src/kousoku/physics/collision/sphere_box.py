@@ -20,11 +20,11 @@ def box_sphere(local: Vec, centre: Vec, radius: Num, box: GeomInfo) -> ContactPo
     x, y, z = (absolute(p) - s for p, s in zip(local, box.size, strict=True))
     shallow = maximum(maximum(x, y), z)
     on_x, on_y = x >= shallow, y >= shallow
-    one = [where(p > 0.0, 1.0, -1.0, p) for p in local]
+    one = [where(p > 0.0, 1.0, -1.0) for p in local]
     face = Vec(
-        where(on_x, one[0], 0.0, shallow),
-        where(on_x, 0.0, where(on_y, one[1], 0.0, shallow), shallow),
-        where(on_x, 0.0, where(on_y, 0.0, one[2], shallow), shallow),
+        where(on_x, one[0], 0.0),
+        where(on_x, 0.0, where(on_y, one[1], 0.0)),
+        where(on_x, 0.0, where(on_y, 0.0, one[2])),
     )
-    normal = where_vec(within, face, outwards, distance)
+    normal = where_vec(within, face, outwards)
     return sphere_contact(centre, radius, where(within, shallow, distance), -(box.frame.mat @ normal))

@@ -10,7 +10,7 @@ from .geom import ContactPoint, GeomInfo, sphere_contact, where_vec
 def sphere_pair(a: Vec, radius_a: Num, b: Vec, radius_b: Num, otherwise: Vec) -> ContactPoint:
     """Returns the contact of two spheres; where their centres meet, the normal is `otherwise`."""
     size, normal = (b - a).norm_and_unit()
-    return sphere_contact(a, radius_a, size - radius_b, where_vec(size <= 0.0, otherwise, normal, size))
+    return sphere_contact(a, radius_a, size - radius_b, where_vec(size <= 0.0, otherwise, normal))
 
 
 def fallback_normal(first: GeomInfo, second: GeomInfo) -> Vec:
@@ -39,11 +39,11 @@ def sphere_cylinder(sphere: GeomInfo, cylinder: GeomInfo) -> list[ContactPoint]:
     offset = sphere.frame.pos - cylinder.frame.pos
     height = offset.dot(axis)
     width, side = (offset - axis * height).norm_and_unit()
-    side = where_vec(width <= 0.0, -fallback_normal(sphere, cylinder), side, width)
-    end = axis * where(height > 0.0, 1.0, -1.0, height)
+    side = where_vec(width <= 0.0, -fallback_normal(sphere, cylinder), side)
+    end = axis * where(height > 0.0, 1.0, -1.0)
     over, out = absolute(height) - half, width - radius
     distance, (rim_end, rim_side, _) = Vec(maximum(over, 0.0), maximum(out, 0.0), ZERO).norm_and_unit()
     inside = distance <= 0.0
-    inner = where_vec(out > over, side, end, out)
-    normal = where_vec(inside, inner, end * rim_end + side * rim_side, distance)
+    inner = where_vec(out > over, side, end)
+    normal = where_vec(inside, inner, end * rim_end + side * rim_side)
     return [sphere_contact(sphere.frame.pos, sphere.size[0], where(inside, maximum(over, out), distance), -normal)]

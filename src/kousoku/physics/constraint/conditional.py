@@ -14,7 +14,7 @@ from typing import NamedTuple
 import jax
 
 from ...compiler import any_lane
-from ..algebra.scalar import ZERO, Num, elementwise_add
+from ..algebra.scalar import ZERO, Condition, Num, elementwise_add
 from ..algebra.sparse import SparseMatrix
 from ..control_flow.cond import cond_or_zeros, cond_update
 from .cost import lower
@@ -135,8 +135,9 @@ def _is_active(c: Constraint) -> jax.Array:
     return c.active.value > 0
 
 
-def _any_lane_active(c: Constraint) -> jax.Array:
-    return any_lane(_is_active(c))
+def _any_lane_active(c: Constraint) -> Condition:
+    assert c.active is not None
+    return Condition(any_lane(_is_active(c)), c.active.value.dtype)
 
 
 def _dofs(c: Constraint) -> list[int]:

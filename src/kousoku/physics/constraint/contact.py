@@ -165,7 +165,7 @@ def _weights(model: Model, contact: Contact, imp: Impedance) -> list[Num]:
         found = [ONE / r for r in (R, *(R_tangent * x * x for x in scale))]
     else:
         found = [edge_weight(model, imp, invweight, c.friction[0])]
-    return [where(contact.efc_pos < 0.0, x, 0.0, contact.efc_pos) for x in found]
+    return [where(contact.efc_pos < 0.0, x, 0.0) for x in found]
 
 
 def _cost(model: Model, contact: Contact, D: list[Num]) -> ConstraintCost:
@@ -195,7 +195,7 @@ def tangent_sign(point: ContactPoint) -> Num:
     if axis is None:
         return ONE
     size = tangent.dot(axis)
-    return where(size < 0.0, -1.0, 1.0, size)
+    return where(size < 0.0, -1.0, 1.0)
 
 
 def _tangent(point: ContactPoint) -> Vec:
@@ -203,7 +203,7 @@ def _tangent(point: ContactPoint) -> Vec:
     normal, tangent = point.normal, point.tangent
     if all(part.is_known(0.0) for part in tangent):
         steep = absolute(normal.y) >= 0.5
-        tangent = Vec(ZERO, where(steep, 0.0, 1.0, normal.y), where(steep, 1.0, 0.0, normal.y))
+        tangent = Vec(ZERO, where(steep, 0.0, 1.0), where(steep, 1.0, 0.0))
     return tangent - normal * normal.dot(tangent)
 
 

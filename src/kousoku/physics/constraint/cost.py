@@ -90,7 +90,7 @@ class OneSided:
         return [self.D * maximum(-v[0], 0.0)]
 
     def hessian(self, v: Sequence[Num]) -> SparseMatrix:
-        return {(0, 0): where(v[0] < 0.0, self.D, 0.0, v[0])}
+        return {(0, 0): where(v[0] < 0.0, self.D, 0.0)}
 
     def same_piece(self, v: Sequence[Num], w: Sequence[Num]) -> Num:
         return self.D * v[0] * w[0]
@@ -116,11 +116,11 @@ class Huber:
         return where(size < width, 0.5 * self.D * size * size, self.frictionloss * (size - 0.5 * width))
 
     def force(self, v: Sequence[Num]) -> list[Num]:
-        push = where(v[0] > 0.0, -self.frictionloss, self.frictionloss, v[0])
+        push = where(v[0] > 0.0, -self.frictionloss, self.frictionloss)
         return [where(self._is_quadratic(v[0]), -(self.D * v[0]), push)]
 
     def hessian(self, v: Sequence[Num]) -> SparseMatrix:
-        return {(0, 0): where(self._is_quadratic(v[0]), self.D, 0.0, v[0])}
+        return {(0, 0): where(self._is_quadratic(v[0]), self.D, 0.0)}
 
     def same_piece(self, v: Sequence[Num], w: Sequence[Num]) -> Num:
         width = self.frictionloss / self.D
@@ -175,7 +175,7 @@ class PyramidalCone:
     def hessian(self, v: Sequence[Num]) -> SparseMatrix:
         found = self._fixed_edges.hessian(v[:1])
         for i, (mu, edges) in enumerate(zip(self.friction, self.edges(v), strict=True), 1):
-            one, other = (where(edge < 0.0, self.D, 0.0, edge) for edge in edges)
+            one, other = (where(edge < 0.0, self.D, 0.0) for edge in edges)
             found[0, 0] = found[0, 0] + (one + other)
             found[i, 0] = mu * (one - other)
             found[i, i] = mu * mu * (one + other)
@@ -300,4 +300,4 @@ def lower(a: Num, b: Num) -> Num:
 def _one_sided_derivatives(D: Num, v: Num, jv: Num) -> tuple[Num, Num]:
     """Returns the derivatives of 1/2 D min(v + alpha jv, 0)^2 with respect to alpha, at alpha = 0."""
     weighted = D * jv
-    return weighted * minimum(v, 0.0), where(v < 0.0, weighted * jv, 0.0, v)
+    return weighted * minimum(v, 0.0), where(v < 0.0, weighted * jv, 0.0)

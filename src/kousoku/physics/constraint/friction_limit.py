@@ -62,7 +62,7 @@ def limits(model: Model, s: Smooth, qpos: Sequence[Num], qvel: Sequence[Num]) ->
     for kind, number, pos, jac, solref, solimp, invweight in (*_joint_limits(model, qpos), *_tendon_limits(model, s)):
         imp = impedance(model, solref, solimp, pos)
         vel = total(j * qvel[d] for d, j in jac.items())
-        cost = OneSided(where(pos < 0.0, ONE / imp.regularization(invweight), 0.0, like=pos))
+        cost = OneSided(where(pos < 0.0, ONE / imp.regularization(invweight), 0.0))
         limit = Limit(kind, number, pos, vel)
         found.append(Constraint(cost, [imp.aref(vel, pos)], Jacobian([jac]), source=limit))
     return found

@@ -19,7 +19,20 @@ import numpy as np
 from jax import lax
 
 from ...compiler import any_lane
-from ..algebra.scalar import ONE, ZERO, Bool, Num, absolute, logical_and, maximum, nums, to_array, total, where
+from ..algebra.scalar import (
+    ONE,
+    ZERO,
+    Bool,
+    Condition,
+    Num,
+    absolute,
+    logical_and,
+    maximum,
+    nums,
+    to_array,
+    total,
+    where,
+)
 from ..algebra.vector import IDENTITY, ZERO3, Mat, Vec
 from ..collision.candidates import Candidate, candidates, geom_types
 from ..collision.geom import ContactPoint, GeomInfo, GeomType
@@ -111,10 +124,11 @@ def _points(
             touches = COLLISION_FUNCTIONS[types](one, other)
             return jnp.stack([_pack_point(point, Num(margin), has_friction, dtype) for point in touches])
 
-        close = jnp.asarray(_may_touch(types, one, other, nums(reach)))
+        close = _may_touch(types, one, other, nums(reach))
+        assert isinstance(close, Condition), "tables of pairs are traced"
         shape = jax.eval_shape(narrow_phase)
         # Elsewhere too the points are beyond the margin, and of those nothing is read but that they are.
-        return None, lax.cond(any_lane(close), narrow_phase, lambda: jnp.ones(shape.shape, dtype))
+        return None, lax.cond(any_lane(close.value), narrow_phase, lambda: jnp.ones(shape.shape, dtype))
 
     tables = jnp.asarray(ends), sizes.reshape(len(pairs), 2, -1), reaches.reshape(len(pairs), -1), margins
     return lax.scan(look, None, tables)[1]
@@ -272,9 +286,9 @@ class PossibleContacts:
         edge = edge_weight(self.model, imp, invweight, friction[0])
         for i, (row, vel, mu) in enumerate(zip(basis[1:], vels[1:], friction, strict=False), 1):
             for side in (1.0, -1.0):
-                slope = where(condim > 1.0, mu * side, 0.0, efc_pos)
+                slope = where(condim > 1.0, mu * side, 0.0)
                 alone = frictionless if (i, side) == (1, 1.0) else ZERO
-                D = where(condim > 1.0, where(condim > float(i), edge, 0.0, efc_pos), alone, efc_pos)
+                D = where(condim > 1.0, where(condim > float(i), edge, 0.0), alone)
                 jacobian = [n + slope * t for n, t in zip(basis[0], row, strict=True)]
                 axis = frame[i] if i < 3 else frame[i - 3]
                 force, torque = (normal + axis * slope, ZERO3) if i < 3 else (normal, axis * slope)

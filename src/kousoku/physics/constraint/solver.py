@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..algebra.scalar import ZERO, Num, dot, logical_and, nums, sqrt, to_array, total
+from ..algebra.scalar import ZERO, Bool, Num, dot, logical_and, nums, sqrt, to_array, total
 from ..algebra.sparse import factor, mul_sym_vec
 from ..model import Model
 from ..stages.smooth import Smooth
@@ -243,5 +243,5 @@ def _split(problem: PrimalProblem, jaref: jax.Array) -> Rows:
     return [[next(flat) for _ in c.aref] for c in problem.unconditional]
 
 
-def _value(x: Any) -> Any:
-    return jnp.asarray(x.value if isinstance(x, Num) else x)
+def _value(x: Num | Bool) -> jax.Array:
+    return jnp.asarray(x if isinstance(x, bool) else x.value)

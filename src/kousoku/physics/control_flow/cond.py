@@ -68,7 +68,7 @@ def cond_or_zeros(condition: Bool, make: Callable[[], T]) -> T:
             jax.eval_shape(taken)
         return [np.zeros((), x.dtype) for x in traced_values(made[0]).values()]
 
-    results = lax.cond(condition, taken, skipped)
+    results = lax.cond(condition.value, taken, skipped)
     return with_values(made[0], dict(zip(traced_values(made[0]), results, strict=True)))
 
 

@@ -40,7 +40,7 @@ def quat_integrate(turn: Sequence[Num], angvel: Sequence[Num], dt: Num) -> list[
     # The sine over the speed rather than a unit axis, which would have no derivative where nothing turns.
     speed = sqrt(where(tiny, 1.0, square))
     half = 0.5 * dt * where(tiny, 0.0, speed)
-    change = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed, square)))
+    change = Quat(cos(half), *(axis * where(tiny, 0.5 * dt, sin(half) / speed)))
     return list((quat(turn) * change).normalized())
 
 

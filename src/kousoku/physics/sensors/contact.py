@@ -102,7 +102,7 @@ def _matches(s: SensorInputs, i: Sensor) -> list[Match]:
         side = _side(s.model, i, c.candidate)
         if not side:
             continue
-        active = where(c.efc_pos < 0.0, in_site(s, i.objid, c.point.pos) if i.objtype == SITE else ONE, 0.0, c.efc_pos)
+        active = where(c.efc_pos < 0.0, in_site(s, i.objid, c.point.pos) if i.objtype == SITE else ONE, 0.0)
         signs = ONE, *[tangent_sign(c.point)] * 2
         axes = [axis * sign for axis, sign in zip(c.frame, signs, strict=True)]
         own = [f * sign for f, sign in zip(force, signs * 2, strict=True)]
@@ -154,7 +154,7 @@ def in_site(s: SensorInputs, site: int, point: Vec) -> Num:
     """Returns one if a point of the world is in a site, else zero."""
     frame, _ = s.frame(SITE, site)
     size, own = row(s.model.site_size, site), frame.mat.transpose() @ (point - frame.pos)
-    return where(contains(int(s.model.site_type[site]), size, own), 1.0, 0.0, total([*size, *own]))
+    return where(contains(int(s.model.site_type[site]), size, own), 1.0, 0.0)
 
 
 def _slots(matches: Sequence[Match], reduce: int, names: Sequence[str], dim: int, count: Num, dtype: Any) -> list[Num]:
@@ -180,7 +180,7 @@ def _key(m: Match, reduce: int, place: int) -> Num:
     """Returns what contacts are chosen by: their place in the list, their distance, or minus their squared force."""
     f = Vec(*m.force[:3])
     key = m.contact.point.dist if reduce == NEAREST else -f.dot(f) if reduce == STRONGEST else Num(float(place))
-    return where(m.active > 0.0, key, NEVER, key + m.active)
+    return where(m.active > 0.0, key, NEVER)
 
 
 def _net_force(matches: Sequence[Match], count: Num) -> dict[str, Sequence[Num]]:
@@ -193,7 +193,7 @@ def _net_force(matches: Sequence[Match], count: Num) -> dict[str, Sequence[Num]]
         centre = centre + point * (weight / maximum(total(weights), MINVAL))
     for (push, turn), point in zip(wrenches, points, strict=True):
         force, torque = force + push, torque + turn + (point - centre).cross(push)
-    one = where(count > 0.0, 1.0, 0.0, count)
+    one = where(count > 0.0, 1.0, 0.0)
     axes = Vec(one, ZERO, ZERO), Vec(ZERO, one, ZERO)
     return dict(zip(FIELDS, ([count], force, torque, [ZERO], centre, *axes), strict=False))
 

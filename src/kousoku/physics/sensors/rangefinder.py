@@ -34,9 +34,9 @@ def rangefinder(s: SensorInputs, i: Sensor) -> list[Num]:
     dist = where(hit, nearest, -1.0)
     fields = {
         "dist": [dist],
-        "dir": [where(hit, x, 0.0, nearest) for x in direction],
+        "dir": [where(hit, x, 0.0) for x in direction],
         "origin": frame.pos,
-        "point": [where(hit, x, 0.0, nearest) for x in frame.pos + direction * nearest],
+        "point": [where(hit, x, 0.0) for x in frame.pos + direction * nearest],
         "depth": [dist],
     }
     return [x for bit, name in enumerate(FIELDS) if i.intprm[0] >> bit & 1 for x in fields[name]]

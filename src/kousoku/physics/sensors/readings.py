@@ -152,7 +152,7 @@ def _limit(kind: str, measure: Callable[[Limit, Num], Num]) -> Callable[[SensorI
         for c, forces in reversed([*zip(s.forward.constraints, s.forward.solution.efc_force, strict=True)]):
             limit = c.source
             if isinstance(limit, Limit) and (limit.kind, limit.id) == (kind, i.objid):
-                found = where(limit.efc_pos < 0.0, measure(limit, forces[0]), found, limit.efc_pos)
+                found = where(limit.efc_pos < 0.0, measure(limit, forces[0]), found)
         return [found]
 
     return read

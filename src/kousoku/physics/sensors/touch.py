@@ -39,7 +39,7 @@ def touch(f: Forward, frame: Frame, shape: int, size: Sequence[Num], body: int) 
             if body in (first, second):
                 normal = to_local @ (-c.source.frame[0] if body == second else c.source.frame[0])
                 start = to_local @ (c.source.point.pos - frame.pos)
-                found = found + where(ray_hits(shape, size, start, normal), maximum(forces[0], 0.0), 0.0, forces[0])
+                found = found + where(ray_hits(shape, size, start, normal), maximum(forces[0], 0.0), 0.0)
     return found + _listed(f, frame, shape, size, body)
 
 
@@ -62,6 +62,6 @@ def _listed(f: Forward, frame: Frame, shape: int, size: Sequence[Num], body: int
         side = Num(sides[row.wrench[0].astype(jnp.int32)])
         hit = ray_hits(shape, size, to_local @ (Vec(*wrench[1:4]) - frame.pos), to_local @ (normal * -side))
         force = row.force(qacc)
-        return (Num(found) + where(logical_and(hit, absolute(side) > 0.0), force, 0.0, force)).value
+        return (Num(found) + where(logical_and(hit, absolute(side) > 0.0), force, 0.0)).value
 
     return Num(listed.reduce(add, jnp.zeros((), listed.dtype), twins))

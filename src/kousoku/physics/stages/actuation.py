@@ -166,7 +166,7 @@ def _turn_length(model: Model, i: int) -> Num:
     straight, turns = (total(g * g for g in row(model.actuator_gear, i)[part]) for part in parts)
     difference = absolute(row(model.actuator_gainprm, i)[0] + row(model.actuator_biasprm, i)[1])
     servo = logical_and(logical_and(straight <= 0.0, turns > 0.0), difference <= 0.0)
-    return where(servo, 2.0 * math.pi * sqrt(where(turns > 0.0, turns, 1.0)), 0.0, difference)
+    return where(servo, 2.0 * math.pi * sqrt(where(turns > 0.0, turns, 1.0)), 0.0)
 
 
 def _nearest_turn(model: Model, i: int, target: Num, length: Num) -> Num:
@@ -185,7 +185,7 @@ def _nearest_turn(model: Model, i: int, target: Num, length: Num) -> Num:
 def _clip_force(force: Num, force_vel: Num, ends: list[Num]) -> tuple[Num, Num]:
     """Returns a force within its range, and its derivative, which is zero at the range's ends."""
     inside = logical_and(force > ends[0], force < ends[1])
-    return clip(force, *ends), where(inside, force_vel, 0.0, force)
+    return clip(force, *ends), where(inside, force_vel, 0.0)
 
 
 def _act_dot(model: Model, i: int, command: Num, activation: Num) -> Num:

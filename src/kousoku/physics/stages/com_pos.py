@@ -66,7 +66,7 @@ def divide_by_mass(weighted: Vec, mass: Num, otherwise: Vec) -> Vec:
     """Returns weighted / mass; `otherwise` where the mass is below MINVAL."""
     massless = mass < MINVAL
     mean = weighted * (1.0 / where(massless, 1.0, mass))
-    return Vec(*(where(massless, a, b, mass) for a, b in zip(otherwise, mean, strict=True)))
+    return Vec(*(where(massless, a, b) for a, b in zip(otherwise, mean, strict=True)))
 
 
 def _cdof(model: Model, k: Kinematics, roots: list[Vec]) -> list[SpatialVec]:
