@@ -107,13 +107,15 @@ ELLIPTIC = {
 HELD = ("connect", "weld_sites", "equality_tendon", "four_bar")
 
 
-def compared(theirs, count: int, tolerance: float):
-    """The largest relative error of steps, and how many iterations each took."""
+def compared(theirs, count: int, tolerance: float, **limits: int):
+    """The largest relative error of steps within limits of ours alone, and how many iterations each took."""
     given = states(theirs, count, seed=3)
     theirs.opt.tolerance = 0.0
     oracle = Oracle(theirs)
     wanted = [oracle.step(state) for state in given]
     theirs.opt.tolerance = tolerance
+    for name, limit in limits.items():
+        setattr(theirs.opt, name, limit)
     with jax.enable_x64(True):
         model, many = from_mujoco(theirs), stack(given)
 
@@ -148,6 +150,32 @@ def test_equalities_step_as_in_c(name):
         error, iterations = compared(mujoco.MjModel.from_xml_string(MODELS[name]), 16, 1e-10)
     assert error < 1e-9
     assert iterations.max() <= 2 if name != "four_bar" else iterations.max() <= 6
+
+
+def legged(cone: str) -> str:
+    """A trunk that falls on three legs, which pushes and slips in every step."""
+    legs = "".join(
+        f"""<body pos="{place} 0"><joint axis="0 1 0" damping=".5" armature=".01"/><geom type="capsule" contype="0"
+        conaffinity="0" fromto="0 0 0 0 0 -.2" size=".02"/><geom size=".03" pos="0 0 -.22"/></body>"""
+        for place in (".2 .1", "-.2 .1", "0 -.1")
+    )
+    return f"""<mujoco><option timestep=".004" cone="{cone}"/><worldbody><geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .3"><freejoint/><geom type="box" size=".2 .1 .05" contype="0" conaffinity="0"/>{legs}</body>
+    </worldbody></mujoco>"""
+
+
+@pytest.mark.by_default("pyramidal-limits0")
+@pytest.mark.parametrize("limits", [{"iterations": 1, "ls_iterations": 5}, {"iterations": 0}, {"ls_iterations": 0}])
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_limits_of_iterations_stop_c_but_not_ours(cone, limits):
+    """Ours finds what C finds without them."""
+    theirs = mujoco.MjModel.from_xml_string(legged(cone))
+    given, stopped = states(theirs, 40, seed=3), Oracle(theirs, converged=False)
+    for name, limit in limits.items():
+        setattr(stopped.model.opt, name, limit)
+    apart = [np.abs(stopped.step(state)[1] - Oracle(theirs).step(state)[1]).max() for state in given]
+    assert max(apart) > 0.01
+    assert compared(theirs, 40, 1e-10, **limits)[0] < 1e-9
 
 
 def test_loads_on_bodies_are_what_pulls_at_the_joints():

@@ -32,6 +32,9 @@ from .problem import PrimalProblem, Rows
 
 SLOPE_ON_ONE_PIECE, SMALL_SLOPE = 0.5, 0.01
 """Shares of its first slope below which a line search ends, if its steps lay on one piece and if not."""
+LEAST_LIMIT = 50
+"""Least limit of iterations, and of a line search's. A file's own may only be larger: with less than it takes to
+converge, a step would be neither the solution nor what MuJoCo, which searches by another path, has on its way there."""
 SMALL_GRADIENT = 1e-3
 """Share of its gradient that a Newton step on one piece leaves at most, of rounding."""
 
@@ -94,7 +97,7 @@ def solve(
 
     def unfinished(carry: Any) -> jax.Array:
         _, iteration, done = carry
-        return ~done & (iteration < model.iterations)
+        return ~done & (iteration < max(model.iterations, LEAST_LIMIT))
 
     def iterate(carry: Any) -> Any:
         before, iteration, _ = carry
@@ -218,7 +221,7 @@ class LineSearch:
 
         def unfinished(carry: Any) -> jax.Array:
             *_, count, done = carry
-            return ~done & (count < self.problem.model.ls_iterations)
+            return ~done & (count < max(self.problem.model.ls_iterations, LEAST_LIMIT))
 
         def step(carry: Any) -> Any:
             alpha, low, high, before, count, _ = carry
