@@ -20,11 +20,12 @@ from physics_models import compiled
 from physics_states import pushing, set_state
 
 import kousoku as ks
+from kousoku.core.errors import ConfigError
 from kousoku.physics import load
 from kousoku.physics.algebra.scalar import Num, num, nums
 from kousoku.physics.algebra.vector import Mat, quat, vec
 from kousoku.physics.collision import candidates as collision_candidates
-from kousoku.physics.collision.candidates import candidates, missing_type_pairs, type_pairs
+from kousoku.physics.collision.candidates import candidates, first_unsupported, type_pairs
 from kousoku.physics.collision.geom import GeomInfo, GeomType
 from kousoku.physics.collision.narrow_phase import COLLISION_FUNCTIONS
 from kousoku.physics.stages.kinematics import Frame
@@ -447,6 +448,9 @@ def test_which_geoms_may_touch_is_known_without_going_through_all_pairs_one_by_o
 
 
 def test_pairs_that_there_is_no_function_for_are_found():
+    cylinders = '<body><freejoint/><geom type="cylinder" size=".1 .1"/></body>' * 2
     model = load("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
-    assert missing_type_pairs(model) == []
+    assert first_unsupported(model) is None
+    with pytest.raises(ConfigError, match=r"^geom 0 and geom 1: got 'cylinder-cylinder contacts'"):
+        load(mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{cylinders}</worldbody></mujoco>"))
     assert all(first <= second for first, second in COLLISION_FUNCTIONS)

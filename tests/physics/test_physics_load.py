@@ -143,13 +143,6 @@ def test_every_row_of_the_table_is_a_field_of_the_model():
         assert words >= set(row.supported.split())
 
 
-def test_meshes_are_seen_but_do_not_touch():
-    head = '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'
-    shape = '<geom type="plane" size="1 1 1"/><body><freejoint/>\n<geom type="mesh" mesh="m" {}/></body>'
-    assert "line 5, <geom>: got 'contacts of a mesh'" in refusal(mjcf(shape.format(""), head))
-    assert load(mjcf(shape.format('contype="0" conaffinity="0"'), head)).nv == 6
-
-
 # What MuJoCo itself refuses, or should.
 BROKEN = [
     ("<mujoco", "line 1: got 'unclosed token'; the file ends too soon"),

@@ -41,7 +41,7 @@ REFUSED = [
     *refused(
         "geom", ball(own="@", head=MESH), "adhesion=1->adhesion", "surfacevel=1 0 0 0 0 0->moving surfaces",
         "fluidshape=ellipsoid->fluid forces", "fluidcoef=1 1 1 1 1|fluidshape='ellipsoid'->fluid forces",
-        "mesh=m|type='mesh'->contacts of a mesh",
+        "mesh=m|type='mesh'->plane-mesh contacts",
     ),
     *refused("pair", ball(tail=PAIR), "adhesion=1->adhesion"),
     *refused(

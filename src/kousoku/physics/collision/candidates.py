@@ -62,9 +62,17 @@ def type_pairs(model: Model) -> list[tuple[GeomType, GeomType]]:
     return [(GeomType(int(a)), GeomType(int(b))) for a, b in np.unique(kinds, axis=0)]
 
 
-def missing_type_pairs(model: Model) -> list[tuple[GeomType, GeomType]]:
-    """Returns the types of geoms of pairs that may touch and that there is no collision function for."""
-    return [kinds for kinds in type_pairs(model) if kinds not in COLLISION_FUNCTIONS]
+def first_unsupported(model: Model) -> tuple[int, int, int | None] | None:
+    """Returns two geoms that may touch and that there is no collision function for, and which pair of the file names
+    them, if one does; None if there are no such geoms.
+    """
+    missing = [kinds for kinds in type_pairs(model) if kinds not in COLLISION_FUNCTIONS]
+    if not missing:
+        return None
+    named = _named_pairs(model)
+    pairs = np.concatenate([named, _free_pairs(model)])
+    first = int(np.flatnonzero((model.geom_type[pairs][:, None] == np.array(missing)).all(axis=2).any(axis=1))[0])
+    return int(pairs[first, 0]), int(pairs[first, 1]), first if first < len(named) else None
 
 
 def _by_type(model: Model, pairs: np.ndarray) -> np.ndarray:

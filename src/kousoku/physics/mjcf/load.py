@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.errors import ConfigError
-from ..collision.candidates import missing_type_pairs, type_pairs
+from ..collision.candidates import first_unsupported, type_pairs
 from ..collision.narrow_phase import COLLISION_FUNCTIONS, GeomType
 from ..model import FLOAT_OPTIONS, INT_OPTIONS, Constants, Model
 from .compiler import ElementLocator, compile_document, enum_names, mujoco
@@ -95,13 +96,32 @@ def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
     numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring, "geom_rgba": _colors(compiled)}
     numbers["meaninertia"] = np.asarray(compiled.stat.meaninertia, np.float64)
     model = Model(Constants(structure), Constants(numbers), _names(compiled))
-    for pair in missing_type_pairs(model):
-        what = "-".join(shape.name.lower() for shape in pair)
-        shown = next(g for g in range(model.ngeom) if int(model.geom_type[g]) == pair[1])
-        done = ", ".join(sorted({"-".join(shape.name.lower() for shape in known) for known in COLLISION_FUNCTIONS}))
-        raise ConfigError(locator.of("geom", shown), f"{what} contacts", f"the engine has {done}")
+    _check_pairs(model, locator)
     _check_points(compiled, model, locator)
     return model
+
+
+def _check_pairs(model: Model, locator: ElementLocator) -> None:
+    """Refuses geoms that may touch where no collision function says at which points.
+
+    Raises:
+        ConfigError: naming both geoms, or the pair of the file that names them.
+    """
+    found = first_unsupported(model)
+    if found is None:
+        return
+    one, other, pair = found
+    location = f"{locator.of('geom', one)} and {locator.of('geom', other)}"
+    instead = "let these not touch, by contype and conaffinity or by exclude"
+    if pair is not None:
+        location, instead = locator.of("pair", pair), "leave the pair out"
+    what = _joined([GeomType(int(model.geom_type[g])) for g in (one, other)])
+    done = ", ".join(sorted(map(_joined, COLLISION_FUNCTIONS)))
+    raise ConfigError(location, f"{what} contacts", f"the engine has {done}; {instead}")
+
+
+def _joined(types: Sequence[GeomType]) -> str:
+    return "-".join(shape.name.lower() for shape in types)
 
 
 def _check_points(compiled: Any, model: Model, locator: ElementLocator) -> None:

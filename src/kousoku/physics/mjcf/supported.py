@@ -72,7 +72,6 @@ OPTION_ENUMS = (
 )
 FIELD_ENUMS = (
     EnumField("eq_type", "mjtEq", "equality constraints: {}", "connect weld joint tendon"),
-    EnumField("geom_type", "mjtGeom", "contacts of a {}", "plane sphere capsule ellipsoid cylinder box"),
     EnumField("wrap_type", "mjtWrap", "tendon through a {}", "joint"),
     EnumField("actuator_trntype", "mjtTrn", "transmission to a {}", "joint jointinparent tendon site"),
     EnumField("actuator_dyntype", "mjtDyn", "actuator dynamics {}", "none integrator filter filterexact"),
@@ -192,14 +191,8 @@ def _choices(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature
 
 
 def _off(model: Any, field: str) -> set[int]:
-    """Returns elements that do nothing: equality constraints that are switched off, geoms that touch nothing."""
-    if field == "eq_type":
-        return {int(i) for i in np.flatnonzero(model.eq_active0 == 0)}
-    if field == "geom_type":
-        touching = (model.geom_contype | model.geom_conaffinity) != 0
-        touching[model.pair_geom1], touching[model.pair_geom2] = True, True
-        return {int(i) for i in np.flatnonzero(~touching)}
-    return set()
+    """Returns elements that do nothing: equality constraints that are switched off."""
+    return {int(i) for i in np.flatnonzero(model.eq_active0 == 0)} if field == "eq_type" else set()
 
 
 def _choice(row: EnumField, value: int) -> tuple[str, str] | None:
