@@ -155,7 +155,7 @@ BROKEN = [
     (mjcf(BALL.format('mass="0"')), "line 4, <body name='ball'>: got \"<body name='ball'>\"; mass and inertia"),
     (mjcf(BALL.format('mass="-1"')), "line 5, <geom name='round'>: got"),
     (mjcf(BALL.format('mass="nan"')), "line 5, <geom name='round'>: got 'mass=nan'; use numbers, not NaN"),
-    (mjcf(BALL.format('mass="inf"')), "line 4, <body name='ball'>: got 'a mass of inf'; give it one above 0"),
+    (mjcf(BALL.format('mass="inf"')), "line 4, <body name='ball'>: got 'a mass of inf'; give it one from 1e-15"),
     (mjcf(BALL.format('mass="1e300"')), "line 4, <body name='ball'>: got 'a mass of 1e+300'"),
     (mjcf(BALL.format('friction="1e99"')), "line 5, <geom name='round'>: got 'geom_friction 1e+99"),
     (mjcf(HINGE.format('stiffness="inf"')), "line 4, <joint name='hinge'>: got 'jnt_stiffness inf'; use numbers of at"),
@@ -329,7 +329,7 @@ def test_a_model_that_was_changed_since_is_checked():
             getattr(model, name)[1 if name.startswith("body") else 0] = value
         return model
 
-    assert refusal(changed(body_mass=np.nan)) == "body 'ball': got 'a mass of nan'; give it one above 0 and up to 1e+15"
+    assert refusal(changed(body_mass=np.nan)) == "body 'ball': got 'a mass of nan'; give it one from 1e-15 to 1e+15"
     assert "body 'ball': got 'a mass of 0'" in refusal(changed(body_mass=0.0))
     assert "body 'ball': got 'a mass of -1'" in refusal(changed(body_mass=-1.0))
     assert "body 'ball': got 'an inertia of 0'" in refusal(changed(body_inertia=0.0))
@@ -337,7 +337,7 @@ def test_a_model_that_was_changed_since_is_checked():
     assert "geom 'round': got 'geom_size inf inf inf'" in refusal(changed(geom_size=np.inf))
     stopped = changed()
     stopped.opt.timestep = np.nan
-    assert refusal(stopped) == "model: got 'timestep nan'; give seconds, more than 0"
+    assert refusal(stopped) == "model: got 'timestep nan'; give seconds, more than 0 and at most 1e+15"
 
 
 def test_warnings_of_mujoco_are_kept_off_the_screen_and_the_disk(capfd, tmp_path):
@@ -363,11 +363,11 @@ def test_warnings_of_mujoco_are_kept_off_the_screen_and_the_disk(capfd, tmp_path
         ({"gravity": [1, [2], 3]}, "gravity: got [1, [2], 3]; give an array of shape (3,)"),
         ({"gravity": np.zeros(3, int)}, "gravity: got dtype('int32'); give an array of floats"),
         ({"gravity": [0.0, np.nan, 0.0]}, "gravity: got nan; give numbers, not NaN"),
-        ({"gravity": [0.0, 0.0, -np.inf]}, "gravity: got -inf; give numbers of at most 1e+15"),
+        ({"gravity": [0.0, 0.0, -np.inf]}, "gravity: got -inf; give numbers of at least -1e+15"),
         ({"timestep": 0.0}, "timestep: got 0.0; give seconds, more than 0"),
         ({"body_mass": [0.0, -1.0]}, "body_mass: got -1.0; give numbers of at least 0"),
-        ({"body_mass": [1.0, 0.0]}, "body_mass: got 0.0; body ball moves: give it more than 0"),
-        ({"body_inertia": np.zeros((2, 3))}, "body_inertia: got 0.0; body ball moves: give it more than 0"),
+        ({"body_mass": [1.0, 0.0]}, "body_mass: got 0.0; body ball moves: give it at least 1e-15"),
+        ({"body_inertia": np.zeros((2, 3))}, "body_inertia: got 0.0; body ball moves: give it at least 1e-15"),
         ({"dof_damping": [0.0] * 5 + [-1.0]}, "dof_damping: got -1.0; give numbers of at least 0"),
         ({"geom_gap": [-0.5]}, "geom_gap: got -0.5; give numbers of at least 0"),
         (

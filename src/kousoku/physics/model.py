@@ -20,7 +20,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from ..core.errors import ConfigError, check_keys
-from .mjcf.bounds import MIN_MASS, SOLREF, is_mixed_solref, largest, smallest, welded_sums
+from .mjcf.bounds import MIN_MASS, SOLREF, is_mixed_solref, largest, smallest, welded_sums, what_would_do
 
 FLOAT_OPTIONS = (
     "timestep",
@@ -126,7 +126,7 @@ class Model(eqx.Module):
         found = welded_sums(self, numbers)
         for body in np.flatnonzero((found < MIN_MASS) & (np.asarray(self.body_dofnum) > 0)):
             which = dict(self.names)["body"][body] or f"number {body}"
-            raise ConfigError(name, float(found[body]), f"body {which} moves: give it more than 0")
+            raise ConfigError(name, float(found[body]), f"body {which} moves: give it at least {MIN_MASS:g}")
 
     def id(self, kind: str, name: str) -> int:
         """Returns the number of a body, joint, geom, site, actuator, tendon or sensor.
@@ -163,14 +163,10 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _check_number(name: str, number: float) -> None:
-    if np.isnan(number):
-        raise ConfigError(name, number, "give numbers, not NaN")
-    if number < smallest(name):
-        raise ConfigError(name, number, f"give numbers of at least {smallest(name):g}")
     if number <= 0 and name == "timestep":
         raise ConfigError(name, number, "give seconds, more than 0")
-    if abs(number) > largest(name):
-        raise ConfigError(name, number, f"give numbers of at most {largest(name):g}")
+    if not smallest(name) <= number or not abs(number) <= largest(name):
+        raise ConfigError(name, number, f"give {what_would_do(name, number)}")
 
 
 class State(eqx.Module):

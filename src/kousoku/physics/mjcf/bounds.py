@@ -51,6 +51,28 @@ def smallest(field: str) -> float:
     return 0.0 if field in NON_NEGATIVE else -math.inf
 
 
+def digits(number: float) -> str:
+    """Returns a number in six digits, and in all it has if these are another number.
+
+    >>> digits(0.5), digits(1e15 + 2.0)
+    ('0.5', '1000000000000002.0')
+    """
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def what_would_do(field: str, wrong: float) -> str:
+    """Returns what would do in place of a number that is none, or out of a field's bounds.
+
+    >>> what_would_do("dof_damping", -1.0), what_would_do("gravity", -math.inf)
+    ('numbers of at least 0', 'numbers of at least -1e+15')
+    """
+    if math.isnan(wrong):
+        return "numbers, not NaN"
+    least = max(smallest(field), -largest(field))
+    return f"numbers of at least {least:g}" if wrong < least else f"numbers of at most {largest(field):g}"
+
+
 def welded_sums(model: Any, numbers: Any) -> np.ndarray:
     """Returns sums over bodies that are welded together [nbody], at their root, of masses [nbody] or least inertias.
 

@@ -128,6 +128,16 @@ def schema(tag: str) -> tuple[list[str], list[str]]:
     return sorted(elements), sorted(attributes)
 
 
+def label(model: Any, kind: str, number: int) -> str:
+    """Returns an element's kind and name, or its number if it has none: what tells it from others without a file."""
+    name, kind = _name(model, kind, number), ALIASES.get(kind, kind)
+    return f"{kind} {shorten(name)}" if name else f"{kind} {number}"
+
+
+def _name(model: Any, kind: str, number: int) -> str | None:
+    return mujoco().mj_id2name(model, int(getattr(mujoco().mjtObj, ELEMENT_KINDS[kind][0])), number)
+
+
 class ElementLocator:
     """Finds the locations of a compiled model's elements in its document, for those who are to mend them."""
 
@@ -136,10 +146,8 @@ class ElementLocator:
 
     def of(self, kind: str, number: int) -> str:
         """Returns an element's file, line, tag and name if there is a document, else its kind and name or number."""
-        name = mujoco().mj_id2name(self.model, int(getattr(mujoco().mjtObj, ELEMENT_KINDS[kind][0])), number)
-        element = self._element(kind, number, name) if self.document else None
-        label = ALIASES.get(kind, kind)
-        return element.location if element else f"{label} {shorten(name)}" if name else f"{label} {number}"
+        element = self._element(kind, number, _name(self.model, kind, number)) if self.document else None
+        return element.location if element else label(self.model, kind, number)
 
     def find(self, tags: str, attribute: str | None = None) -> str:
         """Returns the location of the last element of one of the tags, with the attribute if one is named."""

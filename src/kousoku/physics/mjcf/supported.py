@@ -17,8 +17,18 @@ from ..model import FLOAT_OPTIONS, INT_OPTIONS
 from ..sensors import SUPPORTED as SENSORS
 from ..sensors.rangefinder import FIELDS as RAY_FIELDS
 from ..sensors.rangefinder import SUPPORTED as RAY_SUPPORTED
-from .bounds import LARGEST, MIN_MASS, SOLREF, is_mixed_solref, largest, smallest, welded_sums
-from .compiler import ELEMENT_KINDS, ElementLocator, enum_names, mujoco
+from .bounds import (
+    LARGEST,
+    MIN_MASS,
+    SOLREF,
+    digits,
+    is_mixed_solref,
+    largest,
+    smallest,
+    welded_sums,
+    what_would_do,
+)
+from .compiler import ELEMENT_KINDS, ElementLocator, enum_names, label, mujoco
 
 
 class UnsupportedFeature(NamedTuple):
@@ -55,7 +65,7 @@ class UnsupportedField(NamedTuple):
     """A field of mjModel whose feature the engine does not support.
 
     Attributes:
-        field: its name; zero, or one of `ONE_FIELDS`, where the feature is not used.
+        field: its name; where the feature is not used zero, one of `ONE_FIELDS`, and -1 of `NONE_FIELDS`.
         what: how it is said.
         tags, attribute: the elements and the attribute that ask for it in a file.
     """
@@ -82,7 +92,6 @@ FIELD_ENUMS = (
     EnumField("sensor_reftype", "mjtObj", "sensor in the frame of a {}", "unknown body xbody geom site"),
 )
 UNSUPPORTED_COUNTS = (
-    UnsupportedField("nmocap", "mocap bodies", "body", "mocap"),
     UnsupportedField("nflex", "flexible bodies", "flex flexcomp"),
     UnsupportedField("nefm0L", "elastic bodies", "flex flexcomp"),
     UnsupportedField("nplugin", "plugins", "plugin instance"),
@@ -125,11 +134,13 @@ ONE_FIELDS = (
     UnsupportedField("actuator_ctrlnum", "an actuator of no command or several"),
     UnsupportedField("actuator_outnum", "an actuator of several forces"),
 )
+NONE_FIELDS = (UnsupportedField("body_mocapid", "mocap bodies"),)
 HAS = {
     "model": "rigid bodies with free, ball, slide and hinge joints; planes, spheres, capsules, boxes, cylinders and "
     "ellipsoids; actuators, fixed tendons, equalities, contacts and sensors",
     "flag": "energy and fwdinv, and all flags that switch something off",
     "option": ", ".join((*INT_OPTIONS, *FLOAT_OPTIONS)),
+    "body": "bodies that stand or move on joints",
     "jnt": "springs, dampers, armature, dry friction and limits of joints, and gravity compensation of bodies",
     "tendon": "springs, dampers, dry friction and limits of fixed tendons",
     "actuator": "gain, bias, dynamics, ranges and gears of actuators, each of one command and one force",
@@ -143,6 +154,10 @@ SOFT = ("jnt", "dof", "geom", "tendon", "eq", "pair")
 MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites", "ntendon": "tendons",
         "nu": "actuators", "neq": "equality constraints", "npair": "pairs", "nsensor": "sensors"}  # fmt: skip
 MOST_OF_EACH = 1000
+NO_MASS = 1e6
+"""Inverse inertia of a joint, whatever others do, times its own: above, others can do what it does but for rounding."""
+MOST_SHOWN = 50
+"""Characters of a field and its numbers, beyond which only the wrong one is shown."""
 
 
 def unsupported(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
@@ -156,6 +171,7 @@ def unsupported(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeat
     yield from _enclosed(model, locator)
     yield from _solref(model, locator)
     yield from _masses(model, locator)
+    yield from _singular(model, locator)
 
 
 def _features(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
@@ -200,7 +216,8 @@ def _choice(row: EnumField, value: int) -> tuple[str, str] | None:
     name = enum_names(row.enum).get(value, str(value))
     if name in row.supported.split():
         return None
-    return row.what.format(name), f"the engine has {', '.join(row.supported.split()) or 'none'}"
+    known = [word for word in row.supported.split() if word != "unknown"]
+    return row.what.format(name), f"the engine has {', '.join(known)}"
 
 
 def _owner(model: Any, field: str, number: int) -> tuple[str, int]:
@@ -214,7 +231,7 @@ def _owner(model: Any, field: str, number: int) -> tuple[str, int]:
 
 
 def _zeros(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
-    for rows, wanted in ((ZERO_FIELDS, 0), (ONE_FIELDS, 1)):
+    for rows, wanted in ((NONE_FIELDS, -1), (ZERO_FIELDS, 0), (ONE_FIELDS, 1)):
         for row in rows:
             values = np.asarray(getattr(model, row.field, ()))
             wrong = values != wanted
@@ -247,10 +264,15 @@ def _in_sites(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeatur
 
 def _contact_sensors(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
     """Yields contact sensors beside gaps: MuJoCo's count contacts there, which do nothing; the engine's do not."""
-    gaps = np.concatenate([model.geom_gap, model.pair_gap])
-    for i, _ in _sensors(model, "contact"):
-        if gaps.any():
-            what = f"a contact sensor, and a gap of {gaps[gaps != 0.0][0]:g}"
+    gaps = [
+        (kind, number, gap)
+        for kind, all_of_them in (("geom", model.geom_gap), ("pair", model.pair_gap))
+        for number, gap in enumerate(all_of_them)
+        if gap
+    ]
+    for kind, number, gap in gaps[:1]:
+        for i, _ in _sensors(model, "contact"):
+            what = f"a contact sensor, and a gap of {digits(gap)} of {label(model, kind, number)}"
             yield UnsupportedFeature(locator.of("sensor", i), what, "use no gap, or touch sensors")
 
 
@@ -265,9 +287,9 @@ def _rangefinders(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFe
         own = model.geom_bodyid == model.site_bodyid[model.sensor_objid[i]]
         for g in np.flatnonzero(visible_to_rays(model) & ~own):
             if (shape := enum_names("mjtGeom")[int(model.geom_type[g])]) not in supported:
-                yield UnsupportedFeature(
-                    location, f"{name} that may see a {shape}", f"the engine has {', '.join(supported)}"
-                )
+                what = f"{name} that may see a {shape}, {label(model, 'geom', int(g))}"
+                fix = f"the engine has {', '.join(supported)}; give other shapes a transparent rgba"
+                yield UnsupportedFeature(location, what, fix)
 
 
 def _enclosed(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
@@ -291,28 +313,38 @@ def _solref(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]
         for field in (f"{kind}_solref", f"{kind}_solref_lim", f"{kind}_solref_fri", f"{kind}_solreffriction"):
             values = np.reshape(getattr(model, field, ()), (-1, 2))
             for i in np.flatnonzero(is_mixed_solref(values)):
-                given = f"{field} {values[i, 0]:g} {values[i, 1]:g}"
+                given = f"{field} {' '.join(map(digits, values[i]))}"
                 yield UnsupportedFeature(locator.of(*_owner(model, field, int(i))), given, f"give {SOLREF}")
 
 
 def _masses(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
     """Yields times, masses and inertias that MuJoCo's compiler refuses in files, but not in models changed since."""
     if not 0.0 < model.opt.timestep <= LARGEST:
-        yield UnsupportedFeature(
-            locator.find("option", "timestep"), f"timestep {model.opt.timestep:g}", "give seconds, more than 0"
-        )
+        fix = f"give seconds, more than 0 and at most {LARGEST:g}"
+        yield UnsupportedFeature(locator.find("option", "timestep"), f"timestep {digits(model.opt.timestep)}", fix)
     masses, inertias = welded_sums(model, model.body_mass), welded_sums(model, model.body_inertia)
     for body in range(1, model.nbody):
         moves = bool(model.body_dofnum[body])
         mass = masses[body] if moves else max(model.body_mass[body], MIN_MASS)
         if not MIN_MASS <= mass <= LARGEST:
-            yield UnsupportedFeature(
-                locator.of("body", body), f"a mass of {mass:g}", f"give it one above 0 and up to {LARGEST:g}"
-            )
+            fix = f"give it one from {MIN_MASS if moves else 0.0:g} to {LARGEST:g}"
+            yield UnsupportedFeature(locator.of("body", body), f"a mass of {digits(mass)}", fix)
         if moves and inertias[body] < MIN_MASS:
-            yield UnsupportedFeature(
-                locator.of("body", body), f"an inertia of {inertias[body]:g}", "give it one above 0"
-            )
+            fix = f"give it one of at least {MIN_MASS:g}"
+            yield UnsupportedFeature(locator.of("body", body), f"an inertia of {digits(inertias[body])}", fix)
+
+
+def _singular(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
+    """Yields the last of joints that move a body alike, so that together they may move without moving any mass.
+
+    Where they do, MuJoCo's compiler has warned, and has made an inverse inertia of its least number.
+    """
+    for tree in np.unique(model.dof_treeid[model.dof_invweight0 > LARGEST]):
+        no_mass = (model.dof_invweight0 > LARGEST) | (model.dof_invweight0 * model.dof_M0 > NO_MASS)
+        *others, last = (int(j) for j in np.unique(model.dof_jntid[no_mass & (model.dof_treeid == tree)]))
+        if others:
+            what = f"motion that {' and '.join(label(model, 'jnt', j) for j in others)} can make already"
+            yield UnsupportedFeature(locator.of("jnt", last), what, "take one of the joints out, or give them armature")
 
 
 def out_of_bounds(model: Any, fields: list[str], locator: ElementLocator) -> Iterator[UnsupportedFeature]:
@@ -334,9 +366,7 @@ def _wrong(field: str, values: np.ndarray) -> np.ndarray:
 
 
 def _number(location: str, field: str, values: np.ndarray, wrong: float) -> UnsupportedFeature:
-    fix = (
-        f"use numbers of at least {smallest(field):g}"
-        if wrong < smallest(field)
-        else f"use numbers of at most {LARGEST:g}"
-    )
-    return UnsupportedFeature(location, f"{field} {' '.join(f'{x:g}' for x in values)}", fix)
+    shown = f"{field} {' '.join(map(digits, values))}"
+    if len(shown) > MOST_SHOWN:
+        shown = f"{field} with {digits(wrong)}"
+    return UnsupportedFeature(location, shown, f"use {what_would_do(field, wrong)}")

@@ -1,0 +1,152 @@
+"""Messages of what is refused: they name the element to mend, what was given, and a fix that it does not meet yet."""
+
+import math
+import re
+
+import mujoco
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from physics_states import silent
+
+from kousoku.core.errors import ConfigError
+from kousoku.physics import load
+from kousoku.physics.mjcf.bounds import LARGEST, digits, largest, smallest, what_would_do
+
+SLIDE = '<joint name="{}" type="slide" axis="{}"/>'
+HINGE = '<joint name="{}" axis="{}"/>'
+BALL = '<body name="ball"><freejoint/><geom name="round" size=".1" {}/></body>'
+
+
+def jointed(joints: str, geom: str = 'mass="1"', tail: str = "") -> str:
+    body = f'<body name="ball">{joints}<geom size=".1" pos=".2 0 .1" {geom}/></body>'
+    return mjcf(body, tail)
+
+
+def mjcf(world: str, tail: str = "", head: str = "") -> str:
+    return f"<mujoco>{head}<worldbody>{world}</worldbody>{tail}</mujoco>".replace("><", ">\n<")
+
+
+def refusal(source: object) -> str:
+    with silent(), pytest.raises(ConfigError) as caught:
+        load(source)
+    return str(caught.value)
+
+
+PLANAR = SLIDE.format("x", "1 0 0") + SLIDE.format("y", "0 1 0") + SLIDE.format("xy", "1 1 0")
+GIMBAL = HINGE.format("yaw", "0 0 1") + HINGE.format("pitch", "0 1 0") + HINGE.format("spin", "0 0 1")
+# Models whose joints can do what others do: the joint that is named, and those that are named with it.
+ALIKE = {
+    "three slides in a plane": (jointed(PLANAR), "xy", ("x", "y")),
+    "of a light body": (jointed(PLANAR, 'mass="1e-6"'), "xy", ("x", "y")),
+    "the same hinge twice": (jointed(HINGE.format("a", "0 1 0") + HINGE.format("b", "0 1 0")), "b", ("a",)),
+    "the first and the last": (jointed(GIMBAL), "spin", ("yaw",)),
+    "beside others": (
+        jointed(PLANAR + SLIDE.format("z", "0 0 1")) + "", "xy", ("x", "y")),
+    "after another tree": (
+        mjcf(BALL.format("") + f'<body>{PLANAR}<geom size=".1" mass="1"/></body>'), "xy", ("x", "y")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_joints_that_move_a_body_alike_are_named(name):
+    text, last, others = ALIKE[name]
+    said = " and ".join(f"joint '{other}'" for other in others)
+    line = next(i for i, line in enumerate(text.splitlines(), 1) if f'name="{last}"' in line)
+    assert refusal(text).startswith(f"line {line}, <joint name='{last}'>: got \"motion that {said} can make already\";")
+    assert refusal(text).endswith("take one of the joints out, or give them armature")
+    with silent():
+        load(text.replace("<joint", '<joint armature=".1"'))
+
+
+SEEN = '<geom name="wall" type="mesh" mesh="m" contype="0" conaffinity="0"/>'
+MESH = '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'
+EYE = '<site name="eye"/>'
+GAIN = '<actuator><general joint="x" gainprm=".12345678 .12345678 .12345678 .12345678 1e99"/></actuator>'
+MESSAGES = {
+    "one mocap body of two": (
+        mjcf('<body name="hand" mocap="true"/><body name="foot" mocap="false"/>'),
+        "line 3, <body name='hand'>: got 'mocap bodies'; the engine does not do this; it has bodies that stand or move",
+    ),
+    "below all": (
+        mjcf("", head='<option gravity="0 0 -1e16"/>'),
+        "<option>: got 'gravity 0 0 -1e+16'; use numbers of at least -1e+15",
+    ),
+    "just above": (
+        mjcf(BALL.format('friction="1.0000001e15"')),
+        "<geom name='round'>: got 'geom_friction 1000000100000000.0 0.005 0.0001'; use numbers of at most 1e+15",
+    ),
+    "among many numbers": (
+        jointed(SLIDE.format("x", "1 0 0"), tail=GAIN),
+        "<general>: got 'actuator_gainprm with 1e+99'; use numbers of at most 1e+15",
+    ),
+    "more than 0, and yet too much": (
+        mjcf("", head='<option timestep="1e99"/>'),
+        "<option>: got 'timestep 1e+99'; give seconds, more than 0 and at most 1e+15",
+    ),
+    "a gap of one of two geoms": (
+        mjcf(BALL.format("") + '<geom name="floor" type="plane" size="1 1 1" gap=".01"/>',
+             '<sensor><contact name="felt" geom1="round"/></sensor>'),
+        "<contact name='felt'>: got \"a contact sensor, and a gap of 0.01 of geom 'floor'\"; use no gap, or touch",
+    ),
+    "a gap of a pair": (
+        mjcf(BALL.format("") + '<geom name="floor" type="plane" size="1 1 1"/>',
+             '<contact><pair name="p" geom1="round" geom2="floor" gap=".01"/></contact>'
+             '<sensor><contact geom1="round"/></sensor>'),
+        "<contact>: got \"a contact sensor, and a gap of 0.01 of pair 'p'\"; use no gap, or touch sensors",
+    ),
+    "what a ray may meet": (
+        mjcf(EYE + f'<body>{SEEN}</body>' + BALL.format(""), '<sensor><rangefinder site="eye"/></sensor>', MESH),
+        "<rangefinder>: got \"rangefinder that may see a mesh, geom 'wall'\"; the engine has plane, sphere, capsule, "
+        "ellipsoid, cylinder, box; give other shapes a transparent rgba",
+    ),
+    "what a sensor is of": (
+        mjcf('<camera name="c"/>', '<sensor><framepos objtype="camera" objname="c"/></sensor>'),
+        "<framepos>: got 'sensor of a camera'; the engine has body, xbody, joint, geom, site, tendon, actuator",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message_names_the_element_the_value_and_the_fix(name):
+    text, message = MESSAGES[name]
+    assert message in refusal(text)
+
+
+def test_a_ray_that_meets_no_mesh_is_let_through():
+    transparent = SEEN.replace("/>", ' rgba="0 0 0 0"/>')
+    load(mjcf(EYE + f"<body>{transparent}</body>", '<sensor><rangefinder site="eye"/></sensor>', MESH))
+
+
+@pytest.mark.parametrize("field", ["body_mass", "body_inertia"])
+def test_hardly_any_mass_is_told_how_much_would_do(field):
+    model = mujoco.MjModel.from_xml_string(mjcf(BALL.format("")))
+    getattr(model, field)[1] = 1e-16
+    assert re.search(
+        r"body 'ball': got 'an? (mass|inertia) of 1e-16'; give it one (from|of at least) 1e-15", refusal(model)
+    )
+    ours = load(mjcf(BALL.format("")))
+    numbers = np.array(ours.constants[field])
+    numbers[1] = 1e-16
+    with pytest.raises(ConfigError, match=rf"^{field}: got .*e-16; body ball moves: give it at least 1e-15$"):
+        ours.with_numbers(**{field: numbers})
+
+
+NEAR = st.sampled_from([0.0, LARGEST, -LARGEST]).flatmap(lambda edge: st.floats(edge - 1.0, edge + 1.0))
+
+
+@given(
+    number=st.one_of(st.floats(), NEAR, st.floats(LARGEST, LARGEST * 1.0001)),
+    field=st.sampled_from(["gravity", "dof_damping", "jnt_range"]),
+)
+def test_a_number_that_is_shown_does_not_meet_the_fix(number, field):
+    within = smallest(field) <= number and abs(number) <= largest(field)
+    shown = float(digits(number))
+    assert shown == number or math.isnan(number)
+    if not within:
+        *_, word, bound = what_would_do(field, number).rsplit(" ", 2)
+        if bound == "NaN":
+            assert math.isnan(number)
+        else:
+            assert shown < float(bound) if word == "least" else shown > float(bound)
