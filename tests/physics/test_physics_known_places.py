@@ -26,8 +26,11 @@ from kousoku.physics.mjcf.load import from_mujoco
 from kousoku.physics.stages.kinematics import geom_frame, kinematics
 
 MARGIN, STATES = 0.02, 12
-STEPPED = (1e-9, 5e-6)
-"""How far steps may be, relative to one plus the largest number: where C has formulas for contacts, and where not."""
+STEPPED = (1e-9, 2e-4)
+"""How far steps may be, relative to one plus the largest number: where C has formulas for contacts, and where not.
+
+There its normals are off by some 5e-6, and what turns a body about a hinge by several times as much.
+"""
 PAIRS = list(COLLISION_FUNCTIONS)
 NAMES = [f"{a.name}_{b.name}".lower() for a, b in PAIRS]
 NUDGES = [*[1e-14] * 8, *[1e-6] * 12]
@@ -97,15 +100,17 @@ def nudged(model, by, rng):
 
 
 def touch_alike(case, model, qpos, mine, rng) -> bool | None:
-    """Whether contacts are C's; None if they are those of shapes that have been moved a little.
+    """Whether contacts are C's; None if they are those of shapes that have been moved a little, or as good as these.
 
     Where shapes lie within one another about one axis, any way out across it is as good: there C, too, says something
     else at each of these places, and only the depth is one.
     """
     tolerance, distance = ITERATED.get(case.pair, (EXACT, EXACT))
     data, wanted = theirs(model, qpos)
-    if agree(anywhere(case.pair, data, mine), anywhere(case.pair, data, wanted), MARGIN, tolerance, distance):
+    if agree(mine, wanted, MARGIN, tolerance, distance):
         return True
+    if agree(anywhere(case.pair, data, mine), anywhere(case.pair, data, wanted), MARGIN, tolerance, distance):
+        return None
     near = [(by, theirs(nudged(model, by, rng), qpos)[1]) for by in NUDGES]
     if any(agree(mine, rows, MARGIN, max(tolerance, 1e-6, 100.0 * by)) for by, rows in near):
         return None
@@ -194,7 +199,7 @@ def stepped(pair, joint: str) -> Case:
     return Case(pair, "second", joint, tilts[i % len(tilts)], "aside")
 
 
-@pytest.mark.by_default("slide z-capsule_cylinder", "hinge z-sphere_box", "two slides-plane_box")
+@pytest.mark.by_default("slide z-capsule_cylinder", "hinge z-sphere_box", "slide and hinge-plane_capsule")
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 @pytest.mark.parametrize("joint", JOINTS)
 def test_steps_are_those_of_mujoco(pair, joint):

@@ -199,8 +199,11 @@ def tangent_sign(point: ContactPoint) -> Num:
 
 
 def _tangent(point: ContactPoint) -> Vec:
-    """Returns a vector along the first tangent."""
+    """Returns a vector along the first tangent; known to be zero if it is known to lie along the normal."""
     normal, tangent = point.normal, point.tangent
+    axis = _known_axis(tangent)
+    if axis and all(n.known and (n.value != 0.0) == a.is_known(1.0) for n, a in zip(normal, axis, strict=True)):
+        return ZERO3
     if all(part.is_known(0.0) for part in tangent):
         steep = absolute(normal.y) >= 0.5
         tangent = Vec(ZERO, where(steep, 0.0, 1.0), where(steep, 1.0, 0.0))
