@@ -1,6 +1,7 @@
 """Long runs: sums keep their digits, counters count on, and nothing repeats, however many steps there are."""
 
 import contextlib
+import math
 
 import equinox as eqx
 import jax
@@ -14,7 +15,7 @@ import kousoku as ks
 from kousoku.collectors.streams import epoch_key, member_key, step_keys
 from kousoku.compiler import use_kernels
 from kousoku.training.loop import base, host
-from kousoku.training.metrics.wide_sums import DIGIT, carry_over, sum_of, total, wide_zeros
+from kousoku.training.metrics import wide_sums
 
 
 class Paid(ks.Env):
@@ -49,36 +50,51 @@ def tiny(id):
 
 
 def test_a_sum_of_very_many_is_as_exact_as_float32():
-    """Ten million tenths, which one float32 sums up to 1,087,937."""
-    each = {"paid": jnp.float32(64 * np.float32(0.1)), "count": jnp.int32(64)}
-    wide = jax.jit(lambda wide: jax.lax.fori_loop(0, 156_250, lambda i, wide: carry_over(each, wide)[1], wide))
-    nothing = jax.tree.map(np.zeros_like, each)
-    found = total(nothing, jax.tree.map(np.asarray, wide(wide_zeros(each))))
-    assert found["paid"] == pytest.approx(1e7 * float(np.float32(0.1)), rel=1e-7)
+    """Ten million tenths, which one float32 sums up to 1,087,937; and their number."""
+    each, nothing = {"paid": jnp.float32(0.1), "count": jnp.int32(1)}, {"paid": jnp.float32(0), "count": jnp.int32(0)}
+
+    @jax.jit
+    def many(both):
+        return jax.lax.fori_loop(0, 10_000_000, lambda i, both: wide_sums.add(*both, each), both)
+
+    found = wide_sums.total(*jax.tree.map(np.asarray, many((nothing, wide_sums.rests_of(nothing)))))
+    assert found["paid"] == pytest.approx(1e7 * float(np.float32(0.1)), rel=1e-8)
     assert (found["count"], found["count"].dtype) == (10_000_000, np.int64)
 
 
-@given(st.lists(st.integers(0, 2**DIGIT - 1), max_size=40))
+@given(st.lists(st.floats(-(2.0**60), 2.0**60, width=32), max_size=40))
+def test_a_sum_is_off_by_what_rounding_twice_takes(values):
+    both = jnp.float32(0), jnp.float32(0)
+    for value in values:
+        both = wide_sums.add(*both, jnp.float32(value))
+    found = wide_sums.total(*map(np.asarray, both))
+    exact = math.fsum(map(float, values))
+    assert abs(found - exact) <= 2.0**-23 * math.fsum(abs(float(value)) for value in values)
+
+
+@given(st.lists(st.integers(0, 2**30), max_size=40))
 def test_counts_are_exact(counts):
-    wide = wide_zeros(jnp.int32(0))
+    both = jnp.int32(0), jnp.int32(0)
     for count in counts:
-        wide = carry_over(jnp.int32(count), wide)[1]
-    assert total(np.int32(0), jax.tree.map(np.asarray, wide)) == sum(counts)
+        both = wide_sums.carry_over(*wide_sums.add(*both, jnp.int32(count)))
+    assert wide_sums.total(*map(np.asarray, both)) == sum(counts)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
-def test_what_is_not_finite_stays_what_it_is(value):
-    wide = wide_zeros(jnp.float32(0))
+def test_what_is_not_finite_is_seen_in_the_sum(value):
+    both = jnp.float32(0), jnp.float32(0)
     for each in (1, value, 2):
-        wide = carry_over(jnp.float32(each), wide)[1]
-    np.testing.assert_array_equal(total(np.float32(0), jax.tree.map(np.asarray, wide)), value)
+        both = wide_sums.add(*both, jnp.float32(each))
+    assert not np.isfinite(both[0])
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (64,), (65,), (128, 64), (100_000,), (0,)])
 def test_a_sum_over_axes_is_of_a_few_numbers_at_a_time(shape):
     values = jnp.full((*shape, 3), 0.1, jnp.float32)
     exact = np.prod(shape, dtype=float) * float(np.float32(0.1))
-    np.testing.assert_allclose(jax.jit(sum_of, static_argnums=1)(values, len(shape)), np.full(3, exact), rtol=5e-6)
+    np.testing.assert_allclose(
+        jax.jit(wide_sums.sum_of, static_argnums=1)(values, len(shape)), np.full(3, exact), rtol=5e-6
+    )
 
 
 @pytest.mark.slow_because("each kind of agent is trained")

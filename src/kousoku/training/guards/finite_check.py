@@ -14,9 +14,7 @@ from jaxtyping import Array, Bool
 from ..io import tree_io
 
 SMALL = 1 << 14
-CARRIED = "metrics.carried.high."
-"""Where sums are that were carried over: they mean what those mean that are not yet."""
-UNWATCHED = ("metrics.info_sum", "metrics.carried.low.")
+UNWATCHED = ("metrics.info_sum", "metrics.rests")
 WORDS = {"metrics.reward_sum": "the reward", "metrics.metric_sums['td_error']": "the TD error"}
 HIDDEN = "env_state"
 CAUSES = (HIDDEN, "metrics.reward_sum")
@@ -62,8 +60,7 @@ class FiniteCheck:
     """
 
     def __init__(self, state: Any, members: int) -> None:
-        self.members = members
-        self.paths = [path.replace(CARRIED, "metrics.") for path in tree_io.paths(state)]
+        self.members, self.paths = members, tree_io.paths(state)
         leaves = jax.tree.leaves(state)
         floats = [i for i, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         candidates = [i for i in floats if not self.paths[i].startswith(UNWATCHED)]

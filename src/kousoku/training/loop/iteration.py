@@ -39,7 +39,7 @@ def _zero_sums(agent: Agent, env: Env, slots: SlotFunctions, state: TrainState, 
 
 
 def settled(state: TrainState) -> TrainState:
-    """Returns the state with sums that are ready for the next few steps."""
+    """Returns the state with counts that have room for more: after at most 2^30 steps."""
     return dataclasses.replace(state, metrics=carry_over(state.metrics))
 
 

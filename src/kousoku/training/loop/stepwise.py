@@ -15,7 +15,6 @@ from ...collectors.slot import kernel_slots, plain_slots
 from ...compiler import compiles, decide, kernel
 from ...core.collector import SlotFunctions, TrainState
 from ...core.env import Env
-from ..metrics.wide_sums import TOGETHER
 from ..population import Members, first
 from .iteration import iterate, settled
 from .split_randomness import split_by_key
@@ -63,22 +62,7 @@ def _member(
     def step(i: Int[Array, ""], state: TrainState) -> TrainState:
         return iterate(agent, slots, state, collector.keys(key, done + i, 1, None))
 
-    return _some_at_a_time(steps, step, settled, state)
-
-
-def _some_at_a_time(
-    steps: Int[Array, ""],
-    step: Callable[[Int[Array, ""], TrainState], TrainState],
-    settle: Callable[[TrainState], TrainState],
-    state: TrainState,
-) -> TrainState:
-    """Takes steps, and settles the sums after every `TOGETHER` of them and at the end."""
-
-    def some(part: Int[Array, ""], state: TrainState) -> TrainState:
-        begin = part * TOGETHER
-        return settle(jax.lax.fori_loop(begin, jnp.minimum(begin + TOGETHER, steps), step, state))
-
-    return jax.lax.fori_loop(0, (steps + TOGETHER - 1) // TOGETHER, some, state)
+    return settled(jax.lax.fori_loop(0, steps, step, state))
 
 
 def _batches(
@@ -109,14 +93,14 @@ def _batches(
         def step(i: Int[Array, ""], state: TrainState) -> TrainState:
             return rest((numbers, env_arrays), state, [part[i] for part in noise])
 
-        return _some_at_a_time(count, step, settled, state)
+        return settled(jax.lax.fori_loop(0, count, step, state))
 
     def finish_together(state: TrainState, noise: list[Any], count: Int[Array, ""]) -> TrainState:
         def step_all(i: Int[Array, ""], state: TrainState) -> TrainState:
             now = [part[i] for part in noise]
             return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, state, now)
 
-        return _some_at_a_time(count, step_all, jax.vmap(settled), state)
+        return jax.vmap(settled)(jax.lax.fori_loop(0, count, step_all, state))
 
     def run_batch(batch: Int[Array, ""], state: TrainState) -> TrainState:
         alone = first(numbers), env_arrays, first(state)

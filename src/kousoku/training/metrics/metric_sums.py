@@ -19,7 +19,7 @@ from ...core.spaces import Discrete
 from ...ops import tables
 from ...ops.across import sum_over
 from . import wide_sums
-from .wide_sums import WideSums, sum_of, wide_zeros
+from .wide_sums import sum_of
 
 RECORDABLE = ("returns", "metrics", "visits", "q_values", "info")
 FORMER = {"td_errors": "metrics"}
@@ -27,8 +27,8 @@ FORMER = {"td_errors": "metrics"}
 RESERVED = (
     "return", "length", "reward", "episodes", "blown_up", "step", "seconds", "eval_step", "eval_return", "eval_length",
 )  # fmt: skip
-UNCARRIED = ("visits", "iterations", "finite_iterations")
-"""What is counted on: a table, and counts that are compared."""
+SUMMED = ("episodes", "return_sum", "length_sum", "reward_sum", "info_sum", "blown_up", "metric_sums", "updates")
+"""The sums that have rests. Visits are counted on, and numbers of iterations are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Recording:
 
 
 class MetricSums(eqx.Module):
-    """Running sums; an entry is None where it is not recorded. They are of a few steps, and all others in `carried`.
+    """Running sums; an entry is None where it is not recorded.
 
     Attributes:
         episodes: episodes finished since the last report.
@@ -72,7 +72,7 @@ class MetricSums(eqx.Module):
         updates: how many these were; None where every step is one.
         iterations: iterations since the last report; None where every step is one.
         finite_iterations: how many of them were made before the first in which a reward or a metric was not finite.
-        carried: wide sums of all that is summed here, but of visits and iterations; None once everything is in one.
+        rests: of all that is summed here, by name; see `wide_sums`. None once each is in one with its rest.
     """
 
     episodes: Int[Array, ""]
@@ -86,41 +86,29 @@ class MetricSums(eqx.Module):
     updates: Int[Array, ""] | None
     iterations: Int[Array, ""] | None
     finite_iterations: Int[Array, ""] | None
-    carried: WideSums | None = None
+    rests: dict[str, Any] | None = None
 
 
 def carry_over(sums: MetricSums) -> MetricSums:
-    """Carries the sums over to the wide ones, where they keep their digits: to be done every few steps."""
-    assert sums.carried is not None
-    zeros, carried = wide_sums.carry_over(_carrying(sums), sums.carried)
-    return _replaced(zeros, _uncarried(sums) | {"carried": carried})
+    """Makes room for more counts: to be done at least every 2^30 steps."""
+    counts, rests = wide_sums.carry_over(_summed(sums), sums.rests)
+    return dataclasses.replace(sums, **counts, rests=rests)
 
 
 def in_one(sums: MetricSums) -> MetricSums:
-    """Returns sums (NumPy) with what was carried over, as float64 and int64."""
-    assert sums.carried is not None
-    return _replaced(wide_sums.total(_carrying(sums), sums.carried), _uncarried(sums))
-
-
-def _carrying(sums: MetricSums) -> MetricSums:
-    """Returns the sums without what is not carried over."""
-    return _replaced(sums, dict.fromkeys((*UNCARRIED, "carried")))
-
-
-def _uncarried(sums: MetricSums) -> dict[str, Any]:
-    return {name: getattr(sums, name) for name in UNCARRIED}
-
-
-def _replaced(sums: MetricSums, values: dict[str, Any]) -> MetricSums:
-    """Returns sums, of JAX or NumPy, with other values of some fields."""
+    """Returns sums (NumPy) with their rests, as float64 and int64."""
+    values = wide_sums.total(_summed(sums), sums.rests) | {"rests": None}
     names = list(values)
     return eqx.tree_at(
-        lambda each: [getattr(each, name) for name in names], sums, [values[name] for name in names], is_leaf=_is_none
+        lambda each: [getattr(each, name) for name in names],
+        sums,
+        [values[name] for name in names],
+        is_leaf=lambda node: node is None,
     )
 
 
-def _is_none(node: Any) -> bool:
-    return node is None
+def _summed(sums: MetricSums) -> dict[str, Any]:
+    return {name: getattr(sums, name) for name in SUMMED}
 
 
 def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, Any], stepwise: bool) -> MetricSums:
@@ -157,7 +145,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         iterations=None if stepwise else none,
         finite_iterations=None if stepwise else none,
     )
-    return dataclasses.replace(sums, carried=wide_zeros(_carrying(sums)))
+    return dataclasses.replace(sums, rests=wide_sums.rests_of(_summed(sums)))
 
 
 def add_iteration(
@@ -172,60 +160,43 @@ def add_iteration(
         updates: how many; None for one.
         axis: of the devices that share the environments; sums are over all of them, metrics are so already.
     """
-    added = _add_steps(sums, steps, metrics) if axis is None else _add_shares(sums, steps, metrics, axis)
-    if sums.iterations is None or sums.finite_iterations is None or sums.updates is None:
-        return added
-    told = [*metrics.values(), *([] if added.reward_sum is None else [added.reward_sum])]
+    values, visits = _values(sums, steps), _add_visits(sums.visits, steps)
+    if axis is not None:
+        values = sum_over(values, axis)
+        if sums.visits is not None and visits is not None:
+            visits = sums.visits + sum_over(visits - sums.visits, axis)
+    values["metric_sums"] = None if sums.metric_sums is None else _recorded(metrics)
+    values["updates"] = None if sums.updates is None else jnp.int32(1) if updates is None else updates
+    added, rests = wide_sums.add(_summed(sums), sums.rests, values)
+    sums = dataclasses.replace(sums, **added, rests=rests, visits=visits)
+    if sums.iterations is None or sums.finite_iterations is None:
+        return sums
+    told = [*metrics.values(), *([] if sums.reward_sum is None else [sums.reward_sum])]
     is_finite = functools.reduce(
         jnp.logical_and, map(jnp.isfinite, map(jnp.asarray, told)), sums.finite_iterations == sums.iterations
     )
     return dataclasses.replace(
-        added,
-        updates=sums.updates + (1 if updates is None else updates),
+        sums,
         iterations=sums.iterations + 1,
         finite_iterations=sums.finite_iterations + is_finite.astype(jnp.int32),
     )
 
 
-def _add_steps(sums: MetricSums, steps: Steps, metrics: dict[str, Any]) -> MetricSums:
-    """Adds the steps and the metrics of an iteration to what is recorded."""
+def _values(sums: MetricSums, steps: Steps) -> dict[str, Any]:
+    """Returns what the steps of an iteration add to the sums, by name; None where that is not recorded."""
     ended = steps.end.ended
 
-    def plus(so_far: Any, values: Any) -> Any:
-        return None if so_far is None else so_far + sum_of(values.astype(so_far.dtype), ended.ndim)
+    def of(so_far: Any, values: Any) -> Any:
+        return None if so_far is None else sum_of(values.astype(so_far.dtype), ended.ndim)
 
-    return dataclasses.replace(
-        sums,
-        info_sum=None if sums.info_sum is None else jax.tree.map(plus, sums.info_sum, steps.info),
-        episodes=plus(sums.episodes, ended),
-        return_sum=plus(sums.return_sum, jnp.where(ended, steps.end.episode_return, 0.0)),
-        length_sum=plus(sums.length_sum, jnp.where(ended, steps.end.length, 0)),
-        reward_sum=plus(sums.reward_sum, steps.reward),
-        metric_sums=_add_metrics(sums.metric_sums, metrics),
-        visits=_add_visits(sums.visits, steps),
-        blown_up=plus(sums.blown_up, blew_up(sums, steps)),
-    )
-
-
-def _add_shares(sums: MetricSums, steps: Steps, metrics: dict[str, Any], axis: str) -> MetricSums:
-    """Adds this device's steps and those of the other devices of an axis; metrics are the same on all of them."""
-    counted = dataclasses.replace(
-        sums, metric_sums=None, updates=None, iterations=None, finite_iterations=None, carried=None
-    )
-    here = _add_steps(jax.tree.map(jnp.zeros_like, counted), steps, {})
-    added = jax.tree.map(jnp.add, counted, sum_over(here, axis))
-    return dataclasses.replace(
-        added,
-        metric_sums=_add_metrics(sums.metric_sums, metrics),
-        updates=sums.updates,
-        iterations=sums.iterations,
-        finite_iterations=sums.finite_iterations,
-        carried=sums.carried,
-    )
-
-
-def _add_metrics(sums: dict[str, Array] | None, metrics: dict[str, Any]) -> dict[str, Array] | None:
-    return None if sums is None else {name: so_far + _recorded(name, metrics[name]) for name, so_far in sums.items()}
+    return {
+        "episodes": of(sums.episodes, ended),
+        "return_sum": of(sums.return_sum, jnp.where(ended, steps.end.episode_return, 0.0)),
+        "length_sum": of(sums.length_sum, jnp.where(ended, steps.end.length, 0)),
+        "reward_sum": of(sums.reward_sum, steps.reward),
+        "info_sum": None if sums.info_sum is None else jax.tree.map(of, sums.info_sum, steps.info),
+        "blown_up": of(sums.blown_up, blew_up(sums, steps)),
+    }
 
 
 def _add_visits(visits: Int[Array, "S A"] | None, steps: Steps) -> Int[Array, "S A"] | None:
@@ -236,10 +207,10 @@ def _add_visits(visits: Int[Array, "S A"] | None, steps: Steps) -> Int[Array, "S
     return visits.at[jnp.ravel(steps.obs), jnp.ravel(steps.action)].add(1)
 
 
-def _recorded(name: str, value: Any) -> Float[Array, ""]:
-    """Returns a metric as it is summed; an error without its sign, which would cancel."""
-    value = jnp.asarray(value).astype(jnp.float32)
-    return jnp.abs(value) if name.endswith("error") else value
+def _recorded(metrics: dict[str, Any]) -> dict[str, Float[Array, ""]]:
+    """Returns metrics as they are summed; an error without its sign, which would cancel."""
+    values = {name: jnp.asarray(value).astype(jnp.float32) for name, value in metrics.items()}
+    return {name: jnp.abs(value) if name.endswith("error") else value for name, value in sorted(values.items())}
 
 
 def table_shape(env: Env) -> tuple[int, int] | None:

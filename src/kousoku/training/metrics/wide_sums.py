@@ -1,14 +1,13 @@
-"""Sums of more numbers than 32 bits hold: a float as a sum and what it lacks, a count as two digits.
+"""Sums of more numbers than 32 bits hold: each has a rest, which for a float is what rounding took away from it.
 
 A sum of ten million times 0.1 in float32 is 9 % off, for each addition is rounded to the sum's last place; over 2^24 a
-count of ones stands still. So numbers are summed for a few steps only, and these sums are carried over into wide ones.
+count of ones stands still. A count's rest is its upper digit.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,57 +16,34 @@ from jaxtyping import Array
 DIGIT = 30
 """Bits of a count's lower digit."""
 TOGETHER = 64
-"""Numbers that are summed up at a time: their sum is off by as many half units of its last place at most."""
+"""Numbers of an array that are summed up at a time, in float32: the longest sum that is not compensated."""
 
 
-class WideSums(eqx.Module):
-    """Sums of float32 and counts of int32, each as a pair.
-
-    Attributes:
-        high: of floats the sum, rounded; of counts the multiples of 2^30.
-        low: what is to be added to it.
-    """
-
-    high: Any
-    low: Any
+def rests_of(sums: Any) -> Any:
+    """Returns the rests of sums that begin: zeros."""
+    return jax.tree.map(jnp.zeros_like, sums)
 
 
-def wide_zeros(sums: Any) -> WideSums:
-    """Returns wide sums of nothing; `sums` is a tree of arrays of which each will be carried over."""
-    zeros = jax.tree.map(jnp.zeros_like, sums)
-    return WideSums(zeros, zeros)
-
-
-def carry_over(sums: Any, wide: WideSums) -> tuple[Any, WideSums]:
-    """Returns zeros in the place of sums, and wide sums with these added.
+def add(sums: Any, rests: Any, values: Any) -> tuple[Any, Any]:
+    """Returns sums and rests with values added: float32 by compensated summation, counts as they are.
 
     References:
-        Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965): the compensated sum.
+        Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
     """
-    leaves, structure = jax.tree.flatten(sums)
-    pairs = zip(leaves, jax.tree.leaves(wide.high), jax.tree.leaves(wide.low), strict=True)
-    added = [_added(*each) for each in pairs]
-    high, low = (jax.tree.unflatten(structure, [pair[i] for pair in added]) for i in (0, 1))
-    return jax.tree.map(jnp.zeros_like, sums), WideSums(high, low)
+    return _unzipped(_added, sums, rests, values)
 
 
-def _added(value: Array, high: Array, low: Array) -> tuple[Array, Array]:
-    value = value + low
-    if jnp.issubdtype(value.dtype, jnp.integer):
-        return high + (value >> DIGIT), value & ((1 << DIGIT) - 1)
-    rounded = high + value
-    return rounded, jnp.where(jnp.isfinite(rounded), value - (rounded - high), 0.0)
+def carry_over(counts: Any, rests: Any) -> tuple[Any, Any]:
+    """Returns sums and rests with what counts have over their lower digit carried over to their rests.
+
+    To be done before a count may reach 2^31.
+    """
+    return _unzipped(_carried, counts, rests)
 
 
-def total(sums: Any, wide: WideSums) -> Any:
-    """Returns sums and wide sums together, NumPy, as float64 and int64."""
-    return jax.tree.map(_total, sums, wide.high, wide.low)
-
-
-def _total(value: Any, high: Any, low: Any) -> np.ndarray:
-    kind = np.int64 if np.issubdtype(value.dtype, np.integer) else np.float64
-    value, high, low = (np.asarray(x).astype(kind) for x in (value, high, low))
-    return np.asarray((high << DIGIT) + low + value if kind is np.int64 else high + low + value)
+def total(sums: Any, rests: Any) -> Any:
+    """Returns sums with their rests, NumPy, as float64 and int64."""
+    return jax.tree.map(_total, sums, rests)
 
 
 def sum_of(values: Array, axes: int) -> Array:
@@ -79,3 +55,30 @@ def sum_of(values: Array, axes: int) -> Array:
         padded = jnp.pad(flat, [(0, -flat.shape[0] % TOGETHER)] + [(0, 0)] * (flat.ndim - 1))
         flat = jnp.sum(padded.reshape((-1, TOGETHER, *flat.shape[1:])), axis=1, dtype=flat.dtype)
     return jnp.sum(flat, axis=0, dtype=flat.dtype)
+
+
+def _unzipped(function: Any, sums: Any, *others: Any) -> tuple[Any, Any]:
+    leaves, structure = jax.tree.flatten(sums)
+    pairs = [function(*each) for each in zip(leaves, *map(jax.tree.leaves, others), strict=True)]
+    first, second = (jax.tree.unflatten(structure, [pair[i] for pair in pairs]) for i in (0, 1))
+    return first, second
+
+
+def _added(so_far: Array, rest: Array, value: Array) -> tuple[Array, Array]:
+    if jnp.issubdtype(so_far.dtype, jnp.integer):
+        return so_far + value, rest
+    value = value + rest
+    rounded = so_far + value
+    return rounded, value - (rounded - so_far)
+
+
+def _carried(count: Array, rest: Array) -> tuple[Array, Array]:
+    if jnp.issubdtype(count.dtype, jnp.integer):
+        return count & ((1 << DIGIT) - 1), rest + (count >> DIGIT)
+    return count, rest
+
+
+def _total(value: Any, rest: Any) -> np.ndarray:
+    if np.issubdtype(value.dtype, np.integer):
+        return np.asarray((np.asarray(rest, np.int64) << DIGIT) + value)
+    return np.asarray(np.asarray(value, np.float64) + rest)
