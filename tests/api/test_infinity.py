@@ -28,7 +28,8 @@ from kousoku.envs import ENVS
 from kousoku.nn import NETWORK_CONFIGS
 from kousoku.ops.schedules import Exponential, Harmonic, Linear
 from kousoku.training.io.files import read_json, write_json
-from kousoku.training.io.rebuild import env_json, rebuild_env
+from kousoku.training.io.env_config import env_json
+from kousoku.training.io.rebuild import rebuild_env
 
 FINITE = {"start": 1.0, "end": 0.5, "rate": 0.5, "steps": 10}
 NUMBERS = (math.inf, -math.inf, math.nan)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import records
 
-from kousoku.cli.train import _tell
+from kousoku.cli.notices import tell
 from kousoku.core.choice import judging_episodes
 from kousoku.run import Run
 from kousoku.viz import curve_data, plot_returns, ranking
@@ -36,7 +36,7 @@ def of_sweep(levels, members: int = 5, noise: float = 0.1, episodes: int = 10):
 @pytest.mark.parametrize("members", [1, 2, 3, 4, 30])
 def test_shell_report_and_last_dot_tell_the_same_number(members, deep, capsys):
     record = some(members, deep=deep)
-    _tell(Run(records.replaced(record, facts=record.facts | {"trouble": None}), None, []))
+    tell(Run(records.replaced(record, facts=record.facts | {"trouble": None}), None, []))
     shell = capsys.readouterr().out
     (figure,) = (figure for figure in figures(record) if figure.label == "Greedy return")
     (line,) = re.findall(r"greedy return: (.*)", shell)

@@ -34,7 +34,7 @@ def optimal_return(model: TabularModel, steps: int) -> Float[np.ndarray, ""]:
         >>> import kousoku as ks
         >>> model = ks.gridworld("S.G", step_reward=-1.0, goal_reward=10.0).model()
         >>> float(optimal_return(model, 100)), float(optimal_return(model, 1))
-        (9.0, -1.0)
+        (8.0, -1.0)
     """
     probability = np.asarray(model.probability, np.float64)
     following = np.asarray(model.next_state)
