@@ -314,7 +314,7 @@ def main(steps: int = 10_000_000, num_envs: int = 2048, env_id: str = "Ant-v5", 
 
 # %%
 def one_line(steps: int = 10_000_000, num_envs: int = 2048, env_id: str = "Ant-v5", **settings: Any) -> ks.Run:
-    agent = ks.make_agent("ppo", num_envs=num_envs, num_steps=16, minibatches=16)
+    agent = ks.make_agent("ppo", num_envs=num_envs, num_steps=16, minibatches=16, gae_lambda=0.95)
     return ks.train(agent, env_id, steps=steps, **settings)
 
 

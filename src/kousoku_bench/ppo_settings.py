@@ -11,6 +11,9 @@ from kousoku.core.errors import ConfigError
 from kousoku.ops.schedules import Linear
 from kousoku.training.presets import preset
 
+GAE_LAMBDA = 0.95
+"""Lambda of the advantages in every library: what the others take by default, and the presets that are measured."""
+
 
 @dataclass(frozen=True)
 class PPOSettings:
@@ -66,6 +69,7 @@ class PPOSettings:
             minibatches=self.minibatches,
             epochs=self.epochs,
             learning_rate=rate if last is None else Linear(rate, last, self.steps),
+            gae_lambda=GAE_LAMBDA,
             entropy_coefficient=self.entropy,
             value_clip=self.value_clip,
             normalise_observations=self.normalise,
