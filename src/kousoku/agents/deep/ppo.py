@@ -82,7 +82,7 @@ class PPO(ActorCriticAgent):
     network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
     learning_rate: ScalarOrSchedule = 3e-4
     discount: float | Array = 0.99
-    gae_lambda: float | Array = 0.95
+    gae_lambda: float | Array = 0.98
     epochs: int = eqx.field(static=True, default=4)
     minibatches: int = eqx.field(static=True, default=8)
     clip: ScalarOrSchedule = 0.2
