@@ -343,3 +343,61 @@ def test_a_model_that_fits_passes():
     changing = ks.gridworld([GRID, "S#.\n..G"], change_at=(1000,))
     for told in (Told(env, env.model()), Told(env, None), Told(changing, changing.model())):
         assert list(contract._model(told, 200, jax.random.key(0))) == []
+
+
+def used_twice_in_a_loop(where, key, before, result):
+    if where == "reset":
+        return result
+    noise = jax.lax.scan(lambda total, _: (total + jax.random.normal(key), None), jnp.float32(0), None, length=2)[0]
+    return result[0], eqx.tree_at(lambda t: t.reward, result[1], noise)
+
+
+def used_twice_in_a_jitted_function(where, key, before, result):
+    noise = jax.jit(lambda key: jax.random.normal(key) + jax.random.normal(key))
+    return result if where == "reset" else (result[0], eqx.tree_at(lambda t: t.reward, result[1], noise(key)))
+
+
+@pytest.mark.parametrize("spoil", [used_twice_in_a_loop, used_twice_in_a_jitted_function])
+def test_a_key_that_is_used_twice_inside_another_function_is_found(spoil):
+    with pytest.raises(ContractError, match="a PRNG key is used twice"):
+        ks.check_env(Corridor(spoil), steps=5)
+
+
+class Branching(Corridor):
+    """A key is used in a branch that is never taken, and after it: the traced program alone looks wrong."""
+
+    def step(self, key, state, action):
+        state = jax.lax.cond(
+            state > 100, lambda: jax.random.randint(key, (), 0, 9, jnp.int32), lambda: jnp.int32(state)
+        )
+        return super().step(key, state, action)
+
+
+def test_a_key_that_only_seems_to_be_used_twice_is_accepted():
+    env = Branching()
+    with pytest.raises(jax.errors.KeyReuseError), jax.debug_key_reuse(True):
+        jax.jit(env.step)(jax.random.key(0), jnp.int32(0), jnp.int32(1))
+    ks.check_env(env, steps=5)
+
+
+class NotBatched(Corridor):
+    """Its restart cannot be one of many."""
+
+    def restart(self, key, state):
+        if type(key).__name__ == "BatchTracer":
+            raise NotImplementedError("not under vmap")
+        return self.reset(key)
+
+
+def test_a_restart_that_fails_under_vmap_is_named():
+    with pytest.raises(ContractError, match="batched: raised NotImplementedError: not under vmap"):
+        ks.check_env(NotBatched(), steps=5)
+
+
+def test_few_programs_are_compiled_beside_the_operations_of_the_environment(caplog):
+    with jax.log_compiles(), caplog.at_level("WARNING", logger="jax"):
+        ks.check_env(Corridor(time_limit=1234), steps=7)
+    names = re.findall(r"Finished XLA compilation of jit\((\w+)\)", caplog.text)
+    drawing = {"_threefry_split", "_threefry_fold_in", "sample", "reset", "step", "restart"}
+    assert {"_samples", "_walked", "_together", "_used"} <= set(names) <= set(names) - drawing
+    assert [names.count(name) for name in ("_samples", "_walked", "_together", "_used")] == [1, 1, 1, 1]

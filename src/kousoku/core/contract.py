@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from .env import Env, Finite
 from .env_shapes import is_pair, shape_problems, shapes, state_change, timestep_problems
 from .errors import ConfigError
 from .model import TabularModel, check_model
-from .spaces import Discrete
+from .spaces import Discrete, Space
 from .timestep import Timestep
+
+INTERPRETED = 20
+"""Steps that are taken without compiling them, at most."""
+BATCH = 3
+"""Steps that are compared with the same ones taken together."""
 
 
 class ContractError(AssertionError):
@@ -63,15 +70,17 @@ def _shapes(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 def _spaces(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """Checks that spaces contain their own samples."""
-    for name in ("observation_space", "action_space"):
-        space = getattr(env, name)
-        if not space.contains(jax.device_get(eqx.filter_jit(space.sample)(key))):
+    drawn = _drawn(env, steps, key)
+    action = jax.tree.map(itemgetter(0), drawn.steps.action)
+    for name, sample in (("observation_space", drawn.observation), ("action_space", action)):
+        if not getattr(env, name).contains(sample):
             yield f"{name}: a sample of it is not contained in it"
 
 
 def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """Checks that a reset's and a restart's timestep is complete, inside the space, with reward 0 and no flag set."""
-    reset_key, restart_key = jax.random.split(key)
+    drawn = _drawn(env, steps, key)
+    reset_key, restart_key = map(_key, (drawn.reset_key, drawn.steps.restart_key[0]))
     result = env.reset(reset_key)
     yield from _first("reset", env, result)
     if not is_pair(result):
@@ -86,12 +95,11 @@ def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """Checks that each step keeps shapes and dtypes, and is a function of its arguments."""
-    reset_key, walk_key = jax.random.split(key)
-    state, _ = env.reset(reset_key)
-    shape, sample = shapes(state), eqx.filter_jit(env.action_space.sample)
-    for i in range(min(steps, 20)):
-        act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(walk_key, i), 3)
-        action = sample(act_key)
+    drawn = _drawn(env, steps, key)
+    state, _ = env.reset(_key(drawn.reset_key))
+    shape = shapes(state)
+    for i in range(min(steps, INTERPRETED)):
+        step_key, action, restart_key = drawn.step(i)
         before = jax.tree.map(np.array, jax.device_get(_plain(state)))
         result = env.step(step_key, state, action)
         if not is_pair(result):
@@ -111,48 +119,158 @@ def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 
 def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that compiled and interpreted agree over an episode or more: no value depends on Python's side effects."""
-    state, timestep = eqx.filter_jit(env.reset)(key)
-    if not _close((state, timestep), env.reset(key)):
+    """Checks that compiled and interpreted agree, and that the numbers of a compiled walk are as they have to be."""
+    drawn = _drawn(env, steps, key)
+    walk = _walked(env, drawn.reset_key, drawn.steps)
+    if not _close(walk.begun, env.reset(_key(drawn.reset_key))):
         yield "reset: compiled, it gives another result than without"
-    step, restart = eqx.filter_jit(env.step), eqx.filter_jit(env.restart)
-    sample = eqx.filter_jit(env.action_space.sample)
+    observations, rewards = jax.device_get((walk.timesteps.obs, walk.timesteps.reward))
     for i in range(steps):
-        act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(key, i), 3)
-        state, timestep = step(step_key, state, sample(act_key))
-        if not env.observation_space.contains(jax.device_get(timestep.obs)):
-            yield f"step {i}: observation {timestep.obs} is outside {env.observation_space}"
+        obs = jax.tree.map(itemgetter(i), observations)
+        if not env.observation_space.contains(obs):
+            yield f"step {i}: observation {obs} is outside {env.observation_space}"
             return
-        if not np.isfinite(timestep.reward):
-            yield f"step {i}: reward is {timestep.reward}"
+        if not np.isfinite(rewards[i]):
+            yield f"step {i}: reward is {rewards[i]}"
             return
-        if timestep.terminated or timestep.truncated:
-            state, _ = restart(restart_key, state)
 
 
 def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     """Checks that an environment gives the same alone as among others, both compiled: that takes less long."""
-    keys, step = jax.random.split(key, 3), eqx.filter_jit(env.step)
-    states, _ = jax.jit(jax.vmap(env.reset))(keys)
-    actions = jax.jit(jax.vmap(env.action_space.sample))(keys)
-    batch = jax.jit(jax.vmap(env.step))(keys, states, actions)
-    for row, together in _rows(((keys, states, actions), batch)):
-        if not _close(together, step(*row)):
-            yield "step: under jax.vmap an environment gives another result than alone"
-            return
+    drawn = _drawn(env, steps, key)
+    walk = _walked(env, drawn.reset_key, drawn.steps)
+    words, actions, restart_words = jax.tree.map(itemgetter(slice(BATCH)), drawn.steps)
+    jax.eval_shape(jax.vmap(env.reset), _key(words))
+    jax.eval_shape(jax.vmap(env.restart), _key(restart_words), walk.states)
+    if not _close(walk.alone, _together(env, words, walk.states, actions)):
+        yield "step: under jax.vmap an environment gives another result than alone"
+
+
+@eqx.filter_jit
+def _together(env: Env, words: ArrayLike, states: Any, actions: Any) -> tuple[Any, Timestep]:
+    return jax.vmap(env.step)(_key(words), states, actions)
 
 
 def _randomness(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that no key is used twice."""
-    reset_key, act_key, step_key, restart_key = jax.random.split(key, 4)
-    action = eqx.filter_jit(env.action_space.sample)(act_key)
-    with jax.debug_key_reuse(True), jax.disable_jit():
-        try:
-            state, _ = env.reset(reset_key)
-            state, _ = env.step(step_key, state, action)
-            env.restart(restart_key, state)
-        except jax.errors.KeyReuseError as error:
-            yield f"a PRNG key is used twice; split it first ({str(error).splitlines()[0]})"
+    """Checks that no key is used twice.
+
+    JAX reads that off the traced program, at once. It may suspect one that is right, for it does not know which branch
+    is taken: then the operations run one by one, and what they do counts.
+    """
+    drawn = _drawn(env, steps, key)
+    for checked in (eqx.filter_jit(_used), jax.disable_jit()(_used)):
+        reset_key, step = _key(drawn.reset_key), drawn.step(0)
+        with jax.debug_key_reuse(True):
+            try:
+                checked(env, reset_key, step)
+                return
+            except jax.errors.KeyReuseError as error:
+                said = str(error).splitlines()[0]
+    yield f"a PRNG key is used twice; split it first ({said})"
+
+
+def _used(env: Env, reset_key: jax.Array, step: _Step) -> None:
+    """Begins an episode, takes a step and begins the next, each with a key of its own; nothing of it is returned."""
+    state, _ = env.reset(reset_key)
+    state, _ = env.step(step.key, state, step.action)
+    env.restart(step.restart_key, state)
+
+
+class _Step(NamedTuple):
+    """Keys and action of one step and of a restart after it, or of T steps.
+
+    Attributes:
+        key: its key's words, uint32 [words].
+        action: a sample of the action space.
+        restart_key: the words of the key of a restart.
+    """
+
+    key: Any
+    action: Any
+    restart_key: Any
+
+
+class _Drawn(NamedTuple):
+    """Random keys, actions and an observation for the checks, on the host.
+
+    Attributes:
+        reset_key: the words of the key of a reset.
+        steps: of T steps, `BATCH` at least.
+        observation: a sample of the observation space.
+    """
+
+    reset_key: np.ndarray
+    steps: _Step
+    observation: Any
+
+    def step(self, index: int) -> _Step:
+        """Returns what one step needs, with keys in the place of their words."""
+        words, action, restart_words = jax.tree.map(itemgetter(index), self.steps)
+        return _Step(_key(words), jax.tree.map(jax.device_put, action), _key(restart_words))
+
+
+def _drawn(env: Env, steps: int, key: jax.Array) -> _Drawn:
+    """Draws keys by NumPy, for programs that split keys take long to compile; and samples in one program."""
+    seed = np.asarray(jax.random.key_data(key))
+    count = max(steps, BATCH)
+    words = np.random.default_rng(seed).integers(0, 2**32, (3, count + 1, *seed.shape), np.uint32)
+    spaces = (env.observation_space, env.action_space)
+    observation, actions = jax.device_get(_samples(spaces, words[0, :1], words[0, 1:]))
+    first = jax.tree.map(itemgetter(0), observation)
+    return _Drawn(words[1, 0], _Step(words[1, 1:], actions, words[2, 1:]), first)
+
+
+def _key(words: ArrayLike) -> jax.Array:
+    """Returns the key of these words, or the keys; outside a program nothing is compiled for it."""
+    return jax.random.wrap_key_data(jax.device_put(words))
+
+
+@eqx.filter_jit
+def _samples(spaces: tuple[Space, Space], *words: ArrayLike) -> list[Any]:
+    """Returns samples of each space, one for each of its keys."""
+    keys = map(_key, words)
+    return [jax.lax.map(space.sample, some) for space, some in zip(spaces, keys, strict=True)]
+
+
+class _Walk(NamedTuple):
+    """Record of T random steps, from one compiled program, of an environment that restarts when an episode ends.
+
+    Attributes:
+        begun: what the first reset gave.
+        obs: before each step.
+        timesteps: that it gave.
+        states: before each of the first `BATCH` steps.
+        alone: (state, timestep) that each of these gave.
+        last: the state after all steps.
+    """
+
+    begun: tuple[Any, Timestep]
+    obs: Any
+    timesteps: Timestep
+    states: Any
+    alone: tuple[Any, Timestep]
+    last: Any
+
+
+@eqx.filter_jit
+def _walked(env: Env, reset_key: ArrayLike, steps: _Step) -> _Walk:
+    """Resets, and takes T steps."""
+    begun = env.reset(_key(reset_key))
+
+    def advance(before: tuple[Any, Any], step: _Step) -> tuple[tuple[Any, Any], Any]:
+        state, timestep = env.step(_key(step.key), before[0], step.action)
+
+        def restart() -> tuple[Any, Any]:
+            begun, first = env.restart(_key(step.restart_key), state)
+            return begun, first.obs
+
+        ended = timestep.terminated | timestep.truncated
+        after = jax.lax.cond(ended, restart, lambda: (state, timestep.obs))
+        return after, (*before, state, timestep)
+
+    (last, _), (befores, obs, afters, timesteps) = jax.lax.scan(advance, (begun[0], begun[1].obs), steps)
+    states, *alone = jax.tree.map(lambda leaf: leaf[:BATCH], (befores, afters, timesteps))
+    return _Walk(begun, obs, timesteps, states, tuple(alone), last)
 
 
 def _model(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
@@ -179,25 +297,21 @@ def _model(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
 
 def _outcomes(env: Env, model: TabularModel, steps: int, key: jax.Array) -> Iterator[str]:
     """Starts and steps are possible in the model; not asked of an environment that changes over its lifetime."""
-    reset_key, act_key, step_key, walk_key = jax.random.split(key, 4)
-    reset, step, restart = eqx.filter_jit(env.reset), eqx.filter_jit(env.step), eqx.filter_jit(env.restart)
-    state, timestep = reset(reset_key)
-    later, _ = step(step_key, state, env.action_space.sample(act_key))
-    if not _equal((state, timestep), restart(reset_key, later)):
+    drawn = _drawn(env, steps, key)
+    walk = _walked(env, drawn.reset_key, drawn.steps)
+    if not _equal(walk.begun, eqx.filter_jit(env.restart)(_key(drawn.reset_key), walk.last)):
         return
-    if not model.start[int(timestep.obs)] > 0:
-        yield f"model: an episode begins in {timestep.obs}, which the model's start says is impossible"
+    first = walk.begun[1].obs
+    if not model.start[int(first)] > 0:
+        yield f"model: an episode begins in {first}, which the model's start says is impossible"
         return
+    rows = jax.device_get((walk.obs, drawn.steps.action, walk.timesteps))
     for i in range(steps):
-        act_key, step_key, restart_key = jax.random.split(jax.random.fold_in(walk_key, i), 3)
-        obs, action = int(timestep.obs), int(Discrete(model.num_actions).sample(act_key))
-        state, timestep = step(step_key, state, jnp.int32(action))
-        if not _possible(model, obs, action, jax.device_get(timestep)):
+        obs, action, timestep = jax.tree.map(itemgetter(i), rows)
+        if not _possible(model, int(obs), int(action), timestep):
             outcome = f"observation {timestep.obs}, reward {timestep.reward}, terminated {timestep.terminated}"
             yield f"model: step from {obs} with action {action} gives {outcome}, which the model says is impossible"
             return
-        if timestep.terminated or timestep.truncated:
-            state, timestep = restart(restart_key, state)
 
 
 def _possible(model: TabularModel, obs: int, action: int, timestep: Timestep) -> bool:
@@ -230,18 +344,12 @@ def _timestep(where: str, env: Env, timestep: Timestep) -> Iterator[str]:
 def _weak(where: str, result: tuple[Any, Any]) -> Iterator[str]:
     for part, tree in zip(("state", "timestep"), result, strict=True):
         for path, leaf in _leaves(tree):
-            if getattr(jnp.asarray(leaf).aval, "weak_type", False):
+            if getattr(jax.typeof(leaf), "weak_type", False):
                 yield f"{where}: {part}{path} has a weak type, which recompiles loops: give it a dtype"
 
 
 def _leaves(tree: Any) -> list[tuple[str, Any]]:
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]]
-
-
-@jax.jit
-def _rows(tree: Any) -> list[Any]:
-    """Returns the rows of a tree of arrays [3, ...], each a tree."""
-    return [jax.tree.map(lambda leaf, i=i: leaf[i], tree) for i in range(3)]
 
 
 def _compare(same: Callable[[np.ndarray, np.ndarray], bool]) -> Callable[[Any, Any], bool]:

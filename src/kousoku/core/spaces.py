@@ -146,10 +146,11 @@ class Box(eqx.Module):
             return self._uniform(key, low, high)
         inside_key, tail_key, normal_key = jax.random.split(key, 3)
         inside = self._uniform(inside_key, np.where(below, low, 0), np.where(above, high, 0))
-        tail = jax.random.exponential(tail_key, self.shape, self.dtype)
+        if (below != above).any():  # what no entry needs is not compiled
+            tail = jax.random.exponential(tail_key, self.shape, self.dtype)
+            inside = jnp.where(below & above, inside, jnp.where(below, low + tail, high - tail))
         anywhere = jax.random.normal(normal_key, self.shape, self.dtype)
-        outside = jnp.where(below, low + tail, jnp.where(above, high - tail, anywhere))
-        return jnp.where(below & above, inside, outside)
+        return jnp.where(below | above, inside, anywhere)
 
     def _uniform(self, key: PRNGKeyArray, low: np.ndarray, high: np.ndarray) -> Array:
         u = jax.random.uniform(key, self.shape, self.dtype)
