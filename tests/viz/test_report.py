@@ -174,7 +174,17 @@ class TestContent:
     def test_more_settings_than_colours_are_grey(self):
         points = tuple({"epsilon": i / 100} for i in range(60))
         series = payload(records.make(records.grid_env(), members=2, points=points))["curves"]["charts"][0]["series"]
-        assert [s["color"] for s in series] == [*range(len(style.SERIES["light"])), *[-1] * 40]
+        assert [s["color"] for s in series] == [*range(style.BEST_SETTINGS), *[-1] * 40]
+
+    @pytest.mark.parametrize(("settings", "best"), [(2, 2), (6, 6), (7, 4), (9, 4)])
+    def test_of_many_settings_only_the_best_few_have_a_band_and_single_agents(self, settings, best):
+        points = tuple({"epsilon": i / 100} for i in range(settings))
+        data = payload(records.make(records.grid_env(), members=5, points=points))
+        (chart, *_) = data["curves"]["charts"]
+        assert data["colored"] == best
+        assert [s["color"] for s in chart["series"]] == [*range(best), *[-1] * (settings - best)]
+        assert [s["low"] is not None for s in chart["series"]] == [i < best for i in range(settings)]
+        assert sorted(m["color"] for m in chart["members"]) == [i for i in range(best) for _ in range(5)]
 
     def test_frames_share_their_background(self):
         record = records.grid()

@@ -12,6 +12,7 @@ from chromium import Page
 from scipy import ndimage
 
 from kousoku.viz import report, style
+from kousoku.viz.payload import payload
 
 pytestmark = pytest.mark.browser
 
@@ -221,6 +222,64 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
 def test_every_setting_of_a_sweep_has_its_line(drawn):
     picture = drawing(drawn(records.sweep()))
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
+
+
+def of_many_settings(points):
+    """Nine settings in which the middle one is best, and the one after it overlaps it."""
+    record = records.make(records.grid_env(), members=4, points=points)
+    levels = np.where(np.arange(len(points)) == 4, 5.0, np.where(np.arange(len(points)) == 5, 4.9, 1.0))
+    noise = np.random.default_rng(0).normal(size=(record.num_members, 10))
+    returns = (levels[record.member_point][:, None] + noise).astype(np.float32)
+    return records.replaced(record, evaluation=record.evaluation | {"return": returns, "length": returns})
+
+
+PAIRS = tuple({"learning_rate": a, "epsilon": e} for a in (0.1, 0.2, 0.5) for e in (0.05, 0.1, 0.3))
+READ_GRID = """
+    probe.ticks = all("#sweep .pairgrid .ticks text").map((node) => node.textContent);
+    probe.numbers = all("#sweep .pairgrid text.on").map((node) => node.textContent);
+    probe.frames = ["best", "alike"].map((name) => all(`#sweep .frame.${name}`).length);
+    const [best] = all("#sweep .frame.best");
+    probe.best = best?.parentNode.querySelector("text").textContent;
+    probe.inside = all("#sweep .pairgrid text").every((node) => {
+      const [box, own] = [at("#sweep .pairgrid").getBoundingClientRect(), node.getBoundingClientRect()];
+      return box.left <= own.left && own.right <= box.right && own.bottom <= box.bottom;
+    });
+"""
+
+
+def test_two_numbers_swept_together_are_a_heat_map(probed):
+    record = of_many_settings(PAIRS)
+    rows = payload(record)["sweep"]["rows"]
+    found = probed(record, READ_GRID)
+    assert found["ticks"] == ["0.1", "0.2", "0.5", "0.05", "0.1", "0.3", "learning_rate", "epsilon"]
+    assert len(found["numbers"]) == 9
+    assert found["frames"] == [1, sum(row["alike"] for row in rows) - 1]
+    assert found["frames"][1] >= 1
+    assert found["best"] == f"{rows[0]['score'][0]:.2f}"
+    assert found["inside"]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        PAIRS[:6],
+        tuple({"epsilon": 0.1 * i} for i in range(9)),
+        tuple({"epsilon": 0.1 * i, "learning_rate": 0.1 * i} for i in range(9)),
+    ],
+    ids=["few", "one", "diagonal"],
+)
+def test_other_sweeps_have_no_heat_map(probed, points):
+    found = probed(
+        of_many_settings(points), "probe.grids = all('.pairgrid').length; probe.rows = all('#sweep tbody tr').length;"
+    )
+    assert found == {"grids": 0, "rows": len(points)}
+
+
+def test_of_many_settings_the_best_are_coloured_and_the_others_grey(drawn):
+    page = drawn(of_many_settings(PAIRS))
+    picture = drawing(page)
+    assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(5)] == [True] * 4 + [False]
+    assert "The best 4 settings are in colour" in page.run('return document.querySelector("#curves .lead").textContent')
 
 
 def test_the_time_axis_begins_after_compiling(drawn):

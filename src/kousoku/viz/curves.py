@@ -23,7 +23,7 @@ from .curve_data import (
 from .estimates import fewest_agents, statistic
 from .headline import title
 from .ranking import optimum, point_order
-from .style import SERIES
+from .style import SERIES, colored
 from .text import setting, short
 
 MAX_MEMBERS = 50
@@ -106,25 +106,26 @@ def robust_limits(values: np.ndarray) -> tuple[float, float]:
 
 
 def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> None:
-    """Draws one sweep point; those after the eighth are grey."""
-    known = rank < len(COLORS)
+    """Draws one sweep point: one of the best, or thin and grey."""
+    known = rank < colored(len(record.points))
     color, dashes = (COLORS[rank], "-" if rank < 4 else "--") if known else (MUTED, "-")
-    if 1 < record.num_members <= MAX_MEMBERS:
+    if known and 1 < record.num_members <= MAX_MEMBERS:
         members = data.members[:, record.member_point == point]
         ax.plot(data.step, members, color=color, linewidth=0.7, alpha=0.18 if len(members[0]) >= FEWEST else 0.6)
     if known:
         ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.2, linewidth=0)
     several = len(record.points) > 1
     label = (setting(record.points[point]) if several else "while training") if known else None
-    width = 2.2 if known else 0.9
+    width, alpha = (2.2, 1.0) if known else (0.9, 0.45)
     few = "." if np.isfinite(data.mean[:, point]).sum() <= FEW_POINTS else None  # a line of one point is not seen
-    ax.plot(data.step, data.mean[:, point], color=color, linestyle=dashes, linewidth=width, label=label, marker=few)
+    line = {"color": color, "linestyle": dashes, "linewidth": width, "alpha": alpha}
+    ax.plot(data.step, data.mean[:, point], label=label, marker=few, **line)
 
 
 def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]) -> None:
     """Draws evaluations as dots; of one setting in a colour of its own."""
     single = len(record.points) == 1
-    for rank, point in enumerate(order[: len(COLORS)]):
+    for rank, point in enumerate(order[: colored(len(order))]):
         color = COLORS[1 if single else rank]
         label = "greedy evaluations" if rank == 0 else None
         ax.plot(data.step, data.mean[:, point], "o:", color=color, markersize=4, linewidth=1.1, label=label)

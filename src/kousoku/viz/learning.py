@@ -11,12 +11,11 @@ from .curve_data import ESTIMATED, Curve, curve, evaluation_of, primary_curve, w
 from .encode import numbers
 from .estimates import how_drawn, statistic
 from .ranking import optimum
-from .style import SERIES
+from .style import colored
 from .text import setting
 
 MAX_MEMBERS = 50
 MAX_FAINT_CURVES = 40
-COLORED = len(SERIES["light"])
 
 CURVES = {
     "return": ("Return", "return of the episodes that ended"),
@@ -99,25 +98,26 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
 def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
     """Returns the axes' numbers, one series for each setting, and single agents."""
     ranks = {point: rank for rank, point in enumerate(order)}
+    colors = [ranks[int(point)] for point in record.member_point]
     faint = range(record.num_members) if 1 < record.num_members <= MAX_MEMBERS else ()
     members = [
-        {"color": _color(ranks[int(record.member_point[n])]), "values": numbers(data.members[:, n])} for n in faint
+        {"color": colors[n], "values": numbers(data.members[:, n])} for n in faint if colors[n] < colored(len(order))
     ]
     seconds = None if data.seconds is None else numbers(data.seconds)
     return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "members": members}
 
 
 def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, Any]]:
-    single = len(record.points) == 1
+    single, best = len(record.points) == 1, colored(len(record.points))
     return [
         {
             "name": f"while training, {_who(record)}" if single else setting(record.points[p]),
-            "color": _color(rank),
+            "color": rank if rank < best else -1,
             "mean": numbers(data.mean[:, p]),
-            "low": numbers(data.low[:, p]) if rank < COLORED else None,
-            "high": numbers(data.high[:, p]) if rank < COLORED else None,
+            "low": numbers(data.low[:, p]) if rank < best else None,
+            "high": numbers(data.high[:, p]) if rank < best else None,
         }
-        for rank, p in enumerate(order[: COLORED + MAX_FAINT_CURVES])
+        for rank, p in enumerate(order[: best + MAX_FAINT_CURVES])
     ]
 
 
@@ -126,7 +126,7 @@ def _evaluations(record: RunRecord, name: str, order: list[int]) -> dict[str, An
     if name not in record.curves:
         return None
     data = curve(record, name)
-    series = _series(record, data, order[:COLORED])
+    series = _series(record, data, order[: colored(len(order))])
     if len(record.points) == 1:
         words = "greedy evaluations, the last" if len(data.step) > 1 else "greedy evaluation"
         series[0] |= {"name": f"{words} at step {int(data.step[-1]):,}", "color": 1}
@@ -141,7 +141,3 @@ def _steps(data: Curve) -> list[int]:
 
 def _who(record: RunRecord) -> str:
     return "the agent" if record.num_members == 1 else f"{statistic(record)} of {record.num_members:,} agents"
-
-
-def _color(rank: int) -> int:
-    return rank if rank < COLORED else -1

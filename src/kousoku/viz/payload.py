@@ -14,7 +14,7 @@ from .encode import numbers
 from .estimates import estimate, statistic
 from .offline import asset
 from .ranking import overlapping, point_order, point_told, score, tied_points
-from .style import BINS
+from .style import BINS, colored
 from .summary import largest_errors
 from .tables import member_name, tables, tie_note
 from .text import rows
@@ -32,7 +32,7 @@ def payload(record: RunRecord) -> dict[str, Any]:
         "sentence": headline.sentence(record),
         "figures": [figure._asdict() for figure in headline.figures(record)],
         "bins": BINS,
-        "colored": learning.COLORED,
+        "colored": colored(len(record.points)),
         "tables": tables(record, order),
         "curves": learning.curves(record, order),
         "losses": learning.losses(record, order),

@@ -55,6 +55,11 @@ SCENE: dict[Scheme, dict[str, Hex]] = {
     "dark": {"skytop": "#0b0e14", "skylow": "#1b212c", "ground": "#1a1f29", "gridline": "#3d4757"},
 }
 
+MANY_SETTINGS = 6
+"""Settings of which each has a colour of its own; bands of more of them hide each other."""
+BEST_SETTINGS = 4
+"""Settings with a colour of their own where there are more than that."""
+
 DARK_INK, LIGHT_INK = "#000000", "#ffffff"
 
 
@@ -100,6 +105,11 @@ def scale_colors(name: str, scheme: Scheme, count: int = BINS) -> tuple[Hex, ...
         mixed = (a + (b - a) * (position - k) for a, b in zip(anchors[k], anchors[k + 1], strict=True))
         colors.append("#" + "".join(f"{round(255 * channel):02x}" for channel in mixed))
     return tuple(colors)
+
+
+def colored(settings: int) -> int:
+    """Returns how many of the settings, the best first, are drawn in a colour of their own; the others are grey."""
+    return settings if settings <= MANY_SETTINGS else BEST_SETTINGS
 
 
 def css() -> str:

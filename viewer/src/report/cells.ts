@@ -25,9 +25,9 @@ export function sizeOf(panel: Panel): Size {
   return { rows, columns, left, bottom, width: left + columns * CELL, height: rows * CELL + bottom };
 }
 
-// Text that fits into a cell.
-export function fitted(text: string, base: number): number {
-  return Math.min(base, (CELL * 0.88) / (0.58 * Math.max(1, text.length)));
+// The size of text that fits into a cell.
+export function fitted(text: string, base: number, width = CELL): number {
+  return Math.min(base, (width * 0.88) / (0.58 * Math.max(1, text.length)));
 }
 
 export class Cells {

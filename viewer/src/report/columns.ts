@@ -100,7 +100,7 @@ class Layers {
   }
 
   mean({ color }: Series, values: Column): void {
-    const line = color < 0 ? { width: 1.2, alpha: 0.45 } : { width: 2.4 };
+    const line = color < 0 ? { width: 1, alpha: 0.4 } : { width: 2.4 };
     this.add(values, lineOf(color, values, color >= DASHED ? { ...line, dash: [7, 5] } : line));
   }
 

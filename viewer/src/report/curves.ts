@@ -56,10 +56,12 @@ function leadOf(curves: Curves): string {
 function howDrawn({ agents, statistic, interval, charts: [{ series, members }] }: Curves): string {
   if (agents === 1) return "";
   const several = series.length > 1;
+  const colored = series.filter(({ color }) => color >= 0).length;
+  const best = colored < series.length ? `The best ${colored} settings are in colour, the others thin and grey. ` : "";
   const whose = several ? "the agents of each setting" : `${whole(agents)} agents`;
   const thin = members.length > 1 ? ", thin lines single agents" : "";
-  if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. `;
+  if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. ${best}`;
   const iqm = statistic === "IQM";
   const line = iqm ? `interquartile means (IQM: the mean of the middle half) over ${whose}` : `means over ${whose}`;
-  return `Lines are ${line}, bands their 95% intervals (${iqm ? "stratified bootstrap" : "Student\u2019s t"})${thin}. `;
+  return `Lines are ${line}, bands their 95% intervals (${iqm ? "stratified bootstrap" : "Student\u2019s t"})${thin}. ${best}`;
 }

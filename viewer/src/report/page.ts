@@ -20,7 +20,7 @@ export function page(): void {
     learned,
     curveSection(data.curves, axis),
     lossSection(data.losses, axis),
-    sweepSection(data.sweep, data.colored),
+    sweepSection(data.sweep, data.colored, data.bins),
     visits,
     filmSection(data.player),
     configSection(data),

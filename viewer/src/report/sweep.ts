@@ -3,13 +3,14 @@ import { el, svg, type Child } from "../shared/dom";
 import { robustExtent, type Range } from "../shared/scales";
 import { DASH, known, significant, whole } from "../shared/text";
 import type { Sweep, SweepRow } from "./data";
+import { sweepGrid } from "./grid";
 import { seriesClass } from "./legend";
 import { sectionOf } from "./parts";
 
 const WIDTH = 200;
 const EDGE = 8;
 
-export function sweepSection(sweep: Sweep | null, colored: number): HTMLElement | null {
+export function sweepSection(sweep: Sweep | null, colored: number, bins: number): HTMLElement | null {
   if (!sweep) return null;
   const domain = robustExtent(sweep.rows.flatMap((row) => row.score)).range;
   const errors = sweep.rows.some((row) => known(row.error));
@@ -25,6 +26,7 @@ export function sweepSection(sweep: Sweep | null, colored: number): HTMLElement 
   const table = el("table", { class: "sweep" }, el("thead", {}, head), el("tbody", {}, rows));
   const what = errors ? " Value error is the largest error of a state's value, averaged over the agents." : "";
   return sectionOf("sweep", "Settings compared", `${orderOf(sweep, score)}${what}`,
+    sweepGrid(sweep, score, bins),
     el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, table),
     sweep.left > 0 ? el("p", { class: "note" }, `${whole(sweep.left)} settings with lower scores are left out.`) : null,
   );

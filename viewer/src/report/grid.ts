@@ -1,0 +1,82 @@
+// Two hyper-parameters that were swept together as a heat map: one cell for each pair of values.
+import { el, svg } from "../shared/dom";
+import { extent } from "../shared/scales";
+import { known, significant } from "../shared/text";
+import { fitted } from "./cells";
+import { colorBar } from "./colorbar";
+import type { Sweep, SweepRow } from "./data";
+import { binOf, type Layer } from "./layers";
+
+// fewer settings are read off their table
+const FEW = 6;
+// a side with more values does not fit a page
+const MOST = 24;
+const CELL = { width: 68, height: 40 };
+const EDGE = { left: 96, bottom: 54, top: 4, right: 4 };
+
+interface Sides {
+  // values of the first name, from left to right, and of the second, from below
+  xs: number[];
+  ys: number[];
+}
+
+export function sweepGrid(sweep: Sweep, score: string, bins: number): HTMLElement | null {
+  const sides = sidesOf(sweep);
+  if (!sides) return null;
+  const values = sweep.rows.map((row) => row.score[0]);
+  const base = { log: false, bins, greedy: null, numbers: true } as const;
+  const layer: Layer = { ...base, scale: "value", values, domain: extent(values) ?? [0, 1] };
+  return el("div", { class: "pairs" },
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each pair of values` }, picture(sweep, sides, layer, score)),
+    el("p", { class: "note" }, `Thick frame: ${sweep.tied > 1 ? "tied for the best" : "the best"}. Broken frame: its interval overlaps the best one\u2019s.`),
+    colorBar(layer, score),
+  );
+}
+
+// The sides of a grid that at least half of whose cells were tried; null where there is none.
+function sidesOf({ names, rows, left }: Sweep): Sides | null {
+  if (names.length !== 2 || rows.length <= FEW || left > 0) return null;
+  const [xs, ys] = [0, 1].map((side) => distinct(rows.map((row) => row.values[side])));
+  const fits = [xs, ys].every((values) => values.length > 1 && values.length <= MOST);
+  return fits && 2 * rows.length >= xs.length * ys.length ? { xs, ys } : null;
+}
+
+function distinct(values: (number | null)[]): number[] {
+  return [...new Set(values.filter(known))].sort((a, b) => a - b);
+}
+
+function picture({ names, rows, tied }: Sweep, { xs, ys }: Sides, layer: Layer, score: string): SVGSVGElement {
+  const [width, height] = [EDGE.left + xs.length * CELL.width + EDGE.right, EDGE.top + ys.length * CELL.height + EDGE.bottom];
+  const [middle, foot] = [EDGE.left + (xs.length * CELL.width) / 2, EDGE.top + ys.length * CELL.height];
+  const left = (x: number) => EDGE.left + xs.indexOf(x) * CELL.width;
+  const top = (y: number) => EDGE.top + (ys.length - 1 - ys.indexOf(y)) * CELL.height;
+  const cells = rows.map((row, rank) => {
+    const [x, y] = row.values;
+    return known(x) && known(y) ? cell(row, left(x), top(y), layer, rank < tied || rank === 0) : null;
+  });
+  const center = (top(ys[0]) + CELL.height + EDGE.top) / 2;
+  return svg("svg", { class: "pairgrid", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names[0]} and ${names[1]}; the table below has the numbers` },
+    // the best one's frame is above its neighbours
+    [...cells].reverse(),
+    svg("g", { class: "ticks" },
+      xs.map((x) => svg("text", { x: left(x) + CELL.width / 2, y: foot + 17 }, String(x))),
+      ys.map((y) => svg("text", { class: "ytick", x: EDGE.left - 8, y: top(y) + CELL.height / 2 + 5 }, String(y))),
+      svg("text", { x: middle, y: foot + 40 }, names[0]),
+      svg("text", { x: 14, y: center, transform: `rotate(-90 14 ${center})` }, names[1]),
+    ),
+  );
+}
+
+function cell(row: SweepRow, x: number, y: number, layer: Layer, best: boolean): SVGGElement {
+  const [value] = row.score;
+  const color = known(value) ? `${layer.scale}${binOf(layer, value)}` : "blank";
+  const ink = known(value) ? `${color}i` : "onblank";
+  const text = significant(value);
+  const inset = best ? 2.5 : 3.5;
+  const frame = { class: `${ink} frame ${best ? "best" : "alike"}`, x: x + inset, y: y + inset, width: CELL.width - 2 * inset, height: CELL.height - 2 * inset, rx: 2 };
+  return svg("g", {},
+    svg("rect", { class: color, x: x + 0.5, y: y + 0.5, width: CELL.width - 1, height: CELL.height - 1, rx: 3 }),
+    best || row.alike ? svg("rect", frame) : null,
+    svg("text", { class: `${ink} on`, x: x + CELL.width / 2, y: y + CELL.height / 2 + 5, "font-size": fitted(text, 14, CELL.width) }, text),
+  );
+}
