@@ -192,3 +192,18 @@ def test_two_environments_of_one_kind_share_a_program(name):
     first(one, jax.random.key(0))
     first(other, jax.random.key(0))
     assert len(traced) == 1
+
+
+def test_the_taxis_panels_have_a_wall_where_going_east_and_west_leads_nowhere():
+    env = make("Taxi-v4")
+    nexts = np.asarray(env.model().next_state)[..., 0]
+    for panel in env.panels():
+        names = panel.action_names
+        stopped = {
+            (c + 1.0, float(r), c + 1.0, r + 1.0)
+            for r, row in enumerate(panel.states)
+            for c, (here, there) in enumerate(itertools.pairwise(row))
+            if nexts[here, names.index("east")] != there and nexts[there, names.index("west")] != here
+        }
+        assert len(stopped) == 6
+        assert set(panel.walls) == stopped

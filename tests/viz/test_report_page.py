@@ -1,6 +1,7 @@
 """The report in a real browser: it draws, obeys its own policy, and treats what a user typed as text."""
 
 import base64
+import dataclasses
 import time
 
 import figures
@@ -222,6 +223,18 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
 def test_every_setting_of_a_sweep_has_its_line(drawn):
     picture = drawing(drawn(records.sweep()))
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
+
+
+def test_walls_between_cells_are_on_the_map(probed):
+    record = records.grid()
+    (panel,) = record.panels
+    walled = records.replaced(record, panels=(dataclasses.replace(panel, walls=((2.0, 0.0, 2.0, 1.0),)),))
+    script = """
+    const ends = (line) => ["x1", "y1", "x2", "y2"].map((name) => line.getAttribute(name));
+    probe.lines = all("#learned .map line.between").map(ends);
+    """
+    assert probed(walled, script)["lines"] == [["80", "0", "80", "40"]]
+    assert probed(record, script)["lines"] == []
 
 
 def of_many_settings(points):

@@ -1,5 +1,7 @@
 """What is drawn: the numbers behind the pictures, the palette, SVG and plots."""
 
+import dataclasses
+import itertools
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -245,6 +247,17 @@ def drawn(figure: Figure) -> Figure:
 
 
 class TestPlots:
+    def test_walls_between_cells_are_drawn(self):
+        record = records.grid()
+        (panel,) = record.panels
+        walled = dataclasses.replace(panel, walls=((2.0, 0.0, 2.0, 1.0), (0.0, 1.0, 1.0, 1.0)))
+        for walls, plot in itertools.product((panel, walled), (viz.plot_values, viz.plot_visits)):
+            axes = plot(records.replaced(record, panels=(walls,))).axes[0]
+            drawn = [c for c in axes.collections if c.get_zorder() == 2.7]
+            segments = [segment.tolist() for c in drawn for segment in c.get_segments()]
+            ends = [[[1.5, -0.5], [1.5, 0.5]], [[-0.5, 0.5], [0.5, 0.5]]]
+            assert segments == (ends if walls is walled else [])
+
     @pytest.mark.parametrize("name", ["grid", "sweep", "bandit", "interrupted", "blackjack", "cliff", "hostile"])
     def test_every_plot_of_every_kind_of_run(self, name):
         record = records.ALL[name]()

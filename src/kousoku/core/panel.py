@@ -16,6 +16,7 @@ class Panel:
         title: above the panel; may be empty.
         states: index of the state shown in each cell, row by row; -1 for a wall.
         labels: (row, column, text) written into cells, such as "S" and "G".
+        walls: lines between cells, (x0, y0, x1, y1) in cells from the upper left corner.
         row_label, column_label: names of the axes; may be empty.
         row_ticks, column_ticks: names of the rows and columns; may be empty.
         action_names: one short name for each action.
@@ -26,6 +27,7 @@ class Panel:
     title: str
     states: tuple[tuple[int, ...], ...]
     labels: tuple[tuple[int, int, str], ...] = ()
+    walls: tuple[tuple[float, float, float, float], ...] = ()
     row_label: str = ""
     column_label: str = ""
     row_ticks: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ LARGE = 20
 NUMBERS_UP_TO = 12
 LONGEST_LABEL = 12
 SMALLEST_ARROW = 5.0
+WALL_WIDTH = 0.08
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def draw_panel(ax: Axes, panel: Panel, heat: Heat, *, cell_points: float, alone:
     ax.imshow(shade, interpolation="nearest", aspect="equal")
     walls = np.array(_rgba("wall")) * (states < 0)[..., None]
     ax.imshow(walls, interpolation="nearest", aspect="equal", zorder=2.6)  # above the lines between cells
+    _walls_between(ax, panel, cell_points)
     numbers = alone and heat.greedy is not None and columns <= NUMBERS_UP_TO and cell_points >= 36
     _write_cells(ax, panel, heat, values, shade, cell_points, numbers)
     _ticks(ax, panel, rows, columns, cell_points)
@@ -88,6 +90,15 @@ def _grid_lines(ax: Axes, rows: int, columns: int) -> None:
     lines = LineCollection([*across, *down], colors="white", linewidths=1.2, zorder=2.5)
     lines.set_in_layout(False)
     ax.add_collection(lines, autolim=False)
+
+
+def _walls_between(ax: Axes, panel: Panel, cell_points: float) -> None:
+    """Draws walls that lie between cells; a cell's centre is a whole number."""
+    ends = [[(x0 - 0.5, y0 - 0.5), (x1 - 0.5, y1 - 0.5)] for x0, y0, x1, y1 in panel.walls]
+    width = WALL_WIDTH * cell_points
+    walls = LineCollection(ends, colors=COLORS["light"]["wall"], linewidths=width, capstyle="round", zorder=2.7)
+    walls.set_in_layout(False)
+    ax.add_collection(walls, autolim=False)
 
 
 def _rgba(name: str) -> tuple[float, float, float, float]:

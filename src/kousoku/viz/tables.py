@@ -104,6 +104,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "title": panel.title,
         "states": [list(row) for row in panel.states],
         "labels": [list(label) for label in panel.labels],
+        "walls": [list(line) for line in panel.walls],
         "rowLabel": panel.row_label,
         "columnLabel": panel.column_label,
         "rowTicks": list(panel.row_ticks),

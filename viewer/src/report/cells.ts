@@ -54,6 +54,7 @@ export class Cells {
     );
     return svg("g", { class: this.small ? null : "crisp" },
       [...this.cells].map(([name, d]) => svg("path", { class: name, d })),
+      panel.walls.map(([x0, y0, x1, y1]) => svg("line", { class: "between", x1: this.size.left + x0 * CELL, y1: y0 * CELL, x2: this.size.left + x1 * CELL, y2: y1 * CELL })),
       [...this.arrows].map(([name, d]) => svg("path", { class: `${name} arrows`, d })),
       this.texts,
     );

@@ -54,6 +54,8 @@ export interface Panel {
   // rows of states; below zero a wall
   states: number[][];
   labels: [row: number, column: number, text: string][];
+  // lines between cells, in cells from the upper left corner
+  walls: [x0: number, y0: number, x1: number, y1: number][];
   rowLabel: string;
   columnLabel: string;
   rowTicks: string[];

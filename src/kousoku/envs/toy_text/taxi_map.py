@@ -13,6 +13,7 @@ PLACES = ((0, 0), (0, 4), (4, 0), (4, 3))
 LETTERS = ("R", "G", "Y", "B")
 IN_TAXI = len(PLACES)
 EAST_WALLS = frozenset({(0, 1), (1, 1), (3, 0), (3, 2), (4, 0), (4, 2)})  # cells with a wall on their east side
+WALL_LINES = tuple((c + 1.0, float(r), c + 1.0, r + 1.0) for r, c in sorted(EAST_WALLS))
 MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 NAMES = ("south", "north", "east", "west", "pickup", "dropoff")
 
@@ -60,6 +61,7 @@ def _panel(passenger: int, destination: int) -> Panel:
         title=f"passenger {place}, to {LETTERS[destination]}",
         states=tuple(tuple(encode(r, c, passenger, destination) for c in range(SIZE)) for r in range(SIZE)),
         labels=tuple((*cell, letter) for cell, letter in zip(PLACES, LETTERS, strict=True)),
+        walls=WALL_LINES,
         action_names=NAMES,
         action_arrows=(*arrows(MOVES), None, None),
     )
@@ -84,7 +86,7 @@ def _background() -> tuple[Shape, ...]:
         for c in range(SIZE):
             color = PLACE_COLORS[PLACES.index((r, c))] if (r, c) in PLACES else FLOOR_COLOR
             shapes.append(Rect(c + 0.02, r + 0.02, 0.96, 0.96, color, radius=0.08))
-    shapes += [Line(c + 1.0, r + 0.0, c + 1.0, r + 1.0, 0.08, WALL_COLOR) for r, c in sorted(EAST_WALLS)]
+    shapes += [Line(*ends, 0.08, WALL_COLOR) for ends in WALL_LINES]
     for (r, c), letter in zip(PLACES, LETTERS, strict=True):
         shapes.append(Text(c + 0.24, r + 0.27, letter, 0.26, WALL_COLOR))
     return tuple(shapes)
