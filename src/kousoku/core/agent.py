@@ -4,6 +4,8 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .collector import Collector
@@ -72,7 +74,29 @@ class Agent(eqx.Module):
             of a name that ends in "error", whose sign would cancel, the mean of absolute values.
         """
 
+    def adopt(self, fresh: Any, trained: Any) -> Any:
+        """Returns the state that a run begins with which goes on from what another one has learned.
+
+        What was learned is taken over, such as networks, tables, and the statistics that they rest on; what belongs to
+        the run that learned it stays fresh, such as an optimiser's state or the count that schedules are read at. By
+        default all of it is taken over but random keys.
+
+        Args:
+            fresh: as `init` makes it here.
+            trained: of an agent of the same kind, after its training.
+        """
+        return adopt_all(fresh, trained)
+
     def q_values(self, state: Any) -> Float[Array, "S A"] | None:
         """Returns the estimate of every action's value; None for an agent that keeps no table."""
         del state
         return None
+
+
+def adopt_all(fresh: Any, trained: Any) -> Any:
+    """Returns a trained state with the random keys of a fresh one, so that agents which begin alike differ soon."""
+    return jax.tree.map(lambda new, old: new if _is_key(new) else old, fresh, trained)
+
+
+def _is_key(leaf: Any) -> bool:
+    return eqx.is_array(leaf) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

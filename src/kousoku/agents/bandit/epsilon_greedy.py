@@ -55,5 +55,9 @@ class BanditEpsilonGreedy(TabularAgent):
         arms, error = pull(state, data.action, data.reward, self.step_size)
         return arms, {"td_error": error}
 
+    def adopt(self, fresh: Arms, trained: Arms) -> Arms:
+        """Takes over the estimates and the pulls that they rest on; epsilon's schedule begins anew."""
+        return Arms(trained.q, trained.pulls, fresh.step)
+
     def q_values(self, state: Arms) -> Float[Array, "S A"]:
         return state.q[None]

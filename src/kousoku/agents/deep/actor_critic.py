@@ -124,6 +124,10 @@ class ActorCriticAgent(Agent):
             step=jnp.int32(0),
         )
 
+    def adopt(self, fresh: ActorCriticState, trained: ActorCriticState) -> ActorCriticState:
+        """Takes over the network, and the moments that scale its observations and rewards."""
+        return ActorCriticState(trained.network, fresh.optimiser, trained.observations, trained.rewards, fresh.step)
+
     def _check_own(self, network: Any, observations: Statistics, spec: EnvSpec, key: PRNGKeyArray) -> None:
         """Refuses a network or a policy that a user wrote if it does not fit."""
         config = self.network

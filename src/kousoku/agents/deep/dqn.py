@@ -166,6 +166,10 @@ class DQN(Agent):
         target = self._moved_target(state.target, network, updates)
         return DQNState(network, target, optimiser, updates, data.steps), metrics
 
+    def adopt(self, fresh: DQNState, trained: DQNState) -> DQNState:
+        """Takes over the network and the target network."""
+        return DQNState(trained.network, trained.target, fresh.optimiser, fresh.updates, fresh.step)
+
     def targets(self, state: DQNState, batch: Transition) -> Float[Array, " n"]:
         """Computes what the values of the actions taken should become."""
         next_q = jax.vmap(state.target)(batch.next_obs)

@@ -61,6 +61,11 @@ def init_table(name: str, spec: EnvSpec, initial_value: float | Array, explorati
     return Table(tables.filled(states, actions, initial_value), visits, jnp.int32(0))
 
 
+def adopt_table(fresh: Table, trained: Table) -> Table:
+    """Returns a fresh table with the trained action values: visits and updates are counted anew."""
+    return Table(trained.q, fresh.visits, fresh.step)
+
+
 def select(
     exploration: Exploration, table: Table, s: Int[Array, ""], key: PRNGKeyArray, *, greedy: bool = False
 ) -> Int[Array, ""]:

@@ -90,5 +90,9 @@ class DoubleQLearning(TabularAgent):
         q2 = tables.add(state.q2, s, a, jnp.where(heads, 0.0, change))
         return DoubleTable(q1, q2, count_visit(state.visits, s, a), counted(state.step)), {"td_error": td_error}
 
+    def adopt(self, fresh: DoubleTable, trained: DoubleTable) -> DoubleTable:
+        """Takes over both tables."""
+        return DoubleTable(trained.q1, trained.q2, fresh.visits, fresh.step)
+
     def q_values(self, state: DoubleTable) -> Float[Array, "S A"]:
         return 0.5 * (state.q1 + state.q2)

@@ -13,7 +13,7 @@ from ...ops import tables
 from ...ops.schedules import ScalarOrSchedule, value_at
 from ..exploration import EpsilonGreedy, Exploration
 from .agent import TabularAgent
-from .common import Table, check_tabular, init_table, next_policy, select, tick
+from .common import Table, adopt_table, check_tabular, init_table, next_policy, select, tick
 
 
 class MonteCarloState(eqx.Module):
@@ -107,6 +107,16 @@ class MonteCarlo(TabularAgent):
         td_error = data.reward + self.discount * next_value - tables.entry(table.q, s, a)
         after = MonteCarloState(tick(table, s, a, q), learned, weight, state.returns, state.seen_in, episode)
         return after, {"td_error": td_error}
+
+    def adopt(self, fresh: MonteCarloState, trained: MonteCarloState) -> MonteCarloState:
+        """Takes over the action values as the last whole episode left them, with the counts that means rest on.
+
+        Where returns were not counted, a mean begins as if nothing had been learned.
+        """
+        table = adopt_table(fresh.table, trained.table)
+        counted_before = fresh.returns is not None and trained.returns is not None
+        returns = trained.returns if counted_before else fresh.returns
+        return MonteCarloState(table, table.q, fresh.weight, returns, fresh.seen_in, fresh.episode)
 
     def q_values(self, state: MonteCarloState) -> Float[Array, "S A"]:
         return state.table.q
