@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import sys
 import warnings
@@ -23,6 +24,7 @@ from .training.arguments import check_ids, split_arguments
 from .training.config import TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film
 from .training.evaluation.policy import Policy
+from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import is_left_to_caller
 from .training.io import checkpoints, files, run_folder
 from .training.io.checkpoints import RunWarning
@@ -111,7 +113,8 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
-    return _reported(run_training(made_agent, made_env, config, env_json(env, env_options)))
+    begin_with = _trained_member(config)
+    return _reported(run_training(made_agent, made_env, config, env_json(env, env_options), begin_with=begin_with))
 
 
 def resume(
@@ -158,7 +161,27 @@ def resume(
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
     if asked.steps < checkpoints.last_step(folder):
         raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
-    return _reported(run_training(made_agent, made_env, asked, config["env"], folder))
+    begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
+    return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with))
+
+
+def _trained_member(config: TrainConfig) -> TrainedMember | None:
+    """Returns the agent that all agents of a run are to begin with; None where they begin anew.
+
+    Raises:
+        ConfigError: if there is no such run, or no such agent in it.
+    """
+    given = config.init_from
+    if given is None:
+        return None
+    if isinstance(given, Run):
+        return given.trained_member("init_member", config.init_member)
+    if not isinstance(given, (str, os.PathLike)):
+        raise ConfigError("init_from", given, "give a run, or the name of its folder")
+    folder = files.typed(given)
+    if not os.path.isfile(folder / run_folder.CONFIG):  # False too for a name that no folder can have
+        raise ConfigError("init_from", str(given), "name a folder that `kousoku train` has made")
+    return load(folder).trained_member("init_member", config.init_member)
 
 
 def _asked(

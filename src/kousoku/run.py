@@ -21,6 +21,7 @@ from .training.config import TrainConfig
 from .training.evaluation.evaluate import FinalState, evaluate_population
 from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
 from .training.evaluation.policy import Policy
+from .training.fine_tuning import TrainedMember
 from .training.guards.memory_check import check_episodes
 from .training.io import compile_cache
 from .training.io.rebuild import rebuild_both, rebuild_final_state
@@ -202,13 +203,25 @@ class Run:
 
     def policy(self, member: int | None = None) -> Policy:
         """Returns what one agent does greedily; see `kousoku.load_policy`."""
+        chosen, config = self.trained_member("member", member), self.record.config
+        title = f"{config['agent']['id']} on {config['env']['id']}, agent {chosen.number}"
+        return Policy(chosen.agent, chosen.state, chosen.spec, title)
+
+    def trained_member(self, field: str, number: int | None = None) -> TrainedMember:
+        """Returns one agent with what it has learned; by default the best one.
+
+        Args:
+            field: what its number is called, for the message.
+            number: of the agent.
+
+        Raises:
+            ConfigError: for a number that no agent has.
+        """
         env, population, final = self._restore()
-        chosen = self.record.best_member if member is None else member
-        check_count("member", chosen, low=0, high=population.size - 1)
-        agent, config = population.agent(chosen), self.record.config
+        chosen = self.record.best_member if number is None else number
+        check_count(field, chosen, low=0, high=population.size - 1)
         state = jax.tree.map(lambda leaf: leaf[chosen], final.agent_state)
-        title = f"{config['agent']['id']} on {config['env']['id']}, agent {chosen}"
-        return Policy(agent, state, env.spec, title)
+        return TrainedMember(self.path, chosen, population.agent(chosen), state, env.spec)
 
     def _restore(self) -> tuple[Env, Population, FinalState]:
         """Returns the environment, the agents and what they have learned; rebuilt from the folder if need be."""

@@ -79,6 +79,9 @@ class TrainConfig:
         keep_checkpoints: how many of the last ones are kept, beside the best; 0 to write none.
         stop_on_nan: end the run at a report where a number of its state, reward or loss is NaN or infinite.
         devices: JAX devices to spread the agents over; all by default.
+        init_from: a run, or its folder, whose best agent's policy and statistics all agents begin with; all else
+            begins anew.
+        init_member: which agent of that run, by number; by default the best one.
         out: the run folder; by default a new one below runs/; empty to save nothing.
         log: programs to log the reports for, too, tensorboard or wandb (each is an extra to install).
         progress: show a progress bar; by default when the output is a terminal.
@@ -99,6 +102,8 @@ class TrainConfig:
     keep_checkpoints: int = _setting(3, Kind.COUNT)
     stop_on_nan: bool = _setting(True, Kind.SWITCH)
     devices: int | None = _setting(None, Kind.COUNT, OnResume.CHANGEABLE)
+    init_from: Any = _setting(None, Kind.FOLDER)  # noqa: RUF009 (as for all the others: a field, not a default)
+    init_member: int | None = _setting(None, Kind.COUNT)
     out: str | None = _setting(None, Kind.FOLDER, OnResume.DROPPED)
     log: Sequence[str] = _setting((), Kind.NAMES)
     progress: bool | None = _setting(None, Kind.SWITCH, OnResume.CHANGEABLE)
@@ -118,6 +123,10 @@ class TrainConfig:
         check_count("eval_episodes", self.eval_episodes, low=0)
         check_count("eval_max_steps", self.eval_max_steps)
         self._check_cadence()
+        if self.init_member is not None:
+            object.__setattr__(self, "init_member", check_count("init_member", self.init_member, low=0))
+            if self.init_from is None:
+                raise ConfigError("init_member", self.init_member, "give the run that it is of, too: init_from")
         for name, values in self.sweep.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
                 raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")

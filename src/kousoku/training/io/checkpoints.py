@@ -88,7 +88,7 @@ class Checkpoint:
         found.sort(key=lambda leaf: order.get(leaf[0], len(order)))
         has, needs = ([(path, kind, array.shape) for path, kind, array in leaves] for leaves in (found, needed))
         if has != needs:
-            one, other = _difference(has, needs)
+            one, other = tree_io.difference(has, needs)
             raise ConfigError("checkpoint", one, f"this agent on this environment needs {other}")
         return tree_io.onto(template, [array for _, _, array in found])
 
@@ -334,17 +334,3 @@ def _score(folder: Path) -> float:
         return -np.inf if score is None else float(score)
     except (ConfigError, TypeError, *files.DAMAGE):
         return -np.inf
-
-
-def _difference(found: list[Any], needed: list[Any]) -> tuple[str, str]:
-    """Describes the first leaf that differs, as it was found and as it is needed."""
-    same = (a == b for a, b in zip(found, needed, strict=False))
-    i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
-    return _named(found, i), _named(needed, i)
-
-
-def _named(leaves: list[Any], i: int) -> str:
-    if i >= len(leaves):
-        return f"{len(leaves)} leaves"
-    path, kind, shape = leaves[i]
-    return f"{path}: {kind}{list(shape)}"

@@ -10,6 +10,9 @@ import numpy as np
 
 from ...core.errors import ConfigError
 
+Leaf = tuple[str, str, tuple[int, ...]]
+"""(path, dtype in words, shape)."""
+
 
 def to_arrays(tree: Any) -> list[np.ndarray]:
     """Returns the leaves in order, as NumPy arrays that every NumPy can read; a typed key as its words."""
@@ -24,6 +27,24 @@ def paths(tree: Any) -> list[str]:
 def kinds(tree: Any) -> list[str]:
     """Returns the dtype of each leaf in words: "float32", "key<fry>"."""
     return [str(leaf.dtype) for leaf in jax.tree.leaves(tree)]
+
+
+def shapes(tree: Any) -> list[Leaf]:
+    """Returns (path, dtype in words, shape) of each leaf."""
+    sizes = [tuple(leaf.shape) for leaf in jax.tree.leaves(tree)]
+    return list(zip(paths(tree), kinds(tree), sizes, strict=True))
+
+
+def difference(found: list[Leaf], needed: list[Leaf]) -> tuple[str, str]:
+    """Describes the first leaf that differs, as it was found and as it is needed."""
+    same = (a == b for a, b in zip(found, needed, strict=False))
+    i = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(needed)))
+    return _named(found, i), _named(needed, i)
+
+
+def unplaced(tree: Any) -> Any:
+    """Returns copies of the arrays that are on no device in particular, so that they go where a program is."""
+    return jax.tree.map(lambda leaf: _like(leaf, _plain(leaf)), tree)
 
 
 def from_arrays(what: str, members: int, one: Any, arrays: list[np.ndarray]) -> Any:
@@ -55,6 +76,13 @@ def onto(template: Any, arrays: list[np.ndarray]) -> Any:
     leaves = jax.tree.leaves(template)
     placed = [_placed(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)]
     return jax.tree.unflatten(jax.tree.structure(template), placed)
+
+
+def _named(leaves: list[Leaf], i: int) -> str:
+    if i >= len(leaves):
+        return f"{len(leaves)} leaves"
+    path, kind, shape = leaves[i]
+    return f"{path}: {kind}{list(shape)}"
 
 
 def _placed(leaf: jax.Array, array: np.ndarray) -> jax.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.collector import Collector, TrainState
 from ...core.spaces import LARGEST
@@ -43,8 +43,8 @@ class TrainLoop:
     """
 
     @abstractmethod
-    def start(self) -> TrainState:
-        """Makes the training state before the first step."""
+    def start(self, trained: Any = None) -> TrainState:
+        """Makes the training state before the first step; members adopt what a trained agent's state holds."""
 
     @property
     @abstractmethod

@@ -16,13 +16,30 @@ from ...core.env import Env
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, carry_over, zero_sums
 
 
-def start(agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, recording: Recording) -> TrainState:
-    """Makes a member's training state before its first step; `key` is the member's."""
+def start(
+    agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, recording: Recording, trained: Any = None
+) -> TrainState:
+    """Makes a member's training state before its first step.
+
+    Args:
+        agent, env: who learns, and where.
+        slots: how its environments begin and advance.
+        key: the member's.
+        recording: what is recorded.
+        trained: the state of an agent that was trained before, to go on from; None for none.
+    """
     collector = agent.learns_from
     agent_state = agent.init(env.spec, agent_key(key))
+    if trained is not None:
+        agent_state = adopted(agent, agent_state, trained)
     slot, carry, data = collector.init(agent, agent_state, slots, key)
     state = TrainState(agent_state, slot, carry, data, ())
     return dataclasses.replace(state, metrics=_zero_sums(agent, env, slots, state, recording))
+
+
+def adopted(agent: Agent, fresh: Any, trained: Any) -> Any:
+    """Returns what an agent adopts of a trained state, with all that is no array as in the fresh one."""
+    return jax.tree.unflatten(jax.tree.structure(fresh), jax.tree.leaves(agent.adopt(fresh, trained)))
 
 
 def _zero_sums(agent: Agent, env: Env, slots: SlotFunctions, state: TrainState, recording: Recording) -> MetricSums:

@@ -120,13 +120,13 @@ class CompiledLoop(TrainLoop):
     def placement(self) -> Placement:
         return Placement(self.program.mesh, self.program.specs)
 
-    def start(self) -> TrainState:
+    def start(self, trained: Any = None) -> TrainState:
         program = self.program
         if self.collector.batched:
             shares = program.mesh.size if program.axis and program.mesh else 1
             lanes = self.collector.num_envs * program.per_vmap // shares
             env_kernel(advance_clipped, program.env).begin_compiling(lanes, (None, 0, 0, 0))
-        state = _starting(backends.current().name)(program, self.members)
+        state = _starting(backends.current().name)(program, self.members, trained)
         return _place(program.mesh, state, program.specs)
 
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
@@ -166,14 +166,14 @@ def _starting(platform: str) -> Any:
     return jax.jit(_start, static_argnums=0, compiler_options=backends.current().startup_options)
 
 
-def _start(program: TrainProgram, members: Members) -> TrainState:
+def _start(program: TrainProgram, members: Members, trained: Any) -> TrainState:
     """Makes every member's state: networks one after the other, as batched linear algebra may hang on a processor."""
     env = program.env.with_arrays(members.env_arrays)
     batched = program.agent.learns_from.batched
     slots = kernel_slots(env) if batched else plain_slots(env)
 
     def one(numbers: PyTree, key: PRNGKeyArray) -> TrainState:
-        return start(eqx.combine(numbers, program.agent), env, slots, key, program.recording)
+        return start(eqx.combine(numbers, program.agent), env, slots, key, program.recording, trained)
 
     parts = members.numbers, members.keys
     return jax.lax.map(lambda args: one(*args), parts) if batched else jax.vmap(one)(*parts)

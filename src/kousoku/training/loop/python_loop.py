@@ -43,11 +43,13 @@ class PythonLoop(TrainLoop):
         arrays, structure = partition_env(env)
         self.env = structure.with_arrays(arrays)
 
-    def start(self) -> TrainState:
-        begin = eqx.filter_jit(lambda agent, env, key: start(agent, env, plain_slots(env), key, self.recording))
-        return _stack(
-            [begin(agent, self.env, key) for agent, key in zip(self.agents, self.population.keys, strict=True)]
-        )
+    def start(self, trained: Any = None) -> TrainState:
+        @eqx.filter_jit
+        def begin(agent: Agent, env: Env, key: Any, trained: Any) -> TrainState:
+            return start(agent, env, plain_slots(env), key, self.recording, trained)
+
+        pairs = zip(self.agents, self.population.keys, strict=True)
+        return _stack([begin(agent, self.env, key, trained) for agent, key in pairs])
 
     @property
     def iteration_steps(self) -> int:

@@ -16,10 +16,11 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ..config import TrainConfig
 from ..devices import select_devices
+from ..fine_tuning import TrainedMember, check_adoptable
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.memory_check import check_episodes, check_memory
-from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder
+from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint, RunWarning
 from ..io.run_progress import RunProgress
 from ..metrics.drain import drain_metrics
@@ -40,6 +41,7 @@ def train(
     config: TrainConfig,
     env_config: dict[str, Any],
     resume: Path | None = None,
+    begin_with: TrainedMember | None = None,
 ) -> Trained:
     """Trains every member of a population, evaluates it greedily, and saves the run.
 
@@ -49,12 +51,16 @@ def train(
         config: what to do.
         env_config: the environment as JSON, for the record.
         resume: the folder of a run that is to be gone on with; None for a new one.
+        begin_with: the agent of another run that all members begin with; None where they begin anew, or go on.
 
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
     """
     check_installed(config.log, config.out)
     compile_cache.enable()
+    if begin_with is not None:
+        check_adoptable(begin_with, agent, env)
+        config = dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
     recording, members = Recording.of(tuple(config.record)), population_size(config)
     check_memory(agent, env, members, recording)
     check_episodes("eval_episodes", env, members, config.eval_episodes)
@@ -67,7 +73,7 @@ def train(
         saved = None if resume is None else _last_checkpoint(resume)
         if saved is not None and agent.learns_from.num_envs > 1:
             loop, config = _as_before(saved.progress, loop, agent, population, env, config)
-        run = _begin(loop, population.size, saved)
+        run = _begin(loop, population.size, saved, begin_with)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
@@ -135,9 +141,10 @@ def _as_before(
     return loop, config
 
 
-def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None) -> OngoingRun:
+def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: TrainedMember | None) -> OngoingRun:
     """Returns all members before their first step, or as a checkpoint holds them."""
-    state = jax.block_until_ready(loop.start())
+    trained = None if begin_with is None else tree_io.unplaced(begin_with.state)
+    state = jax.block_until_ready(loop.start(trained))
     finite_check = FiniteCheck(state, members)
     drain = drain_metrics(loop.placement, finite_check.watched)
     if saved is None:
