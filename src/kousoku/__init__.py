@@ -35,6 +35,7 @@ _HOMES = {
     "run": ("Evaluation", "Run"),
     "api": ("animate", "compare", "evaluate", "load", "load_policy", "resume", "train"),
     "training.devices": ("use_all_cores",),
+    "training.metrics.report": ("Report",),
     "training.presets": ("preset",),
     "core.contract": ("ContractError", "check_env"),
     "compiler": ("KernelWarning", "kernel", "use_kernels"),
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from .run import Evaluation as Evaluation
     from .run import Run as Run
     from .training.devices import use_all_cores as use_all_cores
+    from .training.metrics.report import Report as Report
     from .training.presets import preset as preset
 
 

@@ -33,6 +33,7 @@ from .training.io.rebuild import check_agent, rebuild_both
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
 from .training.loop.train import unfinished
+from .training.metrics.report import Report
 from .training.presets import Preset, preset
 from .viz.animation import Animation
 from .viz.comparison import Comparison, compare_records
@@ -93,6 +94,7 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
         ConfigError: for anything that cannot work, in one line, before anything is written.
         KeyboardInterrupt: after Ctrl-C, when everything is saved; its attribute `run` is the run as far as it came.
             SIGTERM and SIGHUP save too, and then do what they do without us.
+        Exception: what `on_report` raised, when everything is saved; it has the same attribute `run`.
 
     Examples:
         >>> run = train("q_learning", "GridWorld-v0", learning_rate=0.5, steps=5000, seeds=4, out="")
@@ -125,6 +127,7 @@ def resume(
     env: Env | None = None,
     devices: int | None = None,
     progress: bool | None = None,
+    on_report: Callable[[Report], Any] | None = None,
 ) -> Run:
     """Goes on with a run that was stopped or killed, or that has come to its end and is to be longer.
 
@@ -140,6 +143,7 @@ def resume(
         agent, env: what the run was started with, where it was made in Python and has no id to be made by.
         devices: JAX devices to spread the agents over; by default all, or as many as before.
         progress: show a progress bar; by default when the output is a terminal.
+        on_report: a function that is called with each report, and may stop the run again; as of `train`.
 
     Raises:
         ConfigError: if there is no run or another process works in it, if it has come to its end, if it cannot be
@@ -151,7 +155,8 @@ def resume(
         <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
     """
     config, facts = run_folder.read_config(path), run_folder.status(files.typed(path))
-    made_agent, made_env, asked = _asked(path, config, agent, env, steps=steps, devices=devices, progress=progress)
+    changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
+    made_agent, made_env, asked = _asked(path, config, agent, env, **changes)
     check_agent(made_agent, config)
     folder = files.typed(path)
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
@@ -203,20 +208,36 @@ def _reported(trained: Trained) -> Run:
     run = _with_report(Run(trained.record, trained, []))
     if run.stopped_by is not None and not is_left_to_caller():
         _end_as_asked(run, run.stopped_by)
+    if trained.error is not None:
+        _mark(trained.error, run)
+        raise trained.error
     return run
 
 
 def _end_as_asked(run: Run, number: int) -> None:
     """Raises the signal that stopped a run once more: it is saved, and the person meant to end more than it."""
-    facts, name = run.record.facts, signal.Signals(number).name
-    saved = "nothing of it was saved" if run.path is None else f"kousoku.resume({str(run.path)!r}) goes on with it"
+    name = signal.Signals(number).name
     if sys.stderr is not None:
-        print(f"kousoku: stopped by {name} at step {facts['steps']:,}; {saved}", file=sys.stderr, flush=True)
+        print(f"kousoku: stopped by {name} {_where(run)}", file=sys.stderr, flush=True)
     try:
         signal.raise_signal(number)
     except KeyboardInterrupt as stop:
         stop.run = run  # pyright: ignore[reportAttributeAccessIssue]
         raise
+
+
+def _mark(error: Exception, run: Run) -> None:
+    """Gives an exception of `on_report` the run that it ended, and a line on where that is."""
+    error.run = run  # pyright: ignore[reportAttributeAccessIssue]
+    error.add_note(f"kousoku: on_report raised this {_where(run)}")
+
+
+def _where(run: Run) -> str:
+    """Says where a run was stopped, and how to go on with it."""
+    saved = "nothing of it was saved" if run.path is None else f"kousoku.resume({str(run.path)!r}) goes on with it"
+    if run.path is not None and not run.interrupted:
+        saved = f"all of it is in {str(run.path)!r}"
+    return f"at step {run.record.facts['steps']:,}; {saved}"
 
 
 def _with_report(run: Run) -> Run:

@@ -53,7 +53,7 @@ def test_the_help_of_the_shell_shows_each_setting_that_the_shell_has(capsys):
 
 
 def test_what_may_be_changed_when_a_run_is_resumed_is_the_same_everywhere(capsys):
-    own = {"path", "agent", "env"}
+    own = {"path", "agent", "env", "on_report"}
     assert set(inspect.signature(ks.resume).parameters) - own == CHANGEABLE
     assert {option.name for option in changeable_options()} == CHANGEABLE
     for shown in (help_of(capsys, "train", "--resume", "run"), help_of(capsys, "resume")):

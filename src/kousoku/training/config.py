@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
 from .metrics.loggers import check_loggers
 from .metrics.metric_sums import Recording
+from .metrics.report import Report, check_on_report
 
 LOOPS = ("compiled", "python")
 MAX_SEED = 2**32 - 1
@@ -85,6 +86,8 @@ class TrainConfig:
         out: the run folder; by default a new one below runs/; empty to save nothing.
         log: programs to log the reports for, too, tensorboard or wandb (each is an extra to install).
         progress: show a progress bar; by default when the output is a terminal.
+        on_report: a function that is called with each `kousoku.Report` when it was made; if it returns True the run is
+            stopped, saved and evaluated, and can be resumed.
         env_options: options of the environment, where it is given by id.
         command: the shell command that does the same, for the report.
     """
@@ -107,6 +110,7 @@ class TrainConfig:
     out: str | None = _setting(None, Kind.FOLDER, OnResume.DROPPED)
     log: Sequence[str] = _setting((), Kind.NAMES)
     progress: bool | None = _setting(None, Kind.SWITCH, OnResume.CHANGEABLE)
+    on_report: Callable[[Report], Any] | None = _setting(None, Kind.PYTHON, OnResume.DROPPED)  # noqa: RUF009 (it only makes a field)
     env_options: Mapping[str, Any] = _setting(dict, Kind.PYTHON, OnResume.DROPPED)
     command: str | None = _setting(None, Kind.PYTHON)
 
@@ -127,6 +131,7 @@ class TrainConfig:
             object.__setattr__(self, "init_member", check_count("init_member", self.init_member, low=0))
             if self.init_from is None:
                 raise ConfigError("init_member", self.init_member, "give the run that it is of, too: init_from")
+        check_on_report(self.on_report)
         for name, values in self.sweep.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
                 raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")

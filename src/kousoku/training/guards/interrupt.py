@@ -16,13 +16,21 @@ _left_to_caller = threading.local()
 
 
 class StopRequest:
-    """A request to stop, if somebody made one, and the signal it came with."""
+    """A request to stop, if somebody made one: by a signal, or by a program that is told the reports.
+
+    Attributes:
+        signal: the number of the signal; None without one.
+        told: whether the program's function asked to stop, or failed.
+        error: what it failed with; None if it did not.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self.told = False
+        self.error: Exception | None = None
 
     def __bool__(self) -> bool:
-        return self.signal is not None
+        return self.told or self.signal is not None
 
 
 @contextlib.contextmanager

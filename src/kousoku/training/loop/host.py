@@ -24,6 +24,7 @@ from ..metrics.drain import Drained
 from ..metrics.loggers import Loggers
 from ..metrics.metric_sums import MetricSums, Recording
 from ..metrics.progress import Progress
+from ..metrics.report import Report, asks_to_stop
 from .base import TrainLoop
 from .results import TrainJob, final_state, play, q_values
 
@@ -87,11 +88,13 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
                 row = _report(run, job, whole=progress.step >= until)
                 bar.update(progress.step, progress.seconds, progress.episodes, progress.latest())
                 logs.write(row)
+            if progress.step >= until:
+                _tell(run, job)
             if progress.step >= until and not run.failure and _checkpoint_is_due(run, job):
                 _checkpoint(run, job)
             if job.stop or run.failure:
                 break
-        logs.failed = run.failure is not None
+        logs.failed = run.failure is not None or job.stop.error is not None
 
 
 def _advance(loop: TrainLoop, run: OngoingRun, until: int) -> None:
@@ -147,6 +150,16 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     if job.config.eval_every is None:
         progress.score = made.get(metric_name("return"))
     return {"step": progress.step, **timing, **made}
+
+
+def _tell(run: OngoingRun, job: TrainJob) -> None:
+    """Calls `on_report`, which may ask to stop; what it raises stops the run, too, and goes on when all is saved."""
+    if job.config.on_report is None:
+        return
+    try:
+        job.stop.told |= asks_to_stop(job.config.on_report(Report.of(run.progress)))
+    except Exception as error:
+        job.stop.told, job.stop.error = True, error
 
 
 def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarray) -> str | None:

@@ -39,6 +39,7 @@ class Trained:
         population: each member's numbers and key.
         final_state: [N, ...] what each member has learned, and the state of its environment.
         stopped_by: the signal that ended the run early, or None.
+        error: what `on_report` failed with, which ended the run early; or None.
     """
 
     record: RunRecord
@@ -47,6 +48,7 @@ class Trained:
     population: Population
     final_state: FinalState
     stopped_by: int | None
+    error: Exception | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
         tables=_tables(job, now.agent_state, state.metrics, progress),
         panels=job.env.panels() if isinstance(job.env, Finite) else (),
     )
-    return Trained(record, job.agent, job.env, population, now, job.stop.signal)
+    return Trained(record, job.agent, job.env, population, now, job.stop.signal, job.stop.error)
 
 
 def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
