@@ -29,14 +29,17 @@ from .training.loop.results import Trained
 from .training.population import Population, make_population
 from .viz import headline
 from .viz.animation import Animation
-from .viz.estimates import statistic
+from .viz.card import card, run_card
+from .viz.estimates import Told, statistic, told
+from .viz.headline import Figure as Headline
 from .viz.tables import member_name
+from .viz.text import plural, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Greedy episodes of every agent of a population.
 
@@ -51,6 +54,33 @@ class Evaluation:
     lengths: np.ndarray
     truncated: np.ndarray
     statistic: Statistic = "mean"
+
+    def __repr__(self) -> str:
+        return f"<Evaluation: {self._size}, return {self._told.words}>"
+
+    def _repr_html_(self) -> str:
+        """Returns a small table of what matters, for notebooks."""
+        agents, episodes = self.returns.shape
+        rows = [Headline(f"Return, {self._told.name}", short(self._told.value), self._told.spread)]
+        if agents > 1 and episodes > 1:
+            note = f"agent {self.best_member}, in episodes that did not choose it"
+            rows.append(Headline("Best agent", short(float(self.best.mean)), note))
+        limit = f"{self.truncated.mean():.0%} ended by a time limit"
+        rows.append(Headline("Steps of an episode", short(float(self.lengths.mean())), limit))
+        return card(f"Greedy evaluation: {self._size}", rows)
+
+    @property
+    def _size(self) -> str:
+        """How many agents and episodes."""
+        agents, episodes = self.returns.shape
+        return f"{plural(agents, 'agent')} x {plural(episodes, 'episode')}"
+
+    @property
+    def _told(self) -> Told:
+        """All agents' return as it is told."""
+        if len(self.returns) == 1:
+            return told(self.returns[0], "episode")
+        return told(self.returns.mean(axis=1), "agent", self.statistic)
 
     @property
     def best_member(self) -> int:
@@ -103,6 +133,10 @@ class Run:
         facts, config = self.record.facts, self.record.config
         what = f"{config['agent']['id']} on {config['env']['id']}"
         return f"<Run {what}: {facts['lanes']} agents x {facts['steps']} steps, {facts['status']}, {self.path}>"
+
+    def _repr_html_(self) -> str:
+        """Returns a small table of what matters, for notebooks."""
+        return run_card(self.record)
 
     @property
     def path(self) -> Path | None:

@@ -54,10 +54,14 @@ class Told(NamedTuple):
         return "" if math.isnan(self.value) else self.over
 
     @property
+    def name(self) -> str:
+        """The statistic in words."""
+        return IQM_WORDS if self.statistic == "IQM" else "mean"
+
+    @property
     def words(self) -> str:
         """The value and all of this."""
-        name = IQM_WORDS if self.statistic == "IQM" else "mean"
-        return f"{short(self.value)} ({', '.join(part for part in (name, self.spread) if part)})"
+        return f"{short(self.value)} ({', '.join(part for part in (self.name, self.spread) if part)})"
 
 
 def told(values: Shaped[np.ndarray, " n"], what: str, statistic: Statistic = "mean") -> Told:

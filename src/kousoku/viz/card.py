@@ -1,0 +1,43 @@
+"""Cards: small tables of what matters, as HTML for notebooks; no script, and the colours of the page around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from ..core.record import RunRecord
+from . import headline
+from .headline import Figure
+from .text import well_formed
+
+CELL = "text-align:left;padding:2px 14px 2px 0;border:0;background:none;color:inherit"
+"""A notebook has rules of its own for tables; these stand over them, in its light scheme and in its dark one."""
+
+FAINT = "font-weight:normal;opacity:.7"
+
+
+def card(title: str, rows: Iterable[Figure]) -> str:
+    """Returns a table with a title and a row for each number; text is never markup.
+
+    Examples:
+        >>> "<b>q &lt; 1</b>" in card("q < 1", [Figure("Agents", "4", "seeds 0 to 3")])
+        True
+    """
+    told = "".join(
+        f'<tr style="background:none"><th scope="row" style="{CELL};{FAINT}">{_text(row.label)}</th>'
+        f'<td style="{CELL}">{_text(row.value)}</td><td style="{CELL};{FAINT}">{_text(row.note)}</td></tr>'
+        for row in rows
+    )
+    return f'<div><b>{_text(title)}</b><table style="border:0;margin:4px 0 0;color:inherit">{told}</table></div>'
+
+
+def run_card(record: RunRecord) -> str:
+    """Returns the card of a run: its headline numbers, how it ended, and where it lies."""
+    trouble = record.facts.get("trouble") or ""
+    ended = [] if headline.finished(record) else [Figure("Status", headline.status(record), str(trouble))]
+    where = Figure("Folder", "not saved" if record.path is None else str(record.path), "")
+    return card(headline.title(record), [*ended, *headline.figures(record), where])
+
+
+def _text(text: str) -> str:
+    return escape(well_formed(text))
