@@ -142,7 +142,7 @@ def resume(
         steps: of each agent in all, more or fewer than were asked for, down to where it is; by default as many.
         agent, env: what the run was started with, where it was made in Python and has no id to be made by.
         devices: JAX devices to spread the agents over; by default all, or as many as before.
-        progress: show a progress bar; by default when the output is a terminal.
+        progress: show a progress bar; by default in a terminal and in a notebook.
         on_report: a function that is called with each report, and may stop the run again; as of `train`.
 
     Raises:

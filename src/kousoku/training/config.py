@@ -85,7 +85,7 @@ class TrainConfig:
         init_member: which agent of that run, by number; by default the best one.
         out: the run folder; by default a new one below runs/; empty to save nothing.
         log: programs to log the reports for, too, tensorboard or wandb (each is an extra to install).
-        progress: show a progress bar; by default when the output is a terminal.
+        progress: show a progress bar; by default in a terminal and in a notebook.
         on_report: a function that is called with each `kousoku.Report` when it was made; if it returns True the run is
             stopped, saved and evaluated, and can be resumed.
         env_options: options of the environment, where it is given by id.

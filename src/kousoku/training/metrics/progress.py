@@ -1,10 +1,10 @@
-"""Progress in a terminal while agents learn: a few lines that stay where they are. Silent when nobody looks.
+"""Progress while agents learn: a few lines of a terminal that stay where they are. Silent when nobody looks.
 
     ━━━━━━━━━━━━━━╸━━━━━━━━ 61%  125 k of 205 k steps   7.5 k steps/s   1 min 2 s left
     return 482 ± 12   ▁▂▃▅▇▇   length 482 ± 12   2.80 k episodes   2 agents
     policy_loss -0.00095   value_loss 0.00043   entropy 0.255   approx_kl 0.00069
 
-What follows the sign ± is the standard deviation over the agents.
+What follows the sign ± is the standard deviation over the agents. A notebook shows the same below a curve (`notebook`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from .curves import COUNTS
+from .notebook import NotebookView, notebook_display
 from .terminal import StandardError
 
 GOOD = ("return", "reward", "eval_return", "length")
@@ -26,6 +27,7 @@ LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "expl
 UNSHOWN = (*GOOD, *LOSSES, "step", "seconds", *COUNTS, "eval_length", "learning_rate", "gradient_norm")
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH, WIDE, TREND = 24, 90, 16
+MOST_POINTS = 400
 
 
 class Progress:
@@ -34,7 +36,7 @@ class Progress:
     Args:
         total: steps of each agent.
         members: agents that learn at once.
-        show: whether to show it; None asks whether standard error is a terminal.
+        show: whether to show it; None asks whether this is a notebook, or standard error a terminal.
     """
 
     def __init__(self, total: int, members: int, show: bool | None) -> None:
@@ -44,9 +46,12 @@ class Progress:
         self.head = "compiling the first steps"
         self.share = 0.0
         self.trend: list[float] = []
+        self.curve: list[tuple[int, float]] = []
         self.since: tuple[float, int] | None = None
-        out = StandardError()
-        if out.isatty() if show is None else show:
+        out, display = StandardError(), None if show is False else notebook_display()
+        if display is not None:
+            self.view = NotebookView(self, display)
+        elif out.isatty() if show is None else show:
             self.view = _view(self, out)
 
     def __enter__(self) -> Progress:
@@ -74,7 +79,7 @@ class Progress:
         self.share = min(1.0, step / max(self.total, 1))
         speed = f"{readable(step * self.members / max(seconds, 1e-9))} steps/s"
         self.head = "   ".join([f"{readable(step)} of {readable(self.total)} steps", speed, self._left(step)]).rstrip()
-        self._follow(latest)
+        self._follow(step, latest)
         self.lines = [self._good(latest, episodes), _losses(latest)]
         self.view.refresh()
 
@@ -97,10 +102,15 @@ class Progress:
         each = (now - self.since[0]) / (step - self.since[1])
         return f"{span(each * max(0, self.total - step))} left"
 
-    def _follow(self, latest: Mapping[str, Any]) -> None:
+    def _follow(self, step: int, latest: Mapping[str, Any]) -> None:
+        """Adds the mean return to the curve, which loses every second point when it has too many."""
         values = np.asarray(latest.get("return", np.nan), np.float64)
         known = values[np.isfinite(values)]
-        self.trend = [*self.trend, *([float(known.mean())] if known.size else [])][-TREND:]
+        if known.size:
+            mean = float(known.mean())
+            self.trend = [*self.trend, mean][-TREND:]
+            self.curve.append((step, mean))
+            self.curve = self.curve[::2] if len(self.curve) > MOST_POINTS else self.curve
 
 
 class SingleLine:
