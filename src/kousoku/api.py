@@ -26,7 +26,7 @@ from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, polic
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import is_left_to_caller
-from .training.io import checkpoints, files, run_folder
+from .training.io import checkpoints, files, provenance, run_folder
 from .training.io.checkpoints import RunWarning
 from .training.io.env_config import env_json
 from .training.io.rebuild import check_agent, rebuild_both
@@ -101,6 +101,7 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
         >>> run.q_values.shape
         (4, 96, 4)
     """
+    provenance.tell_upgraded()
     check_ids(agent, env)
     if not isinstance(agent, (str, Agent)):
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
@@ -154,6 +155,7 @@ def resume(
         >>> resume("my-longer-run", steps=3000)
         <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
     """
+    provenance.tell_upgraded()
     config, facts = run_folder.read_config(path), run_folder.status(files.typed(path))
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = _asked(path, config, agent, env, **changes)

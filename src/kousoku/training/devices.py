@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import jax
@@ -15,7 +16,8 @@ def use_all_cores() -> int:
     """Shows each processor core to JAX as a device of its own, so that a population is spread over all of them.
 
     Call it before anything else touches JAX: the number of devices is fixed when JAX starts its back end. It changes
-    nothing where JAX has started already, where there is a GPU, or where XLA_FLAGS says how many devices to make.
+    nothing where JAX has started already, where there is a GPU, or where XLA_FLAGS says how many devices to make. There
+    is a warning if it comes too late to spread anything: JAX has started with one device for several cores.
 
     Returns:
         The number of devices that JAX has now.
@@ -26,8 +28,15 @@ def use_all_cores() -> int:
         try:
             jax.config.update("jax_num_cpu_devices", cores)
         except RuntimeError:
-            return jax.device_count()
+            _tell_too_late(cores)
     return jax.device_count()
+
+
+def _tell_too_late(cores: int) -> None:
+    """Warns that one device is all there will be for several cores; other numbers were chosen by somebody."""
+    if cores > 1 and jax.device_count() == 1 and jax.default_backend() == "cpu":
+        fix = "call use_all_cores() before anything else uses JAX, in a notebook in a new kernel"
+        warnings.warn(f"JAX has started already, with one device for {cores} cores: {fix}", stacklevel=3)
 
 
 def select_devices(count: Any) -> list[Any]:

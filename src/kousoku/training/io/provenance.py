@@ -6,13 +6,16 @@ import hashlib
 import inspect
 import os
 import platform
+import re
 import sys
+import warnings
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import jax
+import jaxlib.version
 
 DIGITS = 12
 PACKAGES = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
@@ -23,6 +26,21 @@ def versions() -> dict[str, str]:
     packages = {name: metadata.version(name) for name in PACKAGES}
     precision = "x64" if jax.config.jax_enable_x64 else "x32"  # pyright: ignore[reportAttributeAccessIssue]
     return {"python": platform.python_version(), **packages, "code": _our_code(), "precision": precision}
+
+
+def tell_upgraded() -> None:
+    """Warns where JAX was upgraded after this process had imported it: what it imports next is of another version."""
+    for name, loaded in (("jax", jax.__version__), ("jaxlib", jaxlib.version.__version__)):
+        installed = metadata.version(name)
+        if _release(installed) != _release(loaded):
+            fix = "restart Python, in a notebook its kernel"
+            warnings.warn(f"{name} {loaded} is in use, but {installed} was installed since: {fix}", stacklevel=3)
+            return
+
+
+def _release(version: str) -> list[str]:
+    """Returns major, minor and patch number: what follows is told in different ways by builds from source."""
+    return re.findall(r"\d+", version)[:3]
 
 
 @cache
