@@ -59,6 +59,11 @@ def test_every_public_name_resolves(name):
     assert name in dir(kousoku)
 
 
+def test_an_editor_is_offered_public_names_and_no_other():
+    assert sorted(dir(kousoku)) == sorted([*kousoku.__all__, "__version__"])
+    assert not [name for name in kousoku.__all__ if name.startswith("_")]
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"module 'kousoku' has no attribute 'trian'"):
         kousoku.__getattr__("trian")
