@@ -18,7 +18,7 @@ BLUE = "#3292c9"
 
 @runtime_checkable
 class Shown(Protocol):
-    """What is to be seen of a run's progress.
+    """The progress of a run, as far as it is shown.
 
     Attributes:
         share: done, from 0 to 1.
