@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import jax
 import numpy as np
@@ -36,6 +36,7 @@ from .viz.tables import member_name
 from .viz.text import plural, short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -194,13 +195,31 @@ class Run:
         """The number of the signal that stopped the run early, if it ran in this process."""
         return None if self._trained is None else self._trained.stopped_by
 
-    def plot_values(self, member: int | None = None) -> Figure:
-        """Draws a heat map of max Q with greedy arrows: of one agent, or of the mean over all."""
-        return viz.plot_values(self.record, member)
+    @overload
+    def plot_values(self, member: int | None = None, ax: None = None) -> Figure: ...
+    @overload
+    def plot_values(self, member: int | None = None, *, ax: Axes) -> Axes: ...
+    def plot_values(self, member: int | None = None, ax: Axes | None = None) -> Figure | Axes:
+        """Draws a heat map of max Q with greedy arrows: of one agent, or of the mean over all.
 
-    def plot_returns(self) -> Figure:
-        """Draws the learning curve over all agents with a 95% interval."""
-        return viz.plot_returns(self.record)
+        Args:
+            member: which agent; None for the mean.
+            ax: Matplotlib axes to draw in; None for a new figure, which pyplot does not know of and never shows.
+
+        Returns:
+            The new figure, which shows itself in a notebook; or the axes, whose figure is the caller's to show.
+        """
+        figure = viz.plot_values(self.record, member, ax)
+        return figure if ax is None else ax
+
+    @overload
+    def plot_returns(self, ax: None = None) -> Figure: ...
+    @overload
+    def plot_returns(self, ax: Axes) -> Axes: ...
+    def plot_returns(self, ax: Axes | None = None) -> Figure | Axes:
+        """Draws the learning curve over all agents with a 95% interval; in axes and for them as `plot_values`."""
+        figure = viz.plot_returns(self.record, ax)
+        return figure if ax is None else ax
 
     def animate(self, agents: int = 1) -> Animation:
         """Films greedy episodes of the best agents, side by side.

@@ -1,0 +1,58 @@
+"""Plots of a run in a figure of their own, which pyplot does not know of, or in axes of the caller's."""
+
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import kousoku as ks
+
+PLOTS = ("plot_values", "plot_returns")
+
+
+@pytest.fixture(scope="module")
+def run():
+    return ks.train("q_learning", "GridWorld-v0", steps=300, seeds=2, out="", eval_episodes=1)
+
+
+@pytest.fixture(autouse=True)
+def _no_figures():
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_a_new_figure_is_returned_and_pyplot_keeps_none(run, plot):
+    for _ in range(3):
+        figure = getattr(run, plot)()
+        assert isinstance(figure, Figure)
+    assert plt.get_fignums() == []
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_axes_that_are_given_are_drawn_in_and_returned(run, plot):
+    """A figure would be shown twice by a notebook: as the cell's value, and by pyplot, whose it is."""
+    figure, axes = plt.subplots(1, 2)
+    assert getattr(run, plot)(ax=axes[1]) is axes[1]
+    assert axes[1].has_data()
+    assert not axes[0].has_data()
+    assert plt.get_fignums() == [figure.number]
+    assert not hasattr(axes[1], "_repr_png_")
+    figure.canvas.draw()
+
+
+def test_both_stand_side_by_side(run):
+    figure, (left, right) = plt.subplots(1, 2, layout="constrained")
+    for ax in (run.plot_values(0, ax=left), run.plot_returns(right)):
+        assert isinstance(ax, Axes)
+        assert ax.get_title(loc="left")
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_axes_of_a_figure_that_pyplot_does_not_know_will_do(run, plot):
+    ax = Figure().add_subplot()
+    assert getattr(run, plot)(ax=ax) is ax
+    assert plt.get_fignums() == []
