@@ -35,7 +35,7 @@ def trained(monkeypatch):
     """Returns the agents that were to be trained: training itself does not begin."""
     agents = []
 
-    def stop(agent, *_):
+    def stop(agent, *_, **__):
         agents.append(agent)
         raise _Reached
 
