@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import signal
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ from .training.loop.results import Trained
 from .training.loop.train import train as run_training
 from .training.loop.train import unfinished
 from .training.metrics.report import Report
+from .training.metrics.terminal import StandardError
 from .training.presets import Preset, preset
 from .viz.animation import Animation
 from .viz.comparison import Comparison, compare_records
@@ -156,15 +156,14 @@ def resume(
         <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
     """
     provenance.tell_upgraded()
-    config, facts = run_folder.read_config(path), run_folder.status(files.typed(path))
+    folder = files.typed(path)
+    config, facts = run_folder.read_config(path), run_folder.status(folder)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = _asked(path, config, agent, env, **changes)
     check_agent(made_agent, config)
-    folder = files.typed(path)
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
-        ended = load(path, agent=agent, env=env)
-        if steps is None and ended.report is not None and not ended.report.is_file():
-            return _with_report(ended)
+        if steps is None and not (folder / viz.REPORT).is_file():
+            return _with_report(load(path, agent=agent, env=env))
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
     if asked.steps < checkpoints.last_step(folder):
         raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
@@ -185,10 +184,8 @@ def _trained_member(config: TrainConfig) -> TrainedMember | None:
         return given.trained_member("init_member", config.init_member)
     if not isinstance(given, (str, os.PathLike)):
         raise ConfigError("init_from", given, "give a run, or the name of its folder")
-    folder = files.typed(given)
-    if not os.path.isfile(folder / run_folder.CONFIG):  # False too for a name that no folder can have
-        raise ConfigError("init_from", str(given), "name a folder that `kousoku train` has made")
-    return load(folder).trained_member("init_member", config.init_member)
+    run_folder.check_is_run("init_from", given)
+    return load(files.typed(given)).trained_member("init_member", config.init_member)
 
 
 def _asked(
@@ -219,8 +216,7 @@ def _reported(trained: Trained) -> Run:
 def _end_as_asked(run: Run, number: int) -> None:
     """Raises the signal that stopped a run once more: it is saved, and the person meant to end more than it."""
     name = signal.Signals(number).name
-    if sys.stderr is not None:
-        print(f"kousoku: stopped by {name} {_where(run)}", file=sys.stderr, flush=True)
+    StandardError().write(f"kousoku: stopped by {name} {_where(run)}\n")
     try:
         signal.raise_signal(number)
     except KeyboardInterrupt as stop:

@@ -147,7 +147,7 @@ class Run:
     @property
     def report(self) -> Path | None:
         """The report's file; None if the run was not saved."""
-        return None if self.path is None else self.path / "report.html"
+        return None if self.path is None else self.path / viz.REPORT
 
     @property
     def q_values(self) -> np.ndarray:

@@ -10,45 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from corridor import Corridor, said
 from fresh_process import in_a_new_process
 
 import kousoku as ks
-from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete, Timestep
+from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete
 from kousoku.core import contract
 from kousoku.core.env import Finite
 
 pytestmark = pytest.mark.contract
-
-
-def said(obs: Any, reward: float = 0.0, terminated: bool = False) -> Timestep:
-    return Timestep(obs, jnp.float32(reward), jnp.array(terminated), jnp.array(False))
-
-
-class Corridor(ks.Env):
-    """Ten cells; each step moves at random, 0 is the start and 9 the end. `spoil` breaks one rule."""
-
-    spoil: Callable[[str, Any, Any, Any], Any] = eqx.field(
-        static=True, default=lambda where, key, before, result: result
-    )
-    time_limit: Any = eqx.field(static=True, default=None)
-    spaces: tuple = (Discrete(10), Discrete(2))
-
-    @property
-    def observation_space(self) -> Any:
-        return self.spaces[0]
-
-    @property
-    def action_space(self) -> Any:
-        return self.spaces[1]
-
-    def reset(self, key):
-        cell = jnp.int32(0)
-        return self.spoil("reset", key, None, (cell, said(cell)))
-
-    def step(self, key, state, action):
-        there = jnp.clip(state + jax.random.bernoulli(key, 0.7).astype(jnp.int32) * (2 * action - 1), 0, 9)
-        timestep = eqx.tree_at(lambda t: t.terminated, said(there), there == 9)
-        return self.spoil("step", key, state, (there, timestep))
 
 
 def replaced(where: str, field: str, value: Callable[[Any], Any]) -> Callable:

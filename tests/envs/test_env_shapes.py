@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from corridor import Corridor
 
 import kousoku as ks
 from kousoku import Box, Dict, Discrete, MultiDiscrete, Timestep
@@ -16,34 +17,16 @@ from kousoku.core.env_shapes import check_shapes
 from kousoku.core.errors import ConfigError
 
 
-class Walk(ks.Env):
-    """Ten cells in a row. `spoil` changes what a method gives, by the method's name."""
+class Walk(Corridor):
+    """The corridor, in episodes of twenty steps."""
 
-    spoil: Callable[[str, Any], Any] = eqx.field(static=True, default=lambda where, result: result)
-    spaces: tuple = (Discrete(10), Discrete(2))
     time_limit: Any = eqx.field(static=True, default=20)
 
-    @property
-    def observation_space(self) -> Any:
-        return self.spaces[0]
 
-    @property
-    def action_space(self) -> Any:
-        return self.spaces[1]
-
-    def reset(self, key):
-        cell = jnp.int32(0)
-        return self.spoil("reset", (cell, Timestep(cell, jnp.float32(0), jnp.array(False), jnp.array(False))))
-
-    def step(self, key, state, action):
-        cell = jnp.minimum(state + 1, 9)
-        return self.spoil("step", (cell, Timestep(cell, jnp.float32(1), cell == 9, jnp.array(False))))
-
-
-def field(name: str, change: Callable[[Any], Any], where: tuple[str, ...] = ("step",)) -> Callable[[str, Any], Any]:
+def field(name: str, change: Callable[[Any], Any], where: tuple[str, ...] = ("step",)) -> Callable[..., Any]:
     """One field of the timesteps of some methods becomes something else."""
 
-    def spoil(at: str, result: Any) -> Any:
+    def spoil(at: str, key: Any, before: Any, result: Any) -> Any:
         if at not in where:
             return result
         return result[0], eqx.tree_at(lambda t: getattr(t, name), result[1], replace_fn=change)
@@ -51,9 +34,9 @@ def field(name: str, change: Callable[[Any], Any], where: tuple[str, ...] = ("st
     return spoil
 
 
-def returned(where: str, change: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
+def returned(where: str, change: Callable[[Any], Any]) -> Callable[..., Any]:
     """A method returns something else."""
-    return lambda at, result: change(result) if at == where else result
+    return lambda at, key, before, result: change(result) if at == where else result
 
 
 def python_if(result: Any) -> Any:
@@ -176,7 +159,7 @@ def test_what_is_no_environment():
 
 
 def test_a_refusal_of_the_environments_own_stays():
-    def spoil(where: str, result: Any) -> Any:
+    def spoil(*given: Any) -> Any:
         raise ConfigError("cells", 10, "use 11")
 
     assert refused(Walk(spoil)) == "cells: got 10; use 11"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from probes import chain
 
 import kousoku as ks
 from kousoku.collectors.streams import epoch_key, member_key, step_keys
@@ -17,25 +18,8 @@ from kousoku.compiler import use_kernels
 from kousoku.training.loop import base, host
 from kousoku.training.metrics import wide_sums
 
-
-class Paid(ks.Env):
-    """A tenth for each step, in episodes of four."""
-
-    time_limit: int | None = eqx.field(static=True, default=4)
-
-    @property
-    def observation_space(self):
-        return ks.Discrete(2)
-
-    @property
-    def action_space(self):
-        return ks.Discrete(2)
-
-    def reset(self, key):
-        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
-
-    def step(self, key, n, action):
-        return n, ks.Timestep(n, jnp.float32(0.1), jnp.array(False), jnp.array(False))
+PAID = chain(np.array([[1, 1], [0, 0]]), np.full((2, 2), 0.1), time_limit=4)
+"""A tenth for each step, in episodes of four."""
 
 
 def tiny(id):
@@ -111,7 +95,7 @@ def test_a_sum_over_axes_is_of_a_few_numbers_at_a_time(shape):
 def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
     how = dict(how)
     with contextlib.nullcontext() if how.pop("kernels", True) else use_kernels(False):
-        run = ks.train(tiny(agent), Paid(), **how, record_every=how["steps"], seeds=2, eval_episodes=0, out="")
+        run = ks.train(tiny(agent), PAID, **how, record_every=how["steps"], seeds=2, eval_episodes=0, out="")
     np.testing.assert_allclose(run.curves["reward"], 0.1, rtol=1e-5)
     np.testing.assert_allclose(run.curves["return"], 0.4, rtol=1e-5)
     np.testing.assert_array_equal(run.curves["length"], 4)
@@ -180,9 +164,9 @@ def test_the_readable_loop_counts_as_the_compiled_one(short_epochs):
 
 
 def test_counters_stand_still_at_the_largest_number():
-    agent, env = ks.make_agent("q_learning", exploration="ucb"), Paid()
+    agent, env = ks.make_agent("q_learning", exploration="ucb"), PAID
     state, most = agent.init(env.spec, jax.random.key(0)), 2**31 - 1
-    last = eqx.tree_at(lambda s: (s.step, s.visits), state, (jnp.int32(most), jnp.full((2, 2), most, jnp.int32)))
+    last = eqx.tree_at(lambda s: (s.step, s.visits), state, (jnp.int32(most), jnp.full_like(state.visits, most)))
     no, zero = jnp.array(False), jnp.int32(0)
     made = ks.Transition(zero, zero, jnp.float32(0), no, no, jnp.int32(1))
     learned, _ = agent.update(last, made, jax.random.key(1))

@@ -1,5 +1,6 @@
 """Signals: everything is saved first, and then they do what the person meant them to do."""
 
+import io
 import os
 import signal
 import subprocess
@@ -49,6 +50,17 @@ def test_ctrl_c_ends_what_the_person_meant_to_end(signalled, capsys, out):
     told = "kousoku.resume('run') goes on with it" if out else "nothing of it was saved"
     assert capsys.readouterr().err == f"kousoku: stopped by SIGINT at step {steps}; {told}\n"
     assert not out or ks.load("run").interrupted
+
+
+def test_nobody_has_to_listen(signalled, monkeypatch):
+    """What stopped the run is raised again where the line about it cannot be written."""
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt):
+        signalled(signal.SIGINT)
+    assert ks.load("run").interrupted
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", pytest.param("SIGHUP", marks=needs_hangup)])

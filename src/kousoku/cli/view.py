@@ -61,7 +61,7 @@ def _report(folder: Path, rebuild: bool) -> Path:
     from ..training.io import run_folder
     from .notices import load
 
-    report = folder / "report.html"
+    report = folder / viz.REPORT
     if rebuild or not report.is_file() or not run_folder.has_ended(folder):
         viz.write_report(load(folder).record, folder)
     return report

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .report import write_report
     from .values import plot_error, plot_values, plot_visits
 
+REPORT = "report.html"
+"""The file in a run folder that tells of the run."""
+
 _HOME_OF = {
     "Animation": "animation",
     "animate": "animation",

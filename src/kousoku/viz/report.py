@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
-from . import film2d, film3d, headline
+from . import REPORT, film2d, film3d, headline
 from .curve_data import primary_curve
 from .curves import plot_returns
 from .offline import page_html
@@ -42,8 +42,8 @@ def write_report(record: RunRecord, path: str | Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, plot in _pictures(record).items():
         plot(record).savefig(folder / f"{name}.png", dpi=PIXELS_PER_INCH)
-    target = folder / "report.html"
-    part = target.with_suffix(".html.part")
+    target = folder / REPORT
+    part = folder / f"{REPORT}.part"
     part.write_text(report_html(record), encoding="utf-8", errors="replace", newline="\n")
     return part.replace(target)
 

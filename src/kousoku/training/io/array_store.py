@@ -23,8 +23,8 @@ import numpy as np
 from ...core.errors import shorten
 from . import files
 
-PLAIN = re.compile(r"[\w .,=+@-]+")
-"""Names that mean themselves. Orbax looks for files by patterns, in which [0,1] is one character; \\ it takes for /."""
+PLAIN = re.compile(r"[\w .,=+@-]+", re.ASCII)
+"""Names that mean themselves in any locale. Orbax looks for files by patterns, in which [0,1] is one character."""
 Kinds = Sequence[tuple[Sequence[int], str]]
 """Shape and dtype of each array."""
 

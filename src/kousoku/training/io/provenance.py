@@ -9,23 +9,31 @@ import platform
 import re
 import sys
 import warnings
-from functools import cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import jax
 import jaxlib.version
+
+from ...compiler.llvm.object_cache import source_version
 
 DIGITS = 12
 PACKAGES = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
 
 
 def versions() -> dict[str, str]:
-    """Returns what decides about bits: versions of Python and packages, a digest of our code, JAX's precision."""
+    """Returns what decides about bits: versions of Python and packages, a digest of our code, JAX's precision.
+
+    An edited clone has the version of what it was cloned from, and another digest.
+    """
     packages = {name: metadata.version(name) for name in PACKAGES}
     precision = "x64" if jax.config.jax_enable_x64 else "x32"  # pyright: ignore[reportAttributeAccessIssue]
-    return {"python": platform.python_version(), **packages, "code": _our_code(), "precision": precision}
+    return {
+        "python": platform.python_version(),
+        **packages,
+        "code": source_version("kousoku")[:DIGITS],
+        "precision": precision,
+    }
 
 
 def tell_upgraded() -> None:
@@ -41,16 +49,6 @@ def tell_upgraded() -> None:
 def _release(version: str) -> list[str]:
     """Returns major, minor and patch number: what follows is told in different ways by builds from source."""
     return re.findall(r"\d+", version)[:3]
-
-
-@cache
-def _our_code() -> str:
-    """Returns a digest of the library's source: an edited clone has the version of what it was cloned from."""
-    root = Path(__file__).parents[2]
-    sha = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        sha.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return sha.hexdigest()[:DIGITS]
 
 
 def code_of(kind: type) -> str | None:

@@ -80,8 +80,8 @@ def check_name(field: str, given: str | os.PathLike[str]) -> Path:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a single letter is a drive
         raise ConfigError(field, text, "name a folder on this machine; copy it to where it should be afterwards")
     try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
+        os.fsencode(text).decode("utf-8")
+    except UnicodeError:
         raise ConfigError(field, text, "name a folder in UTF-8: this one has bytes that are no characters") from None
     if "\0" in text:
         raise ConfigError(field, text, "name a folder without NUL characters")
@@ -160,10 +160,18 @@ def read_config(path: str | Path) -> dict[str, Any]:
     Raises:
         ConfigError: if there is no run, or its configuration is damaged.
     """
-    folder = files.typed(path)
-    if not os.path.isfile(folder / CONFIG):  # False too for a name that no folder can have
-        raise ConfigError("run", str(path), "name a folder that `kousoku train` has made")
-    return read_json(folder / CONFIG)
+    check_is_run("run", path)
+    return read_json(files.typed(path) / CONFIG)
+
+
+def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
+    """Refuses what is no run folder.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    if not os.path.isfile(files.typed(path) / CONFIG):  # False too for a name that no folder can have
+        raise ConfigError(field, str(path), "name a folder that `kousoku train` has made")
 
 
 def has_ended(path: str | Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from jaxtyping import Shaped
 from ...core.errors import ConfigError, check_takes
 from ..evaluation.evaluate import Episodes
 from ..io.run_progress import RunProgress
-from .curves import COUNTS
+from .curves import COUNTS, mean_ignoring_nan
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,9 +47,10 @@ class Report:
             _, returns, lengths = progress.evaluated[-1]
             members |= {"eval_return": returns, "eval_length": lengths}
             evaluation = Episodes(*map(_read_only, progress.played[1]))
-        means = {name: _mean(values) for name, values in members.items() if name not in COUNTS}
+        means = {name: mean_ignoring_nan(values) for name, values in members.items() if name not in COUNTS}
         copies = {name: _read_only(values) for name, values in members.items()}
-        return Report(progress.step, progress.seconds, means, copies, evaluation)
+        known = {name: math.nan if mean is None else mean for name, mean in means.items()}
+        return Report(progress.step, progress.seconds, known, copies, evaluation)
 
 
 def check_on_report(function: Any) -> None:
@@ -74,11 +76,6 @@ def asks_to_stop(answer: Any) -> bool:
         [True, True, False, False, False]
     """
     return answer is True or (getattr(answer, "dtype", None) == np.bool_ and bool(answer))
-
-
-def _mean(values: np.ndarray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean(dtype=np.float64)) if known.size else float("nan")
 
 
 def _read_only(values: np.ndarray) -> np.ndarray:
