@@ -14,13 +14,13 @@ from kousoku.agents.deep.a2c import A2C
 from kousoku.agents.deep.actor_critic import evaluate_actions, flat_time, is_recurrent
 from kousoku.agents.deep.gradients import clip_by_global_norm
 from kousoku.agents.deep.minibatches import divide, minibatch_indices
-from kousoku.agents.deep.observation_stats import init_obs_stats, normalise_obs, update_obs_stats
 from kousoku.agents.deep.ppo import PPO, _take
 from kousoku.agents.options import make_agent
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.nn import ActorCriticConfig
+from kousoku.nn.observation_stats import init_obs_stats, normalise_obs, update_obs_stats
 from kousoku.ops.schedules import Linear
 
 KEY = jax.random.key(0)

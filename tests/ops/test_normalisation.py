@@ -1,10 +1,14 @@
 """Running moments and reward scaling against float64, by hand, and over two devices."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jax.sharding import PartitionSpec as P
 
 from kousoku.collectors.rollouts import add_reward
@@ -208,3 +212,43 @@ def test_unequal_parts_and_large_counts_over_lanes():
     lanes = eqx.tree_at(lambda m: m.count, lanes, counts)
     merged = jax.vmap(lambda m: ops.merge_over(m, "lanes"), axis_name="lanes")(lanes)
     assert (int(merged.count[0, 0]) << 32) + int(merged.count[0, 1]) == 2**32 + 2 * (2**32 - 1) + 5
+
+
+@pytest.mark.property
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.floats(-1e3, 1e3), st.integers(0, 2**31 - 1))
+def test_moments_of_sums_of_slots_are_those_of_all_samples(sizes, offset, seed):
+    """Each slot sums its samples about its first one; merged they are the moments of all of them together."""
+    rng = np.random.default_rng(seed)
+    slots = [(offset + rng.normal(size=(n, 2))).astype(np.float32) for n in sizes]
+    told = []
+    for samples in slots:
+        sums = ops.no_sums(jnp.asarray(samples[0]))
+        for sample in samples:
+            sums = sums.add(jnp.asarray(sample))
+        told.append(sums.moments(jnp.int32(len(samples))))
+    together = ops.merge_all(jax.tree.map(lambda *leaves: jnp.stack(leaves), *told))
+    everything = np.concatenate(slots).astype(np.float64)
+    assert together.count.tolist() == [0, len(everything)]
+    np.testing.assert_allclose(together.mean + together.mean_rest, everything.mean(0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(together.variance, everything.var(0), rtol=1e-3, atol=1e-4)
+
+
+def test_merging_all_is_merging_one_by_one():
+    samples = np.random.default_rng(0).normal(3.0, 2.0, (4, 8, 3)).astype(np.float32)
+    parts = [ops.batch_moments(jnp.asarray(part)) for part in samples]
+    one_by_one = functools.reduce(ops.merge, parts)
+    at_once = ops.merge_all(jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts))
+    np.testing.assert_array_equal(at_once.count, one_by_one.count)
+    np.testing.assert_allclose(at_once.mean, one_by_one.mean, rtol=1e-6)
+    np.testing.assert_allclose(at_once.variance, one_by_one.variance, rtol=1e-5)
+
+
+def test_a_scaling_is_normalise_made_once():
+    samples = np.random.default_rng(1).normal(50.0, 3.0, (64, 3)).astype(np.float32)
+    moments = ops.batch_moments(jnp.asarray(samples))
+    for x in jnp.asarray([*samples[:4], [1e4, -1e4, 50.0]]):
+        np.testing.assert_allclose(
+            ops.scaling_of(moments, 5.0)(x), ops.normalise(moments, x, 5.0), rtol=1e-4, atol=1e-5
+        )
+    seen_nothing = ops.scaling_of(ops.no_moments((3,)), 5.0)
+    np.testing.assert_array_equal(seen_nothing(jnp.array([1.0, 7.0, -9.0])), [1.0, 5.0, -5.0])

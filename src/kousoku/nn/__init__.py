@@ -24,11 +24,12 @@ from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
 from .network import Carry, Network, NetworkBuilder
 from .observation import flat_size, flattened
+from .policy_network import PolicyConfig, PolicyNetwork
 from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig
 from .recurrent import GRU, LSTM
 from .torso import Torso, VectorBody, body_for
 
-NETWORK_CONFIGS = (ActorCriticConfig, QNetworkConfig)
+NETWORK_CONFIGS = (ActorCriticConfig, QNetworkConfig, PolicyConfig)
 """Configs that build a network: their fields are options of the agents that take them."""
 
 __all__ = [
@@ -52,7 +53,9 @@ __all__ = [
     "Network",
     "NetworkBuilder",
     "NormalHead",
+    "PolicyConfig",
     "PolicyHead",
+    "PolicyNetwork",
     "QFunction",
     "QNetwork",
     "QNetworkBuilder",

@@ -59,7 +59,9 @@ class Gaussian(eqx.Module):
         else:
             raw = math.log(init_std) if std == "exp" else math.log(math.expm1(max(init_std - LEAST_STD, LEAST_STD)))
             linear = Dense(in_size, 2 * size, key=key, gain=gain, init=init)
-            self.linear = eqx.tree_at(lambda layer: layer.bias, linear, linear.bias.at[size:].set(raw))
+            self.linear = eqx.tree_at(
+                lambda layer: layer.bias, linear, jnp.zeros(2 * size, jnp.float32).at[size:].set(raw)
+            )
 
     def __call__(self, x: Float[Array, " F"]) -> tuple[Float[Array, " A"], Float[Array, " A"]]:
         y = self.linear(x)

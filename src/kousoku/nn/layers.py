@@ -45,20 +45,28 @@ class Dense(eqx.Module):
 
     Attributes:
         weight: W.
-        bias: b; begins at 0.
+        bias: b, which begins at 0; None for none.
     """
 
     weight: Float32[Array, "i o"]
-    bias: Float32[Array, " o"]
+    bias: Float32[Array, " o"] | None
 
     def __init__(
-        self, in_size: int, out_size: int, *, key: PRNGKeyArray, gain: float = 1.0, init: str = "orthogonal"
+        self,
+        in_size: int,
+        out_size: int,
+        *,
+        key: PRNGKeyArray,
+        gain: float = 1.0,
+        init: str = "orthogonal",
+        use_bias: bool = True,
     ) -> None:
         self.weight = initialiser(init)(key, (in_size, out_size), gain)
-        self.bias = jnp.zeros(out_size, jnp.float32)
+        self.bias = jnp.zeros(out_size, jnp.float32) if use_bias else None
 
     def __call__(self, x: Float[Array, " i"]) -> Float[Array, " o"]:
-        return x @ self.weight + self.bias
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
 
 
 class LayerNorm(eqx.Module):

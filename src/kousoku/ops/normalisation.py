@@ -10,7 +10,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, UInt32
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 Number = Float[Array, ""] | float
 Pair = tuple[Float[Array, "*s"], Float[Array, "*s"]]
@@ -37,6 +37,11 @@ class RunningMoments(eqx.Module):
         """Returns the count as a float32, rounded: for weights and reports."""
         high, low = self.count.astype(jnp.float32)
         return high * 2.0**32 + low
+
+    def size_of_each(self) -> Float[Array, " N"]:
+        """Returns the counts of a stack of moments, [N, 2], as float32."""
+        counts = self.count.astype(jnp.float32)
+        return counts[:, 0] * 2.0**32 + counts[:, 1]
 
 
 def no_moments(shape: tuple[int, ...] = ()) -> RunningMoments:
@@ -155,6 +160,81 @@ def scale_rewards(
     moments = observe(moments, returns.reshape(-1), axis_name=axis_name)
     divisor = jnp.sqrt(moments.variance + moments.variance_rest + eps)
     return moments, rewards / divisor
+
+
+def merge_all(moments: RunningMoments) -> RunningMoments:
+    """Returns the moments of all samples of a stack of moments, [N, ...], together; of 2**32 samples at most.
+
+    Its sums run along the stack in one order, whatever devices made its parts.
+    """
+    size = moments.size_of_each()
+    w = size / jnp.maximum(jnp.sum(size), 1.0)
+    w = w.reshape((-1,) + (1,) * (moments.mean.ndim - 1))
+    middle = jnp.sum(w * moments.mean, axis=0)
+    apart = (moments.mean - middle[None]) + moments.mean_rest
+    shift = jnp.sum(w * apart, axis=0)
+    spread = moments.variance + moments.variance_rest + (apart - shift[None]) ** 2
+    mean = _add((middle, jnp.zeros_like(middle)), shift)
+    count = jnp.stack([jnp.uint32(0), jnp.sum(moments.count[:, 1], dtype=jnp.uint32)])
+    variance = jnp.sum(w * spread, axis=0)
+    return RunningMoments(count, *mean, variance, jnp.zeros_like(variance))
+
+
+class Scaling(eqx.Module):
+    """An affine map of samples, made from moments: cheaper than `normalise` where many samples see the same moments.
+
+    Attributes:
+        mean, inverse_std: float32 [...]; 0 and 1 as long as nothing has been seen.
+        limit: scaled samples are clipped to +- this.
+    """
+
+    mean: Float[Array, "*s"]
+    inverse_std: Float[Array, "*s"]
+    limit: Float[Array, ""]
+
+    def __call__(self, x: Float[Array, "*s"]) -> Float[Array, "*s"]:
+        """Computes (x - mean) / std, clipped to +-limit."""
+        return jnp.clip((x - self.mean) * self.inverse_std, -self.limit, self.limit)
+
+
+def scaling_of(moments: RunningMoments, limit: Number = 10.0, eps: Number = EPS) -> Scaling:
+    """Returns what scales samples as `normalise` does, up to rounding."""
+    empty = _is_empty(moments)
+    inverse = 1.0 / jnp.sqrt(moments.variance + moments.variance_rest + eps)
+    mean = jnp.where(empty, 0.0, moments.mean + moments.mean_rest)
+    return Scaling(mean, jnp.where(empty, 1.0, inverse), jnp.asarray(limit, jnp.float32))
+
+
+class SampleSums(eqx.Module):
+    """Sums of samples that come one by one, about a shift that is near them.
+
+    Attributes:
+        shift: float32 [...].
+        first, second: of (x - shift) and of its square.
+    """
+
+    shift: Float[Array, "*s"]
+    first: Float[Array, "*s"]
+    second: Float[Array, "*s"]
+
+    def add(self, x: Float[Array, "*s"]) -> SampleSums:
+        """Returns the sums with one more sample."""
+        apart = x - self.shift
+        return SampleSums(self.shift, self.first + apart, self.second + apart * apart)
+
+    def moments(self, count: Int[Array, ""]) -> RunningMoments:
+        """Returns mean and variance of so many samples."""
+        size = jnp.maximum(count, 1).astype(jnp.float32)
+        offset = self.first / size
+        variance = jnp.maximum(self.second / size - offset * offset, 0.0)
+        counts = jnp.stack([jnp.uint32(0), count.astype(jnp.uint32)])
+        mean, rest = _add((self.shift, jnp.zeros_like(self.shift)), offset)
+        return RunningMoments(counts, mean, rest, variance, jnp.zeros_like(variance))
+
+
+def no_sums(shift: Float[Array, "*s"]) -> SampleSums:
+    """Returns the sums before the first sample, about a shift."""
+    return SampleSums(shift, jnp.zeros_like(shift), jnp.zeros_like(shift))
 
 
 def _is_empty(moments: RunningMoments) -> Bool[Array, ""]:

@@ -16,6 +16,7 @@ from ...core.errors import ConfigError, check_count, check_flag, check_number, c
 from ...core.spaces import Box
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
+from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops import losses
 from ...ops.advantages import gae
 from ...ops.distributions import Distribution
@@ -23,7 +24,6 @@ from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted
 from ...ops.trees import select
 from .gradients import init_optimiser
-from .observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 
 
 class ActorCriticState(eqx.Module):

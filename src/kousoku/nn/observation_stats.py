@@ -1,0 +1,93 @@
+"""Observations as a network sees them: every floating point part scaled by its running moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PyTree
+
+from ..core.spaces import Box, Dict, Space
+from ..ops.normalisation import (
+    RunningMoments,
+    SampleSums,
+    Scaling,
+    merge,
+    merge_all,
+    no_moments,
+    no_sums,
+    normalise,
+    observe,
+    scaling_of,
+)
+
+Statistics = PyTree[RunningMoments | None]
+Scalings = PyTree[Scaling | None]
+Sums = PyTree[SampleSums | None]
+
+
+def init_obs_stats(space: Space) -> Statistics:
+    """Makes moments of nothing for each floating point Box in a space, None for its other parts."""
+    if isinstance(space, Dict):
+        return {name: init_obs_stats(part) for name, part in sorted(space.spaces.items())}
+    if isinstance(space, Box) and space.dtype.kind == "f":
+        return no_moments(space.shape)
+    return None
+
+
+def normalise_obs(statistics: Statistics, obs: PyTree[Array], limit: Any) -> PyTree[Array]:
+    """Scales one observation, each part to (x - mean) / std clipped to +-limit where there are statistics of it."""
+    return _each(lambda moments, x: normalise(moments, jnp.asarray(x, jnp.float32), limit), statistics, obs)
+
+
+def update_obs_stats(statistics: Statistics, obs: PyTree[Array], axis: str | None) -> Statistics:
+    """Returns the statistics after a batch of observations [N, ...]; with `axis`, after those of all its devices."""
+
+    def after(moments: RunningMoments, x: Array) -> RunningMoments:
+        return observe(moments, x.astype(jnp.float32), axis_name=axis)
+
+    return _each(after, statistics, obs, otherwise=lambda moments, _: moments)
+
+
+def scalings_of(statistics: Statistics, limit: Any) -> Scalings:
+    """Returns what scales observations as `normalise_obs` does, up to rounding: made once for many observations."""
+    return _map(lambda moments: scaling_of(moments, limit), statistics)
+
+
+def scale_obs(scalings: Scalings, obs: PyTree[Array]) -> PyTree[Array]:
+    """Scales one observation, each part that there is a scaling of."""
+    return _each(lambda scaling, x: scaling(jnp.asarray(x, jnp.float32)), scalings, obs)
+
+
+def begin_sums(statistics: Statistics, first: PyTree[Array]) -> Sums:
+    """Returns the sums of observations before the first one, which they are taken about."""
+    return _each(lambda _, x: no_sums(jnp.asarray(x, jnp.float32)), statistics, first, otherwise=lambda none, _: none)
+
+
+def add_to_sums(sums: Sums, obs: PyTree[Array]) -> Sums:
+    """Returns the sums with one more observation."""
+    return _each(lambda each, x: each.add(jnp.asarray(x, jnp.float32)), sums, obs, otherwise=lambda none, _: none)
+
+
+def moments_of_sums(sums: Sums, count: Int[Array, ""]) -> Statistics:
+    """Returns the moments of so many observations, whose sums these are."""
+    return _map(lambda each: each.moments(count), sums)
+
+
+def merge_obs_stats(statistics: Statistics, stacked: Statistics) -> Statistics:
+    """Returns the statistics with those of a stack of samples, [N, ...] each, merged into them."""
+    return _each(
+        lambda moments, new: merge(moments, merge_all(new)), statistics, stacked, otherwise=lambda moments, _: moments
+    )
+
+
+def _map(function: Any, tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {name: _map(function, part) for name, part in tree.items()}
+    return None if tree is None else function(tree)
+
+
+def _each(function: Any, statistics: Any, obs: Any, otherwise: Any = lambda _, x: x) -> Any:
+    if isinstance(statistics, dict):
+        return {name: _each(function, part, obs[name], otherwise) for name, part in statistics.items()}
+    return (otherwise if statistics is None else function)(statistics, obs)
