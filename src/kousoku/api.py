@@ -116,6 +116,7 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
+    made_agent = made_agent.for_env(made_env.spec)
     begin_with = _trained_member(config)
     return _reported(run_training(made_agent, made_env, config, env_json(env, env_options), begin_with=begin_with))
 

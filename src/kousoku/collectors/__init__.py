@@ -1,8 +1,9 @@
 """Collectors: where an agent's data comes from, a file for each kind, and the slots in which episodes begin and end."""
 
+from .generations import Generations
 from .online import Online
 from .replay import Replay
 from .rollouts import Rollouts
 
-COLLECTORS = (Online, Rollouts, Replay)
+COLLECTORS = (Online, Rollouts, Replay, Generations)
 """Those that a run folder can name; an agent's default may be any other."""

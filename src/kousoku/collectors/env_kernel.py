@@ -63,5 +63,5 @@ def env_kernel(function: Callable[..., Any], structure: EnvStructure) -> Kernel:
     def run(arrays: Any, *rest: Any) -> Any:
         return function(structure.with_arrays(arrays), *rest)
 
-    run.__qualname__ = function.__qualname__
+    run.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
     return kernel(run)

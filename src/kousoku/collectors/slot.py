@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -82,12 +83,14 @@ def told_to_agent(made: Transition, action: PyTree[Array], extras: Any) -> Trans
 
 def plain_slots(env: Env) -> SlotFunctions:
     """Returns an environment's slot functions as they are: for code that is compiled as a whole."""
-    return SlotFunctions(partial(begin, env), partial(advance_clipped, env))
+    return SlotFunctions(partial(begin, env), partial(advance_clipped, env), lambda function: partial(function, env))
 
 
 def kernel_slots(env: Env) -> SlotFunctions:
     """Returns an environment's slot functions compiled by the kernel, for use within a program of XLA's."""
     arrays, structure = partition_env(env)
-    return SlotFunctions(
-        partial(env_kernel(begin, structure), arrays), partial(env_kernel(advance_clipped, structure), arrays)
-    )
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        return partial(env_kernel(function, structure), arrays)
+
+    return SlotFunctions(compiled(begin), compiled(advance_clipped), compiled)

@@ -29,6 +29,14 @@ class Agent(eqx.Module):
         policy, `Replay(...)` is minibatches of a replay buffer; or a collector of one's own.
         """
 
+    def for_env(self, spec: EnvSpec) -> "Agent":
+        """Returns the agent with what it leaves to the environment filled in: by default itself.
+
+        A run is made with this one, so that its structure does not depend on anything that is not told.
+        """
+        del spec
+        return self
+
     @abstractmethod
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> Any:
         """Makes the state before the first step, shared by all environments."""

@@ -1,7 +1,5 @@
 """Collectors: how an agent's experience is made, and what of it the agent learns from."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -43,10 +41,11 @@ class Steps(eqx.Module):
     """The steps of one iteration, for whoever records them: [T, B, ...], or of a single step without axes.
 
     Attributes:
-        obs, action: what was seen, and what was done.
-        reward: of each step.
+        obs, action: what was seen, and what was done; None where only whole episodes are told.
+        reward: of each step, or of each episode.
         info: the environment's own struct, or None.
         end: whether an episode ended with the step.
+        taken: environment steps in all, where an iteration may have any number of them; None where it is fixed.
     """
 
     obs: PyTree[Array]
@@ -54,6 +53,7 @@ class Steps(eqx.Module):
     reward: Float[Array, "..."]
     info: Any
     end: EpisodeEnd
+    taken: Int[Array, ""] | None = None
 
 
 class SlotFunctions(NamedTuple):
@@ -62,10 +62,13 @@ class SlotFunctions(NamedTuple):
     Attributes:
         begin: key -> slot, at the start of an episode.
         advance: (slot, action, key) -> (slot, `Transition`, `EpisodeEnd`); the action is clipped to its bounds.
+        compiled: function -> the same of the slots' environment: what was `function(env, *rest)` is called with the
+            rest. Equal functions are compiled once.
     """
 
     begin: Callable[..., Any]
     advance: Callable[..., Any]
+    compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Collector(eqx.Module):
@@ -84,8 +87,34 @@ class Collector(eqx.Module):
 
     @property
     def iteration_steps(self) -> int:
-        """Environment steps of one iteration, over all slots."""
+        """Environment steps of one iteration, over all slots; at most so many where they are not fixed."""
         return self.num_envs * self.num_steps
+
+    @property
+    def steps_are_fixed(self) -> bool:
+        """Whether every iteration has `iteration_steps` steps.
+
+        Otherwise each member makes as many iterations as it takes: training asks for a number of steps
+        (`ask_for_steps`), and makes iterations while some are due (`steps_are_due`).
+        """
+        return True
+
+    def ask_for_steps(self, data: Any, steps: Int[Array, ""]) -> Any:
+        """Returns the collector's data when so many more environment steps are asked for."""
+        del steps
+        return data
+
+    def steps_are_due(self, data: Any) -> Bool[Array, ""]:
+        """Tells from the collector's data whether steps that were asked for have not been taken yet."""
+        raise NotImplementedError(f"{type(self).__name__} has a fixed number of steps, or does not count them: {data}")
+
+    @property
+    def rounds_over_devices(self) -> bool:
+        """Whether sums are rounded in another way where more devices share the slots.
+
+        Where not, `collect` tells on each of them the steps of all.
+        """
+        return self.num_envs > 1
 
     @property
     @abstractmethod

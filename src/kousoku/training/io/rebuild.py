@@ -29,6 +29,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
     if agent is None:
         agent = rebuild(config["agent"])
     else:
+        agent = agent if env is None else agent.for_env(env.spec)
         check_agent(agent, config)
     if env is None:
         return agent, rebuild_env(config["env"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -30,6 +31,7 @@ def advance(
         done, iterations: how many were made, and are to be made.
     """
     slots = kernel_slots(program.env.with_arrays(members.env_arrays))
+    collector = program.agent.learns_from
 
     def one(numbers: PyTree, key: PRNGKeyArray, state: TrainState, i: Int[Array, ""]) -> TrainState:
         agent = eqx.combine(numbers, program.agent)
@@ -38,12 +40,20 @@ def advance(
         return settled(iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis))
 
     def group(numbers: PyTree, keys: Key[Array, " n"], state: TrainState) -> TrainState:
+        if not collector.steps_are_fixed:
+            return jax.vmap(lambda *args: alone(args))(numbers, keys, state)
         step = jax.vmap(one, (0, 0, 0, None))
         return jax.lax.fori_loop(0, iterations, lambda i, s: step(numbers, keys, s, done + i), state)
 
     def alone(args: tuple[PyTree, PRNGKeyArray, TrainState]) -> TrainState:
         numbers, key, state = args
-        return jax.lax.fori_loop(0, iterations, lambda i, s: one(numbers, key, s, done + i), state)
+        if collector.steps_are_fixed:
+            return jax.lax.fori_loop(0, iterations, lambda i, s: one(numbers, key, s, done + i), state)
+        data = collector.ask_for_steps(state.data, iterations * collector.iteration_steps)
+        asked = dataclasses.replace(state, data=data)
+        return jax.lax.while_loop(
+            lambda s: collector.steps_are_due(s.data), lambda s: one(numbers, key, s, done), asked
+        )
 
     count, together = members.count, program.per_vmap
     parts = members.numbers, members.keys, state

@@ -181,7 +181,8 @@ def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarra
 def when(progress: RunProgress, agent: Agent, sums: MetricSums, found: NonFinite) -> str:
     """Names the iteration whose reward or metrics were the first that are not finite; else the steps of the report."""
     finite, iterations, member = sums.finite_iterations, sums.iterations, found.member
-    if finite is None or iterations is None or finite[member] == iterations[member]:
+    fixed = agent.learns_from.steps_are_fixed
+    if not fixed or finite is None or iterations is None or finite[member] == iterations[member]:
         return f"between steps {progress.since + 1} and {progress.step}"
     steps = agent.learns_from.iteration_steps
     iteration = progress.since // steps + int(finite[member]) + 1

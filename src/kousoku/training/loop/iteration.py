@@ -73,5 +73,6 @@ def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, ax
     collector = agent.learns_from
     collected, data, steps = collector.collect(agent, slots, state, keys, axis)
     learned, metrics, updates = collector.learn(agent, collected, data, keys, axis)
-    sums = add_iteration(state.metrics, steps, metrics, updates, axis)
+    shared = axis if collector.rounds_over_devices else None
+    sums = add_iteration(state.metrics, steps, metrics, updates, shared)
     return dataclasses.replace(learned, metrics=sums)

@@ -71,7 +71,7 @@ def train(
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
-        if saved is not None and agent.learns_from.num_envs > 1:
+        if saved is not None and agent.learns_from.rounds_over_devices:
             loop, config = _as_before(saved.progress, loop, agent, population, env, config)
         run = _begin(loop, population.size, saved, begin_with)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))

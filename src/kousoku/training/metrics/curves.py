@@ -41,7 +41,7 @@ class CurveWriter:
             sums: of the steps between them.
             seconds: of training so far; NaN where nobody knows.
         """
-        steps = step - since
+        steps = step - since if sums.steps is None else np.maximum(sums.steps, 1)
         row: dict[str, Any] = {"episodes": np.asarray(sums.episodes)}
         if sums.blown_up is not None:
             row["blown_up"] = np.asarray(sums.blown_up)

@@ -27,7 +27,17 @@ FORMER = {"td_errors": "metrics"}
 RESERVED = (
     "return", "length", "reward", "episodes", "blown_up", "step", "seconds", "eval_step", "eval_return", "eval_length",
 )  # fmt: skip
-SUMMED = ("episodes", "return_sum", "length_sum", "reward_sum", "info_sum", "blown_up", "metric_sums", "updates")
+SUMMED = (
+    "steps",
+    "episodes",
+    "return_sum",
+    "length_sum",
+    "reward_sum",
+    "info_sum",
+    "blown_up",
+    "metric_sums",
+    "updates",
+)
 """The sums that have rests. Visits are counted on, and numbers of iterations are compared with each other."""
 
 
@@ -62,6 +72,7 @@ class MetricSums(eqx.Module):
     """Running sums; an entry is None where it is not recorded.
 
     Attributes:
+        steps: environment steps since the last report; None where their number is fixed.
         episodes: episodes finished since the last report.
         return_sum, length_sum: over those episodes.
         reward_sum: over all steps since the last report.
@@ -75,6 +86,7 @@ class MetricSums(eqx.Module):
         rests: of all that is summed here, by name; see `wide_sums`. None once each is in one with its rest.
     """
 
+    steps: Int[Array, ""] | None
     episodes: Int[Array, ""]
     return_sum: Float[Array, ""] | None
     length_sum: Int[Array, ""] | None
@@ -128,18 +140,22 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
             raise ConfigError(f"metric {name!r}", ..., f"training records {', '.join(RESERVED)} itself; rename it")
         if jnp.shape(value) != ():
             raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
+    if recording.info and steps.obs is None:
+        fix = "the agent learns from whole episodes, of whose steps no info is kept; leave it out"
+        raise ConfigError("record", "info", fix)
     zero, none = jnp.float32(0.0), jnp.int32(0)
     returns, shape = recording.returns, table_shape(env)
     per_metric = {name: jnp.float32(0.0) for name in sorted(metrics)}
     axes = steps.end.ended.ndim
     sums = MetricSums(
+        steps=None if steps.taken is None else none,
         episodes=none,
         return_sum=zero if returns else None,
         length_sum=none if returns else None,
         reward_sum=zero if returns else None,
         info_sum=_zeros(steps.info, axes) if recording.info else None,
         blown_up=none if _can_blow_up(steps.info, axes) else None,
-        visits=jnp.zeros(shape, jnp.int32) if recording.visits and shape else None,
+        visits=jnp.zeros(shape, jnp.int32) if recording.visits and shape and steps.obs is not None else None,
         metric_sums=per_metric if recording.metrics else None,
         updates=None if stepwise else none,
         iterations=None if stepwise else none,
@@ -190,6 +206,7 @@ def _values(sums: MetricSums, steps: Steps) -> dict[str, Any]:
         return None if so_far is None else sum_of(values.astype(so_far.dtype), ended.ndim)
 
     return {
+        "steps": steps.taken,
         "episodes": of(sums.episodes, ended),
         "return_sum": of(sums.return_sum, jnp.where(ended, steps.end.episode_return, 0.0)),
         "length_sum": of(sums.length_sum, jnp.where(ended, steps.end.length, 0)),

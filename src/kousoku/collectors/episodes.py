@@ -1,0 +1,141 @@
+"""Whole episodes of one slot, each of another policy: a function that the kernel compiles as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
+
+from ..core.env import Env
+from ..nn import clip_to
+from ..nn.observation_stats import Statistics, Sums, add_to_sums, begin_sums, moments_of_sums
+
+
+class EpisodeResults(eqx.Module):
+    """The results of K episodes that one slot played.
+
+    Attributes:
+        episode_return, length: [K] of each.
+        diverged: [K] whether each ended with a flag `diverged` in its environment's info: whether that blew up.
+        observed: moments of all that was observed, of the parts that are scaled.
+    """
+
+    episode_return: Float[Array, " K"]
+    length: Int[Array, " K"]
+    diverged: Bool[Array, " K"]
+    observed: Statistics
+
+
+class _Walk(eqx.Module):
+    """An episode on its way."""
+
+    env_state: Any
+    obs: PyTree[Array]
+    episode_return: Float[Array, ""]
+    length: Int[Array, ""]
+    ended: Bool[Array, ""]
+    diverged: Bool[Array, ""]
+
+
+@dataclass(frozen=True)
+class PlayEpisodes:
+    """A function that plays K episodes in one slot, one after the other: equal ones are compiled once.
+
+    Attributes:
+        act: (policy, what all policies share, observation) -> action.
+        count: K.
+        limit: steps after which an episode is cut; the environment's own time limit may cut it before.
+    """
+
+    act: Callable[[Any, Any, Any], Any]
+    count: int
+    limit: int
+
+    def __call__(
+        self,
+        env: Env,
+        policies: PyTree[Array],
+        shared: Any,
+        statistics: Statistics,
+        keys: Key[Array, " K"],
+        env_state: Any,
+    ) -> tuple[EpisodeResults, Any]:
+        """Plays the episodes.
+
+        Args:
+            env: the environment.
+            policies: [K, ...] one for each episode.
+            shared: what `act` gets of all of them.
+            statistics: of observations: which of their parts are to be told of.
+            keys: of each episode.
+            env_state: of the slot, in which the first episode restarts.
+
+        Returns:
+            The results, and the environment's state after the last episode.
+        """
+        first = self._begin(env, keys[0], env_state)
+        sums = begin_sums(statistics, first.obs)
+        if self.count == 1:
+            walk, sums = self._one(env, jax.tree.map(lambda x: x[0], policies), shared, keys[0], first, sums)
+            observed = moments_of_sums(sums, walk.length)
+            results = EpisodeResults(walk.episode_return[None], walk.length[None], walk.diverged[None], observed)
+            return results, walk.env_state
+        return self._queue(env, policies, shared, keys, first, sums)
+
+    def _begin(self, env: Env, key: PRNGKeyArray, env_state: Any) -> _Walk:
+        reset_key, _ = jax.random.split(key)
+        env_state, timestep = env.restart(reset_key, env_state)
+        no = jnp.array(False)
+        return _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), no, no)
+
+    def _step(self, env: Env, policy: Any, shared: Any, key: PRNGKeyArray, walk: _Walk) -> _Walk:
+        _, walk_key = jax.random.split(key)
+        action = clip_to(env.action_space, self.act(policy, shared, walk.obs))
+        env_state, timestep = env.step(jax.random.fold_in(walk_key, walk.length), walk.env_state, action)
+        length = walk.length + 1
+        limit = self.limit if env.time_limit is None else min(self.limit, env.time_limit)
+        ended = timestep.terminated | timestep.truncated | (length >= limit)
+        diverged = jnp.asarray(getattr(timestep.info, "diverged", False))
+        return _Walk(env_state, timestep.obs, walk.episode_return + timestep.reward, length, ended, diverged)
+
+    def _one(
+        self, env: Env, policy: Any, shared: Any, key: PRNGKeyArray, first: _Walk, sums: Sums
+    ) -> tuple[_Walk, Sums]:
+        def step(now: tuple[_Walk, Sums]) -> tuple[_Walk, Sums]:
+            walk, sums = now
+            return self._step(env, policy, shared, key, walk), add_to_sums(sums, walk.obs)
+
+        return jax.lax.while_loop(lambda now: ~now[0].ended, step, (first, sums))
+
+    def _queue(
+        self, env: Env, policies: PyTree[Array], shared: Any, keys: Key[Array, " K"], first: _Walk, sums: Sums
+    ) -> tuple[EpisodeResults, Any]:
+        """Plays one episode after the other in one loop over steps, so that a lane whose episode ends goes on."""
+        places = jnp.arange(self.count, dtype=jnp.int32)
+
+        def step(now: tuple[Any, ...]) -> tuple[Any, ...]:
+            k, policy, walk, sums, told, steps = now
+            sums = add_to_sums(sums, walk.obs)
+            walk = self._step(env, policy, shared, keys[jnp.minimum(k, self.count - 1)], walk)
+            here = walk.ended & (places == k)
+            now_told = (walk.episode_return, walk.length, walk.diverged)
+            told = jax.tree.map(lambda old, new: jnp.where(here, new, old), told, now_told)
+            k = k + walk.ended.astype(jnp.int32)
+
+            def next_episode(_: Any) -> tuple[Any, _Walk]:
+                i = jnp.minimum(k, self.count - 1)
+                return jax.tree.map(lambda x: x[i], policies), self._begin(env, keys[i], walk.env_state)
+
+            policy, walk = jax.lax.cond(walk.ended & (k < self.count), next_episode, lambda _: (policy, walk), None)
+            return k, policy, walk, sums, told, steps + 1
+
+        count = self.count
+        told = jnp.zeros(count, jnp.float32), jnp.zeros(count, jnp.int32), jnp.zeros(count, bool)
+        start = jnp.int32(0), jax.tree.map(lambda x: x[0], policies), first, sums, told, jnp.int32(0)
+        _, _, walk, sums, told, steps = jax.lax.while_loop(lambda now: now[0] < self.count, step, start)
+        return EpisodeResults(told[0], told[1], told[2], moments_of_sums(sums, steps)), walk.env_state

@@ -1,0 +1,240 @@
+"""Learning from generations: whole episodes of candidates, each a policy of its own, and what they returned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
+
+from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.errors import ConfigError, check_count
+from ..core.spaces import LARGEST
+from ..nn.observation_stats import Statistics
+from .episodes import EpisodeResults, PlayEpisodes
+from .rollouts import begin_slots, slot_numbers
+from .streams import Stream
+
+
+class Clock(eqx.Module):
+    """The clock of a member whose generations have any number of steps: [B, ...], the same for each of its slots.
+
+    Attributes:
+        due: environment steps that were asked for and have not been taken; below 0 for steps taken beyond that.
+        generation: how many generations were made, as (high, low) words of 32 bits.
+    """
+
+    due: Int[Array, " B"]
+    generation: UInt32[Array, "B 2"]
+
+
+class GenerationKeys(eqx.Module):
+    """The keys of one generation come from the member's key and its clock.
+
+    Attributes:
+        member: the member's key.
+        slots: the numbers of the slots on this device.
+    """
+
+    member: PRNGKeyArray
+    slots: Int[Array, " B"]
+
+
+class Generation(eqx.Module):
+    """One generation, as an agent learns from it: the same on all devices.
+
+    Attributes:
+        candidates: [P, ...] as the agent asked for them.
+        episode_return: [P] undiscounted, the mean over a candidate's episodes.
+        length: [P] steps of an episode, likewise.
+        observed: moments of all that was observed, [B, ...] by slot, of the parts that the agent scales.
+        steps: environment steps in all.
+    """
+
+    candidates: PyTree[Array]
+    episode_return: Float[Array, " P"]
+    length: Float[Array, " P"]
+    observed: Statistics
+    steps: Int[Array, ""]
+
+
+class BlownUp(eqx.Module):
+    """What is told of an episode's end beside its return: whether its environment blew up."""
+
+    diverged: Bool[Array, "..."]
+
+
+class Generations(Collector):
+    """Whole episodes of P candidates, an iteration each: the data of evolution strategies.
+
+    Reset, policy, environment and episode end are one function of a slot, which the kernel compiles: the only one that
+    runs while a generation is played. A slot plays P x `episodes` / B episodes, one after the other. An episode has the
+    same key whatever slot or device plays it.
+
+    The agent, beside what every agent has:
+    - `ask(state, key) -> (candidates, state)`, the first a tree of arrays [P, ...];
+    - `policy(state, candidate) -> policy`, a tree of arrays;
+    - `shared(state)`, what all policies of a generation share, and `statistics(state)`, of observations;
+    - `act_by(policy, shared, obs) -> action`, a static method;
+    - `update(state, data, key)` gets a `Generation`.
+
+    Attributes:
+        population_size: P, candidates of a generation.
+        num_envs: B, slots that play at once: a divisor of P x `episodes`.
+        episodes: of each candidate.
+        max_episode_steps: where an episode is cut, if the environment's own time limit does not cut it before.
+        starts: how many candidates begin their episodes in ways of their own: candidate i + starts begins as candidate
+            i does. P/2 for antithetic pairs, 1 for all alike; None for P.
+
+    References:
+        Salimans et al., Evolution strategies as a scalable alternative to reinforcement learning, arXiv:1703.03864.
+        Spall, Multivariate stochastic approximation using a simultaneous perturbation gradient approximation, IEEE
+        Transactions on Automatic Control 37 (1992): common random numbers in a pair.
+    """
+
+    population_size: int = eqx.field(static=True)
+    num_envs: int = eqx.field(static=True)
+    episodes: int = eqx.field(static=True, default=1)
+    max_episode_steps: int = eqx.field(static=True, default=1000)
+    starts: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self) -> None:
+        for name in ("population_size", "num_envs", "episodes", "max_episode_steps"):
+            check_count(name, getattr(self, name))
+        if self.population_size * self.episodes % self.num_envs:
+            most = largest_divisor(self.population_size * self.episodes, self.num_envs)
+            fix = f"{self.population_size} candidates x {self.episodes} episodes are to be shared out; use {most}"
+            raise ConfigError("num_envs", self.num_envs, fix)
+        if self.starts is not None:
+            check_count("starts", self.starts, high=self.population_size)
+        if self.iteration_steps > LARGEST:
+            fix = f"a generation may take {self.iteration_steps} steps; use shorter episodes or fewer candidates"
+            raise ConfigError("max_episode_steps", self.max_episode_steps, fix)
+
+    @property
+    def episodes_of_slot(self) -> int:
+        """K, the episodes that each slot plays in a generation."""
+        return self.population_size * self.episodes // self.num_envs
+
+    @property
+    def num_steps(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.episodes_of_slot * self.max_episode_steps
+
+    @property
+    def steps_are_fixed(self) -> bool:
+        return False
+
+    def ask_for_steps(self, data: Clock, steps: Int[Array, ""]) -> Clock:
+        return Clock(data.due + steps, data.generation)
+
+    def steps_are_due(self, data: Clock) -> Bool[Array, ""]:
+        return data.due[0] > 0
+
+    @property
+    def rounds_over_devices(self) -> bool:
+        return False
+
+    @property
+    def batched(self) -> bool:
+        return True
+
+    @property
+    def steps_before_learning(self) -> int:
+        return 1
+
+    @property
+    def samples_held(self) -> int:
+        return self.num_envs
+
+    @property
+    def gradient_samples(self) -> int:
+        return self.iteration_steps
+
+    @property
+    def size(self) -> tuple[str, str]:
+        return "population_size", f"{self.population_size} candidates"
+
+    def num_devices(self, available: int) -> int:
+        return largest_divisor(self.num_envs, available)
+
+    def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
+        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
+        clock = Clock(jnp.zeros(self.num_envs, jnp.int32), jnp.zeros((self.num_envs, 2), jnp.uint32))
+        return slot, carry, clock
+
+    def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> GenerationKeys:
+        return GenerationKeys(key, slot_numbers(num_slots, axis))
+
+    def collect(
+        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: GenerationKeys, axis: str | None
+    ) -> tuple[TrainState, Generation, Steps]:
+        generation = state.data.generation[0]
+        candidates, asked = agent.ask(state.agent, _key(keys.member, Stream.ACT, generation))
+        policies = jax.vmap(lambda candidate: agent.policy(asked, candidate))(candidates)
+        which = self._episodes_of(keys.slots)
+        play = slots.compiled(PlayEpisodes(type(agent).act_by, self.episodes_of_slot, self.max_episode_steps))
+        results, env_state = jax.vmap(play, (0, None, None, 0, 0))(
+            jax.tree.map(lambda x: x[which // self.episodes], policies),
+            agent.shared(asked),
+            agent.statistics(asked),
+            self._starts(_key(keys.member, Stream.ENV, generation), which),
+            state.slots.env_state,
+        )
+        slot = eqx.tree_at(lambda slot: slot.env_state, state.slots, env_state)
+        told = _gathered(results, axis)
+        taken = jnp.sum(told.length)
+        clock = Clock(state.data.due - taken, _next(state.data.generation))
+        data = Generation(
+            candidates, self._of_candidates(told.episode_return), self._of_candidates(told.length), told.observed, taken
+        )
+        return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told)
+
+    def learn(
+        self, agent: Any, state: TrainState, data: Generation, keys: GenerationKeys, axis: str | None
+    ) -> tuple[TrainState, dict[str, Any], None]:
+        key = jax.random.fold_in(_key(keys.member, Stream.UPDATE, state.data.generation[0]), 0)
+        learned, metrics = agent.update(state.agent, data, key, axis=axis)
+        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+
+    def _episodes_of(self, slots: Int[Array, " B"]) -> Int[Array, "B K"]:
+        """Returns the numbers of the episodes that slots play, of the P x `episodes` of a generation."""
+        places = jnp.arange(self.episodes_of_slot, dtype=jnp.int32)
+        return slots[:, None] + self.num_envs * places[None, :]
+
+    def _starts(self, key: PRNGKeyArray, which: Int[Array, "B K"]) -> Array:
+        """Returns the episodes' keys: the same for candidates that begin alike."""
+        candidate, episode = which // self.episodes, which % self.episodes
+        number = candidate % (self.starts or self.population_size) * self.episodes + episode
+        return jax.vmap(jax.vmap(lambda i: jax.random.fold_in(key, i)))(number)
+
+    def _of_candidates(self, told: Array) -> Float[Array, " P"]:
+        """Returns the mean over each candidate's episodes of what slots tell, [B, K]."""
+        by_episode = jnp.swapaxes(told, 0, 1).reshape(self.population_size, self.episodes)
+        return jnp.mean(by_episode.astype(jnp.float32), axis=1)
+
+
+def _key(member: PRNGKeyArray, stream: Stream, generation: UInt32[Array, "2"]) -> PRNGKeyArray:
+    """Returns the key of one use in one generation."""
+    high, low = generation
+    return jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(member, stream), high), low)
+
+
+def _next(generation: UInt32[Array, "B 2"]) -> UInt32[Array, "B 2"]:
+    low = generation[:, 1] + 1
+    return jnp.stack([generation[:, 0] + (low == 0).astype(jnp.uint32), low], axis=1)
+
+
+def _gathered(results: EpisodeResults, axis: str | None) -> EpisodeResults:
+    """Returns the results of all slots, in their order: the same on every device."""
+    if axis is None:
+        return results
+    return jax.tree.map(lambda x: jax.lax.all_gather(x, axis, tiled=True), results)
+
+
+def _told(results: EpisodeResults) -> Steps:
+    """Returns the episodes of all slots as they are recorded: each with all of its reward."""
+    ended = jnp.ones_like(results.length, dtype=bool)
+    end = EpisodeEnd(ended, results.episode_return, results.length)
+    return Steps(None, None, results.episode_return, BlownUp(results.diverged), end, jnp.sum(results.length))
