@@ -9,6 +9,7 @@ AGENTS = Registry("agent")
 _TABULAR = "kousoku.agents.tabular"
 _BANDIT = "kousoku.agents.bandit"
 _DEEP = "kousoku.agents.deep"
+_EVOLUTION = "kousoku.agents.evolution"
 
 AGENTS.register("q_learning", f"{_TABULAR}.q_learning:QLearning")
 AGENTS.register("double_q_learning", f"{_TABULAR}.double_q_learning:DoubleQLearning")
@@ -32,6 +33,11 @@ AGENTS.register("bandit_thompson", f"{_BANDIT}.thompson:BanditThompson")
 AGENTS.register("ppo", f"{_DEEP}.ppo:PPO")
 AGENTS.register("a2c", f"{_DEEP}.a2c:A2C")
 AGENTS.register("dqn", f"{_DEEP}.dqn:DQN")
+AGENTS.register("ars", f"{_EVOLUTION}.ars:ARS")
+AGENTS.register("openai_es", f"{_EVOLUTION}.openai_es:OpenAIES")
+AGENTS.register("pgpe", f"{_EVOLUTION}.pgpe:PGPE")
+AGENTS.register("sep_cma_es", f"{_EVOLUTION}.sep_cma_es:SepCMAES")
+AGENTS.register("evosax", f"{_EVOLUTION}.evosax:Evosax")
 
 
 def register_agent(id: str, factory: Factory) -> None:

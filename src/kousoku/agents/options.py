@@ -208,7 +208,7 @@ def _described(value: Any) -> Any:
 
 def _rebuilt(name: str, value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(_rebuilt(name, part) for part in value)
     if not isinstance(value, dict):
         return value
     if "function" in value:

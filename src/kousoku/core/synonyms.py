@@ -46,6 +46,16 @@ SAME: dict[str, tuple[str, ...]] = {
     "normalize_observations": ("normalise_observations",),
     "normalize_rewards": ("normalise_rewards",),
     "buffer_size": ("capacity",),
+    "n_delta": ("num_directions",),
+    "n_top": ("top_directions",),
+    "delta_std": ("noise_std",),
+    "sigma": ("noise_std",),
+    "popsize": ("population_size",),
+    "pop_size": ("population_size",),
+    "center_learning_rate": ("learning_rate",),
+    "stdev_learning_rate": ("std_learning_rate",),
+    "stdev_init": ("noise_std",),
+    "stdev_max_change": ("max_std_change",),
     "replay_size": ("capacity",),
 }
 """{their name: ours with exactly the same meaning}: the first that the agent or the command has."""
@@ -91,7 +101,7 @@ _VALUES = "'dqn' is near, and its options double and dueling"
 _RECORDED = "agents learn by acting, not from recorded data"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("sac", "td3", "ddpg", "tqc", "redq", "droq", "crossq", "mpo", "trpo", "ars"), _CONTINUOUS),
+    **dict.fromkeys(("sac", "td3", "ddpg", "tqc", "redq", "droq", "crossq", "mpo", "trpo"), _CONTINUOUS),
     **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2"), _POLICY_GRADIENT),
     **dict.fromkeys(
         ("rainbow", "c51", "qrdqn", "iqn", "fqf", "r2d2", "apex", "pqn", "doubledqn", "duelingdqn"), _VALUES
@@ -99,7 +109,10 @@ AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("ddqn", "d3qn", "noisydqn"), _VALUES),
     **dict.fromkeys(("recurrentppo", "ppolstm", "rppo"), "'ppo' has the option recurrent"),
     **dict.fromkeys(("dreamer", "dreamerv3", "muzero", "alphazero", "mbpo"), "'dyna_q' plans with a model it learns"),
-    **dict.fromkeys(("es", "cmaes", "openaies", "ga", "neat"), f"nothing evolves; {_POLICY_GRADIENT}"),
+    **dict.fromkeys(("es", "openaies", "naturales"), "'openai_es' is near, and 'ars' and 'pgpe'"),
+    **dict.fromkeys(("cmaes", "cma", "sepcma"), "'sep_cma_es' is near; 'evosax' has it with strategy='CMA_ES'"),
+    **dict.fromkeys(("ga", "geneticalgorithm", "pso", "de"), "'evosax' has it, with strategy='SimpleGA' for one"),
+    **dict.fromkeys(("neat", "hyperneat"), "'evosax' has strategies for policies of one shape"),
     **dict.fromkeys(("bc", "dagger", "gail", "cql", "iql", "td3bc", "decisiontransformer"), _RECORDED),
     **dict.fromkeys(
         ("valueiteration", "policyiteration", "policyevaluation"), "planners are functions in kousoku.agents.planning"

@@ -1,0 +1,117 @@
+"""Strategies of the library evosax, by their protocol of ask and tell."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ...core.errors import ConfigError, check_choice, check_count
+from ...nn.policy_network import PolicyBuilder, PolicyConfig
+from .strategy import EvolutionState, EvolutionStrategy, Scalars, check_strategy, parameters
+
+FIRST_STD = 0.05
+"""Of the first population, where the strategy keeps one and has no mean to draw it around."""
+
+
+class Evosax(EvolutionStrategy):
+    """Any strategy of evosax (0.3 or later), which has to be installed.
+
+    Attributes:
+        strategy: its class, or the class's name in `evosax.algorithms`, such as "CMA_ES".
+        population_size: P, candidates of a generation.
+        strategy_params: (name, number) of each of the strategy's parameters that is not to be its default.
+        num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
+            as of `EvolutionStrategy`.
+
+    Metrics: "return_min", "return_max", "return_std" (over a generation's candidates), "update_norm".
+
+    Where the strategy keeps a population instead of a distribution, what acts greedily is the best candidate so far,
+    whose return may have been luck.
+
+    References:
+        Lange, evosax: JAX-based evolution strategies, arXiv:2212.04180.
+    """
+
+    strategy: str | Callable[..., Any] = eqx.field(static=True, default="CMA_ES")
+    population_size: int = eqx.field(static=True, default=64)
+    strategy_params: tuple[tuple[str, float], ...] = eqx.field(static=True, default=())
+    num_envs: int | None = eqx.field(static=True, default=None)
+    episodes: int = eqx.field(static=True, default=1)
+    max_episode_steps: int | None = eqx.field(static=True, default=None)
+    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
+    alive_bonus_offset: float | Array = 0.0
+    normalise_observations: bool = eqx.field(static=True, default=True)
+    observation_limit: float | Array = 10.0
+
+    def __check_init__(self) -> None:
+        check_count("population_size", self.population_size, low=2)
+        named(self.strategy)
+        check_strategy(self)
+
+    @property
+    def candidates(self) -> int:
+        return self.population_size
+
+    @property
+    def starts(self) -> int:
+        return 1
+
+    def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> Any:
+        strategy, params = self._made(mean)
+        if keeps_mean(strategy):
+            return strategy.init(key, mean, params)
+        init_key, noise_key = jax.random.split(key)
+        noise = FIRST_STD * jax.random.normal(noise_key, (self.population_size, mean.size))
+        return strategy.init(init_key, mean[None] + noise, jnp.full(self.population_size, jnp.inf), params)
+
+    def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
+        strategy, params = self._made(parameters(state.policy))
+        candidates, search = strategy.ask(key, state.search, params)
+        return candidates, EvolutionState(state.policy, search, state.observations, state.step)
+
+    def tell(
+        self, state: EvolutionState, candidates: Float[Array, "P n"], fitness: Float[Array, " P"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, " n"], Any, Scalars]:
+        """Tells the strategy the negative fitness, as evosax minimises."""
+        strategy, params = self._made(parameters(state.policy))
+        search, _ = strategy.tell(key, candidates, -fitness, state.search, params)
+        return strategy.get_mean(search) if keeps_mean(strategy) else search.best_solution, search, {}
+
+    def _made(self, mean: Float[Array, " n"]) -> tuple[Any, Any]:
+        """Returns the strategy for so many parameters, and its own parameters."""
+        strategy = named(self.strategy)(population_size=self.population_size, solution=jnp.zeros_like(mean))
+        params = strategy.default_params
+        for name, _ in self.strategy_params:
+            check_choice("strategy_params", name, vars(params))
+        return strategy, params.replace(**dict(self.strategy_params))
+
+
+def named(strategy: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a strategy's class.
+
+    Raises:
+        ConfigError: if evosax is not installed, or has none of that name.
+    """
+    if callable(strategy):
+        return strategy
+    algorithms = _algorithms(strategy)
+    check_choice("strategy", strategy, [name for name in vars(algorithms) if name[:1].isupper()])
+    return getattr(algorithms, strategy)
+
+
+def keeps_mean(strategy: Any) -> bool:
+    """Tells whether a strategy is a distribution with a mean; otherwise it is a population."""
+    return callable(getattr(strategy, "get_mean", None))
+
+
+def _algorithms(strategy: str) -> Any:
+    try:
+        return importlib.import_module("evosax.algorithms")
+    except ImportError as error:
+        raise ConfigError("strategy", strategy, "it needs evosax: pip install 'kousoku[evosax]'") from error

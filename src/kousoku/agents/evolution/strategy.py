@@ -1,0 +1,223 @@
+"""The parts that all evolution strategies share: a mean policy, candidates around it, observation statistics."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from ...collectors.generations import Generation, Generations
+from ...core.agent import Agent
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
+from ...core.spaces import Box
+from ...nn.observation_stats import (
+    Scalings,
+    Statistics,
+    init_obs_stats,
+    merge_obs_stats,
+    scale_obs,
+    scalings_of,
+)
+from ...nn.policy_network import PolicyBuilder
+from ...ops.schedules import counted
+
+DEFAULT_EPISODE = 1000
+"""Steps of an episode, where neither the agent nor the environment has a limit."""
+
+Scalars = dict[str, Array]
+
+
+class EvolutionState(eqx.Module):
+    """The state of an evolution strategy: what it has learned.
+
+    Attributes:
+        policy: the mean policy; its float32 arrays are the parameters.
+        search: what the strategy keeps beside the mean.
+        observations: running moments of what was observed; None for parts that are not scaled.
+        step: environment steps so far: the count that schedules are read at.
+    """
+
+    policy: PyTree[Array]
+    search: Any
+    observations: Statistics
+    step: Int[Array, ""]
+
+
+class EvolutionStrategy(Agent):
+    """An agent that learns from the returns of whole episodes, each of another policy.
+
+    A subclass tells how candidates are drawn (`ask`) and what is learned of their fitness (`tell`). Candidates are
+    vectors of all of a policy's parameters, [P, n]; the fitness of one is its return, `alive_bonus_offset` added for
+    each step.
+
+    Attributes:
+        num_envs: environments that play at once; None for as many as there are episodes in a generation.
+        episodes: of each candidate in a generation.
+        max_episode_steps: where an episode of training is cut; None for the environment's time limit.
+        network: builds the policy: a `PolicyConfig`, or a function (observation space, action space, key).
+        alive_bonus_offset: added to each step's reward in training, to take an alive bonus out; what is told as return
+            is the environment's own.
+        normalise_observations: whether floating point observations are centred and scaled by their running moments.
+        observation_limit: scaled observations are clipped to +- this.
+    """
+
+    num_envs: eqx.AbstractVar[int | None]
+    episodes: eqx.AbstractVar[int]
+    max_episode_steps: eqx.AbstractVar[int | None]
+    network: eqx.AbstractVar[PolicyBuilder]
+    alive_bonus_offset: eqx.AbstractVar[float | Array]
+    normalise_observations: eqx.AbstractVar[bool]
+    observation_limit: eqx.AbstractVar[float | Array]
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """P, the candidates of a generation."""
+
+    @property
+    @abstractmethod
+    def starts(self) -> int:
+        """How many candidates begin their episodes in ways of their own; see `Generations`."""
+
+    @abstractmethod
+    def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> Any:
+        """Returns what the strategy keeps beside the mean, before the first generation."""
+
+    @abstractmethod
+    def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
+        """Draws the candidates of a generation; the state is the one that they are told to."""
+
+    @abstractmethod
+    def tell(
+        self, state: EvolutionState, candidates: Float[Array, "P n"], fitness: Float[Array, " P"], key: PRNGKeyArray
+    ) -> tuple[Float[Array, " n"], Any, Scalars]:
+        """Learns from the candidates' fitness: the mean after it, what is kept beside it, and metrics."""
+
+    @property
+    def learns_from(self) -> Generations:
+        limit = DEFAULT_EPISODE if self.max_episode_steps is None else self.max_episode_steps
+        most = self.candidates * self.episodes
+        return Generations(self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
+
+    def for_env(self, spec: EnvSpec) -> EvolutionStrategy:
+        """Returns the strategy with the environment's time limit, where it has none of its own or a longer one."""
+        limits = [limit for limit in (self.max_episode_steps, spec.time_limit) if limit is not None]
+        return dataclasses.replace(self, max_episode_steps=min(limits, default=DEFAULT_EPISODE))
+
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> EvolutionState:
+        for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
+            if isinstance(space, Box) and 0 in space.shape:
+                raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
+        policy_key, search_key = jax.random.split(key)
+        policy = self.network(spec.observation_space, spec.action_space, policy_key)
+        observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
+        return EvolutionState(policy, self.begin_search(parameters(policy), search_key), observations, jnp.int32(0))
+
+    def act(
+        self, state: EvolutionState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[PyTree[Array], tuple[()], None]:
+        """Chooses the action of the mean policy; candidates act by `act_by`."""
+        del key, greedy
+        return self.act_by(state.policy, self.shared(state), obs), carry, None
+
+    @staticmethod
+    def act_by(policy: Any, shared: Scalings, obs: PyTree[Array]) -> PyTree[Array]:
+        """Chooses the action of a policy, which sees observations scaled."""
+        return policy(scale_obs(shared, obs))
+
+    def policy(self, state: EvolutionState, candidate: Float[Array, " n"]) -> PyTree[Array]:
+        """Returns the policy with a candidate's parameters."""
+        return ravel_pytree(state.policy)[1](candidate)
+
+    def shared(self, state: EvolutionState) -> Scalings:
+        """Returns what scales the observations of all policies of a generation."""
+        return scalings_of(state.observations, self.observation_limit)
+
+    def statistics(self, state: EvolutionState) -> Statistics:
+        """Returns the statistics that observations are collected for."""
+        return state.observations
+
+    def update(
+        self, state: EvolutionState, data: Generation, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[EvolutionState, Scalars]:
+        """Learns from a generation, which is whole on every device: nothing is left to sum over an axis."""
+        del axis
+        fitness = data.episode_return + self.alive_bonus_offset * data.length
+        mean, search, metrics = self.tell(state, data.candidates, fitness, key)
+        moved = jnp.linalg.norm(mean - parameters(state.policy))
+        spread = {
+            "return_min": jnp.min(data.episode_return),
+            "return_max": jnp.max(data.episode_return),
+            "return_std": jnp.std(data.episode_return),
+            "update_norm": moved,
+        }
+        observations = merge_obs_stats(state.observations, data.observed)
+        policy = self.policy(state, mean)
+        return EvolutionState(policy, search, observations, counted(state.step, data.steps)), spread | metrics
+
+    def adopt(self, fresh: EvolutionState, trained: EvolutionState) -> EvolutionState:
+        """Takes over the mean policy and the moments that scale its observations; the search around it begins anew."""
+        search = self.begin_search(parameters(trained.policy), jax.random.key(0))
+        return EvolutionState(trained.policy, search, trained.observations, fresh.step)
+
+
+def parameters(policy: PyTree[Array]) -> Float[Array, " n"]:
+    """Returns all parameters of a policy as one vector."""
+    return ravel_pytree(policy)[0]
+
+
+def mirrored_candidates(mean: Float[Array, " n"], noise: Float[Array, "h n"], noise_std: Any) -> Float[Array, "P n"]:
+    """Returns mean + sigma epsilon for each epsilon, then mean - sigma epsilon; sigma is a number or [n]."""
+    apart = jnp.broadcast_to(noise_std, mean.shape)[None] * noise
+    return jnp.concatenate([mean[None] + apart, mean[None] - apart])
+
+
+def directions_of(candidates: Float[Array, "P n"], noise_std: Any) -> Float[Array, "P/2 n"]:
+    """Returns epsilon of each mirrored pair of candidates; sigma is a number or [n]."""
+    plus, minus = jnp.split(candidates, 2)
+    return (plus - minus) / (2.0 * jnp.broadcast_to(noise_std, plus.shape[1:]))[None]
+
+
+def draw_noise(key: PRNGKeyArray, count: int, size: int) -> Float[Array, "count size"]:
+    """Draws standard normal vectors, each from a key of its own."""
+    return jax.vmap(lambda i: _normal(jax.random.fold_in(key, i), size))(jnp.arange(count, dtype=jnp.uint32))
+
+
+def _normal(key: PRNGKeyArray, size: int) -> Float[Array, " n"]:
+    return jax.random.normal(key, (size,), jnp.float32)
+
+
+def check_pairs(population_size: Any) -> None:
+    """Refuses a number of candidates that are no pairs.
+
+    Raises:
+        ConfigError: naming it.
+    """
+    if check_count("population_size", population_size, low=2) % 2:
+        raise ConfigError("population_size", population_size, "candidates come in pairs; use an even number")
+
+
+def check_strategy(agent: EvolutionStrategy) -> None:
+    """Refuses settings that cannot work.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    check_count("episodes", agent.episodes)
+    for name in ("num_envs", "max_episode_steps"):
+        if getattr(agent, name) is not None:
+            check_count(name, getattr(agent, name))
+    if not callable(agent.network):
+        raise ConfigError("network", agent.network, "use a PolicyConfig or a function that builds a policy")
+    check_takes("network", agent.network, ("observation_space", "action_space", "key"))
+    check_number("alive_bonus_offset", agent.alive_bonus_offset)
+    check_flag("normalise_observations", agent.normalise_observations)
+    check_number("observation_limit", agent.observation_limit, low=0, open_low=True)
+    _ = agent.learns_from  # checks what it is made of
