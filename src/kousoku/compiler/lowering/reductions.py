@@ -20,6 +20,7 @@ from .elementwise import extreme
 
 Combine = Callable[[Builder, Operand, Operand], Operand]
 UNROLL_TERMS = 64
+TILE = 8  # sums side by side: as many as there are latencies of a multiplication and addition to hide
 
 
 def combiner(name: str, dtype: np.dtype) -> Combine:
@@ -249,40 +250,62 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
     floating = out.dtype.kind == "f"
     varying = is_varying(x) or is_varying(y)
 
-    def element(p: Position, left: Value, right: Value) -> Operand:
+    def factors(p: Position, left: Value, right: Value) -> Callable[[Position], tuple[Operand, Operand]]:
+        """Returns the function of a place in the contracted axes whose product is a term of element p."""
         batch, free = p[: len(x_batch)], p[len(x_batch) :]
         x_at = dict(zip([*x_batch, *x_free], [*batch, *free[: len(x_free)]], strict=True))
         y_at = dict(zip([*y_batch, *y_free], [*batch, *free[len(x_free) :]], strict=True))
 
-        def operands(q: Position) -> tuple[Operand, Operand]:
+        def at(q: Position) -> tuple[Operand, Operand]:
             xs = x_at | dict(zip(x_sum, q, strict=True))
             ys = y_at | dict(zip(y_sum, q, strict=True))
             one = left.at(tuple(xs[a] for a in range(len(x.shape))))
             other = right.at(tuple(ys[a] for a in range(len(y.shape))))
             return converted(b, one, x.dtype, out.dtype), converted(b, other, y.dtype, out.dtype)
 
-        def add_product(total: Operand, q: Position) -> Operand:
-            one, other = operands(q)
-            if floating:
-                return b.fma(one, other, total)
-            return b.or_(total, b.and_(one, other)) if one.type == I1 else b.add(total, b.mul(one, other))
+        return at
 
-        zero = b.const(0, LLVM_TYPES[out.dtype.name])
+    def add_product(total: Operand, one: Operand, other: Operand) -> Operand:
+        if floating:
+            return b.fma(one, other, total)
+        return b.or_(total, b.and_(one, other)) if one.type == I1 else b.add(total, b.mul(one, other))
+
+    zero = b.const(0, LLVM_TYPES[out.dtype.name])
+    first = b.splat(zero) if varying else zero
+
+    def element(p: Position, left: Value, right: Value) -> Operand:
+        at = factors(p, left, right)
         if math.prod(inner) <= UNROLL and x.size <= 4 * UNROLL and y.size <= 4 * UNROLL:
             total = None
             for q in ix.all_indices(inner):
-                total = (
-                    (b.fmul(*operands(q)) if floating else add_product(zero, q))
-                    if total is None
-                    else add_product(total, q)
-                )
+                new = total is None and floating
+                total = b.fmul(*at(q)) if new else add_product(zero if total is None else total, *at(q))
             return zero if total is None else total
-        return nest(b, inner, lambda q, c: [add_product(c[0], q)], [b.splat(zero) if varying else zero])[0]
+        return nest(b, inner, lambda q, c: [add_product(c[0], *at(q))], [first])[0]
 
-    sources = [
-        k.reusable(v) if out.size * math.prod(inner) <= UNROLL * 4 else k.reusable(k.addressable(v)) for v in (x, y)
-    ]
-    return k.lazy(out.shape, out.dtype, sources, element)
+    if out.size * math.prod(inner) <= UNROLL * 4:
+        return k.lazy(out.shape, out.dtype, [k.reusable(v) for v in (x, y)], element)
+    sources = [k.reusable(k.addressable(v)) for v in (x, y)]
+    if not (floating and varying and out.shape and out.shape[-1] > 1 and x.size + y.size > 4 * UNROLL):
+        return k.lazy(out.shape, out.dtype, sources, element)
+    target = empty(k, op, (x, y))
+
+    def tile(outer: Position, begin: ix.Index, width: int) -> None:
+        """Sums up neighbours side by side: each in the order of a sum alone, none waiting for another."""
+        places = [(*outer, ix.add(b, begin, i)) for i in range(width)]
+        terms = [factors(p, *sources) for p in places]
+        add = lambda q, c: [add_product(total, *at(q)) for total, at in zip(c, terms, strict=True)]  # noqa: E731
+        for p, total in zip(places, nest(b, inner, add, [first] * width), strict=True):
+            k.memory.store(target.buffer, target.linear(p), total)
+
+    def row(outer: Position) -> None:
+        whole, left = divmod(out.shape[-1], TILE)
+        ix.each(b, (whole,), lambda p: tile(outer, ix.scale(b, p[0], TILE), TILE))
+        if left:
+            tile(outer, whole * TILE, left)
+
+    ix.each(b, out.shape[:-1], row)
+    return target
 
 
 RULES: dict[str, Callable[..., Any]] = {
