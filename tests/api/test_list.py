@@ -11,6 +11,7 @@ from kousoku.core.registry import Registry
 from kousoku.envs import ENVS
 from kousoku.training.fit import fitting_agents
 
+EVOLUTION = ("ars", "openai_es", "pgpe", "sep_cma_es")
 TABULAR = [id for id in AGENTS.ids() if AGENTS.factory(id).__module__.startswith("kousoku.agents.tabular.")]
 BANDIT = [id for id in AGENTS.ids() if id.startswith("bandit_")]
 
@@ -41,12 +42,16 @@ def test_everything_has_one_line_of_eighty_columns(capsys):
         assert sizes in row(text, id)
     found = {group: lines for group, lines in groups(text).items() if group.startswith("environments")}
     assert [lines[0] for lines in found.values() if any("CartPole-v1" in line for line in lines)] == [
-        "for a2c, dqn, ppo"
+        "for a2c, ars, dqn, openai_es, pgpe, ppo, sep_cma_es"
     ]
     fits = {
-        "environments: Box observations -> Box actions": "for a2c, ppo",
-        "environments: Discrete observations -> Discrete actions": "for all tabular agents, a2c, dqn, ppo",
-        "environments: one observation -> Discrete actions": "for all bandit agents, all tabular agents, a2c, dqn, ppo",
+        "environments: Box observations -> Box actions": "for a2c, ars, openai_es, pgpe, ppo, sep_cma_es",
+        "environments: Discrete observations -> Discrete actions": (
+            "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, sep_cma_es"
+        ),
+        "environments: one observation -> Discrete actions": (
+            "for all bandit agents, all tabular agents, a2c, ars, dqn, openai_es, pgpe, ..."
+        ),
     }
     assert {group: found[group][0] for group in fits} == fits
     assert [line.split()[0] for line in found["environments that need an option"]] == ["CustomGrid-v0"]
@@ -68,7 +73,14 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
     [
         (
             "CartPole-v1",
-            ["balance a pole", "Box [4]", "Discrete(2)", "time limit 500", "agents a2c, dqn, ppo", "masspole"],
+            [
+                "balance a pole",
+                "Box [4]",
+                "Discrete(2)",
+                "time limit 500",
+                "agents a2c, ars, dqn, openai_es",
+                "masspole",
+            ],
         ),
         ("GridWorld-v0", ["8 x 12 empty cells", "Discrete(96)", "time limit none", "watkins_q_lambda", "options map"]),
         ("CustomGrid-v0", ["a map of your own", "options map"]),
@@ -104,10 +116,10 @@ def test_what_there_is_not(word, message, capsys):
 
 def test_the_agents_that_fit():
     fits = {id: fitting_agents(ks.make(id).spec) for id in ("GridWorld-v0", "Bandit-v0", "CartPole-v1", "Pendulum-v1")}
-    assert set(fits["GridWorld-v0"]) == {*TABULAR, "a2c", "dqn", "ppo"}
-    assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, "a2c", "dqn", "ppo"}
-    assert fits["CartPole-v1"] == ["a2c", "dqn", "ppo"]
-    assert fits["Pendulum-v1"] == ["a2c", "ppo"]
+    assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "dqn", "ppo"}
+    assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, *EVOLUTION, "a2c", "dqn", "ppo"}
+    assert set(fits["CartPole-v1"]) == {*EVOLUTION, "a2c", "dqn", "ppo"}
+    assert set(fits["Pendulum-v1"]) == {*EVOLUTION, "a2c", "ppo"}
 
 
 @pytest.mark.parametrize("id", ["Balls-v0", "MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5"])

@@ -24,7 +24,7 @@ from kousoku.cli import main
 from kousoku.cli.bench import BENCHMARKS
 from kousoku.collectors.slot import kernel_slots
 from kousoku.core.errors import ConfigError
-from kousoku.nn import ACTIVATIONS, INITIALISERS, ActorCriticConfig, QNetworkConfig
+from kousoku.nn import ACTIVATIONS, INITIALISERS, NETWORK_CONFIGS, ActorCriticConfig, PolicyConfig, QNetworkConfig
 from kousoku.nn.gaussian import STDS
 from kousoku.nn.heads import KINDS
 from kousoku.nn.torso import BODIES, RECURRENT
@@ -133,7 +133,7 @@ class TestAgentPages:
         assert list(said) == list(options)
         for name, parameter in options.items():
             default, cell = parameter.default, said[name][0].strip("`")
-            if isinstance(default, (Exploration, ActorCriticConfig, QNetworkConfig)):
+            if isinstance(default, (Exploration, *NETWORK_CONFIGS)):
                 assert said[name][1] == f"[these]({NESTED[name]})"
                 assert cell == f"{type(default).__name__}()"
                 assert default == type(default)()
@@ -181,7 +181,12 @@ def test_the_table_of_explorations():
 
 
 @pytest.mark.parametrize(
-    ("title", "config"), [("The usual ones", ActorCriticConfig), ("Of action values", QNetworkConfig)]
+    ("title", "config"),
+    [
+        ("The usual ones", ActorCriticConfig),
+        ("Of action values", QNetworkConfig),
+        ("Deterministic policies", PolicyConfig),
+    ],
 )
 def test_the_tables_of_networks(title, config):
     rows = {row[0].strip("`"): row[1:] for row in table(section(AGENT_PAGES / "networks.md", title))}
@@ -204,7 +209,15 @@ def test_the_tables_of_networks(title, config):
         assert not accepts(config, name, (8, 0))
 
 
-@pytest.mark.parametrize(("agent_id", "options"), [("ppo", {"target_kl": 0.1}), ("a2c", {}), ("dqn", {})])
+@pytest.mark.parametrize(
+    ("agent_id", "options"),
+    [
+        ("ppo", {"target_kl": 0.1}),
+        ("a2c", {}),
+        ("dqn", {}),
+        *[(id, {}) for id in ("ars", "openai_es", "pgpe", "sep_cma_es")],
+    ],
+)
 def test_the_table_of_metrics_has_what_an_update_reports(agent_id, options):
     agent, env = AGENTS.make(agent_id, **options), kousoku.make("CartPole-v1")
     state = jax.eval_shape(lambda: start(agent, env, kernel_slots(env), jax.random.key(0), Recording(metrics=True)))

@@ -61,7 +61,7 @@ class Generation(eqx.Module):
 
 
 class BlownUp(eqx.Module):
-    """What is told of an episode's end beside its return: whether its environment blew up."""
+    """The info of an episode's end: whether its environment blew up."""
 
     diverged: Bool[Array, "..."]
 

@@ -109,9 +109,9 @@ AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("ddqn", "d3qn", "noisydqn"), _VALUES),
     **dict.fromkeys(("recurrentppo", "ppolstm", "rppo"), "'ppo' has the option recurrent"),
     **dict.fromkeys(("dreamer", "dreamerv3", "muzero", "alphazero", "mbpo"), "'dyna_q' plans with a model it learns"),
-    **dict.fromkeys(("es", "openaies", "naturales"), "'openai_es' is near, and 'ars' and 'pgpe'"),
-    **dict.fromkeys(("cmaes", "cma", "sepcma"), "'sep_cma_es' is near; 'evosax' has it with strategy='CMA_ES'"),
-    **dict.fromkeys(("ga", "geneticalgorithm", "pso", "de"), "'evosax' has it, with strategy='SimpleGA' for one"),
+    **dict.fromkeys(("es", "naturales"), "'openai_es' is near, and 'ars' and 'pgpe'"),
+    **dict.fromkeys(("cmaes", "cma", "sepcma"), "'sep_cma_es' is near; 'evosax' has it, with the strategy CMA_ES"),
+    **dict.fromkeys(("ga", "geneticalgorithm", "pso", "de"), "'evosax' has it, with the strategy SimpleGA for one"),
     **dict.fromkeys(("neat", "hyperneat"), "'evosax' has strategies for policies of one shape"),
     **dict.fromkeys(("bc", "dagger", "gail", "cql", "iql", "td3bc", "decisiontransformer"), _RECORDED),
     **dict.fromkeys(

@@ -67,8 +67,10 @@ class ARS(EvolutionStrategy):
         if self.num_directions == 1:
             fix = "two returns of one direction tell its sign alone; use at least 2"
             raise ConfigError("num_directions", self.num_directions, fix)
-        check_schedule("learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate))
-        check_schedule("noise_std", self.noise_std, low=0, open_low=True)
+        check_schedule(
+            "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
+        )
+        check_schedule("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
         check_strategy(self)
 
     @property

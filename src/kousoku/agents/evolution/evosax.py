@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.errors import ConfigError, check_choice, check_count
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_choice, check_count, check_number
 from ...nn.policy_network import PolicyBuilder, PolicyConfig
-from .strategy import EvolutionState, EvolutionStrategy, Scalars, check_strategy, parameters
+from .strategy import EvolutionState, EvolutionStrategy, Scalars, check_strategy, limited, parameters
 
 FIRST_STD = 0.05
 """Of the first population, where the strategy keeps one and has no mean to draw it around."""
@@ -38,7 +39,7 @@ class Evosax(EvolutionStrategy):
         Lange, evosax: JAX-based evolution strategies, arXiv:2212.04180.
     """
 
-    strategy: str | Callable[..., Any] = eqx.field(static=True, default="CMA_ES")
+    strategy: str | type = eqx.field(static=True, default="CMA_ES")
     population_size: int = eqx.field(static=True, default=64)
     strategy_params: tuple[tuple[str, float], ...] = eqx.field(static=True, default=())
     num_envs: int | None = eqx.field(static=True, default=None)
@@ -51,8 +52,14 @@ class Evosax(EvolutionStrategy):
 
     def __check_init__(self) -> None:
         check_count("population_size", self.population_size, low=2)
-        named(self.strategy)
         check_strategy(self)
+        name = self.strategy
+        if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and name[0].isupper()):
+            raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")
+        for each in self.strategy_params:
+            if not isinstance(each, tuple) or len(each) != 2 or not isinstance(each[0], str):
+                raise ConfigError("strategy_params", each, "give pairs of a name and a number")
+            check_number(f"strategy_params[{each[0]!r}]", each[1])
 
     @property
     def candidates(self) -> int:
@@ -61,6 +68,10 @@ class Evosax(EvolutionStrategy):
     @property
     def starts(self) -> int:
         return 1
+
+    def for_env(self, spec: EnvSpec) -> EvolutionStrategy:
+        named(self.strategy)
+        return limited(self, spec)
 
     def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> Any:
         strategy, params = self._made(mean)
@@ -92,13 +103,13 @@ class Evosax(EvolutionStrategy):
         return strategy, params.replace(**dict(self.strategy_params))
 
 
-def named(strategy: str | Callable[..., Any]) -> Callable[..., Any]:
+def named(strategy: str | type) -> Callable[..., Any]:
     """Returns a strategy's class.
 
     Raises:
         ConfigError: if evosax is not installed, or has none of that name.
     """
-    if callable(strategy):
+    if isinstance(strategy, type):
         return strategy
     algorithms = _algorithms(strategy)
     check_choice("strategy", strategy, [name for name in vars(algorithms) if name[:1].isupper()])

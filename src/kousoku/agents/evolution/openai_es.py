@@ -66,8 +66,10 @@ class OpenAIES(EvolutionStrategy):
 
     def __check_init__(self) -> None:
         check_pairs(self.population_size)
-        check_schedule("learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate))
-        check_schedule("noise_std", self.noise_std, low=0, open_low=True)
+        check_schedule(
+            "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
+        )
+        check_schedule("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
         check_number("weight_decay", self.weight_decay, low=0, open_high=True)
         check_strategy(self)
 

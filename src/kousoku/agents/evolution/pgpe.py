@@ -82,7 +82,9 @@ class PGPE(EvolutionStrategy):
 
     def __check_init__(self) -> None:
         check_pairs(self.population_size)
-        check_schedule("learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate))
+        check_schedule(
+            "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
+        )
         if self.max_speed is not None:
             check_number("max_speed", self.max_speed, low=0, open_low=True)
         check_number("momentum", self.momentum, low=0, high=1, open_high=True)

@@ -1,7 +1,5 @@
 """The parts that all evolution strategies share: a mean policy, candidates around it, observation statistics."""
 
-from __future__ import annotations
-
 import dataclasses
 from abc import abstractmethod
 from typing import Any
@@ -106,10 +104,8 @@ class EvolutionStrategy(Agent):
         most = self.candidates * self.episodes
         return Generations(self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
 
-    def for_env(self, spec: EnvSpec) -> EvolutionStrategy:
-        """Returns the strategy with the environment's time limit, where it has none of its own or a longer one."""
-        limits = [limit for limit in (self.max_episode_steps, spec.time_limit) if limit is not None]
-        return dataclasses.replace(self, max_episode_steps=min(limits, default=DEFAULT_EPISODE))
+    def for_env(self, spec: EnvSpec) -> "EvolutionStrategy":
+        return limited(self, spec)
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> EvolutionState:
         for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
@@ -168,6 +164,12 @@ class EvolutionStrategy(Agent):
         return EvolutionState(trained.policy, search, trained.observations, fresh.step)
 
 
+def limited(agent: EvolutionStrategy, spec: EnvSpec) -> EvolutionStrategy:
+    """Returns a strategy with the environment's time limit, where it has none of its own or a longer one."""
+    limits = [limit for limit in (agent.max_episode_steps, spec.time_limit) if limit is not None]
+    return dataclasses.replace(agent, max_episode_steps=min(limits, default=DEFAULT_EPISODE))
+
+
 def parameters(policy: PyTree[Array]) -> Float[Array, " n"]:
     """Returns all parameters of a policy as one vector."""
     return ravel_pytree(policy)[0]
@@ -217,7 +219,7 @@ def check_strategy(agent: EvolutionStrategy) -> None:
     if not callable(agent.network):
         raise ConfigError("network", agent.network, "use a PolicyConfig or a function that builds a policy")
     check_takes("network", agent.network, ("observation_space", "action_space", "key"))
-    check_number("alive_bonus_offset", agent.alive_bonus_offset)
+    check_number("alive_bonus_offset", agent.alive_bonus_offset, open_low=True, open_high=True)
     check_flag("normalise_observations", agent.normalise_observations)
     check_number("observation_limit", agent.observation_limit, low=0, open_low=True)
     _ = agent.learns_from  # checks what it is made of
