@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -75,15 +76,16 @@ class Evosax(EvolutionStrategy):
 
     def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> Any:
         strategy, params = self._made(mean)
-        if keeps_mean(strategy):
-            return strategy.init(key, mean, params)
         init_key, noise_key = jax.random.split(key)
         noise = FIRST_STD * jax.random.normal(noise_key, (self.population_size, mean.size))
-        return strategy.init(init_key, mean[None] + noise, jnp.full(self.population_size, jnp.inf), params)
+        begun = mean[None] + noise, jnp.full(self.population_size, jnp.inf)
+        with _promotion():
+            return strategy.init(init_key, *((mean,) if keeps_mean(strategy) else begun), params)
 
     def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
         strategy, params = self._made(parameters(state.policy))
-        candidates, search = strategy.ask(key, state.search, params)
+        with _promotion():
+            candidates, search = strategy.ask(key, state.search, params)
         return candidates, EvolutionState(state.policy, search, state.observations, state.step)
 
     def tell(
@@ -91,16 +93,25 @@ class Evosax(EvolutionStrategy):
     ) -> tuple[Float[Array, " n"], Any, Scalars]:
         """Tells the strategy the negative fitness, as evosax minimises."""
         strategy, params = self._made(parameters(state.policy))
-        search, _ = strategy.tell(key, candidates, -fitness, state.search, params)
+        with _promotion():
+            search, _ = strategy.tell(key, candidates, -fitness, state.search, params)
         return strategy.get_mean(search) if keeps_mean(strategy) else search.best_solution, search, {}
 
     def _made(self, mean: Float[Array, " n"]) -> tuple[Any, Any]:
         """Returns the strategy for so many parameters, and its own parameters."""
-        strategy = named(self.strategy)(population_size=self.population_size, solution=jnp.zeros_like(mean))
-        params = strategy.default_params
+        with _promotion():
+            strategy = named(self.strategy)(population_size=self.population_size, solution=jnp.zeros_like(mean))
+            params = strategy.default_params
         for name, _ in self.strategy_params:
             check_choice("strategy_params", name, vars(params))
         return strategy, params.replace(**dict(self.strategy_params))
+
+
+@contextlib.contextmanager
+def _promotion() -> Iterator[None]:
+    """Lets dtypes and ranks be promoted as evosax's code expects, whatever the program's own rules are."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
 
 
 def named(strategy: str | type) -> Callable[..., Any]:

@@ -1,0 +1,69 @@
+"""Strategies of evosax in our loop: distributions with a mean, and populations without one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fresh_process import in_a_new_process
+from test_evolution import Line
+
+import kousoku as ks
+from kousoku.agents.evolution.evosax import Evosax, _promotion
+from kousoku.agents.evolution.strategy import parameters
+
+HIDDEN = """
+import json, sys
+sys.modules["evosax"] = None
+import kousoku as ks
+try:
+    ks.train("evosax", "CartPole-v1", steps=100, out="")
+except ks.ConfigError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def test_without_evosax_there_is_one_line():
+    told = in_a_new_process(HIDDEN)
+    assert told.startswith("strategy: got 'CMA_ES'; it needs evosax: pip install")
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("strategy", ["CMA_ES", "SNES", "SimpleGA", "PSO"])
+def test_its_strategies_learn_a_line(strategy):
+    """From -2.5 on, the best return is 0; how near each comes with its own defaults differs."""
+    pytest.importorskip("evosax")
+    agent = Evosax(strategy=strategy, population_size=16, episodes=8, normalise_observations=False)
+    run = ks.train(agent, Line(), steps=16 * 8 * 300, out="", eval_episodes=200, progress=False)
+    assert run.evaluate(200).returns.mean() > -1.0
+
+
+@pytest.mark.peers
+def test_the_loop_tells_what_evosax_tells_itself():
+    """Our loop's search is evosax's own, asked and told by hand with the same keys and returns."""
+    evosax = pytest.importorskip("evosax.algorithms")
+    agent = Evosax(strategy="CMA_ES", population_size=8)
+    state = agent.init(ks.make("CartPole-v1").spec, jax.random.key(0))
+    with _promotion():
+        strategy = evosax.CMA_ES(population_size=8, solution=jnp.zeros_like(parameters(state.policy)))
+    params, theirs = strategy.default_params, state.search
+    for i in range(5):
+        key, returns = jax.random.key(i), jnp.asarray(np.random.default_rng(i).normal(size=8), jnp.float32)
+        asked, state = agent.ask(state, key)
+        with _promotion():
+            candidates, theirs = strategy.ask(key, theirs, params)
+        np.testing.assert_array_equal(asked, candidates)
+        mean, search, _ = agent.tell(state, asked, returns, key)
+        with _promotion():
+            theirs, _ = strategy.tell(key, candidates, -returns, theirs, params)
+        np.testing.assert_array_equal(mean, theirs.mean)
+        state = type(state)(agent.policy(state, mean), search, state.observations, state.step)
+
+
+@pytest.mark.peers
+def test_a_name_that_evosax_does_not_have_is_refused():
+    pytest.importorskip("evosax")
+    with pytest.raises(ks.ConfigError, match=r"strategy: got 'CMAES'.*CMA_ES"):
+        ks.train("evosax", "CartPole-v1", strategy="CMAES", steps=100, out="")
+    agent = Evosax(strategy_params=(("sigma", 0.1),))
+    with pytest.raises(ks.ConfigError, match="strategy_params: got 'sigma'"):
+        ks.train(agent, "CartPole-v1", steps=100, out="")
