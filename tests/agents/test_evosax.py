@@ -45,7 +45,7 @@ def test_the_loop_tells_what_evosax_tells_itself():
     state = agent.init(ks.make("CartPole-v1").spec, jax.random.key(0))
     with _promotion():
         strategy = evosax.CMA_ES(population_size=8, solution=jnp.zeros_like(parameters(state.policy)))
-    params, theirs = strategy.default_params, state.search
+        params, theirs = strategy.default_params, state.search
     for i in range(5):
         key, returns = jax.random.key(i), jnp.asarray(np.random.default_rng(i).normal(size=8), jnp.float32)
         asked, state = agent.ask(state, key)
