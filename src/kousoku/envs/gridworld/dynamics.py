@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,16 +24,20 @@ Teleports = dict[tuple[int, int], tuple[tuple[int, int], float]]
 
 @dataclass(frozen=True)
 class Rules:
-    """Everything that turns a map into probabilities and rewards. See `GridWorld` for the meaning."""
+    """Everything that turns a map into probabilities and rewards. See `gridworld` for the meaning.
+
+    Rules that differ in numbers alone count as equal: numbers are in the tables, and what is compiled for some of them
+    does for others.
+    """
 
     moves: tuple[tuple[int, int], ...]
     wind: tuple[int, ...]
-    slip: float
-    step_reward: float
-    goal_reward: float
-    pit_reward: float
-    cliff_reward: float
-    bump_reward: float
+    slip: float = field(compare=False)
+    step_reward: float = field(compare=False)
+    goal_reward: float = field(compare=False)
+    pit_reward: float = field(compare=False)
+    cliff_reward: float = field(compare=False)
+    bump_reward: float = field(compare=False)
     teleports: tuple[tuple[tuple[int, int], tuple[int, int], float], ...]
 
 
