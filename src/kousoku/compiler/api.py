@@ -35,12 +35,13 @@ class Kernel(Protocol):
         """Explains how it is compiled for `lanes` lanes and arguments, of one lane, like these (arrays or shapes)."""
         ...
 
-    def begin_compiling(self, lanes: int, in_axes: Sequence[int | None]) -> None:
+    def begin_compiling(self, lanes: int, in_axes: Sequence[Any]) -> None:
         """Compiles what was traced last, in a thread; programs that call it wait when they run.
 
         Args:
             lanes: how many lanes it will be called for.
-            in_axes: as `jax.vmap` will have them, one for each argument by position; those by name have lanes.
+            in_axes: as `jax.vmap` will have them, one for each argument by position, or for each part of it; those by
+                name have lanes.
         """
         ...
 
@@ -94,7 +95,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         traced = trace_like(function, name, *args, **kwargs)
         return explain(traced, time.perf_counter() - began, lanes)
 
-    def begin_compiling(lanes: int, in_axes: Sequence[int | None]) -> None:
+    def begin_compiling(lanes: int, in_axes: Sequence[Any]) -> None:
         if on is False or not kernels_are_on() or current().backend is None or not cache:
             return
         (tree, static, *_), (traced, _) = list(cache.items())[-1]
@@ -109,7 +110,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
 
 
 def decide(
-    function: Callable[..., Any], *args: Any, lanes: int | None = None, in_axes: Sequence[int | None] | None = None
+    function: Callable[..., Any], *args: Any, lanes: int | None = None, in_axes: Sequence[Any] | None = None
 ) -> Decision:
     """Decides whether a function of one lane should be one kernel; nothing is compiled.
 
@@ -138,11 +139,17 @@ def decide(
 
 
 def _varying(
-    in_axes: Sequence[int | None], args: Sequence[Any], dynamic: Callable[[Any], bool] = is_array
+    in_axes: Sequence[Any], args: Sequence[Any], dynamic: Callable[[Any], bool] = is_array
 ) -> tuple[bool, ...]:
     """Returns for each leaf of the arguments that is traced whether it has an axis of lanes."""
-    axes = zip(in_axes, args, strict=True)
-    return tuple(axis is not None for axis, arg in axes for leaf in jax.tree.leaves(arg) if dynamic(leaf))
+    found: list[bool] = []
+
+    def part(axis: int | None, arg: Any) -> None:
+        found.extend(axis is not None for leaf in jax.tree.leaves(arg) if dynamic(leaf))
+
+    for axes, arg in zip(in_axes, args, strict=True):
+        jax.tree.map(part, axes, arg, is_leaf=lambda x: x is None)
+    return tuple(found)
 
 
 def compiles(function: Callable[..., Any], *args: Any) -> bool:
