@@ -26,7 +26,9 @@ from .training.guards.memory_check import check_episodes
 from .training.io import compile_cache
 from .training.io.rebuild import rebuild_both, rebuild_final_state
 from .training.loop.results import Trained
-from .training.population import Population, make_population
+from .training.make_population import make_population
+from .training.point_envs import point_envs
+from .training.population import Population
 from .viz import headline
 from .viz.animation import Animation
 from .viz.card import card, run_card
@@ -164,7 +166,7 @@ class Run:
     def to_frame(self) -> Any:
         """Returns the curves as a tidy pandas DataFrame.
 
-        Its columns are step, seconds, seed, one for each hyper-parameter of a sweep, metric and value: a row for each
+        Its columns are step, seconds, seed, one for each number of a sweep, metric and value: a row for each
         report, agent and metric. A value is NaN where nothing was known.
 
         Raises:
@@ -233,12 +235,12 @@ class Run:
         check_count("agents", agents, high=min(self.record.num_members, MOST_FILMS))
         if agents == 1 and self.record.film is not None:
             return viz.animate(self.record)
-        env, population, final = self._restore()
-        if not is_drawable(env):
+        population, final = self._restore()
+        if not is_drawable(population.env(0)):
             return viz.animate(self.record)
         scores, first = self.record.scores, self.record.best_member
         best = sorted(range(len(scores)), key=lambda i: (i != first, -scores[i]))[:agents]
-        films = [member_film(population, final, env, i, member_name(self.record, i)) for i in best]
+        films = [member_film(population, final, i, member_name(self.record, i)) for i in best]
         return Animation(tuple(film for film in films if film is not None), headline.title(self.record))
 
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
@@ -247,10 +249,10 @@ class Run:
         check_count("seed", seed, low=0)
         check_count("max_steps", max_steps)
         compile_cache.enable()
-        env, population, final = self._restore()
-        check_episodes("episodes", env, population.size, episodes)
+        population, final = self._restore()
+        check_episodes("episodes", population.env(0), population.size, episodes)
         keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(population.keys)
-        played = evaluate_population(population.structure, population.numbers, final, env, keys, episodes, max_steps)
+        played = evaluate_population(population, final, keys, episodes, max_steps)
         kind = statistic(self.record)
         return Evaluation(played.episode_return, played.length, played.truncated, kind)
 
@@ -270,17 +272,18 @@ class Run:
         Raises:
             ConfigError: for a number that no agent has.
         """
-        env, population, final = self._restore()
+        population, final = self._restore()
         chosen = self.record.best_member if number is None else number
         check_count(field, chosen, low=0, high=population.size - 1)
         state = jax.tree.map(lambda leaf: leaf[chosen], final.agent_state)
-        return TrainedMember(self.path, chosen, population.agent(chosen), state, env.spec)
+        return TrainedMember(self.path, chosen, population.agent(chosen), state, population.env(chosen).spec)
 
-    def _restore(self) -> tuple[Env, Population, FinalState]:
-        """Returns the environment, the agents and what they have learned; rebuilt from the folder if need be."""
+    def _restore(self) -> tuple[Population, FinalState]:
+        """Returns the agents in their environments, and what they have learned; rebuilt from the folder if need be."""
         if self._trained is not None:
-            return self._trained.env, self._trained.population, self._trained.final_state
+            return self._trained.population, self._trained.final_state
         config = self.record.config
         agent, env = rebuild_both(config, self._agent, self._env)
-        population = make_population(agent, TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"]))
-        return env, population, rebuild_final_state(population, env, self._state_leaves)
+        members = TrainConfig(steps=1, seeds=config["seeds"], sweep=config["sweep"])
+        population = make_population(agent, point_envs(env, config["env"], members), members)
+        return population, rebuild_final_state(population, self._state_leaves)

@@ -14,8 +14,9 @@ from kousoku.training.config import TrainConfig
 from kousoku.training.io import provenance
 from kousoku.training.loop.program import CompiledLoop
 from kousoku.training.loop.python_loop import PythonLoop
+from kousoku.training.make_population import make_population
 from kousoku.training.metrics.metric_sums import Recording
-from kousoku.training.population import make_population
+from kousoku.training.point_envs import point_envs
 
 from . import jym, numpy_baseline
 from .table import (
@@ -67,7 +68,8 @@ def numpy_row(repeats: int, steps: int = 20_000) -> TableRow:
 def readable_row(steps: int = 300) -> TableRow:
     """Measures our own readable loop."""
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
-    loop = PythonLoop(make_population(agent, TrainConfig(steps=steps)), env, Recording())
+    config = TrainConfig(steps=steps)
+    loop = PythonLoop(make_population(agent, point_envs(env, {}, config), config), Recording())
     state, at = loop.run(loop.start(), 0, 10)
     began = time.perf_counter()
     while at < steps:
@@ -83,8 +85,9 @@ def compiled_row(
     measurement.
     """
     env, agent = make("GridWorld-v0"), QLearning(discount=0.9)
-    population = make_population(agent, TrainConfig(seeds=agents))
-    loop = CompiledLoop(population, env, Recording(), None, longest)
+    config = TrainConfig(seeds=agents)
+    population = make_population(agent, point_envs(env, {}, config), config)
+    loop = CompiledLoop(population, Recording(), None, longest)
     first = loop.start()
     began = time.perf_counter()
     compiled = loop.lower(first).compile()

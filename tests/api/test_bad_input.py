@@ -33,10 +33,7 @@ CONFIG = [
     ({"sweep": {"learning_rate": [0.1, -1.0]}}, "learning_rate: got -1.0; use a number in"),
     ({"sweep": {"epsilon": [2.0]}}, "epsilon: got 2.0; use a number in"),
     ({"sweep": {"exploration": [1.0]}}, "sweep: got 'exploration'; it is structure"),
-    (
-        {"sweep": {"env.slip": [0.1]}},
-        "sweep: got 'env.slip'; all agents of a run share the environment; sweep the agent",
-    ),
+    ({"sweep": {"env.slipp": [0.1]}}, "sweep: got 'env.slipp'; did you mean 'env.slip'?"),
     ({"log": "tensorboard"}, "log: got 'tensorboard'; give a list with any of tensorboard, wandb"),
 ]
 
@@ -57,6 +54,7 @@ cases = [
     (dict(seeds=[1.5]), "seeds[0]: got 1.5"),
     (dict(sweep={"learning_rate": 0.1}), "give a list of numbers"),
     (dict(sweep={"learning_rate": ["0.1"]}), "sweep['learning_rate']: got '0.1'"),
+    (dict(sweep={"env.slip": ["0.1"]}), "sweep['env.slip']: got '0.1'"),
     (dict(record=[3]), "record[0]: got 3"), (dict(loop=None), "loop: got None"), (dict(record_every=2.5), "got 2.5"),
     (dict(devices="all"), "devices: got 'all'"),
     (dict(agent_options=[3]), "agent_options: got [3]; give {name: value}"),
@@ -153,9 +151,13 @@ SHELL = [
     (["train", "q_learning", "CustomGrid-v0", "--env.map", "S.#G"], "no way from the start at (0, 0) to a goal"),
     (["train", "q_learning", "GridWorld-v0", "--env.slip", "7"], "slip: got 7; use a number in [0, 1]"),
     (
-        ["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0,0.1"],
-        "--env.slip: got '0,0.1'; give one value; all agents",
+        ["train", "q_learning", "GridWorld-v0", "--env.slip", "0.2,0.1"],
+        "--env.slip: got '0.2,0.1'; give one value, without a comma; `kousoku sweep` takes lists",
     ),
+    (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0.1,x"], "--env.slip: got 'x'; use a number"),
+    (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0.1,7"], "slip: got 7.0; use a number in [0, 1]"),
+    (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0,0.1"], "'env.slip'; 0 and 0.1 make arrays of other"),
+    (["sweep", "q_learning", "GridWorld-v0", "--env.map", "a,b"], "map row 0 column 0: got 'a'"),
     (["train", "q_learning", "GridWorld-v0", "--env.slipp", "7"], "did you mean '--env.slip'?"),
     (["train", "q_learning", "GridWorld-v0", "--record", "everything"], "record[0]: got 'everything'"),
     (["evaluate"], "run: got nothing"),

@@ -14,8 +14,10 @@ from kousoku.compiler import cost, decide
 from kousoku.core.env import Finite
 from kousoku.training.config import TrainConfig
 from kousoku.training.loop import program, stepwise
+from kousoku.training.make_population import make_population
 from kousoku.training.metrics.metric_sums import Recording
-from kousoku.training.population import first, make_population
+from kousoku.training.point_envs import point_envs
+from kousoku.training.population import first
 
 FINITE = [name for name in ks.list_envs() if name != "CustomGrid-v0" and isinstance(ks.make(name), Finite)]
 LEARNERS = [
@@ -29,8 +31,9 @@ BANDIT_ENVS = [name for name in ks.list_envs() if "andit" in name]
 
 def whole_run(agent: str, env: str):
     """Every step of one agent, as training would give it to a kernel, and its arguments' shapes."""
-    population = make_population(ks.make_agent(agent), TrainConfig(steps=100, seeds=2))
-    loop = program.CompiledLoop(population, ks.make(env), Recording(), 1, 100)
+    config = TrainConfig(steps=100, seeds=2)
+    population = make_population(ks.make_agent(agent), point_envs(ks.make(env), {}, config), config)
+    loop = program.CompiledLoop(population, Recording(), 1, 100)
     members = loop.members
     state = jax.eval_shape(lambda members: program._start(loop.program, members, None), members)
     alone = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), state)

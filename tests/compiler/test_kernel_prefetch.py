@@ -9,12 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh, PartitionSpec
+from numbered import Slide
+from rollouts import loop_of, tiny_ppo
 
 import kousoku as ks
 from kousoku.collectors.env_kernel import env_kernel
 from kousoku.compiler.backends.cpu.ffi import registry
 from kousoku.compiler.primitive import kernel_primitive
 from kousoku.compiler.runtime import kernels
+from kousoku.compiler.tracing import traced
 
 
 @pytest.fixture
@@ -43,6 +46,40 @@ def test_what_was_begun_is_what_the_program_uses(built):
     found = jax.jit(jax.vmap(function, (None, 0)))(shift, xs)
     assert built == ["kousoku compiles wave"]
     np.testing.assert_allclose(found, 2 * np.sin(np.arange(40.0) + 0.5), rtol=1e-5)
+
+
+def test_parts_of_an_argument_may_have_axes_of_their_own(built):
+    function, xs = ks.kernel(lambda both, x: x * both["by"] + both["more"]), jnp.arange(30.0)
+    both = {"by": jnp.float32(2.0), "more": xs}
+    jax.eval_shape(function, {"by": both["by"], "more": xs[0]}, xs[0])
+    axes = ({"by": None, "more": 0}, 0)
+    function.begin_compiling(len(xs), axes)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(function, axes))(both, xs), 3.0 * np.arange(30.0))
+    assert built == ["kousoku compiles test_parts_of_an_argument_may_have_axes_of_their_own.<locals>.<lambda>"]
+
+
+@pytest.mark.parametrize("sweep", [{}, {"env.friction": [0.1, 0.2]}], ids=["shared", "swept"])
+def test_the_environments_step_is_compiled_ahead_as_training_calls_it(monkeypatch, sweep):
+    begun, called = [], []
+    begin, compiled = traced.begin, kernel_primitive.compiled
+
+    def watched_begin(backend, source, count, batched, name):
+        begun.append((source.name, count, batched))
+        return begin(backend, source, count, batched, name)
+
+    def watched_compiled(backend, source, count, batched, has_axis):
+        called.append((source.name, count, batched))
+        return compiled(backend, source, count, batched, has_axis)
+
+    loop = loop_of(tiny_ppo(), Slide(), seeds=2, **sweep)
+    loop.start()  # what is compiled ahead has been traced, as by the check of memory
+    monkeypatch.setattr(traced, "begin", watched_begin)
+    monkeypatch.setattr(kernel_primitive, "compiled", watched_compiled)
+    state = loop.start()
+    (step,) = begun
+    assert step[:2] == ("advance_clipped", 4 * loop.program.per_vmap)
+    loop.lower(state)
+    assert step in called
 
 
 def test_other_lanes_are_compiled_for_themselves(built):

@@ -23,8 +23,10 @@ from kousoku.training.config import TrainConfig
 from kousoku.training.io import compile_cache
 from kousoku.training.loop.iteration import start
 from kousoku.training.loop.program import CompiledLoop
+from kousoku.training.make_population import make_population
 from kousoku.training.metrics.metric_sums import MetricSums, Recording, in_one
-from kousoku.training.population import Population, make_population
+from kousoku.training.point_envs import point_envs
+from kousoku.training.population import Population
 
 compile_cache.enable()
 
@@ -42,15 +44,16 @@ def tiny_ppo(**options: Any) -> PPO:
     return PPO(**{**TINY, "network": network, **options})
 
 
-def population_of(agent: Agent, seeds: Any = 1, **sweep: Any) -> Population:
-    return make_population(agent, TrainConfig(seeds=seeds, sweep=sweep))
+def population_of(agent: Agent, env: Env, seeds: Any = 1, **sweep: Any) -> Population:
+    config = TrainConfig(seeds=seeds, sweep=sweep)
+    return make_population(agent, point_envs(env, {}, config), config)
 
 
 def loop_of(
     agent: Agent, env: Env, seeds: Any = 1, devices: int = 1, every: int = 1 << 30, **sweep: Any
 ) -> CompiledLoop:
     """A loop that records everything that an agent tells, and reports so seldom that no call is cut short for it."""
-    return CompiledLoop(population_of(agent, seeds, **sweep), env, Recording(metrics=True), devices, every)
+    return CompiledLoop(population_of(agent, env, seeds, **sweep), Recording(metrics=True), devices, every)
 
 
 def learned(agent: Agent, env: Env, updates: int, seeds: Any = 1, devices: int = 1, **sweep: Any) -> Any:
@@ -60,7 +63,7 @@ def learned(agent: Agent, env: Env, updates: int, seeds: Any = 1, devices: int =
     until = updates * loop.iteration_steps
     while at < until:
         state, at = loop.run(state, at, until)
-    size = population_of(agent, seeds, **sweep).size
+    size = population_of(agent, env, seeds, **sweep).size
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:size], state)
 
 

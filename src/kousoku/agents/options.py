@@ -103,8 +103,6 @@ def with_number(agent: Agent, name: str, value: float) -> Agent:
     if name not in known:
         if name in (field.name for module in (agent, *_nested(agent)) for field in _fields(module)):
             raise ConfigError("sweep", name, f"it is structure; sweep {', '.join(known)}")
-        if name.startswith("env."):
-            raise ConfigError("sweep", name, "all agents of a run share the environment; sweep the agent's numbers")
         close = nearest(name, known, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"the numbers of this agent are {', '.join(known)}"
         raise ConfigError("sweep", name, hint)

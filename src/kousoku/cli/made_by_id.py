@@ -10,8 +10,9 @@ from typing import Any
 from ..agents import AGENTS
 from ..agents.exploration import EXPLORATIONS
 from ..core.errors import ConfigError, is_number
+from ..core.sweep_names import ENV_PREFIX, env_name
 from ..envs import ENVS
-from .options import THOUSANDS, Option, described, literal, map_text
+from .options import THOUSANDS, Option, described, literal, map_text, numbers
 
 
 def agent_options(id: str, tuned: Mapping[str, Any]) -> list[Option]:
@@ -58,10 +59,10 @@ def _widths(field: Any, default: Any) -> Any:
 
 
 def env_options(id: str) -> list[Option]:
-    """Returns the environment's options, with `env.` before their names."""
+    """Returns the environment's options, with a prefix before their names."""
     said = described(ENVS.factory(id))
     return [
-        Option(f"env.{name}", _shown(parameter.default), "VALUE", said.get(name, f"option of {id}"))
+        Option(ENV_PREFIX + name, _shown(parameter.default), "VALUE", said.get(name, f"option of {id}"))
         for name, parameter in ENVS.options(id).items()
     ]
 
@@ -72,16 +73,27 @@ def _shown(default: Any) -> Any:
     return None if default is inspect.Parameter.empty or len(text) > 40 or "\n" in text else default
 
 
-def env_values(id: str, options: list[Option], given: Mapping[str, str | bool]) -> dict[str, Any]:
-    """Turns the words that were given for the environment's options into values, by the names that `make` takes."""
-    return {o.name[4:]: _env_value(id, o, str(given[o.name])) for o in options if o.name in given}
+def env_values(
+    id: str, options: list[Option], given: Mapping[str, str | bool], sweep: bool = False
+) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """Turns the words that were given for the environment's options into values.
 
+    Returns:
+        One value each, by the names that `make` takes; the lists of a sweep, by those that a sweep has.
 
-def _env_value(id: str, option: Option, text: str) -> Any:
-    name = option.name[4:]
-    if name == "map":
-        return map_text(option.flag, text)
-    default = ENVS.options(id)[name].default
-    if is_number(default) and "," in text and not THOUSANDS.fullmatch(text):
-        raise ConfigError(option.flag, text, "give one value; all agents of a run share the environment")
-    return literal(option.flag, text, default)
+    Raises:
+        ConfigError: for a list where nothing is swept, or a value that cannot be read.
+    """
+    one, lists = {}, {}
+    for option in options:
+        if option.name not in given:
+            continue
+        own, text = env_name(option.name), str(given[option.name])
+        default = ENVS.options(id)[own].default
+        if is_number(default) and "," in text and sweep:
+            lists[option.name] = numbers(option.flag, text)
+        elif is_number(default) and "," in text and not THOUSANDS.fullmatch(text):
+            raise ConfigError(option.flag, text, "give one value, without a comma; `kousoku sweep` takes lists")
+        else:
+            one[own] = map_text(option.flag, text) if own == "map" else literal(option.flag, text, default)
+    return one, lists

@@ -38,13 +38,14 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     of_run, of_agent, of_env = run_options(tuned), agent_options(agent_id, tuned.options), env_options(env_id)
     given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, *of_agent, *of_env], rest)
     hyper, swept = _hyper_parameters(of_agent, given, sweep)
+    of_made_env, env_swept = env_values(env_id, of_env, given, sweep)
     return _train(
         agent_id,
         env_id,
         agent_options=hyper,
-        env_options=env_values(env_id, of_env, given),
+        env_options=of_made_env,
         command=shlex.join(["kousoku", name, *words]),
-        sweep=swept,
+        sweep=swept | env_swept,
         **setting_values({option.name: given[option.name] for option in of_run if option.name in given}),
     )
 

@@ -29,7 +29,7 @@ class RunRecord:
             "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
             "versions": {name: version}, "device": {...}, "episodes" (all members),
             "blown_up" (how many of these ended so, where the environment's info has a flag `diverged`)}.
-        points: the sweep's settings, one dict {hyper-parameter: value} each; ({},) without a sweep.
+        points: the sweep's settings, one dict {name: value} each (see `core.sweep_names`); ({},) without a sweep.
         member_seed: [N] the seed of each member.
         member_point: [N] the sweep point of each member, an index into `points`.
         curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the

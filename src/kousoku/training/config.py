@@ -67,7 +67,8 @@ class TrainConfig:
     Attributes:
         steps: environment steps of each agent, at most 10^15.
         seeds: how many seeds (0, 1, ...), or which: 30, or 3, 5, 7.
-        sweep: {hyper-parameter: values}; every combination runs with every seed, all in one program.
+        sweep: {name: values} of hyper-parameters, and as "env.NAME" of numbers of the environment; every combination
+            runs with every seed, all in one program.
         record: what to record, any of returns, metrics, visits, q_values, info.
         record_every: steps between two reports; by default about 200 reports in all.
         loop: compiled, or python for a slow loop that one can read, print in and step through.

@@ -1,34 +1,71 @@
-"""Seeds times sweep points: which agent and which key each member of a population has."""
+"""A population: which agent, which environment and which key each of its members has."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from ..agents.options import with_number
-from ..collectors.streams import member_key
+from ..collectors.env_kernel import EnvStructure
 from ..core.agent import Agent
-from ..core.errors import check_number, is_number
-from .config import TrainConfig
+from ..core.env import Env
+
+
+class PointEnvs(NamedTuple):
+    """The environments of P points: what they share, and the numbers in which they differ.
+
+    Attributes:
+        envs: [P] each as a whole; the same one again for all points that have its numbers.
+        numbers: an environment with each leaf that differs as an array [P, ...], and nothing else.
+        arrays: the environment with all other leaves.
+        structure: what is left of it.
+    """
+
+    envs: tuple[Env, ...]
+    numbers: Any
+    arrays: Any
+    structure: EnvStructure
+
+    @property
+    def distinct(self) -> list[Env]:
+        """Each environment once."""
+        return list({id(env): env for env in self.envs}.values())
+
+    @property
+    def bytes_each(self) -> int:
+        """Bytes of the numbers of one point."""
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(self.numbers)) // len(self.envs)
+
+
+class MemberNumbers(NamedTuple):
+    """The numbers that members may differ in.
+
+    Attributes:
+        agent: the agent with every number as float32 [N] and nothing else.
+        env: the environment with each leaf in which members differ, [N, ...], and nothing else.
+    """
+
+    agent: Any
+    env: Any
 
 
 class Population(eqx.Module):
-    """N agents that share their structure and differ in numbers.
+    """N agents, each in its environment, that share their structure and differ in numbers.
 
     Attributes:
-        numbers: the agent with every number as float32 [N] and nothing else.
+        numbers: each member's, [N, ...].
         structure: the agent without its numbers.
+        envs: the environments of the sweep's points, and what they share.
         keys: [N] one key for each member.
         seed, point: [N] where each member comes from.
     """
 
-    numbers: Any
+    numbers: MemberNumbers
     structure: Any = eqx.field(static=True)
+    envs: PointEnvs
     keys: Key[Array, " N"]
     seed: Int[np.ndarray, " N"]
     point: Int[np.ndarray, " N"]
@@ -40,16 +77,20 @@ class Population(eqx.Module):
 
     def agent(self, i: int) -> Agent:
         """Returns the agent of one member."""
-        return eqx.combine(jax.tree.map(lambda leaf: leaf[i], self.numbers), self.structure)
+        return eqx.combine(jax.tree.map(lambda leaf: leaf[i], self.numbers.agent), self.structure)
+
+    def env(self, i: int) -> Env:
+        """Returns the environment of one member."""
+        return self.envs.envs[self.point[i]]
 
 
 class Members(eqx.Module):
     """The parts of members that training does not change: of a whole population, or of those on one device.
 
     Attributes:
-        numbers: each member's hyper-parameters, [N].
+        numbers: `MemberNumbers`, [N, ...].
         keys: [N] each member's key.
-        env_arrays: the arrays of the environment, which they share.
+        env_arrays: the arrays of the environment that they share.
 
     Each may also be the `PartitionSpec` of that part.
     """
@@ -64,38 +105,15 @@ class Members(eqx.Module):
         return self.keys.shape[0]
 
 
-def is_leaf_number(x: Any) -> bool:
-    """Tells whether a leaf is a number that members may differ in."""
-    return is_number(x) or eqx.is_inexact_array(x)
+def member_of(program: Any, numbers: MemberNumbers, env_arrays: Any) -> tuple[Agent, Env]:
+    """Returns the agent and the environment of one member.
 
-
-def make_population(agent: Agent, config: TrainConfig) -> Population:
-    """Makes all members of a run: point 0 with every seed, point 1 with every seed, ...
-
-    Raises:
-        ConfigError: for a sweep over a name that is no number of the agent, or a value that it refuses.
+    Args:
+        program: has both without their numbers and arrays, as `agent` and `env`.
+        numbers: the member's own.
+        env_arrays: those that members share.
     """
-    seeds = np.arange(config.seeds) if isinstance(config.seeds, int) else np.asarray(config.seeds)
-    agents = [_at_point(agent, point) for point in config.points]
-    parts = [eqx.partition(each, is_leaf_number) for each in agents]
-    stacked = jax.tree.map(lambda *leaves: np.asarray(leaves, np.float32), *[numbers for numbers, _ in parts])
-    seed, point = np.tile(seeds, len(agents)), np.repeat(np.arange(len(agents)), len(seeds))
-    numbers = jax.tree.map(lambda leaf: jnp.asarray(leaf[point]), stacked)
-    keys = jax.vmap(member_key)(jnp.asarray(seed.astype(np.uint32)))
-    return Population(numbers, parts[0][1], keys, seed, point)
-
-
-def _at_point(agent: Agent, point: dict[str, float]) -> Agent:
-    for name, value in point.items():
-        check_number(f"sweep[{name!r}]", value)
-        agent = with_number(agent, name, value)
-    return agent
-
-
-def population_size(config: TrainConfig) -> int:
-    """Returns seeds times sweep points, without making any member."""
-    seeds = config.seeds if isinstance(config.seeds, int) else len(config.seeds)
-    return seeds * len(config.points)
+    return eqx.combine(numbers.agent, program.agent), program.env.with_arrays(eqx.combine(numbers.env, env_arrays))
 
 
 def first(tree: Any) -> Any:

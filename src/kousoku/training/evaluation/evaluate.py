@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +17,7 @@ from ...core.agent import Agent
 from ...core.env import Env
 from ...ops.trees import select
 from ..devices import pad_to, select_devices
+from ..population import MemberNumbers, Population, member_of
 from .act import act_greedily
 
 EVALUATION_STREAM = 0x6576616C
@@ -125,17 +125,16 @@ def _episodes(program: EvaluationProgram, *args: Any) -> tuple[Array, Array, Arr
 
 def _share(
     program: EvaluationProgram,
-    numbers: PyTree,
+    numbers: MemberNumbers,
     final: FinalState,
     env_arrays: PyTree,
     keys: Key[Array, " N"],
     index: Int[Array, " E"],
 ) -> tuple[Array, Array, Array]:
     """Plays one device's episodes; the numbers of the episodes are their index."""
-    env = program.env.with_arrays(env_arrays)
 
-    def member(numbers: PyTree, final: FinalState, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
-        agent = eqx.combine(numbers, program.agent)
+    def member(numbers: MemberNumbers, final: FinalState, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+        agent, env = member_of(program, numbers, env_arrays)
         episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
         return jax.vmap(lambda k: greedy_episode(agent, final, env, k, program.max_steps))(episode_keys)
 
@@ -143,16 +142,14 @@ def _share(
 
 
 def evaluate_population(
-    structure: Any,
-    numbers: PyTree,
+    population: Population,
     final: FinalState,
-    env: Env,
     keys: Key[Any, " N"],
     episodes: int,
     max_steps: int,
     num_devices: int | None = None,
 ) -> Episodes:
-    """Plays `episodes` greedy episodes of each of N members, as NumPy [N, episodes]; keys are [N].
+    """Plays `episodes` greedy episodes of each of N members in its environment, as NumPy [N, episodes]; keys are [N].
 
     All devices take part, or so many: they share the population, or, where these are fewer, the episodes of each.
     """
@@ -160,12 +157,12 @@ def evaluate_population(
     by_member = members >= len(devices)
     used = len(devices) if by_member else min(len(devices), episodes)
     mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None
-    env_arrays, env_structure = partition_env(env)
-    program = EvaluationProgram(structure, env_structure, max_steps, mesh, by_member)
+    envs = population.envs
+    program = EvaluationProgram(population.structure, envs.structure, max_steps, mesh, by_member)
     streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
-    numbers, final, streams = pad_to((numbers, final, streams), used if by_member else 1)
+    numbers, final, streams = pad_to((population.numbers, final, streams), used if by_member else 1)
     index = pad_to(jnp.arange(episodes, dtype=jnp.int32), 1 if by_member else used)
-    args: Any = numbers, final, env_arrays, streams, index
+    args: Any = numbers, final, envs.arrays, streams, index
     if mesh is not None:
         args = jax.device_put(args, tuple(NamedSharding(mesh, spec) for spec in _specs(program)))
     return Episodes(*(np.asarray(part)[:members, :episodes] for part in _episodes(program, *args)))

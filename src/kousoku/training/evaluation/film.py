@@ -54,10 +54,11 @@ def is_drawable(env: Env) -> bool:
     return isinstance(env, Drawable3d | Drawable)
 
 
-def member_film(population: Population, final: FinalState, env: Env, i: int, name: str = "") -> Film | None:
-    """Films one greedy episode of a member; None if the environment cannot be drawn."""
+def member_film(population: Population, final: FinalState, i: int, name: str = "") -> Film | None:
+    """Films one greedy episode of a member in its environment; None if that cannot be drawn."""
     alone = jax.tree.map(lambda leaf: leaf[i], final)
-    return greedy_film(population.agent(i), alone, env, jax.random.fold_in(population.keys[i], FILM_STREAM), name)
+    key = jax.random.fold_in(population.keys[i], FILM_STREAM)
+    return greedy_film(population.agent(i), alone, population.env(i), key, name)
 
 
 def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, name: str = "") -> Film | None:

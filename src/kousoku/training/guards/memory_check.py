@@ -17,20 +17,21 @@ from ...core.errors import ConfigError
 from ..config import MAX_SEED
 from ..loop.iteration import start
 from ..metrics.metric_sums import Recording
+from ..point_envs import PointEnvs
 
 MOST_SAMPLES = 2**31 - 1
 """Of one member: their places are numbers of 32 bits."""
 
 
-def check_memory(agent: Agent, env: Env, members: int, recording: Recording) -> None:
-    """Refuses more members, or larger ones, than memory holds, before anything is allocated.
+def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recording) -> None:
+    """Refuses more members, or larger ones, than memory holds, before any is allocated.
 
     Raises:
         ConfigError: with the estimate and the number of members that would fit.
     """
-    total = _memory()
+    total, env = _memory(), envs.envs[0]
     _check_samples(agent, env, total)
-    bytes_each = 2 * _member_bytes(agent, env, recording) + 256
+    bytes_each = 2 * (_member_bytes(agent, env, recording) + envs.bytes_each) + 256
     if members > MAX_SEED or members * bytes_each > 0.8 * total:
         fits = min(int(0.8 * total / bytes_each), MAX_SEED)
         if not fits:

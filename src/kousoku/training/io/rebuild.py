@@ -68,13 +68,13 @@ def rebuild_env(config: dict[str, Any]) -> Env:
     return envs.make(config["id"], **config["options"])
 
 
-def rebuild_final_state(population: Population, env: Env, leaves: list[np.ndarray]) -> FinalState:
+def rebuild_final_state(population: Population, leaves: list[np.ndarray]) -> FinalState:
     """Makes the members' states and their environments' from a file's arrays.
 
     Raises:
         ConfigError: if the arrays are not those of these agents on this environment.
     """
-    agent = population.agent(0)  # a sweep gives numbers where the agent may have none
+    agent, env = population.agent(0), population.env(0)  # a sweep gives numbers where these may have none
     key = jax.eval_shape(lambda: jax.random.key(0))
     one = jax.eval_shape(lambda key: FinalState(agent.init(env.spec, key), env.reset(key)[0]), key)
     return from_arrays(f"{describe(agent)['id']} on this environment", population.size, one, leaves)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import equinox as eqx
 import jax
-from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Int, Key, PRNGKeyArray
 
 from ...collectors.slot import kernel_slots
 from ...compiler import backends
 from ...core.collector import TrainState, largest_divisor
-from ..population import Members, first
+from ..population import MemberNumbers, Members, first, member_of
 from .iteration import iterate, settled
 
 CACHED_SAMPLES = 2048  # of networks 64 wide: 1,536 and 1,920 made more steps than 512, 640 and 2,560
@@ -30,22 +29,21 @@ def advance(
         members, state: of this device, [N, ...].
         done, iterations: how many were made, and are to be made.
     """
-    slots = kernel_slots(program.env.with_arrays(members.env_arrays))
     collector = program.agent.learns_from
 
-    def one(numbers: PyTree, key: PRNGKeyArray, state: TrainState, i: Int[Array, ""]) -> TrainState:
-        agent = eqx.combine(numbers, program.agent)
-        collector = agent.learns_from
+    def one(numbers: MemberNumbers, key: PRNGKeyArray, state: TrainState, i: Int[Array, ""]) -> TrainState:
+        agent, env = member_of(program, numbers, members.env_arrays)
+        collector, slots = agent.learns_from, kernel_slots(env)
         here = jax.tree.leaves(state.slots)[0].shape[0]
         return settled(iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis))
 
-    def group(numbers: PyTree, keys: Key[Array, " n"], state: TrainState) -> TrainState:
+    def group(numbers: MemberNumbers, keys: Key[Array, " n"], state: TrainState) -> TrainState:
         if not collector.steps_are_fixed:
             return jax.vmap(lambda *args: alone(args))(numbers, keys, state)
         step = jax.vmap(one, (0, 0, 0, None))
         return jax.lax.fori_loop(0, iterations, lambda i, s: step(numbers, keys, s, done + i), state)
 
-    def alone(args: tuple[PyTree, PRNGKeyArray, TrainState]) -> TrainState:
+    def alone(args: tuple[MemberNumbers, PRNGKeyArray, TrainState]) -> TrainState:
         numbers, key, state = args
         if collector.steps_are_fixed:
             return jax.lax.fori_loop(0, iterations, lambda i, s: one(numbers, key, s, done + i), state)

@@ -15,7 +15,7 @@ from .program import CompiledLoop
 from .python_loop import PythonLoop
 
 
-def make_loop(agent: Agent, population: Population, env: Env, config: TrainConfig) -> TrainLoop:
+def make_loop(agent: Agent, population: Population, config: TrainConfig) -> TrainLoop:
     """Makes the loop that the config asks for.
 
     Raises:
@@ -23,12 +23,12 @@ def make_loop(agent: Agent, population: Population, env: Env, config: TrainConfi
             to record of an agent that has none.
     """
     recording = Recording.of(tuple(config.record))
-    if recording.q_values and not has_q_values(agent, env):
+    if recording.q_values and not has_q_values(agent, population.env(0)):
         raise ConfigError("record", "q_values", f"{type(agent).__name__} has no table of action values; leave it out")
     check_length(agent, config.steps)
     if config.loop == "python":
-        return PythonLoop(population, env, recording)
-    return CompiledLoop(population, env, recording, config.devices, config.record_every or config.steps)
+        return PythonLoop(population, recording)
+    return CompiledLoop(population, recording, config.devices, config.record_every or config.steps)
 
 
 def check_length(agent: Agent, steps: int) -> None:

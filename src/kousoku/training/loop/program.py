@@ -8,24 +8,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from jaxtyping import Array, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Int, PRNGKeyArray
 
-from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
+from ...collectors.env_kernel import EnvStructure, env_kernel
 from ...collectors.slot import advance_clipped, kernel_slots, plain_slots
 from ...collectors.streams import epoch_key
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
-from ...core.env import Env
 from ..devices import pad_to, select_devices
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording
-from ..population import Members, Population
+from ..population import MemberNumbers, Members, Population, member_of
 from . import grouped, stepwise
 from .base import TrainLoop, place_of
 from .iteration import start
@@ -78,9 +76,7 @@ class TrainProgram:
 class CompiledLoop(TrainLoop):
     """All members in one program; several devices share the population, or the environments of its only member."""
 
-    def __init__(
-        self, population: Population, env: Env, recording: Recording, devices: int | None, report_every: int
-    ) -> None:
+    def __init__(self, population: Population, recording: Recording, devices: int | None, report_every: int) -> None:
         agent = population.structure
         self.collector = collector = agent.learns_from
         available = select_devices(devices)
@@ -94,13 +90,12 @@ class CompiledLoop(TrainLoop):
         parts = used if divided == POPULATION else 1
         numbers, keys = pad_to((population.numbers, population.keys), parts)
         here = keys.shape[0] // parts
-        env_arrays, env_structure = partition_env(env)
         mesh = Mesh(np.array(available[:used]), (divided,)) if used > 1 else None
         call = (STEPWISE_CALL if collector.iteration_steps == 1 else CALL) // here
         self.iterations_per_call = max(1, min(call, max(report_every, 1)) // collector.iteration_steps)
         self.program = TrainProgram(
             agent,
-            env_structure,
+            population.envs.structure,
             recording,
             mesh,
             divided,
@@ -109,7 +104,7 @@ class CompiledLoop(TrainLoop):
             kernels_are_on(),
         )
         each = self.program.specs.agent
-        self.members = _place(mesh, Members(numbers, keys, env_arrays), Members(each, each, P()))
+        self.members = _place(mesh, Members(numbers, keys, population.envs.arrays), Members(each, each, P()))
         self._epoch = 0, self.members
 
     @property
@@ -125,7 +120,8 @@ class CompiledLoop(TrainLoop):
         if self.collector.batched:
             shares = program.mesh.size if program.axis and program.mesh else 1
             lanes = self.collector.num_envs * program.per_vmap // shares
-            env_kernel(advance_clipped, program.env).begin_compiling(lanes, (None, 0, 0, 0))
+            own = jax.tree.map(lambda _: 0, self.members.numbers.env) if program.per_vmap > 1 else None
+            env_kernel(advance_clipped, program.env).begin_compiling(lanes, (own, 0, 0, 0))
         state = _starting(backends.current().name)(program, self.members, trained)
         return _place(program.mesh, state, program.specs)
 
@@ -168,12 +164,12 @@ def _starting(platform: str) -> Any:
 
 def _start(program: TrainProgram, members: Members, trained: Any) -> TrainState:
     """Makes every member's state: networks one after the other, as batched linear algebra may hang on a processor."""
-    env = program.env.with_arrays(members.env_arrays)
     batched = program.agent.learns_from.batched
-    slots = kernel_slots(env) if batched else plain_slots(env)
 
-    def one(numbers: PyTree, key: PRNGKeyArray) -> TrainState:
-        return start(eqx.combine(numbers, program.agent), env, slots, key, program.recording, trained)
+    def one(numbers: MemberNumbers, key: PRNGKeyArray) -> TrainState:
+        agent, env = member_of(program, numbers, members.env_arrays)
+        slots = kernel_slots(env) if batched else plain_slots(env)
+        return start(agent, env, slots, key, program.recording, trained)
 
     parts = members.numbers, members.keys
     return jax.lax.map(lambda args: one(*args), parts) if batched else jax.vmap(one)(*parts)

@@ -34,22 +34,21 @@ class PythonLoop(TrainLoop):
 
     CALL = 200
 
-    def __init__(self, population: Population, env: Env, recording: Recording) -> None:
+    def __init__(self, population: Population, recording: Recording) -> None:
         if population.structure.learns_from.iteration_steps != 1:
             fix = "the readable loop is for agents that learn from one step at a time; use the compiled loop"
             raise ConfigError("loop", "python", fix)
         self.population, self.recording = population, recording
         self.agents = [population.agent(i) for i in range(population.size)]
-        arrays, structure = partition_env(env)
-        self.env = structure.with_arrays(arrays)
+        self.envs = [_with_arrays(population.env(i)) for i in range(population.size)]
 
     def start(self, trained: Any = None) -> TrainState:
         @eqx.filter_jit
         def begin(agent: Agent, env: Env, key: Any, trained: Any) -> TrainState:
             return start(agent, env, plain_slots(env), key, self.recording, trained)
 
-        pairs = zip(self.agents, self.population.keys, strict=True)
-        return _stack([begin(agent, self.env, key, trained) for agent, key in pairs])
+        members = zip(self.agents, self.envs, self.population.keys, strict=True)
+        return _stack([begin(agent, env, key, trained) for agent, env, key in members])
 
     @property
     def iteration_steps(self) -> int:
@@ -66,19 +65,19 @@ class PythonLoop(TrainLoop):
         if place.epoch:
             keys = jax.vmap(epoch_key, (0, None))(keys, jnp.uint32(place.epoch))
         done = []
-        for i, (agent, key) in enumerate(zip(self.agents, keys, strict=True)):
+        for i, (agent, env, key) in enumerate(zip(self.agents, self.envs, keys, strict=True)):
             one = jax.tree.map(lambda leaf, i=i: leaf[i], state)
             for step in range(reached - at):
-                one = self.step(agent, one, step_keys(key, jnp.int32(place.number + step)))
+                one = self.step(agent, env, one, step_keys(key, jnp.int32(place.number + step)))
             done.append(one)
         return _stack(done), reached
 
-    def step(self, agent: Agent, state: TrainState, keys: IterationKeys) -> TrainState:
+    def step(self, agent: Agent, env: Env, state: TrainState, keys: IterationKeys) -> TrainState:
         """Takes one step as one would write it by hand."""
         action, carry, extras = _act(agent, state.agent, state.slots.obs, state.carry, keys.act)
-        check_in_space("action", self.env.action_space, action)
-        slot, transition, end = _advance(self.env, state.slots, action, keys.env)
-        check_in_space("observation", self.env.observation_space, transition.next_obs)
+        check_in_space("action", env.action_space, action)
+        slot, transition, end = _advance(env, state.slots, action, keys.env)
+        check_in_space("observation", env.observation_space, transition.next_obs)
         check_finite("reward", transition.reward)
         told = transition, action, extras
         learned, metrics, carry = _update(agent, state.agent, told, carry, end.ended, keys.update)
@@ -108,6 +107,12 @@ def check_finite(what: str, value: Any) -> None:
     """Refuses NaN and infinity."""
     if not np.isfinite(jax.device_get(value)):
         raise ConfigError(what, float(value), f"the environment must give a finite {what}")
+
+
+def _with_arrays(env: Env) -> Env:
+    """Returns the environment with its numbers as arrays, so that what is compiled does for other numbers too."""
+    arrays, structure = partition_env(env)
+    return structure.with_arrays(arrays)
 
 
 def _stack(trees: list[Any]) -> Any:

@@ -14,8 +14,9 @@ import numpy as np
 from ...agents.options import describe
 from ...core.agent import Agent
 from ...core.collector import TrainState
-from ...core.env import Env, Finite
+from ...core.env import Finite
 from ...core.errors import ConfigError
+from ...core.model import TabularModel
 from ...core.record import RunRecord
 from ..config import TrainConfig
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
@@ -26,6 +27,7 @@ from ..io import provenance, run_folder
 from ..io.run_progress import RunProgress
 from ..io.tree_io import to_arrays
 from ..metrics.metric_sums import MetricSums
+from ..point_envs import PointEnvs
 from ..population import Population
 
 
@@ -35,16 +37,13 @@ class Trained:
 
     Attributes:
         record: everything as data.
-        agent, env: what was trained, and on what.
-        population: each member's numbers and key.
+        population: each member's numbers, environment and key.
         final_state: [N, ...] what each member has learned, and the state of its environment.
         stopped_by: the signal that ended the run early, or None.
         error: what `on_report` failed with, which ended the run early; or None.
     """
 
     record: RunRecord
-    agent: Agent
-    env: Env
     population: Population
     final_state: FinalState
     stopped_by: int | None
@@ -53,19 +52,18 @@ class Trained:
 
 @dataclass(frozen=True)
 class TrainJob:
-    """The agents and the environment that are trained, and how.
+    """The agents that are trained, on what, and how.
 
     Attributes:
-        agent, env: what is trained, and on what.
+        agent: what is trained.
         config: what to do.
-        population: each member's numbers and key.
+        population: each member's numbers, environment and key.
         asked: all of it as JSON.
         folder: the run folder; None to save nothing.
         stop: whether somebody asked to stop.
     """
 
     agent: Agent
-    env: Env
     config: TrainConfig
     population: Population
     asked: dict[str, Any]
@@ -86,7 +84,7 @@ def play(job: TrainJob, final: FinalState) -> Episodes:
     """Plays greedy episodes with every member: the same ones for the same members, and no trace of them in training."""
     population, config = job.population, job.config
     how = population.keys, config.eval_episodes, config.eval_max_steps, config.devices
-    return evaluate_population(population.structure, population.numbers, final, job.env, *how)
+    return evaluate_population(population, final, *how)
 
 
 def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None) -> Trained:
@@ -104,7 +102,7 @@ def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None
 
 def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failure: str | None = None) -> Trained:
     """Makes a record of what was learned so far, without an evaluation; nothing is saved."""
-    now, population = final_state(job, state), job.population
+    now, population, env = final_state(job, state), job.population, job.population.env(0)
     record = RunRecord(
         path=job.folder,
         config=job.asked,
@@ -114,9 +112,9 @@ def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failu
         member_point=population.point,
         curves=progress.all_curves(),
         tables=_tables(job, now.agent_state, state.metrics, progress),
-        panels=job.env.panels() if isinstance(job.env, Finite) else (),
+        panels=env.panels() if isinstance(env, Finite) else (),
     )
-    return Trained(record, job.agent, job.env, population, now, job.stop.signal, job.stop.error)
+    return Trained(record, population, now, job.stop.signal, job.stop.error)
 
 
 def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
@@ -130,7 +128,7 @@ def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunP
     episodes = played if played is not None and step == progress.step else play(job, now)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
     record = dataclasses.replace(record, evaluation=arrays)
-    return dataclasses.replace(record, film=member_film(job.population, now, job.env, record.best_member))
+    return dataclasses.replace(record, film=member_film(job.population, now, record.best_member))
 
 
 def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress) -> dict[str, np.ndarray]:
@@ -142,23 +140,35 @@ def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress)
         tables["visits"] = progress.all_visits(np.asarray(sums.visits[: job.population.size]))
     if progress.history:
         tables["q_history"] = np.stack(progress.history)
-    return tables | (_exact(job, job.env) if isinstance(job.env, Finite) else {})
+    return tables | _exact(job)
 
 
-def _exact(job: TrainJob, env: Finite) -> dict[str, np.ndarray]:
-    """Returns what the exact model tells; nothing where the environment says that with its arguments it has none.
+def _exact(job: TrainJob) -> dict[str, np.ndarray]:
+    """Returns what the exact model tells; nothing where there is none, or the members' environments have several.
 
-    Optimal values are of one discount: they are left out where the members differ in it.
+    Optimal values are of one discount, too: they are left out where the members differ in it.
     """
-    try:
-        model = env.model()
-    except ConfigError:
+    model, time_limit = _shared_model(job.population.envs), job.population.env(0).time_limit
+    if model is None:
         return {}
-    limit = job.config.eval_max_steps if job.env.time_limit is None else job.env.time_limit
-    discounts = getattr(job.population.numbers, "discount", None)
+    limit = job.config.eval_max_steps if time_limit is None else time_limit
+    discounts = getattr(job.population.numbers.agent, "discount", None)
     shared = [] if discounts is None else np.unique(np.asarray(discounts)).tolist()
     values = exact_tables(model, shared[0]) if len(shared) == 1 else {}
     return values | {"optimal_return": optimal_return(model, limit)}
+
+
+def _shared_model(envs: PointEnvs) -> TabularModel | None:
+    """Returns the exact model of all environments; None where they differ, or say that with their arguments is none."""
+    models: list[TabularModel] = []
+    for env in envs.distinct:
+        if not isinstance(env, Finite):
+            return None
+        try:
+            models.append(env.model())
+        except ConfigError:
+            return None
+    return models[0] if all(eqx.tree_equal(models[0], other) for other in models[1:]) else None
 
 
 def q_values(population: Population, states: Any) -> jax.Array | None:
@@ -168,7 +178,7 @@ def q_values(population: Population, states: Any) -> jax.Array | None:
         return eqx.combine(numbers, population.structure).q_values(state)
 
     real = jax.tree.map(lambda leaf: leaf[: population.size], states)
-    return jax.vmap(one)(population.numbers, real)
+    return jax.vmap(one)(population.numbers.agent, real)
 
 
 def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:

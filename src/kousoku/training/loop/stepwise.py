@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray, PyTree
@@ -15,7 +14,7 @@ from ...collectors.slot import kernel_slots, plain_slots
 from ...compiler import compiles, decide, kernel
 from ...core.collector import SlotFunctions, TrainState
 from ...core.env import Env
-from ..population import Members, first
+from ..population import MemberNumbers, Members, first, member_of
 from .iteration import iterate, settled
 from .split_randomness import split_by_key
 
@@ -48,7 +47,7 @@ def advance(
 
 def _member(
     program: Any,
-    numbers: PyTree,
+    numbers: MemberNumbers,
     env_arrays: PyTree,
     key: PRNGKeyArray,
     state: TrainState,
@@ -56,8 +55,8 @@ def _member(
     steps: Int[Array, ""],
 ) -> TrainState:
     """Takes all steps of one member."""
-    agent, slots = eqx.combine(numbers, program.agent), plain_slots(program.env.with_arrays(env_arrays))
-    collector = agent.learns_from
+    agent, env = member_of(program, numbers, env_arrays)
+    collector, slots = agent.learns_from, plain_slots(env)
 
     def step(i: Int[Array, ""], state: TrainState) -> TrainState:
         return iterate(agent, slots, state, collector.keys(key, done + i, 1, None))
@@ -78,17 +77,17 @@ def _batches(
     numbers, env_arrays, keys = members.numbers, members.env_arrays, members.keys
 
     def body(fixed: tuple[Any, Any], state: TrainState, keys: Any) -> TrainState:
-        agent, env = eqx.combine(fixed[0], program.agent), program.env.with_arrays(fixed[1])
+        agent, env = member_of(program, *fixed)
         return iterate(agent, slots_of(env), state, keys)
 
     example = collector.keys(keys[0], done, 1, None)
     draw, rest = split_by_key(body, (first(numbers), env_arrays), first(state), example)
 
-    def draw_step(numbers: PyTree, env_arrays: PyTree, key: PRNGKeyArray, step: Int[Array, ""]) -> list[Any]:
+    def draw_step(numbers: MemberNumbers, env_arrays: PyTree, key: PRNGKeyArray, step: Int[Array, ""]) -> list[Any]:
         return draw((numbers, env_arrays), collector.keys(key, step, 1, None))
 
     def finish(
-        numbers: PyTree, env_arrays: PyTree, state: TrainState, noise: list[Any], count: Int[Array, ""]
+        numbers: MemberNumbers, env_arrays: PyTree, state: TrainState, noise: list[Any], count: Int[Array, ""]
     ) -> TrainState:
         def step(i: Int[Array, ""], state: TrainState) -> TrainState:
             return rest((numbers, env_arrays), state, [part[i] for part in noise])

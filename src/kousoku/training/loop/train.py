@@ -23,10 +23,12 @@ from ..guards.memory_check import check_episodes, check_memory
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint, RunWarning
 from ..io.run_progress import RunProgress
+from ..make_population import make_population, population_size
 from ..metrics.drain import drain_metrics
 from ..metrics.loggers import check_installed
 from ..metrics.metric_sums import Recording, table_shape
-from ..population import Population, make_population, population_size
+from ..point_envs import point_envs
+from ..population import Population
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .make_loop import make_loop
@@ -47,7 +49,7 @@ def train(
 
     Args:
         agent: its numbers may be varied by `config.sweep`.
-        env: the environment.
+        env: the environment, whose numbers may be, too.
         config: what to do.
         env_config: the environment as JSON, for the record.
         resume: the folder of a run that is to be gone on with; None for a new one.
@@ -58,27 +60,29 @@ def train(
     """
     check_installed(config.log, config.out)
     compile_cache.enable()
+    envs = point_envs(env, env_config, config)
     if begin_with is not None:
-        check_adoptable(begin_with, agent, env)
+        for each in envs.distinct:
+            check_adoptable(begin_with, agent, each)
         config = dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
     recording, members = Recording.of(tuple(config.record)), population_size(config)
-    check_memory(agent, env, members, recording)
+    check_memory(agent, envs, members, recording)
     check_episodes("eval_episodes", env, members, config.eval_episodes)
-    population = make_population(agent, config)
+    population = make_population(agent, envs, config)
     _check_history(config, recording, env, members)
-    loop = make_loop(agent, population, env, config)
+    loop = make_loop(agent, population, config)
     asked = config_json(agent, config, env_config)
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
         if saved is not None and agent.learns_from.rounds_over_devices:
-            loop, config = _as_before(saved.progress, loop, agent, population, env, config)
+            loop, config = _as_before(saved.progress, loop, agent, population, config)
         run = _begin(loop, population.size, saved, begin_with)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
             checkpoints.cut_back(folder, run.saved)
-        job = TrainJob(agent, env, config, population, asked, folder, stack.enter_context(stop_on_signals()))
+        job = TrainJob(agent, config, population, asked, folder, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
 
@@ -94,10 +98,10 @@ def unfinished(
         folder: its folder.
         saved: the checkpoint.
     """
-    population = make_population(agent, config)
-    state = saved.state(make_loop(agent, population, env, config).start(), population.size)
+    population = make_population(agent, point_envs(env, asked["env"], config), config)
+    state = saved.state(make_loop(agent, population, config).start(), population.size)
     return collect(
-        TrainJob(agent, env, config, population, asked, folder, StopRequest()),
+        TrainJob(agent, config, population, asked, folder, StopRequest()),
         state,
         saved.progress,
         run_folder.UNFINISHED,
@@ -124,7 +128,7 @@ def _last_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _as_before(
-    before: RunProgress, loop: TrainLoop, agent: Agent, population: Population, env: Env, config: TrainConfig
+    before: RunProgress, loop: TrainLoop, agent: Agent, population: Population, config: TrainConfig
 ) -> tuple[TrainLoop, TrainConfig]:
     """Returns a loop on as many devices as before, where a member's updates are sums over them, which are rounded.
 
@@ -135,7 +139,7 @@ def _as_before(
         return loop, config
     if config.devices is None and before.available <= available:
         as_many = dataclasses.replace(config, devices=before.devices)
-        return make_loop(agent, population, env, as_many), dataclasses.replace(config, devices=before.available)
+        return make_loop(agent, population, as_many), dataclasses.replace(config, devices=before.available)
     text = f"the checkpoint was made on {before.available} devices, and here are {available}: bits may differ"
     warnings.warn(f"{text} from here on", RunWarning, stacklevel=2)
     return loop, config

@@ -1,0 +1,55 @@
+"""Members of a population: seeds times sweep points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..agents.options import with_number
+from ..collectors.streams import member_key
+from ..core.agent import Agent
+from ..core.errors import check_number, is_number
+from ..core.sweep_names import of_agent
+from .config import TrainConfig
+from .population import MemberNumbers, PointEnvs, Population
+
+
+def is_leaf_number(x: Any) -> bool:
+    """Tells whether a leaf is a number that members may differ in."""
+    return is_number(x) or eqx.is_inexact_array(x)
+
+
+def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Population:
+    """Makes all members of a run: point 0 with every seed, point 1 with every seed, ...
+
+    Raises:
+        ConfigError: for a sweep over a name that is no number of the agent, or a value that it refuses.
+    """
+    seeds = np.arange(config.seeds) if isinstance(config.seeds, int) else np.asarray(config.seeds)
+    agents = [_at_point(agent, point) for point in config.points]
+    parts = [eqx.partition(each, is_leaf_number) for each in agents]
+    stacked = jax.tree.map(lambda *leaves: np.asarray(leaves, np.float32), *[numbers for numbers, _ in parts])
+    seed, point = np.tile(seeds, len(agents)), np.repeat(np.arange(len(agents)), len(seeds))
+    numbers = MemberNumbers(
+        jax.tree.map(lambda leaf: jnp.asarray(leaf[point]), stacked),
+        jax.tree.map(lambda leaf: leaf[point], envs.numbers),
+    )
+    keys = jax.vmap(member_key)(jnp.asarray(seed.astype(np.uint32)))
+    return Population(numbers, parts[0][1], envs, keys, seed, point)
+
+
+def _at_point(agent: Agent, point: dict[str, float]) -> Agent:
+    for name, value in of_agent(point).items():
+        check_number(f"sweep[{name!r}]", value)
+        agent = with_number(agent, name, value)
+    return agent
+
+
+def population_size(config: TrainConfig) -> int:
+    """Returns seeds times sweep points, without making any member."""
+    seeds = config.seeds if isinstance(config.seeds, int) else len(config.seeds)
+    return seeds * len(config.points)
