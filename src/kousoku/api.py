@@ -330,7 +330,8 @@ def compare(runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]]) -
     """Compares runs by their greedy episodes: interquartile mean, mean, profiles, probability of improvement.
 
     Runs on the same environment, with the same options, are compared with each other; returns of different environments
-    are not added up. Each setting of a sweep stands by itself. `print` shows the table, `save` writes a page.
+    are not added up. Each setting of a sweep stands by itself, on the environment with its numbers. `print` shows the
+    table, `save` writes a page.
 
     Args:
         runs: a run, its folder, or several of these (each on another environment) by name.

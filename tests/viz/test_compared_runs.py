@@ -59,6 +59,25 @@ def test_every_setting_of_a_sweep_stands_by_itself():
     np.testing.assert_allclose(group.entrants[1].scores, expected)
 
 
+def test_a_sweep_of_the_environments_numbers_is_on_several_environments():
+    points = tuple({"epsilon": e, "env.slip": s} for e in (0.1, 0.3) for s in (0, 0.5))
+    sweep = records.make(records.grid_env("S..G"), members=4, points=points, reports=6)
+    fixed = run_with(3.0)
+    fixed = records.replaced(fixed, config=fixed.config | {"env": sweep.config["env"] | {"options": {"slip": 0.5}}})
+    found = compare_records({"sweep": [sweep], "fixed": [fixed]})
+    names = {group.env: [one.name for one in group.entrants] for group in found.groups}
+    both = ["sweep: epsilon 0.1", "sweep: epsilon 0.3"]
+    assert names == {"GridWorld-v0 (slip 0)": both, "GridWorld-v0 (slip 0.5)": [*both, "fixed"]}
+    of_env = records.replaced(sweep, points=tuple({"env.slip": p["env.slip"] + p["epsilon"]} for p in points))
+    found = compare_records({"sweep": [of_env], "again": [of_env]})
+    assert [[one.name for one in group.entrants] for group in found.groups] == [["sweep", "again"]] * 4
+    own = {"id": "Drift", "options": {}, "registered": False, "fields": {"slip": 0, "late": 3}}
+    mine = records.replaced(of_env, config=of_env.config | {"env": own}, points=points)
+    alone = records.replaced(fixed, config=fixed.config | {"env": own | {"fields": {"slip": 0.5, "late": 3}}})
+    groups = compare_records({"sweep": [mine], "fixed": [alone]}).groups
+    assert [(group.env, len(group.entrants)) for group in groups] == [("Drift (slip 0)", 2), ("Drift (slip 0.5)", 3)]
+
+
 def test_agents_that_broke_are_left_out_and_counted():
     broken = run_with(3.0)
     returns = broken.evaluation["return"].copy()

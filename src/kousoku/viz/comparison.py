@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from ..core.errors import ConfigError
+from ..core.errors import ConfigError, is_number
 from ..core.record import RunRecord
+from ..core.sweep_names import of_agent, of_env
 from ..ops.comparison import bootstrap_mean, probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, iqm_interval
 from .ranking import optimum
@@ -100,6 +101,8 @@ class Comparison:
 def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
     """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
 
+    A setting of a sweep is on the environment with its numbers.
+
     Raises:
         ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
             environment, or a run was not evaluated.
@@ -110,14 +113,14 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
     seen: set[tuple[str, str]] = set()
     for name, records in named.items():
         for record in records:
-            key = json.dumps(record.config["env"], sort_keys=True, default=str)
-            titles[key], best[key] = _env_words(record), optimum(record)
-            group = groups.setdefault(key, [])
-            if (name, key) in seen:
-                fix = f"it has two runs on {titles[key]}; give each a name of its own"
-                raise ConfigError("compare", name, fix)
-            seen.add((name, key))
-            group += _entrants(name, record)
+            entrants = _entrants(name, record)
+            for key, title, entrant in entrants:
+                if (name, key) in seen:
+                    raise ConfigError("compare", name, f"it has two runs on {title}; give each a name of its own")
+                titles.setdefault(key, title)
+                groups.setdefault(key, []).append(entrant)
+                best[key] = optimum(record) if best.get(key) is None else best[key]
+            seen |= {(name, key) for key, _, _ in entrants}
     for key, group in groups.items():
         if len(group) > MOST:
             raise ConfigError("compare", f"{len(group)} entrants on {titles[key]}", f"compare at most {MOST}")
@@ -127,20 +130,22 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
     return Comparison(tuple(Group(titles[key], best[key], tuple(group)) for key, group in groups.items()))
 
 
-def _entrants(name: str, record: RunRecord) -> list[Entrant]:
-    """Returns one entrant for each setting."""
+def _entrants(name: str, record: RunRecord) -> list[tuple[str, str, Entrant]]:
+    """Returns (environment as a key, environment in words, entrant) for each setting."""
     if "return" not in record.evaluation:
         fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
         raise ConfigError("compare", name, fix)
-    found: list[Entrant] = []
+    found: list[tuple[str, str, Entrant]] = []
     for point, values in enumerate(record.points):
         own = _of_point(record, point)
         returns = np.asarray(own.evaluation["return"], np.float64)
         finite = np.asarray(np.isfinite(returns).all(axis=1))
         if not finite.any():
             raise ConfigError("compare", name, "none of its agents has a finite return; leave it out")
-        label = well_formed(f"{name}: {setting(values)}" if len(record.points) > 1 else name)
-        found.append(Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum())))
+        rivals = sum(of_env(other) == of_env(values) for other in record.points)
+        label = well_formed(f"{name}: {setting(of_agent(values))}" if rivals > 1 else name)
+        entrant = Entrant(label, own, returns[finite].mean(axis=1), int((~finite).sum()))
+        found.append((_env_key(own), _env_words(own), entrant))
     return found
 
 
@@ -161,9 +166,19 @@ def _of_point(record: RunRecord, point: int) -> RunRecord:
     )
 
 
+def _env_key(record: RunRecord) -> str:
+    """Returns the environment of a single setting as text that is equal where a run of its own has the same numbers."""
+    env = record.config["env"]
+    part = "options" if env.get("registered", True) else "fields"
+    given = (env.get(part) or {}) | of_env(record.points[0])
+    at = {name: float(value) if is_number(value) else value for name, value in given.items()}
+    return json.dumps(env | {part: at}, sort_keys=True, default=str)
+
+
 def _env_words(record: RunRecord) -> str:
     env = record.config["env"]
-    options = ", ".join(f"{name} {value}" for name, value in rows("", env.get("options") or {}) if name)
+    given = (env.get("options") or {}) | of_env(record.points[0])
+    options = ", ".join(f"{name} {value}" for name, value in rows("", given) if name)
     return well_formed(f"{plain(env.get('id'))}" + (f" ({options})" if options else ""))
 
 
