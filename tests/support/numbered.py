@@ -23,6 +23,7 @@ class Drift(Env):
         gain: reward at the end.
         late: the step of an episode from which on the end pays half, a whole number.
         bonus: per place, an array.
+        coin: nothing, but a key, which is no number.
         toll: of every step, an array that is a number.
         paid: whether the end pays at all.
         places: how many there are.
@@ -32,6 +33,7 @@ class Drift(Env):
     gain: float = 1.0
     late: int = 8
     bonus: Any = eqx.field(default_factory=lambda: np.zeros(5, np.float32))
+    coin: Any = eqx.field(default_factory=lambda: jax.random.key(0))
     toll: Any = eqx.field(default_factory=lambda: jnp.float32(0.0))
     paid: bool = eqx.field(static=True, default=True)
     places: int = eqx.field(static=True, default=5)

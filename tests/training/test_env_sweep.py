@@ -1,5 +1,7 @@
 """Sweeps over an environment's numbers: every member acts, is evaluated and filmed in the one that has its own."""
 
+import pickle
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -58,6 +60,8 @@ def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
         run = ks.train("q_learning", "FrozenLake-v1", sweep={"env.success_rate": SLIPS}, **asked)
         alone = [ks.train("q_learning", "FrozenLake-v1", env_options={"success_rate": s}, **asked) for s in SLIPS]
     check_same_members(run, alone, 2)
+    again = pickle.loads(pickle.dumps(run))
+    np.testing.assert_array_equal(again.evaluate(3).returns, run.evaluate(3).returns)
 
 
 @pytest.mark.by_default("bandit_ucb")
@@ -206,13 +210,15 @@ def test_what_is_not_swept_stays_shared():
     (gravity,) = jax.tree.leaves(envs.numbers)
     np.testing.assert_array_equal(gravity, np.float32([5.0, 9.8, 5.0] * 2))
     assert gravity.weak_type == envs.arrays.tau.weak_type, "as a number that is not swept"
-    assert [each.gravity for each in envs.envs] == [5.0, 9.8, 5.0] * 2
+    assert [each.gravity for each in envs.by_point] == [5.0, 9.8, 5.0] * 2
     assert len(envs.distinct) == 2
 
 
 def test_kinds_of_numbers_stay_what_they_are():
     def held(name, values):
-        return [getattr(env, name) for env in point_envs(Drift(), {}, TrainConfig(sweep={f"env.{name}": values})).envs]
+        return [
+            getattr(env, name) for env in point_envs(Drift(), {}, TrainConfig(sweep={f"env.{name}": values})).by_point
+        ]
 
     assert held("late", [3.0, 5]) == [3, 5]
     assert all(isinstance(value, int) for value in held("late", [3.0, 5]))
@@ -252,6 +258,7 @@ REFUSED = [
     ),
     (Drift(), {"env.places": [5, 6]}, "got 'env.places'; it is structure, for which programs are compiled; the num"),
     (Drift(), {"env.bonus": [1.0]}, "got 'env.bonus'; it is several, not a number; the numbers of Drift are env.cur"),
+    (Drift(), {"env.coin": [1.0]}, "got 'env.coin'; it is of type"),
     (Drift(), {"env.curent": [1.0]}, "got 'env.curent'; did you mean 'env.current'?"),
     (
         Drift(),
@@ -259,7 +266,11 @@ REFUSED = [
         "got 'env.speed'; the numbers of Drift are env.current, env.gain, env.late, env.toll",
     ),
     (ks.make("FrozenLake-v1"), {"env.success_rate": [0.5]}, "FiniteEnv was made without numbers; an option"),
-    (Own(0.1), {"env.friction": [0.5]}, "Own has an __init__ of its own; give a function that makes it an id"),
+    (
+        Own(0.1),
+        {"env.friction": [0.5]},
+        "got 'env.friction'; Own has an __init__ of its own; give a function that makes it an id",
+    ),
 ]
 
 

@@ -41,12 +41,13 @@ class EnvMaker(NamedTuple):
         return [ENV_PREFIX + name for name, value in self.held.items() if name not in self.static and _is_held(value)]
 
 
-def env_maker(env: Env, config: Mapping[str, Any]) -> EnvMaker:
+def env_maker(env: Env, config: Mapping[str, Any], wanted: str) -> EnvMaker:
     """Returns how to make an environment again: by its id and other options, or from its other fields.
 
     Args:
         env: as it was given, or made by its id.
         config: the same as JSON, see `io.env_config`.
+        wanted: a name of the sweep, for the message.
 
     Raises:
         ConfigError: if it was made in Python by an `__init__` of its own, which may have computed what a field tells.
@@ -59,7 +60,7 @@ def env_maker(env: Env, config: Mapping[str, Any]) -> EnvMaker:
     kind = type(env).__name__
     if set(fields) != set(inspect.signature(type(env)).parameters):
         fix = f"{kind} has an __init__ of its own; give a function that makes it an id with kousoku.register, and that"
-        raise ConfigError("sweep", "a number of the environment", fix)
+        raise ConfigError("sweep", wanted, fix)
     held = {name: getattr(env, name) for name in fields}
     return EnvMaker(kind, held, _static(type(env)), partial(dataclasses.replace, env))
 
@@ -103,12 +104,14 @@ def _held(maker: EnvMaker, name: str) -> Any:
 def _words(held: Any) -> str:
     if isinstance(held, str | bool):
         return "a word" if isinstance(held, str) else "True or False"
-    return "several" if isinstance(held, tuple | list) or np.ndim(held) else f"of type {type(held).__name__}"
+    return "several" if isinstance(held, tuple | list) or getattr(held, "ndim", 0) else f"of type {type(held).__name__}"
 
 
 def _is_held(value: Any) -> bool:
     """Tells whether what is held is a number, or an array that is one."""
-    return is_number(value) or (np.shape(value) == () and getattr(value, "dtype", np.dtype(bool)).kind in "iuf")
+    if is_number(value):
+        return True
+    return getattr(value, "shape", None) == () and bool(jnp.issubdtype(value.dtype, np.number))
 
 
 def _static(made_by: Any) -> frozenset[str]:

@@ -33,9 +33,9 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
     """
     names = [name for name in config.sweep if is_of_env(name)]
     if not names:
-        arrays, structure = partition_env(env)
-        return PointEnvs((env,) * len(config.points), jax.tree.map(lambda _: None, arrays), arrays, structure)
-    maker = env_maker(env, env_config)
+        arrays, _ = partition_env(env)
+        return PointEnvs((env,) * len(config.points), jax.tree.map(lambda _: None, arrays), arrays)
+    maker = env_maker(env, env_config, names[0])
     readers = {name: reader(maker, name, config.sweep[name]) for name in names}
     points = [tuple(point[name] for name in names) for point in config.points]
     place = {values: i for i, values in enumerate(dict.fromkeys(points))}
@@ -47,7 +47,7 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
     index = np.array([place[values] for values in points])
     own, arrays = _split([arrays for arrays, _ in parts])
     numbers = jax.tree.map(lambda leaf: leaf[index], own)
-    return PointEnvs(tuple(made[i] for i in index), numbers, arrays, parts[0][1])
+    return PointEnvs(tuple(made[i] for i in index), numbers, arrays)
 
 
 def _check_alike(first: tuple[dict[str, float], Any], other: tuple[dict[str, float], Any]) -> None:

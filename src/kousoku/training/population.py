@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from ..collectors.env_kernel import EnvStructure
+from ..collectors.env_kernel import EnvStructure, partition_env
 from ..core.agent import Agent
 from ..core.env import Env
 
@@ -18,26 +18,29 @@ class PointEnvs(NamedTuple):
     """The environments of P points: what they share, and the numbers in which they differ.
 
     Attributes:
-        envs: [P] each as a whole; the same one again for all points that have its numbers.
+        by_point: [P] each as a whole; the same one again for all points that have its numbers.
         numbers: an environment with each leaf that differs as an array [P, ...], and nothing else.
         arrays: the environment with all other leaves.
-        structure: what is left of it.
     """
 
-    envs: tuple[Env, ...]
+    by_point: tuple[Env, ...]
     numbers: Any
     arrays: Any
-    structure: EnvStructure
+
+    @property
+    def structure(self) -> EnvStructure:
+        """What is left of an environment without its leaves, the same of all; it cannot be pickled, and is not kept."""
+        return partition_env(self.by_point[0])[1]
 
     @property
     def distinct(self) -> list[Env]:
         """Each environment once."""
-        return list({id(env): env for env in self.envs}.values())
+        return list({id(env): env for env in self.by_point}.values())
 
     @property
     def bytes_each(self) -> int:
         """Bytes of the numbers of one point."""
-        return sum(leaf.nbytes for leaf in jax.tree.leaves(self.numbers)) // len(self.envs)
+        return sum(leaf.nbytes for leaf in jax.tree.leaves(self.numbers)) // len(self.by_point)
 
 
 class MemberNumbers(NamedTuple):
@@ -81,7 +84,7 @@ class Population(eqx.Module):
 
     def env(self, i: int) -> Env:
         """Returns the environment of one member."""
-        return self.envs.envs[self.point[i]]
+        return self.envs.by_point[self.point[i]]
 
 
 class Members(eqx.Module):

@@ -29,7 +29,7 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
     Raises:
         ConfigError: with the estimate and the number of members that would fit.
     """
-    total, env = _memory(), envs.envs[0]
+    total, env = _memory(), envs.by_point[0]
     _check_samples(agent, env, total)
     bytes_each = 2 * (_member_bytes(agent, env, recording) + envs.bytes_each) + 256
     if members > MAX_SEED or members * bytes_each > 0.8 * total:
