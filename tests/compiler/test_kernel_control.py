@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from kernel_loops import PROGRAMS
+from kernel_loops import PROGRAMS as LOOPS
+from kernel_nested_loops import NESTED
 from kernel_oracle import LANES, columns_of, compare, inputs
 
+import kousoku as ks
+
 pytestmark = pytest.mark.property
+
+PROGRAMS = LOOPS | NESTED
 
 
 def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
@@ -28,10 +34,15 @@ def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
 OFTEN = ("none", "rest", "none", "first", "none", "all")
 
 
-@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*PROGRAMS][::2])])
+@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*LOOPS][::2])])
 def test_one_way_to_share(name, way):
     """Of every second program, and every way for some of these."""
     run(name, 11, way)
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_loops_in_loops(name):
+    run(name, 11, "none")
 
 
 @pytest.mark.full
@@ -51,3 +62,9 @@ def test_shared_first_argument_and_one_lane(name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_way(name, lanes):
     run(name, lanes, "none", "first", "last", "rest", "all but last", "all", seed=2)
+
+
+def test_a_loop_in_a_loop_has_no_table_of_its_own():
+    explained = ks.kernel(NESTED["nested.three_deep"][0]).explain(np.int32(0), np.zeros(40, np.int32), lanes=16)
+    table = 40 * 4 * explained.lanes
+    assert table <= explained.buffer_bytes < 2 * table

@@ -36,8 +36,7 @@ class Emitter:
         mask: the lanes that run the branch or iteration being written, as a varying i1; None for all.
         present: the lanes that exist (the last gang of lanes may be incomplete); None for all.
         single_use: whether the operation being written has one user, which may compute its elements itself.
-        killed: inputs of the operation being written that nothing needs after it.
-        live: values that later operations of the graph being written may read.
+        live: values that operations after the one being written may read, in its graph.
     """
 
     def __init__(self, builder: Builder, rules: dict[str, Rule]) -> None:
@@ -47,29 +46,28 @@ class Emitter:
         self.mask: Operand | None = None
         self.present: Operand | None = None
         self.single_use = False
-        self.killed: set[int] = set()
         self.live: dict[int, Value] = {}
 
     # ---- graphs
 
     def run(self, graph: Graph, args: Sequence[Value]) -> list[Value]:
         """Writes the graph for these arguments; returns its results."""
-        outer = self.live, self.killed, self.single_use
+        outer = self.live, self.single_use
         self.live = {id(v): a for v, a in zip(graph.inputs, args, strict=True)}
         last, uses = lifetimes(graph)
         for place, op in enumerate(graph.ops):
             inputs = [self.value(a) for a in op.inputs]
-            self.killed = {i for i, a in enumerate(op.inputs) if last.get(id(a)) == place}
             self.single_use = all(uses.get(id(v), 0) == 1 for v in op.outputs)
-            for i in self.killed:
-                self.live.pop(id(op.inputs[i]), None)
+            for a in op.inputs:
+                if last.get(id(a)) == place:
+                    self.live.pop(id(a), None)
             results = self.apply(op, inputs)
             del inputs
             for variable, result in zip(op.outputs, results, strict=True):
                 if id(variable) in last:
                     self.live[id(variable)] = result
         results = [self.value(a) for a in graph.outputs]
-        self.live, self.killed, self.single_use = outer
+        self.live, self.single_use = outer
         return results
 
     def value(self, atom: Atom) -> Value:
@@ -181,21 +179,17 @@ class Emitter:
     # ---- overwriting
 
     def writable(self, value: Value, varying: bool, others: Sequence[Value] = ()) -> Stored:
-        """Returns the operation's first input in a buffer that may be overwritten: its own, if nobody needs the
-        old elements.
+        """Returns an input of the operation in a buffer that may be overwritten: its own, if nobody needs the old
+        elements.
 
         Writers must leave the lanes outside `mask` as they are.
 
         Args:
+            value: the input.
             varying: whether elements that differ between lanes will be written.
             others: further inputs, which will be read while the buffer is overwritten.
         """
-        if (
-            isinstance(value, Stored)
-            and 0 in self.killed
-            and value.whole
-            and self.may_overwrite(value, varying, others)
-        ):
+        if isinstance(value, Stored) and value.whole and self.may_overwrite(value, varying, others):
             return value
         return self.copy(value, varying or is_varying(value))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import NamedTuple
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64
@@ -177,24 +178,54 @@ def any_lane(k: Emitter, op: Op, condition: Value) -> Value:
 # ---- loops
 
 
-class Carry:
-    """Holds what a loop carries: small arrays in registers, large ones each in a buffer of its own."""
+class Init(NamedTuple):
+    """Describes an array that a loop begins with and carries on.
 
-    def __init__(self, k: Emitter, inits: Sequence[Value], varying: Sequence[bool], fixed: Sequence[bool]) -> None:
-        self.k, self.fixed, self.inits = k, fixed, list(inits)
+    Attributes:
+        value: the array.
+        varying: whether what the loop makes of it may differ between lanes.
+        fixed: whether the body returns it as it came.
+    """
+
+    value: Value
+    varying: bool
+    fixed: bool
+
+
+class Carry:
+    """Holds what a loop carries: small arrays in registers, large ones each in a buffer that nothing else reads.
+
+    A large array keeps the buffer that it comes in, where nobody else needs what is there, so that a loop in a loop
+    copies no table; else it is copied before the loop.
+
+    Args:
+        k: the emitter.
+        inits: what the loop begins with.
+        read: what else the loop reads while it runs.
+        lanes_leave: whether lanes leave the loop one after the other, and keep what they carry.
+    """
+
+    def __init__(self, k: Emitter, inits: Sequence[Init], read: Sequence[Value], lanes_leave: bool = False) -> None:
+        self.k, self.inits = k, inits
         self.targets: list[Stored | None] = []
         self.flat: list[Operand] = []
-        for value, w, f in zip(inits, varying, fixed, strict=True):
-            w = w and k.b.lanes > 1
-            self.targets.append(None if f or small(value) else k.copy(value, w))
-            if not f and small(value):
-                self.flat += [k.b.splat(e) if w else e for e in elements(value)]
+        self.masked: list[bool] = []
+        unchanged = [*read, *(init.value for init in inits if init.fixed)]
+        for init in inits:
+            target = None
+            if not init.fixed and small(init.value):
+                self.flat += [k.b.splat(e) if init.varying and k.b.lanes > 1 else e for e in elements(init.value)]
+            elif not init.fixed:
+                taken = [t for t in self.targets if t is not None]
+                target = k.writable(init.value, init.varying, [*unchanged, *taken])
+            self.targets.append(target)
+            self.masked.append(lanes_leave or target is init.value)
 
     def values(self, flat: Sequence[Operand]) -> list[Value]:
         """Returns arrays, from the registers at some point of the loop."""
         out: list[Value] = []
         at = 0
-        for init, target, fixed in zip(self.inits, self.targets, self.fixed, strict=True):
+        for (init, _, fixed), target in zip(self.inits, self.targets, strict=True):
             if fixed:
                 out.append(init)
             elif target is not None:
@@ -205,27 +236,32 @@ class Carry:
         return out
 
     def adopt(self) -> None:
-        """Returns the buffers may be overwritten in the region that begins now."""
+        """Lets the region that is being written overwrite the buffers."""
         for target in self.targets:
             if target is not None:
                 target.buffer.region = self.k.memory.region
 
-    def update(self, results: Sequence[Value], mask: Operand | None) -> list[Operand]:
-        """Stores what the body made; the registers to go on with."""
+    def update(self, results: Sequence[Value]) -> list[Operand]:
+        """Stores what the body made; returns the registers to go on with.
+
+        In a buffer that holds something in lanes outside the mask, these keep it.
+        """
         k = self.k
-        moved: list[tuple[Stored, Value]] = []
+        moved: list[tuple[Stored, Value, bool]] = []
         flat: list[Operand] = []
-        for value, target, fixed in zip(results, self.targets, self.fixed, strict=True):
-            if fixed:
+        for value, target, masked, init in zip(results, self.targets, self.masked, self.inits, strict=True):
+            if init.fixed:
                 continue
             if target is None:
                 flat += elements(value)
             elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
-                moved.append((target, value))
-        mine = [t.buffer for t, _ in moved]
-        moved = [(t, self._copy_if_overwritten(v, mine) if len(moved) > 1 or v.buffers() else v) for t, v in moved]
-        for target, value in moved:
-            k.write(target, value, mask)
+                moved.append((target, value, masked))
+        mine = [t.buffer for t, *_ in moved]
+        moved = [
+            (t, self._copy_if_overwritten(v, mine) if len(moved) > 1 or v.buffers() else v, m) for t, v, m in moved
+        ]
+        for target, value, masked in moved:
+            k.write(target, value, k.mask_of(target.buffer) if masked else None)
         return flat
 
     def _copy_if_overwritten(self, value: Value, written: list) -> Value:
@@ -243,15 +279,17 @@ def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     values = [k.materialise(v) for v in inputs]
     p = op.params
     n_test, n_body = p["test_consts"], p["body_consts"]
-    test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
+    consts, carried = values[: n_test + n_body], values[n_test + n_body :]
+    test_consts, body_consts = consts[:n_test], consts[n_test:]
     test, body = p["test"], p["body"]
-    is_w = [is_varying(v) for v in values]
-    varying, per_lane = while_varying(op, is_w[:n_test], is_w[n_test : n_test + n_body], is_w[n_test + n_body :])
-    fixed = _unchanged(body, n_body, len(inits))
-    outer_mask = k.mask
+    varying, per_lane = while_varying(
+        op, *([is_varying(v) for v in some] for some in (test_consts, body_consts, carried))
+    )
+    inits = list(map(Init, carried, varying, _unchanged(body, n_body, len(carried))))
     if per_lane and k.b.lanes > 1:
-        return _while_some(k, op, values, varying, fixed)
-    carry = Carry(k, inits, varying, fixed)
+        return _while_some(k, op, consts, inits)
+    outer_mask = k.mask
+    carry = Carry(k, inits, consts)
 
     def go_on(flat: list[Operand]) -> Operand:
         with region(k, outer_mask):
@@ -260,30 +298,31 @@ def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     def step(flat: list[Operand]) -> list[Operand]:
         with region(k, outer_mask):
             carry.adopt()
-            return carry.update(k.run(body, [*body_consts, *carry.values(flat)]), None)
+            return carry.update(k.run(body, [*body_consts, *carry.values(flat)]))
 
     flat = k.b.while_(carry.flat, go_on, step)
     carry.adopt()
     return carry.values(flat)
 
 
-def _while_some(k: Emitter, op: Op, values: list[Value], varying: list[bool], fixed: list[bool]) -> list[Value]:
+def _while_some(k: Emitter, op: Op, consts: list[Value], inits: list[Init]) -> list[Value]:
     """Returns a loop that lanes leave one after the other; those that have left keep what they carry.
 
     What is the same in all lanes that still run, as a counter is, stays a single number, beside its last value in each
     lane.
     """
     p = op.params
-    n_test, n_body = p["test_consts"], p["body_consts"]
-    test_consts, body_consts, inits = values[:n_test], values[n_test : n_test + n_body], values[n_test + n_body :]
+    n_test = p["test_consts"]
+    test_consts, body_consts = consts[:n_test], consts[n_test:]
+    in_registers = [not init.fixed and small(init.value) for init in inits]
     apart = [
-        is_varying(v) or not (f or small(v)) for v, f in zip(inits, fixed, strict=True)
+        is_varying(init.value) or not (init.fixed or small(init.value)) for init in inits
     ]  # memory is each lane's own
     running = running_varying(op, [is_varying(v) for v in body_consts], apart)
-    alike = [not r and not f and small(v) for r, f, v in zip(running, fixed, inits, strict=True)]
-    carry = Carry(k, inits, [w and not a for w, a in zip(varying, alike, strict=True)], fixed)
-    kept = [a for v, t, f, a in zip(inits, carry.targets, fixed, alike, strict=True) if t is None and not f
-            for _ in range(v.size)]  # fmt: skip
+    alike = [not r and n for r, n in zip(running, in_registers, strict=True)]
+    inits = [init._replace(varying=init.varying and not a) for init, a in zip(inits, alike, strict=True)]
+    carry = Carry(k, inits, consts, lanes_leave=True)
+    kept = [a for init, n, a in zip(inits, in_registers, alike, strict=True) if n for _ in range(init.value.size)]
     outer_mask, count = k.mask, len(carry.flat)
 
     def go_on(flat: Sequence[Operand]) -> Operand:
@@ -293,7 +332,7 @@ def _while_some(k: Emitter, op: Op, values: list[Value], varying: list[bool], fi
     def step(flat: Sequence[Operand], own: Sequence[Operand], mask: Operand) -> list[Operand]:
         with region(k, mask):
             carry.adopt()
-            new = carry.update(k.run(p["body"], [*body_consts, *carry.values(flat)]), mask)
+            new = carry.update(k.run(p["body"], [*body_consts, *carry.values(flat)]))
         flat = [n if a else k.b.select(mask, n, o) for n, o, a in zip(new, flat, kept, strict=True)]
         own = [k.b.select(mask, n, o) for n, o in zip(_only(new, kept), own, strict=True)]
         return [k.b.and_(go_on(flat), mask), *flat, *own]
@@ -319,12 +358,12 @@ def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     p = op.params
     body: Graph = p["body"]
     n_consts, n_carry, length = p["consts"], p["carry"], p["length"]
-    consts, inits, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
-    is_w = [is_varying(v) for v in values]
-    varying = scan_varying(op, is_w[:n_consts], is_w[n_consts : n_consts + n_carry], is_w[n_consts + n_carry :])
-    carry = Carry(k, inits, varying[:n_carry], _unchanged(body, n_consts, n_carry))
-    stacks = [_new_stored(k, v, w) for v, w in zip(op.outputs[n_carry:], varying[n_carry:], strict=True)]
+    consts, carried, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
+    varying = scan_varying(op, *([is_varying(v) for v in some] for some in (consts, carried, xs)))
+    inits = list(map(Init, carried, varying, _unchanged(body, n_consts, n_carry)))
     xs = [k.memory.spill(x) for x in xs]
+    carry = Carry(k, inits, [*consts, *xs])
+    stacks = [_new_stored(k, v, w) for v, w in zip(op.outputs[n_carry:], varying[n_carry:], strict=True)]
 
     def step(i: Operand, flat: list[Operand]) -> list[Operand]:
         at = k.b.sub(int_constant(length - 1, I64), i) if p["reverse"] else i
@@ -334,7 +373,7 @@ def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
             results = k.run(body, args)
             for stack, y in zip(stacks, results[n_carry:], strict=True):
                 k.write(row_view(k, stack, at), y)
-            return carry.update(results[:n_carry], None)
+            return carry.update(results[:n_carry])
 
     flat = k.b.for_(int_constant(length, I64), carry.flat, step)
     carry.adopt()
