@@ -1,6 +1,7 @@
 """Long runs: sums keep their digits, counters count on, and nothing repeats, however many steps there are."""
 
 import contextlib
+import dataclasses
 import math
 
 import equinox as eqx
@@ -15,8 +16,9 @@ from probes import chain
 import kousoku as ks
 from kousoku.collectors.streams import epoch_key, member_key, step_keys
 from kousoku.compiler import use_kernels
-from kousoku.training.loop import base, host
+from kousoku.training.loop import base, host, program
 from kousoku.training.metrics import wide_sums
+from kousoku.training.metrics.metric_sums import SUMMED, MetricSums, end_block, in_one
 
 PAID = chain(np.array([[1, 1], [0, 0]]), np.full((2, 2), 0.1), time_limit=4)
 """A tenth for each step, in episodes of four."""
@@ -81,6 +83,33 @@ def test_a_sum_over_axes_is_of_a_few_numbers_at_a_time(shape):
     )
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 1000), st.integers(0, 255))
+def test_blocks_are_off_by_no_more_than_is_said(seed, count, begun):
+    """Rewards of either sign and any size, from any place in a block on."""
+    rng = np.random.default_rng(seed)
+    rewards = (rng.normal(size=1000) * 10.0 ** rng.integers(-6, 6, 1000) + rng.integers(2)).astype(np.float32)
+    found = in_one(jax.tree.map(np.asarray, paid_in_blocks(rewards, count, begun)))
+    exact, magnitudes = (math.fsum(map(float, each[:count])) for each in (rewards, np.abs(rewards)))
+    assert abs(found.reward_sum - exact) <= 2.0**-24 * (wide_sums.BLOCK + 1) * magnitudes
+    assert (found.episodes, found.episodes.dtype) == (count, np.int64)
+
+
+@jax.jit
+def paid_in_blocks(rewards, count, begun):
+    """The sums after so many rewards, each of an episode of one step, the first of them the step `begun`."""
+    zeros = dict.fromkeys(SUMMED) | {"episodes": jnp.int32(0), "reward_sum": jnp.float32(0)}
+    none = dict.fromkeys(("visits", "iterations", "finite_iterations"))
+
+    def step(i, sums):
+        block = sums.block | {
+            "episodes": sums.block["episodes"] + 1,
+            "reward_sum": sums.block["reward_sum"] + rewards[i],
+        }
+        return end_block(dataclasses.replace(sums, block=block), (begun + i + 1) % wide_sums.BLOCK == 0)
+
+    return jax.lax.fori_loop(0, count, step, MetricSums(**zeros, **none, block=zeros, rests=zeros))
+
+
 @pytest.mark.slow_because("each kind of agent is trained")
 @pytest.mark.parametrize(
     ("agent", "how"),
@@ -100,6 +129,24 @@ def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
     np.testing.assert_allclose(run.curves["return"], 0.4, rtol=1e-5)
     np.testing.assert_array_equal(run.curves["length"], 4)
     np.testing.assert_array_equal(run.curves["episodes"], how["steps"] // 4)
+
+
+@pytest.mark.slow_because("runs are trained with a kernel and without")
+@pytest.mark.parametrize("kernels", [True, False])
+def test_sums_are_the_same_however_many_calls_they_took(kernels, monkeypatch):
+    """A block of steps may begin in one call and end in another."""
+
+    def told():
+        with use_kernels(kernels):
+            run = ks.train("q_learning", PAID, steps=2000, record_every=2000, seeds=3, eval_episodes=0, out="")
+        return run.curves
+
+    whole = told()
+    monkeypatch.setattr(program, "STEPWISE_CALL", 3 * 700)
+    monkeypatch.setattr(program, "STEPWISE_BATCH", 3 * 300)
+    for name, curve in told().items():
+        if name != "seconds":
+            np.testing.assert_array_equal(curve, whole[name], err_msg=name)
 
 
 # ---- counters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..io import tree_io
 SMALL = 1 << 14
 UNWATCHED = ("metrics.info_sum", "metrics.rests")
 WORDS = {"metrics.reward_sum": "the reward", "metrics.metric_sums['td_error']": "the TD error"}
+OF_BLOCK = r"^metrics\.block\['(\w+)'\]", r"metrics.\1"
+"""The sums of the block that is under way are called as those that they will be added to."""
 HIDDEN = "env_state"
 CAUSES = (HIDDEN, "metrics.reward_sum")
 """What makes the rest of a member NaN comes first: its environment's state, then its reward."""
@@ -60,7 +63,7 @@ class FiniteCheck:
     """
 
     def __init__(self, state: Any, members: int) -> None:
-        self.members, self.paths = members, tree_io.paths(state)
+        self.members, self.paths = members, [re.sub(*OF_BLOCK, path) for path in tree_io.paths(state)]
         leaves = jax.tree.leaves(state)
         floats = [i for i, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         candidates = [i for i in floats if not self.paths[i].startswith(UNWATCHED)]
@@ -76,7 +79,8 @@ class FiniteCheck:
         member = int(np.flatnonzero(~self._is_finite(leaves[i]))[0])
         values = np.asarray(leaves[i][member].astype(jnp.float32)).ravel()
         path, value = self.paths[i], values[~np.isfinite(values)][0].item()
-        return NonFinite(WORDS.get(path, path), HIDDEN in path, member, value, len(found) - 1)
+        others = len({self.paths[j] for j in found}) - 1
+        return NonFinite(WORDS.get(path, path), HIDDEN in path, member, value, others)
 
     def _is_finite(self, leaf: Array) -> Bool[np.ndarray, " N"]:
         """Tells whether a leaf is finite, in each member."""

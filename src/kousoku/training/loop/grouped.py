@@ -12,7 +12,7 @@ from ...collectors.slot import kernel_slots
 from ...compiler import backends
 from ...core.collector import TrainState, largest_divisor
 from ..population import MemberNumbers, Members, first, member_of
-from .iteration import iterate, settled
+from .iteration import block_ended, iterate
 
 CACHED_SAMPLES = 2048  # of networks 64 wide: 1,536 and 1,920 made more steps than 512, 640 and 2,560
 
@@ -35,7 +35,7 @@ def advance(
         agent, env = member_of(program, numbers, members.env_arrays)
         collector, slots = agent.learns_from, kernel_slots(env)
         here = jax.tree.leaves(state.slots)[0].shape[0]
-        return settled(iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis))
+        return block_ended(iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis))
 
     def group(numbers: MemberNumbers, keys: Key[Array, " n"], state: TrainState) -> TrainState:
         if not collector.steps_are_fixed:

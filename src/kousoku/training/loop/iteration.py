@@ -7,13 +7,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray
 
 from ...collectors.streams import agent_key
 from ...core.agent import Agent
 from ...core.collector import SlotFunctions, TrainState
 from ...core.env import Env
-from ..metrics.metric_sums import MetricSums, Recording, add_iteration, carry_over, zero_sums
+from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 
 
 def start(
@@ -55,9 +55,9 @@ def _zero_sums(agent: Agent, env: Env, slots: SlotFunctions, state: TrainState, 
     return zero_sums(recording, env, steps, metrics, collector.iteration_steps == 1)
 
 
-def settled(state: TrainState) -> TrainState:
-    """Returns the state with counts that have room for more: after at most 2^30 steps."""
-    return dataclasses.replace(state, metrics=carry_over(state.metrics))
+def block_ended(state: TrainState, ends: Bool[Array, ""] | None = None) -> TrainState:
+    """Returns the state with a block's metrics added to those before it, if the block `ends`; None if so."""
+    return dataclasses.replace(state, metrics=end_block(state.metrics, ends))
 
 
 def iterate(agent: Agent, slots: SlotFunctions, state: TrainState, keys: Any, axis: str | None = None) -> TrainState:

@@ -19,7 +19,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError
 from ...ops.trees import select
 from ..metrics.drain import Placement
-from ..metrics.metric_sums import Recording, add_iteration, carry_over
+from ..metrics.metric_sums import Recording, add_iteration, end_block
 from ..population import Population
 from .base import TrainLoop, place_of
 from .iteration import start
@@ -94,7 +94,7 @@ def _update(agent: Agent, state: Any, told: Any, carry: Any, ended: Any, key: An
 
 _act = eqx.filter_jit(lambda agent, state, obs, carry, key: agent.act(state, obs, carry, key))
 _advance = eqx.filter_jit(advance_clipped)
-_add = eqx.filter_jit(lambda sums, steps, metrics: carry_over(add_iteration(sums, steps, metrics, None, None)))
+_add = eqx.filter_jit(lambda sums, steps, metrics: end_block(add_iteration(sums, steps, metrics, None, None)))
 
 
 def check_in_space(what: str, space: Any, value: Any) -> None:

@@ -14,8 +14,9 @@ from ...collectors.slot import kernel_slots, plain_slots
 from ...compiler import compiles, decide, kernel
 from ...core.collector import SlotFunctions, TrainState
 from ...core.env import Env
+from ..metrics.wide_sums import BLOCK
 from ..population import MemberNumbers, Members, first, member_of
-from .iteration import iterate, settled
+from .iteration import block_ended, iterate
 from .split_randomness import split_by_key
 
 FEW_MEMBERS = 1
@@ -58,10 +59,38 @@ def _member(
     agent, env = member_of(program, numbers, env_arrays)
     collector, slots = agent.learns_from, plain_slots(env)
 
-    def step(i: Int[Array, ""], state: TrainState) -> TrainState:
-        return iterate(agent, slots, state, collector.keys(key, done + i, 1, None))
+    def step(number: Int[Array, ""], state: TrainState) -> TrainState:
+        return iterate(agent, slots, state, collector.keys(key, number, 1, None))
 
-    return settled(jax.lax.fori_loop(0, steps, step, state))
+    return _take_steps(done, steps, step, state)
+
+
+def _take_steps(
+    done: Int[Array, ""],
+    steps: Int[Array, ""],
+    step: Callable[[Int[Array, ""], TrainState], TrainState],
+    state: TrainState,
+    each: Callable[..., Any] = lambda function: function,
+) -> TrainState:
+    """Takes steps in a loop over blocks of them: metrics are added to sums with rests at the end of a block only.
+
+    That is where the number of steps is a multiple of `BLOCK`, and not where a call ends, so that how steps are shared
+    out to calls, which depends on time, changes no sum.
+
+    Args:
+        done, steps: how many were made, and are to be made.
+        step: takes one, given its number and the state.
+        state: before them.
+        each: makes of a function of one member's state one of `state`: `jax.vmap`, where that is of many.
+    """
+
+    def block(number: Int[Array, ""], state: TrainState) -> TrainState:
+        begin = number * BLOCK
+        end = begin + jnp.minimum(BLOCK, done + steps - begin)
+        state = jax.lax.fori_loop(jnp.maximum(begin, done), end, step, state)
+        return each(partial(block_ended, ends=end - begin == BLOCK))(state)
+
+    return jax.lax.fori_loop(done // BLOCK, (done + steps - 1) // BLOCK + 1, block, state)
 
 
 def _batches(
@@ -87,31 +116,39 @@ def _batches(
         return draw((numbers, env_arrays), collector.keys(key, step, 1, None))
 
     def finish(
-        numbers: MemberNumbers, env_arrays: PyTree, state: TrainState, noise: list[Any], count: Int[Array, ""]
+        numbers: MemberNumbers,
+        env_arrays: PyTree,
+        state: TrainState,
+        noise: list[Any],
+        begin: Int[Array, ""],
+        count: Int[Array, ""],
     ) -> TrainState:
-        def step(i: Int[Array, ""], state: TrainState) -> TrainState:
-            return rest((numbers, env_arrays), state, [part[i] for part in noise])
+        def step(number: Int[Array, ""], state: TrainState) -> TrainState:
+            return rest((numbers, env_arrays), state, [part[number - begin] for part in noise])
 
-        return settled(jax.lax.fori_loop(0, count, step, state))
+        return _take_steps(begin, count, step, state)
 
-    def finish_together(state: TrainState, noise: list[Any], count: Int[Array, ""]) -> TrainState:
-        def step_all(i: Int[Array, ""], state: TrainState) -> TrainState:
-            now = [part[i] for part in noise]
+    def finish_together(
+        state: TrainState, noise: list[Any], begin: Int[Array, ""], count: Int[Array, ""]
+    ) -> TrainState:
+        def step_all(number: Int[Array, ""], state: TrainState) -> TrainState:
+            now = [part[number - begin] for part in noise]
             return jax.vmap(lambda n, one, x: rest((n, env_arrays), one, x))(numbers, state, now)
 
-        return jax.vmap(settled)(jax.lax.fori_loop(0, count, step_all, state))
+        return _take_steps(begin, count, step_all, state, jax.vmap)
 
     def run_batch(batch: Int[Array, ""], state: TrainState) -> TrainState:
         alone = first(numbers), env_arrays, first(state)
-        begin = batch * program.batch
-        times = done + begin + jnp.arange(program.batch, dtype=jnp.int32)
+        begin = done + batch * program.batch
+        times = begin + jnp.arange(program.batch, dtype=jnp.int32)
         one_draw = kernel(draw_step) if compiles(draw_step, first(numbers), env_arrays, keys[0], done) else draw_step
         draws = jax.vmap(jax.vmap(one_draw, (0, None, 0, None)), (None, None, None, 0))
         noise = draws(numbers, env_arrays, keys, times)
-        count = jnp.minimum(program.batch, steps - begin)
-        one = *alone, [part[:, 0] for part in noise], count
+        count = jnp.minimum(program.batch, done + steps - begin)
+        one = *alone, [part[:, 0] for part in noise], begin, count
         if keys.shape[0] > FEW_MEMBERS or not decide(finish, *one, lanes=1).take:
-            return finish_together(state, noise, count)
-        return jax.vmap(kernel(finish), (0, None, 0, 1, None))(numbers, env_arrays, state, noise, count)
+            return finish_together(state, noise, begin, count)
+        alike = jax.vmap(kernel(finish), (0, None, 0, 1, None, None))
+        return alike(numbers, env_arrays, state, noise, begin, count)
 
     return jax.lax.fori_loop(0, (steps + program.batch - 1) // program.batch, run_batch, state)

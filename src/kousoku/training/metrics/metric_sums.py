@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from ...core.collector import Steps
@@ -18,6 +20,7 @@ from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
 from ...ops import tables
 from ...ops.across import sum_over
+from ...ops.trees import select
 from . import wide_sums
 from .wide_sums import sum_of
 
@@ -83,7 +86,8 @@ class MetricSums(eqx.Module):
         updates: how many these were; None where every step is one.
         iterations: iterations since the last report; None where every step is one.
         finite_iterations: how many of them were made before the first in which a reward or a metric was not finite.
-        rests: of all that is summed here, by name; see `wide_sums`. None once each is in one with its rest.
+        block: of the block of steps that is under way, what it will add to the sums, by name.
+        rests: of the sums, by name; see `wide_sums`. This and the block are None once all is in one.
     """
 
     steps: Int[Array, ""] | None
@@ -98,18 +102,25 @@ class MetricSums(eqx.Module):
     updates: Int[Array, ""] | None
     iterations: Int[Array, ""] | None
     finite_iterations: Int[Array, ""] | None
+    block: dict[str, Any] | None = None
     rests: dict[str, Any] | None = None
 
 
-def carry_over(sums: MetricSums) -> MetricSums:
-    """Makes room for more counts: to be done at least every 2^30 steps."""
-    counts, rests = wide_sums.carry_over(_summed(sums), sums.rests)
-    return dataclasses.replace(sums, **counts, rests=rests)
+def end_block(sums: MetricSums, ends: Bool[Array, ""] | None = None) -> MetricSums:
+    """Adds the block that is under way to the sums, if it `ends`; None if so.
+
+    It is to end after about `wide_sums.BLOCK` steps: then it is rounded little, and counts have room for more.
+    """
+    before = _summed(sums), sums.rests, sums.block
+    after = *wide_sums.carry_over(*wide_sums.add(*before)), jax.tree.map(jnp.zeros_like, sums.block)
+    values, rests, block = after if ends is None else select(ends, after, before)
+    return dataclasses.replace(sums, **values, rests=rests, block=block)
 
 
 def in_one(sums: MetricSums) -> MetricSums:
-    """Returns sums (NumPy) with their rests, as float64 and int64."""
-    values = wide_sums.total(_summed(sums), sums.rests) | {"rests": None}
+    """Returns sums (NumPy) with their rests and the block that is under way, as float64 and int64."""
+    values = jax.tree.map(np.add, wide_sums.total(_summed(sums), sums.rests), sums.block)
+    values |= {"rests": None, "block": None}
     names = list(values)
     return eqx.tree_at(
         lambda each: [getattr(each, name) for name in names],
@@ -161,13 +172,14 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         iterations=None if stepwise else none,
         finite_iterations=None if stepwise else none,
     )
-    return dataclasses.replace(sums, rests=wide_sums.rests_of(_summed(sums)))
+    zeros = wide_sums.rests_of(_summed(sums))
+    return dataclasses.replace(sums, block=zeros, rests=zeros)
 
 
 def add_iteration(
     sums: MetricSums, steps: Steps, metrics: dict[str, Any], updates: Int[Array, ""] | None, axis: str | None
 ) -> MetricSums:
-    """Adds one more iteration.
+    """Adds one more iteration to the block that is under way.
 
     Args:
         sums: so far.
@@ -183,11 +195,10 @@ def add_iteration(
             visits = sums.visits + sum_over(visits - sums.visits, axis)
     values["metric_sums"] = None if sums.metric_sums is None else _recorded(metrics)
     values["updates"] = None if sums.updates is None else jnp.int32(1) if updates is None else updates
-    added, rests = wide_sums.add(_summed(sums), sums.rests, values)
-    sums = dataclasses.replace(sums, **added, rests=rests, visits=visits)
+    sums = dataclasses.replace(sums, block=jax.tree.map(operator.add, sums.block, values), visits=visits)
     if sums.iterations is None or sums.finite_iterations is None:
         return sums
-    told = [*metrics.values(), *([] if sums.reward_sum is None else [sums.reward_sum])]
+    told = [*metrics.values(), *([] if values["reward_sum"] is None else [values["reward_sum"]])]
     is_finite = functools.reduce(
         jnp.logical_and, map(jnp.isfinite, map(jnp.asarray, told)), sums.finite_iterations == sums.iterations
     )
