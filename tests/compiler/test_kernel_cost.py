@@ -11,6 +11,8 @@ import pytest
 import kousoku as ks
 from kousoku.agents import list_agents
 from kousoku.compiler import cost, decide
+from kousoku.compiler.runtime.kernels import GRAIN_NANOSECONDS
+from kousoku.compiler.tracing.trace import trace_like
 from kousoku.core.env import Finite
 from kousoku.training.config import TrainConfig
 from kousoku.training.loop import program, stepwise
@@ -50,6 +52,13 @@ def check_taken(agent: str, env: str) -> None:
     work = cost.work_of(jax.make_jaxpr(function)(*args), varying)
     for lanes in (2, 30, 4096):
         assert work.kernel_ns(lanes) < cost.MARGIN * work.xla_ns(lanes), lanes
+
+
+@pytest.mark.parametrize(("agent", "env"), [("q_learning", "GridWorld-v0"), (BANDITS[0], BANDIT_ENVS[0])])
+def test_a_gang_of_a_population_is_work_enough_for_a_core(agent, env):
+    """Else two gangs, such as of 30 agents, would be left to one core; how many steps there are is not known before."""
+    function, args = whole_run(agent, env)
+    assert trace_like(function, "", *args).summary.nanoseconds > GRAIN_NANOSECONDS / 2
 
 
 @pytest.mark.by_default("Taxi-v4", "FrozenLake-v1", "GridWorld-v0", "Blackjack-v1", "BlockingMaze-v0")
