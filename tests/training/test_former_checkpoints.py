@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.training.io import checkpoints, tree_io
+from kousoku.training.io import checkpoints, former_checkpoints, tree_io
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*made by other versions:kousoku.training.io.checkpoints.RunWarning"),
@@ -103,3 +103,12 @@ def test_metrics_that_were_recorded_without_being_asked_for_go_on(former):
     run = ks.resume(folder)
     assert {name: len(rows) for name, rows in run.curves.items()} == dict.fromkeys(run.curves, 2)
     assert "policy_loss" in run.curves
+
+
+def test_a_block_that_was_not_kept_begins_at_zero():
+    """Sums before format 6 had no block under way: all else is as it was, leaf by leaf."""
+    kept = [("agent", "float32", np.full(2, 7.0, np.float32)), ("metrics.reward_sum", "float32", np.full(2, 3.0))]
+    block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
+    assert checkpoints.FORMER[-1] == 5
+    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, [*kept, block])}
+    assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], block[0]: [0.0, 0.0]}

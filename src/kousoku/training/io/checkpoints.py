@@ -30,9 +30,9 @@ from ...core.errors import ConfigError
 from . import array_store, files, former_checkpoints, provenance, tree_io
 from .run_progress import RunProgress
 
-FORMAT = 5
-FORMER = (2, 3, 4)
-"""Formats that can be read still: other paths of leaves, and in format 2 the leaves were in state.npz."""
+FORMAT = 6
+FORMER = (2, 3, 4, 5)
+"""Formats that can be read still: other paths of leaves, sums without a block, and in format 2 leaves in state.npz."""
 FOLDER = "checkpoints"
 STATE, LEDGER, TOLD, METRICS, MANIFEST = "state", "ledger.npz", "ledger.json", "metrics.jsonl", "manifest.json"
 T = TypeVar("T")

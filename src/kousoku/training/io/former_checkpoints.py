@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 4: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 5: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
