@@ -25,6 +25,7 @@ from .training.fine_tuning import TrainedMember
 from .training.guards.memory_check import check_episodes
 from .training.io import compile_cache
 from .training.io.rebuild import rebuild_both, rebuild_final_state
+from .training.io.tree_io import pick_member
 from .training.loop.results import Trained
 from .training.make_population import make_population
 from .training.point_envs import point_envs
@@ -275,7 +276,7 @@ class Run:
         population, final = self._restore()
         chosen = self.record.best_member if number is None else number
         check_count(field, chosen, low=0, high=population.size - 1)
-        state = jax.tree.map(lambda leaf: leaf[chosen], final.agent_state)
+        state = pick_member(final.agent_state, chosen)
         return TrainedMember(self.path, chosen, population.agent(chosen), state, population.env(chosen).spec)
 
     def _restore(self) -> tuple[Population, FinalState]:

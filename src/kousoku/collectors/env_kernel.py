@@ -9,12 +9,12 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from ..compiler import Kernel, kernel
 from ..core.env import Env
 from ..core.timestep import Timestep
+from ..ops.trees import to_device
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def partition_env(env: Env) -> tuple[Any, EnvStructure]:
     """Returns (arrays and numbers on the device, structure)."""
     numbers, structure = eqx.partition(env, lambda x: eqx.is_array_like(x) and not isinstance(x, (str, bytes)))
     leaves, shape = jax.tree.flatten(structure)
-    return jax.tree.map(jnp.asarray, numbers), EnvStructure(tuple(leaves), shape)
+    return jax.tree.map(to_device, numbers), EnvStructure(tuple(leaves), shape)
 
 
 def step_env(env: Env, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Timestep]:

@@ -53,6 +53,11 @@ def select_devices(count: Any) -> list[Any]:
     return available[:count]
 
 
+def without_padding(tree: Any, count: int) -> Any:
+    """Returns the first `count` rows of the arrays of a tree; an array without more is itself."""
+    return jax.tree.map(lambda leaf: leaf if leaf.shape[0] == count else leaf[:count], tree)
+
+
 def pad_to(tree: Any, parts: int) -> Any:
     """Pads the arrays [N, ...] of a tree with their last row, until they divide into so many equal parts."""
 

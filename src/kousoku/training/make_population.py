@@ -6,7 +6,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..agents.options import with_number
@@ -14,6 +13,7 @@ from ..collectors.streams import member_key
 from ..core.agent import Agent
 from ..core.errors import check_number, is_number
 from ..core.sweep_names import of_agent
+from ..ops.trees import to_device
 from .config import TrainConfig
 from .population import MemberNumbers, PointEnvs, Population
 
@@ -35,10 +35,10 @@ def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Popul
     stacked = jax.tree.map(lambda *leaves: np.asarray(leaves, np.float32), *[numbers for numbers, _ in parts])
     seed, point = np.tile(seeds, len(agents)), np.repeat(np.arange(len(agents)), len(seeds))
     numbers = MemberNumbers(
-        jax.tree.map(lambda leaf: jnp.asarray(leaf[point]), stacked),
+        jax.tree.map(lambda leaf: to_device(leaf[point]), stacked),
         jax.tree.map(lambda leaf: leaf[point], envs.numbers),
     )
-    keys = jax.vmap(member_key)(jnp.asarray(seed.astype(np.uint32)))
+    keys = jax.vmap(member_key)(to_device(seed.astype(np.uint32)))
     return Population(numbers, parts[0][1], envs, keys, seed, point)
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Int, Key
 from ..collectors.env_kernel import EnvStructure, partition_env
 from ..core.agent import Agent
 from ..core.env import Env
+from .io.tree_io import pick_member
 
 
 class PointEnvs(NamedTuple):
@@ -80,7 +81,7 @@ class Population(eqx.Module):
 
     def agent(self, i: int) -> Agent:
         """Returns the agent of one member."""
-        return eqx.combine(jax.tree.map(lambda leaf: leaf[i], self.numbers.agent), self.structure)
+        return eqx.combine(pick_member(self.numbers.agent, i), self.structure)
 
     def env(self, i: int) -> Env:
         """Returns the environment of one member."""

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ...core.errors import check_count, check_number, is_number
 from ...core.model import TabularModel, check_model
 from ...ops.planning import Values, advantage, ends, reachable, rounding
+from ...ops.trees import to_device
 
 MAX_SWEEPS = 100_000
 
@@ -71,14 +72,14 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
     limit = check_count("max_sweeps", max_sweeps, high=2**30)
     return Problem(
         model=TabularModel(
-            probability=jnp.asarray(model.probability, jnp.float32),
-            next_state=jnp.asarray(model.next_state, jnp.int32),
-            reward=jnp.asarray(model.reward, jnp.float32),
-            terminated=jnp.asarray(model.terminated),
-            start=jnp.asarray(model.start, jnp.float32),
+            probability=to_device(model.probability, jnp.float32),
+            next_state=to_device(model.next_state, jnp.int32),
+            reward=to_device(model.reward, jnp.float32),
+            terminated=to_device(model.terminated),
+            start=to_device(model.start, jnp.float32),
         ),
         discount=jnp.asarray(discount, jnp.float32),
-        matters=jnp.asarray(reachable(model) | ends(model) | (is_number(discount) and discount < 1)),
+        matters=to_device(reachable(model) | ends(model) | (is_number(discount) and discount < 1)),
         tolerance=jnp.asarray(tolerance, jnp.float32),
         max_sweeps=jnp.int32(limit),
     )

@@ -135,7 +135,8 @@ def _share(
 
     def member(numbers: MemberNumbers, final: FinalState, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
         agent, env = member_of(program, numbers, env_arrays)
-        episode_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(index)
+        stream = jax.random.fold_in(key, EVALUATION_STREAM)
+        episode_keys = jax.vmap(lambda i: jax.random.fold_in(stream, i))(index)
         return jax.vmap(lambda k: greedy_episode(agent, final, env, k, program.max_steps))(episode_keys)
 
     return jax.vmap(member)(numbers, final, keys)
@@ -159,10 +160,9 @@ def evaluate_population(
     mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None
     envs = population.envs
     program = EvaluationProgram(population.structure, envs.structure, max_steps, mesh, by_member)
-    streams = jax.vmap(lambda key: jax.random.fold_in(key, EVALUATION_STREAM))(keys)
-    numbers, final, streams = pad_to((population.numbers, final, streams), used if by_member else 1)
-    index = pad_to(jnp.arange(episodes, dtype=jnp.int32), 1 if by_member else used)
-    args: Any = numbers, final, envs.arrays, streams, index
+    numbers, final, keys = pad_to((population.numbers, final, keys), used if by_member else 1)
+    index = pad_to(np.arange(episodes, dtype=np.int32), 1 if by_member else used)
+    args: Any = numbers, final, envs.arrays, keys, index
     if mesh is not None:
         args = jax.device_put(args, tuple(NamedSharding(mesh, spec) for spec in _specs(program)))
     return Episodes(*(np.asarray(part)[:members, :episodes] for part in _episodes(program, *args)))

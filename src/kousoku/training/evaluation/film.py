@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray, PyTree
+from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
 from ...collectors.env_kernel import env_kernel, partition_env, restart_env, step_env
 from ...compiler import kernel
@@ -21,6 +21,7 @@ from ...core.scene import Readable, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
+from ..io.tree_io import pick_member
 from ..population import Population
 from .act import act_greedily
 from .evaluate import FinalState
@@ -56,9 +57,14 @@ def is_drawable(env: Env) -> bool:
 
 def member_film(population: Population, final: FinalState, i: int, name: str = "") -> Film | None:
     """Films one greedy episode of a member in its environment; None if that cannot be drawn."""
-    alone = jax.tree.map(lambda leaf: leaf[i], final)
-    key = jax.random.fold_in(population.keys[i], FILM_STREAM)
-    return greedy_film(population.agent(i), alone, population.env(i), key, name)
+    key = _film_key(population.keys, np.int32(i))
+    return greedy_film(population.agent(i), pick_member(final, i), population.env(i), key, name)
+
+
+@jax.jit
+def _film_key(keys: Key[Array, " N"], i: Int[Array, ""]) -> PRNGKeyArray:
+    """Returns the key of a member's film: one small program instead of three."""
+    return jax.random.fold_in(keys[i], FILM_STREAM)
 
 
 def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, name: str = "") -> Film | None:

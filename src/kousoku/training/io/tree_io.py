@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...core.errors import ConfigError
+from ...ops.trees import to_device
 
 Leaf = tuple[str, str, tuple[int, ...]]
 """(path, dtype in words, shape)."""
@@ -45,6 +46,14 @@ def difference(found: list[Leaf], needed: list[Leaf]) -> tuple[str, str]:
 def unplaced(tree: Any) -> Any:
     """Returns copies of the arrays that are on no device in particular, so that they go where a program is."""
     return jax.tree.map(lambda leaf: _like(leaf, _plain(leaf)), tree)
+
+
+def pick_member(tree: Any, i: int) -> Any:
+    """Returns one member of a tree of arrays [N, ...], on no device in particular.
+
+    It is picked on the host: devices would need a program for every shape.
+    """
+    return jax.tree.map(lambda leaf: _like(leaf, _plain(leaf)[i, ...]), tree)
 
 
 def from_arrays(what: str, members: int, one: Any, arrays: list[np.ndarray]) -> Any:
@@ -99,8 +108,8 @@ def _plain(leaf: Any) -> np.ndarray:
 def _like(leaf: Any, array: np.ndarray) -> jax.Array:
     """Returns the array as JAX's, with the leaf's dtype; a copy, which may be given away to a compiled program."""
     if _is_key(leaf):
-        return jax.random.wrap_key_data(jnp.array(array), impl=_implementation(leaf))
-    return jnp.array(array.view(leaf.dtype) if np.dtype(leaf.dtype).kind == "V" else array)
+        return jax.random.wrap_key_data(to_device(array), impl=_implementation(leaf))
+    return to_device(array.view(leaf.dtype) if np.dtype(leaf.dtype).kind == "V" else array)
 
 
 def _implementation(leaf: Any) -> Any:

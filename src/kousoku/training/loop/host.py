@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.agent import Agent
 from ...core.collector import TrainState
+from ..devices import without_padding
 from ..guards.finite_check import FiniteCheck, NonFinite
 from ..io import checkpoints, run_folder
 from ..io.checkpoints import Checkpoint
@@ -133,7 +134,7 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     progress, population, since = run.progress, job.population, run.progress.since
     progress.score = None
     sums, finite, emptied = run.drain(run.state)
-    real = jax.tree.map(lambda leaf: np.asarray(leaf)[: population.size], sums)
+    real = without_padding(sums, population.size)
     row = progress.curves.add(progress.step, since, real, progress.seconds)
     progress.count(row)
     if job.config.stop_on_nan:
@@ -207,7 +208,7 @@ def _checkpoint(run: OngoingRun, job: TrainJob) -> None:
     if job.folder is None or not keep or progress.step == run.saved or run.finite_check.look(run.state):
         return
     began = time.monotonic()
-    real = jax.tree.map(lambda leaf: leaf[: job.population.size], run.state)
+    real = without_padding(run.state, job.population.size)
     metrics = (job.folder / run_folder.METRICS).read_bytes()
     checkpoints.save(job.folder, Checkpoint.of(real, progress, metrics), keep)
     run.saved, run.saved_at = progress.step, time.monotonic()

@@ -19,6 +19,7 @@ from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...core.record import RunRecord
 from ..config import TrainConfig
+from ..devices import without_padding
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
 from ..evaluation.exact import exact_tables, optimal_return
 from ..evaluation.film import member_film
@@ -75,9 +76,14 @@ def final_state(job: TrainJob, state: TrainState) -> FinalState:
     """Returns what the members have become, without padding; of several slots, the first one's environment."""
     env_state = state.slots.env_state
     if job.agent.learns_from.batched:
-        env_state = jax.tree.map(lambda leaf: leaf[:, 0], env_state)
-    both = FinalState(state.agent, env_state)
-    return jax.tree.map(lambda leaf: leaf[: job.population.size], both)
+        env_state = _first_slots(env_state)
+    return without_padding(FinalState(state.agent, env_state), job.population.size)
+
+
+@jax.jit
+def _first_slots(env_states: Any) -> Any:
+    """Returns [N, ...] of [N, num_envs, ...]."""
+    return jax.tree.map(lambda leaf: leaf[:, 0], env_states)
 
 
 def play(job: TrainJob, final: FinalState) -> Episodes:
@@ -177,8 +183,7 @@ def q_values(population: Population, states: Any) -> jax.Array | None:
     def one(numbers: Any, state: Any) -> jax.Array | None:
         return eqx.combine(numbers, population.structure).q_values(state)
 
-    real = jax.tree.map(lambda leaf: leaf[: population.size], states)
-    return jax.vmap(one)(population.numbers.agent, real)
+    return jax.vmap(one)(population.numbers.agent, without_padding(states, population.size))
 
 
 def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
