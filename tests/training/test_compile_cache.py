@@ -8,9 +8,17 @@ import sys
 import pytest
 from fast_compile import fast_compile_flags
 
+import kousoku as ks
 from kousoku.cli import main
+from kousoku.compiler import backends
 from kousoku.core.cache_folder import SWITCH
+from kousoku.training.config import TrainConfig
 from kousoku.training.io import compile_cache
+from kousoku.training.loop import program
+from kousoku.training.loop.program import CompiledLoop
+from kousoku.training.make_population import make_population
+from kousoku.training.metrics.metric_sums import Recording
+from kousoku.training.point_envs import point_envs
 
 TRAIN = """
 import kousoku as ks
@@ -43,7 +51,7 @@ def test_it_is_on_by_default_and_below_the_users_cache_folder(tmp_path):
     train("", tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
-    ours = [tmp_path / "kousoku" / kind for kind in ("xla", "kernels")]
+    ours = [tmp_path / "kousoku" / kind for kind in ("xla", "kernels", "traces")]
     assert all(any(path.is_relative_to(folder) for folder in ours) for path in files)
 
 
@@ -124,3 +132,18 @@ def test_without_a_home_nothing_is_kept(cache, monkeypatch, capsys):
     assert compile_cache.kept_files() == {}
     assert main(["cache"]) == 0
     assert "there is no home folder" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_programs_for_several_devices_hold_no_address_of_their_process(seeds):
+    """XLA's partitioner is told of our kernels by addresses: a program that needs it is compiled anew each time."""
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=128, minibatches=1)
+    config = TrainConfig(steps=1000, seeds=seeds)
+    population = make_population(agent, point_envs(ks.make("CartPole-v1"), {}, config), config)
+    loop = CompiledLoop(population, Recording(), 2, 1000)
+    assert loop.devices == 2
+    starting = program._starting(backends.current().name).lower(loop.program, loop.members, loop._sums, None)
+    for lowered in (starting, loop.lower(loop.start())):
+        text = lowered.as_text()
+        assert "kousoku" in text, "a kernel is called"
+        assert "CustomSPMDPartitioning" not in text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import numpy as np
@@ -11,16 +9,11 @@ import numpy as np
 from ..agents.options import with_number
 from ..collectors.streams import member_key
 from ..core.agent import Agent
-from ..core.errors import check_number, is_number
+from ..core.errors import check_number
 from ..core.sweep_names import of_agent
 from ..ops.trees import to_device
 from .config import TrainConfig
-from .population import MemberNumbers, PointEnvs, Population
-
-
-def is_leaf_number(x: Any) -> bool:
-    """Tells whether a leaf is a number that members may differ in."""
-    return is_number(x) or eqx.is_inexact_array(x)
+from .population import MemberNumbers, PointEnvs, Population, is_leaf_number
 
 
 def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Population:

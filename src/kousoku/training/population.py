@@ -12,6 +12,7 @@ from jaxtyping import Array, Int, Key
 from ..collectors.env_kernel import EnvStructure, partition_env
 from ..core.agent import Agent
 from ..core.env import Env
+from ..core.errors import is_number
 from .io.tree_io import pick_member
 
 
@@ -107,6 +108,11 @@ class Members(eqx.Module):
     def count(self) -> int:
         """N."""
         return self.keys.shape[0]
+
+
+def is_leaf_number(x: Any) -> bool:
+    """Tells whether a leaf is a number that members may differ in."""
+    return is_number(x) or eqx.is_inexact_array(x)
 
 
 def member_of(program: Any, numbers: MemberNumbers, env_arrays: Any) -> tuple[Agent, Env]:

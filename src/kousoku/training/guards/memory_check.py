@@ -8,14 +8,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
 
-from ...collectors.slot import kernel_slots, plain_slots
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ..config import MAX_SEED
-from ..loop.iteration import start
+from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
 from ..point_envs import PointEnvs
 
@@ -86,17 +84,8 @@ def _too_many(agent: Agent, need: str) -> ConfigError:
 
 def _member_bytes(agent: Agent, env: Env, recording: Recording) -> int:
     """Returns the bytes of what a member carries, what it collects in an iteration, and what is computed from it."""
-    collector = agent.learns_from
-    slots = kernel_slots(env) if collector.batched else plain_slots(env)
-
-    def begin_and_collect(key: PRNGKeyArray) -> Any:
-        state = start(agent, env, slots, key, recording)
-        keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
-        _, data, steps = collector.collect(agent, slots, state, keys, None)
-        return state, data, steps.info, steps.end
-
-    shapes = jax.eval_shape(begin_and_collect, jax.eval_shape(lambda: jax.random.key(0)))
-    return sum(_bytes(leaf) for leaf in jax.tree.leaves(shapes))
+    state, data, steps = shapes_of(agent, env, recording)
+    return sum(_bytes(leaf) for leaf in jax.tree.leaves((state, data, steps.info, steps.end)))
 
 
 def _bytes(leaf: Any) -> int:

@@ -3,21 +3,82 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Bool, PRNGKeyArray, PyTree
 
+from ...collectors.env_kernel import EnvStructure, partition_env
+from ...collectors.slot import kernel_slots, plain_slots
 from ...collectors.streams import agent_key
 from ...core.agent import Agent
-from ...core.collector import SlotFunctions, TrainState
+from ...core.collector import SlotFunctions, Steps, TrainState
 from ...core.env import Env
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
+from ..population import is_leaf_number
 
 
-def start(
-    agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, recording: Recording, trained: Any = None
+class Shapes(NamedTuple):
+    """The shapes of what one member begins with and first collects.
+
+    Attributes:
+        state: before the first step.
+        data: what its first iteration learns from.
+        steps: of that iteration.
+    """
+
+    state: TrainState
+    data: Any
+    steps: Steps
+
+
+def slots_of(agent: Agent, env: Env) -> SlotFunctions:
+    """Returns how an agent's environments begin and advance: of several, by kernels within a program of XLA's."""
+    return kernel_slots(env) if agent.learns_from.batched else plain_slots(env)
+
+
+def shapes_of(agent: Agent, env: Env, recording: Recording) -> Shapes:
+    """Returns the shapes of a member's first iteration; nothing is computed.
+
+    JAX traces it once for all members and runs of agents that differ in numbers alone.
+
+    Raises:
+        ConfigError: for a metric that is no scalar, or has the name of what training records itself.
+    """
+    numbers, structure = eqx.partition(agent, is_leaf_number)
+    arrays, env_structure = partition_env(env)
+    of_one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(np.shape(x), np.float32), numbers)
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    return _first_iteration.eval_shape(structure, env_structure, recording, of_one, arrays, key)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _first_iteration(
+    structure: Any, env_structure: EnvStructure, recording: Recording, numbers: PyTree, arrays: Any, key: PRNGKeyArray
+) -> Shapes:
+    agent, env = eqx.combine(numbers, structure), env_structure.with_arrays(arrays)
+    collector, slots = agent.learns_from, slots_of(agent, env)
+    state = begin(agent, env, slots, key, ())
+    keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
+    collected, data, steps = collector.collect(agent, slots, state, keys, None)
+    metrics = collector.learn(agent, collected, data, keys, None)[1]
+    of_steps, of_metrics = jax.eval_shape(lambda: (steps, metrics))
+    sums = zero_sums(recording, env, of_steps, of_metrics, collector.iteration_steps == 1)
+    return Shapes(dataclasses.replace(state, metrics=sums), data, steps)
+
+
+def sums_before(agent: Agent, env: Env, recording: Recording) -> MetricSums:
+    """Returns the metric sums of a member before its first step: zeros of NumPy's."""
+    shapes = shapes_of(agent, env, recording).state.metrics
+    return jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+
+
+def begin(
+    agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, sums: Any, trained: Any = None
 ) -> TrainState:
     """Makes a member's training state before its first step.
 
@@ -25,7 +86,7 @@ def start(
         agent, env: who learns, and where.
         slots: how its environments begin and advance.
         key: the member's.
-        recording: what is recorded.
+        sums: the metric sums that it begins with.
         trained: the state of an agent that was trained before, to go on from; None for none.
     """
     collector = agent.learns_from
@@ -33,26 +94,20 @@ def start(
     if trained is not None:
         agent_state = adopted(agent, agent_state, trained)
     slot, carry, data = collector.init(agent, agent_state, slots, key)
-    state = TrainState(agent_state, slot, carry, data, ())
-    return dataclasses.replace(state, metrics=_zero_sums(agent, env, slots, state, recording))
+    return TrainState(agent_state, slot, carry, data, sums)
+
+
+def start(
+    agent: Agent, env: Env, slots: SlotFunctions, key: PRNGKeyArray, recording: Recording, trained: Any = None
+) -> TrainState:
+    """Makes a member's training state as `begin` does, with the sums of what is to be recorded."""
+    sums = jax.tree.map(jnp.asarray, sums_before(agent, env, recording))
+    return begin(agent, env, slots, key, sums, trained)
 
 
 def adopted(agent: Agent, fresh: Any, trained: Any) -> Any:
     """Returns what an agent adopts of a trained state, with all that is no array as in the fresh one."""
     return jax.tree.unflatten(jax.tree.structure(fresh), jax.tree.leaves(agent.adopt(fresh, trained)))
-
-
-def _zero_sums(agent: Agent, env: Env, slots: SlotFunctions, state: TrainState, recording: Recording) -> MetricSums:
-    """Returns the sums before the first step, made from the shapes of what an iteration gives."""
-    collector = agent.learns_from
-
-    def shapes(state: TrainState) -> Any:
-        keys = collector.keys(jax.random.key(0), jnp.int32(0), collector.num_envs, None)
-        collected, data, steps = collector.collect(agent, slots, state, keys, None)
-        return steps, collector.learn(agent, collected, data, keys, None)[1]
-
-    steps, metrics = jax.eval_shape(shapes, state)
-    return zero_sums(recording, env, steps, metrics, collector.iteration_steps == 1)
 
 
 def block_ended(state: TrainState, ends: Bool[Array, ""] | None = None) -> TrainState:

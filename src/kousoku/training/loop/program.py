@@ -16,17 +16,17 @@ from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from ...collectors.env_kernel import EnvStructure, env_kernel
-from ...collectors.slot import advance_clipped, kernel_slots, plain_slots
+from ...collectors.slot import advance_clipped
 from ...collectors.streams import epoch_key
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
 from ..devices import pad_to, select_devices
 from ..metrics.drain import Placement
-from ..metrics.metric_sums import Recording
+from ..metrics.metric_sums import MetricSums, Recording
 from ..population import MemberNumbers, Members, Population, member_of
 from . import grouped, stepwise
 from .base import TrainLoop, place_of
-from .iteration import start
+from .iteration import begin, slots_of, sums_before
 
 POPULATION, ENVS = "population", "envs"
 STEPWISE_CALL, CALL = 1 << 21, 1 << 17
@@ -106,6 +106,7 @@ class CompiledLoop(TrainLoop):
         each = self.program.specs.agent
         self.members = _place(mesh, Members(numbers, keys, population.envs.arrays), Members(each, each, P()))
         self._epoch = 0, self.members
+        self._sums = sums_before(population.agent(0), population.env(0), recording)
 
     @property
     def iteration_steps(self) -> int:
@@ -122,7 +123,7 @@ class CompiledLoop(TrainLoop):
             lanes = self.collector.num_envs * program.per_vmap // shares
             own = jax.tree.map(lambda _: 0, self.members.numbers.env) if program.per_vmap > 1 else None
             env_kernel(advance_clipped, program.env).begin_compiling(lanes, (own, 0, 0, 0))
-        state = _starting(backends.current().name)(program, self.members, trained)
+        state = _starting(backends.current().name)(program, self.members, self._sums, trained)
         return _place(program.mesh, state, program.specs)
 
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
@@ -162,16 +163,33 @@ def _starting(platform: str) -> Any:
     return jax.jit(_start, static_argnums=0, compiler_options=backends.current().startup_options)
 
 
-def _start(program: TrainProgram, members: Members, trained: Any) -> TrainState:
-    """Makes every member's state: networks one after the other, as batched linear algebra may hang on a processor."""
-    batched = program.agent.learns_from.batched
+def _start(program: TrainProgram, members: Members, sums: MetricSums, trained: Any) -> TrainState:
+    """Makes every member's state, of several devices each with its own members.
+
+    Left to XLA's partitioner, kernels over devices would be called by an address of this process, and the program would
+    be compiled anew in each.
+    """
+    make = partial(_start_on_device, program)
+    if program.mesh is not None:
+        each = program.specs.agent
+        make = jax.shard_map(
+            make, mesh=program.mesh, in_specs=(Members(each, each, P()), P(), P()), out_specs=each, check_vma=False
+        )
+    return make(members, sums, trained)
+
+
+def _start_on_device(program: TrainProgram, members: Members, sums: MetricSums, trained: Any) -> TrainState:
+    """Makes the members of a device: networks one after the other, as batched linear algebra may hang on a processor.
+
+    Devices that share a member's environments each make all of them, of which each then keeps its share.
+    """
 
     def one(numbers: MemberNumbers, key: PRNGKeyArray) -> TrainState:
         agent, env = member_of(program, numbers, members.env_arrays)
-        slots = kernel_slots(env) if batched else plain_slots(env)
-        return start(agent, env, slots, key, program.recording, trained)
+        return begin(agent, env, slots_of(agent, env), key, sums, trained)
 
     parts = members.numbers, members.keys
+    batched = program.agent.learns_from.batched
     return jax.lax.map(lambda args: one(*args), parts) if batched else jax.vmap(one)(*parts)
 
 
