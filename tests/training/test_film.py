@@ -1,5 +1,6 @@
 """Episodes as films: of environments in the plane and in space, recorded by training, saved, shown by the shell."""
 
+import json
 import shutil
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from kousoku import cli
 from kousoku.core.scene import Circle, Scene, Trajectory2d
 from kousoku.core.scene3d import Body3d, Drawable3d, Geom, Touching3d, Trajectory3d
 from kousoku.training.evaluation.film import film, is_drawable, play
-from kousoku.training.io import run_folder
+from kousoku.training.io import film_files, run_folder
 from kousoku.viz.payload import payload
 
 END = 4
@@ -154,6 +155,24 @@ class TestFilms:
         assert made.dt == pytest.approx(0.02)
         assert list(made.values)[-4:] == ["x", "x_dot", "theta", "theta_dot"]
         assert (np.diff(made.values["x_dot"]) > 0).all()
+
+    def test_the_same_state_is_drawn_once_and_told_once(self, monkeypatch):
+        env, drawn, told = Rail2d(), [], []
+        draw, shapes = Rail2d.scene, film_files._shapes_json
+        monkeypatch.setattr(Rail2d, "scene", lambda env, state: drawn.append(int(state)) or draw(env, state))
+        monkeypatch.setattr(film_files, "_shapes_json", lambda layer: told.append(layer) or shapes(layer))
+        for act, places in ((left, [0]), (right, [0, 1, 2, 3, 4])):
+            drawn.clear()
+            told.clear()
+            played = play(env, act, jax.random.key(0))
+            made = film(env, played)
+            assert drawn == places
+            assert made.scenes == tuple(draw(env, state) for state in played.states)
+            kept = film_files.film_json(made)
+            backgrounds = {scene.background for scene in made.scenes}
+            assert len(told) == len(places) + len(backgrounds)
+            back = film_files.film_of(json.loads(json.dumps(kept)), film_files.film_arrays(made))
+            assert back.scenes == made.scenes
 
     def test_nothing_to_draw(self):
         assert not is_drawable(Rail())

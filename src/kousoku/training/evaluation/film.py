@@ -17,7 +17,7 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import Drawable, Env
 from ...core.errors import ConfigError, check_takes, shorten
-from ...core.scene import Readable, Timed, Trajectory2d
+from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
@@ -184,8 +184,20 @@ def film(env: Env, played: Played, name: str = "") -> Film:
 
 def _flat_film(env: Any, played: Played, name: str) -> Trajectory2d:
     values = _values(env, played)
-    scenes = tuple(env.scene(_frame(played.states, i)) for i in range(_length(played) + 1))
+    scenes = _scenes(env, played.states, _length(played) + 1)
     return Trajectory2d(scenes, float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
+
+
+def _scenes(env: Any, states: Any, count: int) -> tuple[Scene, ...]:
+    """Draws the states [count, ...], each different one once: an agent that knows no way out often stands still."""
+    drawn: dict[tuple[bytes, ...], Scene] = {}
+    scenes = []
+    for i in range(count):
+        bits = tuple(leaf[i].tobytes() for leaf in jax.tree.leaves(states))
+        if bits not in drawn:
+            drawn[bits] = env.scene(_frame(states, i))
+        scenes.append(drawn[bits])
+    return tuple(scenes)
 
 
 def _cut_at_divergence(played: Played) -> Played:

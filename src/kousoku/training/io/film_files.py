@@ -24,17 +24,23 @@ def film_json(film: Film | None) -> dict[str, Any] | None:
     told = {"name": film.name, "dt": film.dt, "values": list(film.values)}
     if isinstance(film, Trajectory3d):
         return told | {"body": dataclasses.asdict(film.body)}
-    backgrounds = {background: i for i, background in enumerate(dict.fromkeys(s.background for s in film.scenes))}
-    frames = [
-        {
+    different = {id(scene): scene for scene in film.scenes}
+    backgrounds = {
+        background: i for i, background in enumerate(dict.fromkeys(s.background for s in different.values()))
+    }
+    frames = {
+        same: {
             "width": scene.width,
             "height": scene.height,
             "background": backgrounds[scene.background],
             "foreground": _shapes_json(scene.foreground),
         }
-        for scene in film.scenes
-    ]
-    return told | {"backgrounds": [_shapes_json(background) for background in backgrounds], "frames": frames}
+        for same, scene in different.items()
+    }
+    return told | {
+        "backgrounds": [_shapes_json(background) for background in backgrounds],
+        "frames": [frames[id(scene)] for scene in film.scenes],
+    }
 
 
 def film_arrays(film: Film | None) -> dict[str, np.ndarray]:
