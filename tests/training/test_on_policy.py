@@ -299,7 +299,7 @@ def test_ten_updates_compile_one_program_and_the_state_is_given_away():
 def test_the_state_keeps_its_structure(agent):
     """No leaf changes shape or dtype in an update, and no type is weak."""
     loop = loop_of(agent, WALK)
-    before = jax.eval_shape(lambda: program._start(loop.program, loop.members, None))
+    before = jax.eval_shape(lambda: program._start(loop.program, loop.members, loop._sums, None))
     args = loop.program, loop.members
     after = jax.eval_shape(lambda state: grouped.advance(*args, state, jnp.int32(0), jnp.int32(1)), before)
     assert jax.tree.structure(before) == jax.tree.structure(after)
