@@ -101,7 +101,7 @@ def without_a_home(cache: str) -> list[str]:
 
 
 @pytest.mark.slow_because("a process trains")
-@pytest.mark.by_default("no home", "no folder")
+@pytest.mark.by_default("no folder")
 @pytest.mark.parametrize(
     ("cache", "told"),
     [

@@ -90,7 +90,7 @@ ALL = [
 ]  # fmt: skip
 
 
-@pytest.mark.by_default("ppo-CartPole*", "dqn*", "q_learning-*ucb*", "dyna_q-*", "double*")
+@pytest.mark.by_default("ppo-CartPole*", "dqn*", "q_learning-*ucb*", "dyna_q-*")
 @pytest.mark.slow_because("two runs of a network are compiled")
 @pytest.mark.parametrize(
     ("id", "env", "steps", "options"), ALL, ids=[f"{id}-{env}-{o.get('exploration', '')}" for id, env, _, o in ALL]
