@@ -29,11 +29,12 @@ def test_they_are_those_of_what_it_begins_with(agent, env, options):
     assert tree_io.shapes(told.state) == tree_io.shapes(begun)
 
 
+@pytest.mark.slow_because("three trainings are compiled")
 def test_runs_that_differ_in_numbers_share_one_trace(monkeypatch):
     traced, zero_sums = [], iteration.zero_sums
     monkeypatch.setattr(iteration, "zero_sums", lambda *of: traced.append(of) or zero_sums(*of))
     env = ks.gridworld("S...G....")
-    for seeds, rate in ((1, 0.1), (2, 0.2), ([5, 7, 9], 0.3)):
+    for seeds, rate in ((1, 0.1), ([5, 7, 9], 0.3)):
         ks.train("q_learning", env, steps=10, out="", eval_episodes=0, seeds=seeds, learning_rate=rate)
     assert len(traced) == 1
     ks.train("q_learning", env, steps=10, out="", eval_episodes=0, record=["visits"])
