@@ -22,8 +22,10 @@ from kousoku.training.loop import train as training
 PPO = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 A2C = {"num_envs": 4, "num_steps": 8, "hidden": (8,)}
 DQN = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "target_period": 7}
+SEARCH = {"population_size": 8, "max_episode_steps": 10}
 FRESH = (
     "optimiser",
+    "search",
     "updates",
     "step",
     "visits",
@@ -87,7 +89,11 @@ ALL = [
     ("q_learning", "FrozenLake-v1", 300, {"exploration": "ucb"}),
     ("bandit_epsilon_greedy", "Bandit-v0", 100, {}),
     ("bandit_optimistic", "Bandit-v0", 100, {}),
+    ("ars", "CartPole-v1", 200, {"num_directions": 4, "max_episode_steps": 10}),
+    *[(id, "CartPole-v1", 200, SEARCH) for id in ("openai_es", "pgpe", "sep_cma_es")],
 ]  # fmt: skip
+OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "evosax")
+"""Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 
 @pytest.mark.by_default("ppo-CartPole*", "dqn*", "q_learning-*ucb*", "dyna_q-*")
@@ -110,9 +116,7 @@ def test_a_bandits_agent_without_schedules_goes_on_with_all_that_it_knows(begun,
 
 
 def test_every_registered_agent_is_tried():
-    assert {id for id, *_ in ALL} | {"monte_carlo", "bandit_ucb", "bandit_thompson", "bandit_gradient"} == set(
-        ks.list_agents()
-    )
+    assert {id for id, *_ in ALL} | set(OTHERS) == set(ks.list_agents())
 
 
 @pytest.mark.slow_because("an evaluation of long episodes")
