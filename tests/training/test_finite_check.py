@@ -1,5 +1,6 @@
 """The check for NaN: what became no number, in which member, iteration and steps; and what blew up and was stopped."""
 
+import dataclasses
 import json
 import re
 from typing import Any
@@ -207,12 +208,10 @@ def test_what_blows_up_is_counted(agent, devices):
                                               (True, "between steps 65 and 144, the end of iteration 9")])  # fmt: skip
 def test_the_iteration_is_that_of_the_member_and_a_hidden_cause_may_be_older(hidden, told):
     """Reports are made after four iterations of 16 steps and after twelve; member 0 is finite for longer."""
-    zero, nothing = jnp.int32(0), [None] * 7
-    made = jnp.int32(8)
-    members = [
-        MetricSums(zero, *nothing, updates=made, iterations=made, finite_iterations=jnp.int32(finite))
-        for finite in (6, 4)
-    ]
+    zero, made = jnp.int32(0), jnp.int32(8)
+    recorded = {field.name: None for field in dataclasses.fields(MetricSums)} | {"episodes": zero}
+    counted = {"updates": made, "iterations": made}
+    members = [MetricSums(**recorded | counted | {"finite_iterations": jnp.int32(finite)}) for finite in (6, 4)]
     sums = jax.tree.map(lambda *leaves: np.stack(leaves), *members)
     progress, agent = RunProgress(since=64, step=192), ks.make_agent("ppo", **SMALL_LEARNER)
     assert when(progress, agent, sums, NonFinite("x", hidden, 1, np.nan, 0)) == told
