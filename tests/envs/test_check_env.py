@@ -17,6 +17,7 @@ import kousoku as ks
 from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete
 from kousoku.core import contract
 from kousoku.core.env import Finite
+from kousoku.core.evidence import Evidence
 
 pytestmark = pytest.mark.contract
 
@@ -296,7 +297,7 @@ GRID = "S..\n..G"
 )
 def test_a_model_that_does_not_fit_is_named(change, rule):
     env = ks.gridworld(GRID, slip=0.1)
-    (problem,) = contract._model(Told(env, change(env.model())), 200, jax.random.key(0))
+    (problem,) = contract._model(Evidence(Told(env, change(env.model())), 200, 0))
     assert re.match(rule, problem), problem
 
 
@@ -312,7 +313,7 @@ def test_a_model_that_fits_passes():
     assert isinstance(Told(env, env.model()), Finite)
     changing = ks.gridworld([GRID, "S#.\n..G"], change_at=(1000,))
     for told in (Told(env, env.model()), Told(env, None), Told(changing, changing.model())):
-        assert list(contract._model(told, 200, jax.random.key(0))) == []
+        assert list(contract._model(Evidence(told, 200, 0))) == []
 
 
 def used_twice_in_a_loop(where, key, before, result):
@@ -364,10 +365,52 @@ def test_a_restart_that_fails_under_vmap_is_named():
         ks.check_env(NotBatched(), steps=5)
 
 
-def test_few_programs_are_compiled_beside_the_operations_of_the_environment(caplog):
+@pytest.mark.parametrize("own_restart", [False, True])
+def test_few_programs_are_compiled_and_no_operation_for_itself(own_restart, caplog):
+    class Plain(Corridor):
+        """Nothing of it was compiled before."""
+
+    class Begun(Corridor):
+        def restart(self, key, state):
+            return self.reset(key)
+
     with jax.log_compiles(), caplog.at_level("WARNING", logger="jax"):
-        ks.check_env(Corridor(time_limit=1234), steps=7)
+        ks.check_env(Begun() if own_restart else Plain(), steps=31 + own_restart)
     names = re.findall(r"Finished XLA compilation of jit\((\w+)\)", caplog.text)
-    drawing = {"_threefry_split", "_threefry_fold_in", "sample", "reset", "step", "restart"}
-    assert {"_samples", "_walked", "_together", "_used"} <= set(names) <= set(names) - drawing
-    assert [names.count(name) for name in ("_samples", "_walked", "_together", "_used")] == [1, 1, 1, 1]
+    expected = ["_samples", "_used", "by_values", "by_values", "reset", "step", "steps"]
+    assert sorted(names) == sorted(expected + ["by_values"] * own_restart)
+
+
+def test_a_step_that_is_another_when_it_is_traced_is_named():
+    def spoil(where, key, before, result):
+        if where != "step" or not traced(key):
+            return result
+        return result[0], eqx.tree_at(lambda t: t.reward, result[1], jnp.float32(5.0))
+
+    with pytest.raises(ContractError, match="step: compiled, it gives another result than without"):
+        ks.check_env(Corridor(spoil), steps=5)
+
+
+class HostState(Corridor):
+    """A reset gives an array of NumPy's, which has no `at`: that fails for who calls methods by hand."""
+
+    def reset(self, key):
+        return np.zeros(3, np.int32), said(jnp.int32(0))
+
+    def step(self, key, state, action):
+        return state.at[0].add(1), said(jnp.int32(0))
+
+
+def test_a_step_that_fails_with_the_values_of_a_reset_is_named():
+    with pytest.raises(ContractError, match=r"step: raised AttributeError: 'numpy.ndarray' object has no attribute"):
+        ks.check_env(HostState(), steps=5)
+
+
+def test_the_seed_decides_what_an_environment_is_tried_with():
+    first, again, other = (Evidence(ks.make("CartPole-v1"), 20, seed) for seed in (0, 0, -7))
+    same, different = [
+        [bool(np.array_equal(getattr(first, name), getattr(seen, name))) for name in ("actions", "observation")]
+        for seen in (again, other)
+    ]
+    assert (same, different) == ([True, True], [False, False])
+    assert jax.random.key_data(first.key(0)).tolist() != jax.random.key_data(other.key(0)).tolist()

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from .env import Env, Finite
 from .env_shapes import is_pair, shape_problems, shapes, state_change, timestep_problems
 from .errors import ConfigError
+from .evidence import BATCH, RESET, RESTART, STEP, Evidence
 from .model import TabularModel, check_model
-from .spaces import Discrete, Space
+from .spaces import Discrete
 from .timestep import Timestep
-
-INTERPRETED = 20
-"""Steps that are taken without compiling them, at most."""
-BATCH = 3
-"""Steps that are compared with the same ones taken together."""
 
 
 class ContractError(AssertionError):
@@ -33,7 +28,7 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
     """Checks that an environment does what every loop and agent relies on.
 
     Traces it and looks at spaces, shapes and dtypes (which `train` does, too); then resets and steps it with random
-    actions, compiled and not, alone and under `vmap`, and looks at flags, spaces, purity and randomness.
+    actions, by values and compiled, alone and under `vmap`, and looks at flags, spaces, purity and randomness.
 
     Args:
         env: the environment, your own or a registered one.
@@ -50,9 +45,10 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
     if not isinstance(env, Env):
         raise ContractError(f"an environment must be a kousoku.Env, got {type(env).__name__}: subclass it")
     problems: list[str] = []
+    seen = Evidence(env, steps, seed)
     for check in (_shapes, _spaces, _reset, _step, _compiled, _batched, _randomness, _model):
         try:
-            problems.extend(check(env, steps, jax.random.key(seed)))  # keeps what came before an exception
+            problems.extend(check(seen))  # keeps what came before an exception
         except Exception as error:
             said = (str(error).splitlines() or [""])[0]
             problems.append(f"{check.__name__.strip('_')}: raised {type(error).__name__}: {said}")
@@ -63,218 +59,100 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
         raise ContractError(f"{type(env).__name__} breaks the contract of an environment:\n{lines}")
 
 
-def _shapes(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
+def _shapes(seen: Evidence) -> Iterator[str]:
     """Checks all that is known before anything runs."""
-    yield from shape_problems(env)
+    yield from shape_problems(seen.env)
 
 
-def _spaces(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
+def _spaces(seen: Evidence) -> Iterator[str]:
     """Checks that spaces contain their own samples."""
-    drawn = _drawn(env, steps, key)
-    action = jax.tree.map(itemgetter(0), drawn.steps.action)
-    for name, sample in (("observation_space", drawn.observation), ("action_space", action)):
-        if not getattr(env, name).contains(sample):
+    action = jax.tree.map(itemgetter(0), seen.actions)
+    for name, sample in (("observation_space", seen.observation), ("action_space", action)):
+        if not getattr(seen.env, name).contains(sample):
             yield f"{name}: a sample of it is not contained in it"
 
 
-def _reset(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
+def _reset(seen: Evidence) -> Iterator[str]:
     """Checks that a reset's and a restart's timestep is complete, inside the space, with reward 0 and no flag set."""
-    drawn = _drawn(env, steps, key)
-    reset_key, restart_key = map(_key, (drawn.reset_key, drawn.steps.restart_key[0]))
-    result = env.reset(reset_key)
-    yield from _first("reset", env, result)
-    if not is_pair(result):
-        return
-    if not _equal(result, env.reset(reset_key)):
+    result, again = seen.begun
+    yield from _first("reset", seen.env, result)
+    if not _equal(result, again):
         yield "reset: the same key must give the same result; take all randomness from the key"
-    restarted = env.restart(restart_key, result[0])
-    yield from _first("restart", env, restarted)
-    if is_pair(restarted) and shapes(restarted) != shapes(result):
+    restarted = seen.restarted
+    yield from _first("restart", seen.env, restarted)
+    if shapes(restarted) != shapes(result):
         yield f"restart: it gives other shapes or dtypes than reset: {shapes(result)} became {shapes(restarted)}"
 
 
-def _step(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that each step keeps shapes and dtypes, and is a function of its arguments."""
-    drawn = _drawn(env, steps, key)
-    state, _ = env.reset(_key(drawn.reset_key))
-    shape = shapes(state)
-    for i in range(min(steps, INTERPRETED)):
-        step_key, action, restart_key = drawn.step(i)
-        before = jax.tree.map(np.array, jax.device_get(_plain(state)))
-        result = env.step(step_key, state, action)
-        if not is_pair(result):
-            yield "step must return (state, Timestep)"
-            return
-        next_state, timestep = result
-        yield from _timestep("step", env, timestep)
-        yield from _weak("step", (next_state, timestep))
-        if shapes(next_state) != shape:
-            yield state_change(shape, next_state)
-            return
-        if not _equal((next_state, timestep), env.step(step_key, state, action)):
-            yield "step: the same key, state and action must give the same result"
-        if not _equal(before, state):
-            yield "step: it changes the state that it was given; return a new one"
-        state = env.restart(restart_key, next_state)[0] if timestep.terminated else next_state
+def _step(seen: Evidence) -> Iterator[str]:
+    """Checks that a step keeps shapes and dtypes, and is a function of its arguments."""
+    before, (result, again, after) = seen.begun[0][0], seen.stepped
+    yield from _timestep("step", seen.env, result[1])
+    yield from _weak("step", result)
+    if shapes(result[0]) != shapes(before):
+        yield state_change(shapes(before), result[0])
+        return
+    if not _equal(result, again):
+        yield "step: the same key, state and action must give the same result"
+    if not _equal(before, after):
+        yield "step: it changes the state that it was given; return a new one"
 
 
-def _compiled(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that compiled and interpreted agree, and that the numbers of a compiled walk are as they have to be."""
-    drawn = _drawn(env, steps, key)
-    walk = _walked(env, drawn.reset_key, drawn.steps)
-    if not _close(walk.begun, env.reset(_key(drawn.reset_key))):
+def _compiled(seen: Evidence) -> Iterator[str]:
+    """Checks that methods give the same traced as by values, and that the numbers of a walk are as they have to be."""
+    if not _close(seen.walk.begun, seen.begun[0]):
         yield "reset: compiled, it gives another result than without"
-    observations, rewards = jax.device_get((walk.timesteps.obs, walk.timesteps.reward))
-    for i in range(steps):
-        obs = jax.tree.map(itemgetter(i), observations)
-        if not env.observation_space.contains(obs):
-            yield f"step {i}: observation {obs} is outside {env.observation_space}"
+    first, space = seen.walk.steps[0], seen.env.observation_space
+    if not _close((first.next_state, first.timestep), seen.stepped.result):
+        yield "step: compiled, it gives another result than without"
+    for i, step in enumerate(seen.walk.steps):
+        timestep = step.timestep
+        if not space.contains(timestep.obs):
+            yield f"step {i}: observation {timestep.obs} is outside {space}"
             return
-        if not np.isfinite(rewards[i]):
-            yield f"step {i}: reward is {rewards[i]}"
+        if not np.isfinite(timestep.reward):
+            yield f"step {i}: reward is {timestep.reward}"
             return
 
 
-def _batched(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
-    """Checks that an environment gives the same alone as among others, both compiled: that takes less long."""
-    drawn = _drawn(env, steps, key)
-    walk = _walked(env, drawn.reset_key, drawn.steps)
-    words, actions, restart_words = jax.tree.map(itemgetter(slice(BATCH)), drawn.steps)
-    jax.eval_shape(jax.vmap(env.reset), _key(words))
-    jax.eval_shape(jax.vmap(env.restart), _key(restart_words), walk.states)
-    if not _close(walk.alone, _together(env, words, walk.states, actions)):
+def _batched(seen: Evidence) -> Iterator[str]:
+    """Checks that an environment gives the same alone as among others, both compiled."""
+    states = jax.eval_shape(seen.stacked_states)
+    jax.eval_shape(jax.vmap(seen.env.reset), seen.keys(RESET))
+    jax.eval_shape(jax.vmap(seen.env.restart), seen.keys(RESTART), states)
+    alone = [(step.next_state, step.timestep) for step in seen.walk.steps[:BATCH]]
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(_plain(alone)))
+    if not _close(stacked, seen.together):
         yield "step: under jax.vmap an environment gives another result than alone"
 
 
-@eqx.filter_jit
-def _together(env: Env, words: ArrayLike, states: Any, actions: Any) -> tuple[Any, Timestep]:
-    return jax.vmap(env.step)(_key(words), states, actions)
-
-
-def _randomness(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
+def _randomness(seen: Evidence) -> Iterator[str]:
     """Checks that no key is used twice.
 
     JAX reads that off the traced program, at once. It may suspect one that is right, for it does not know which branch
     is taken: then the operations run one by one, and what they do counts.
     """
-    drawn = _drawn(env, steps, key)
     for checked in (eqx.filter_jit(_used), jax.disable_jit()(_used)):
-        reset_key, step = _key(drawn.reset_key), drawn.step(0)
+        reset_key, step_key, restart_key = map(seen.key, (RESET, STEP, RESTART))
         with jax.debug_key_reuse(True):
             try:
-                checked(env, reset_key, step)
+                checked(seen.env, reset_key, step_key, restart_key, seen.action(0))
                 return
             except jax.errors.KeyReuseError as error:
                 said = str(error).splitlines()[0]
     yield f"a PRNG key is used twice; split it first ({said})"
 
 
-def _used(env: Env, reset_key: jax.Array, step: _Step) -> None:
+def _used(env: Env, reset_key: jax.Array, step_key: jax.Array, restart_key: jax.Array, action: Any) -> None:
     """Begins an episode, takes a step and begins the next, each with a key of its own; nothing of it is returned."""
     state, _ = env.reset(reset_key)
-    state, _ = env.step(step.key, state, step.action)
-    env.restart(step.restart_key, state)
+    state, _ = env.step(step_key, state, action)
+    env.restart(restart_key, state)
 
 
-class _Step(NamedTuple):
-    """Keys and action of one step and of a restart after it, or of T steps.
-
-    Attributes:
-        key: its key's words, uint32 [words].
-        action: a sample of the action space.
-        restart_key: the words of the key of a restart.
-    """
-
-    key: Any
-    action: Any
-    restart_key: Any
-
-
-class _Drawn(NamedTuple):
-    """Random keys, actions and an observation for the checks, on the host.
-
-    Attributes:
-        reset_key: the words of the key of a reset.
-        steps: of T steps, `BATCH` at least.
-        observation: a sample of the observation space.
-    """
-
-    reset_key: np.ndarray
-    steps: _Step
-    observation: Any
-
-    def step(self, index: int) -> _Step:
-        """Returns what one step needs, with keys in the place of their words."""
-        words, action, restart_words = jax.tree.map(itemgetter(index), self.steps)
-        return _Step(_key(words), jax.tree.map(jax.device_put, action), _key(restart_words))
-
-
-def _drawn(env: Env, steps: int, key: jax.Array) -> _Drawn:
-    """Draws keys by NumPy, for programs that split keys take long to compile; and samples in one program."""
-    seed = np.asarray(jax.random.key_data(key))
-    count = max(steps, BATCH)
-    words = np.random.default_rng(seed).integers(0, 2**32, (3, count + 1, *seed.shape), np.uint32)
-    spaces = (env.observation_space, env.action_space)
-    observation, actions = jax.device_get(_samples(spaces, words[0, :1], words[0, 1:]))
-    first = jax.tree.map(itemgetter(0), observation)
-    return _Drawn(words[1, 0], _Step(words[1, 1:], actions, words[2, 1:]), first)
-
-
-def _key(words: ArrayLike) -> jax.Array:
-    """Returns the key of these words, or the keys; outside a program nothing is compiled for it."""
-    return jax.random.wrap_key_data(jax.device_put(words))
-
-
-@eqx.filter_jit
-def _samples(spaces: tuple[Space, Space], *words: ArrayLike) -> list[Any]:
-    """Returns samples of each space, one for each of its keys."""
-    keys = map(_key, words)
-    return [jax.lax.map(space.sample, some) for space, some in zip(spaces, keys, strict=True)]
-
-
-class _Walk(NamedTuple):
-    """Record of T random steps, from one compiled program, of an environment that restarts when an episode ends.
-
-    Attributes:
-        begun: what the first reset gave.
-        obs: before each step.
-        timesteps: that it gave.
-        states: before each of the first `BATCH` steps.
-        alone: (state, timestep) that each of these gave.
-        last: the state after all steps.
-    """
-
-    begun: tuple[Any, Timestep]
-    obs: Any
-    timesteps: Timestep
-    states: Any
-    alone: tuple[Any, Timestep]
-    last: Any
-
-
-@eqx.filter_jit
-def _walked(env: Env, reset_key: ArrayLike, steps: _Step) -> _Walk:
-    """Resets, and takes T steps."""
-    begun = env.reset(_key(reset_key))
-
-    def advance(before: tuple[Any, Any], step: _Step) -> tuple[tuple[Any, Any], Any]:
-        state, timestep = env.step(_key(step.key), before[0], step.action)
-
-        def restart() -> tuple[Any, Any]:
-            begun, first = env.restart(_key(step.restart_key), state)
-            return begun, first.obs
-
-        ended = timestep.terminated | timestep.truncated
-        after = jax.lax.cond(ended, restart, lambda: (state, timestep.obs))
-        return after, (*before, state, timestep)
-
-    (last, _), (befores, obs, afters, timesteps) = jax.lax.scan(advance, (begun[0], begun[1].obs), steps)
-    states, *alone = jax.tree.map(lambda leaf: leaf[:BATCH], (befores, afters, timesteps))
-    return _Walk(begun, obs, timesteps, states, tuple(alone), last)
-
-
-def _model(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
+def _model(seen: Evidence) -> Iterator[str]:
     """Checks that the exact model, where there is one, is a model, and that steps are among its outcomes."""
+    env = seen.env
     if not isinstance(env, Finite):
         return
     try:
@@ -292,23 +170,20 @@ def _model(env: Env, steps: int, key: jax.Array) -> Iterator[str]:
     elif isinstance(observations, Discrete) and model.num_states != observations.n:
         yield f"model: it has {model.num_states} states, but observations are {observations}"
     elif isinstance(observations, Discrete):
-        yield from _outcomes(env, model, steps, key)
+        yield from _outcomes(seen, model)
 
 
-def _outcomes(env: Env, model: TabularModel, steps: int, key: jax.Array) -> Iterator[str]:
+def _outcomes(seen: Evidence, model: TabularModel) -> Iterator[str]:
     """Starts and steps are possible in the model; not asked of an environment that changes over its lifetime."""
-    drawn = _drawn(env, steps, key)
-    walk = _walked(env, drawn.reset_key, drawn.steps)
-    if not _equal(walk.begun, eqx.filter_jit(env.restart)(_key(drawn.reset_key), walk.last)):
+    if not _equal(seen.restart(0, seen.walk.begun[0]), seen.restart(0, seen.walk.steps[-1].next_state)):
         return
-    first = walk.begun[1].obs
+    first = jax.device_get(seen.walk.begun[1].obs)
     if not model.start[int(first)] > 0:
         yield f"model: an episode begins in {first}, which the model's start says is impossible"
         return
-    rows = jax.device_get((walk.obs, drawn.steps.action, walk.timesteps))
-    for i in range(steps):
-        obs, action, timestep = jax.tree.map(itemgetter(i), rows)
-        if not _possible(model, int(obs), int(action), timestep):
+    for i, step in enumerate(seen.walk.steps):
+        obs, action, timestep = int(step.obs), int(seen.actions[i]), step.timestep
+        if not _possible(model, obs, action, timestep):
             outcome = f"observation {timestep.obs}, reward {timestep.reward}, terminated {timestep.terminated}"
             yield f"model: step from {obs} with action {action} gives {outcome}, which the model says is impossible"
             return
