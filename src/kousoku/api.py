@@ -35,6 +35,7 @@ from .training.loop.train import unfinished
 from .training.metrics.report import Report
 from .training.metrics.terminal import StandardError
 from .training.presets import Preset, preset
+from .training.sources import GIVEN, sources
 from .viz.animation import Animation
 from .viz.comparison import Comparison, compare_records
 
@@ -107,6 +108,12 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
     settings, given = split_arguments(agent, agent_options, options)
     tuned = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
+    origin = sources(
+        settings,
+        given if isinstance(agent, str) else None,
+        settings.get("env_options", {}) if isinstance(env, str) else None,
+        tuned,
+    )
     if tuned.steps is not None:
         settings.setdefault("steps", tuned.steps)
     config = TrainConfig(**settings)
@@ -118,7 +125,8 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec)
     begin_with = _trained_member(config)
-    return _reported(run_training(made_agent, made_env, config, env_json(env, env_options), begin_with=begin_with))
+    told = env_json(env, env_options)
+    return _reported(run_training(made_agent, made_env, config, told, begin_with=begin_with, sources=origin))
 
 
 def resume(
@@ -169,7 +177,10 @@ def resume(
     if asked.steps < checkpoints.last_step(folder):
         raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
     begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
-    return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with))
+    origin = config.get("sources")
+    if origin is not None and steps is not None:
+        origin["run"]["steps"] = GIVEN
+    return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with, origin))
 
 
 def _trained_member(config: TrainConfig) -> TrainedMember | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.record import RunRecord
+from . import sources
 from .estimates import IQM_WORDS, statistic
 from .ranking import (
     best_member,
@@ -49,8 +50,9 @@ def status(record: RunRecord) -> str:
 
 
 def sentence(record: RunRecord) -> str:
-    """Says what was done, how well it went, and how near the exact values it came."""
-    return ". ".join(part for part in (_trained(record), _scored(record), _near(record)) if part) + "."
+    """Says what was done, how well it went, how near the exact values it came, and whose the settings are."""
+    done = ". ".join(part for part in (_trained(record), _scored(record), _near(record)) if part) + "."
+    return " ".join(part for part in (done, sources.sentence(record)) if part)
 
 
 def figures(record: RunRecord) -> list[Figure]:

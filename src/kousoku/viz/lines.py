@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.record import RunRecord
+from . import sources
 from .ranking import (
     best_member,
     best_members,
@@ -19,14 +20,16 @@ from .text import ascii_only, plural, short
 
 
 def result_lines(record: RunRecord) -> list[str]:
-    """Returns a line for each setting, best first, then the best agent's and the optimum; none without evaluation."""
-    if "return" not in record.evaluation:
-        return []
-    best = optimum(record)
-    found = _settings(record) + _best_agent(record)
-    if best is not None:
-        found.append(f"optimum: {short(best)}, the largest expected return of an episode")
-    return [ascii_only(line) for line in found]
+    """Returns a line for each setting, best first, then the best agent's and the optimum, where evaluated; then whose
+    the settings are.
+    """
+    found: list[str] = []
+    if "return" in record.evaluation:
+        found += _settings(record) + _best_agent(record)
+        best = optimum(record)
+        if best is not None:
+            found.append(f"optimum: {short(best)}, the largest expected return of an episode")
+    return [ascii_only(text) for text in (*found, sources.line(record)) if text]
 
 
 def _settings(record: RunRecord) -> list[str]:

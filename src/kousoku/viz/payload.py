@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
-from . import film2d, film3d, headline, learning
+from . import film2d, film3d, headline, learning, sources
 from .curve_data import with_derived_curves
 from .encode import numbers
 from .estimates import estimate, statistic
@@ -21,6 +21,7 @@ from .text import rows
 
 MAX_SWEEP_ROWS = 200
 LARGE_GROUP = 4
+Rows = list[tuple[str, str]]
 
 
 def payload(record: RunRecord) -> dict[str, Any]:
@@ -94,23 +95,24 @@ def _who(record: RunRecord) -> tuple[str, str]:
 
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:
-    """Lists configuration, versions and device as titled names and values."""
-    config = {key: value for key, value in record.config.items() if key != "command"}
+    """Lists configuration, versions and device as titled names and values; a setting's value says where it is from."""
+    config = {key: value for key, value in record.config.items() if key not in ("command", "sources")}
     groups = [
-        *_groups("Agent", config.pop("agent", {})),
-        *_groups("Environment", config.pop("env", {})),
-        ("Run", config),
-        ("Versions", record.facts.get("versions", {})),
-        ("Device", record.facts.get("device", {})),
-        ("Memory", record.facts.get("memory", {})),
+        *_groups(record, "Agent", "agent", config.pop("agent", {})),
+        *_groups(record, "Environment", "env", config.pop("env", {})),
+        ("Run", sources.marked(record, "run", rows("", config))),
+        *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device", "Memory")),
     ]
-    return [
-        {"title": name, "rows": [list(row) for row in rows("", group) if row[0]]} for name, group in groups if group
-    ]
+    named = [(title, [list(row) for row in group if row[0]]) for title, group in groups]
+    return [{"title": title, "rows": group} for title, group in named if group]
 
 
-def _groups(title: str, settings: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _groups(record: RunRecord, title: str, part: str, settings: dict[str, Any]) -> list[tuple[str, Rows]]:
     """Lists settings, and large groups of settings in them by themselves: an agent's network."""
-    large = {name: value for name, value in settings.items() if isinstance(value, dict) and len(value) >= LARGE_GROUP}
-    others = {name: value for name, value in settings.items() if name not in large}
-    return [(title, others), *((f"{title}: {name}", group) for name, group in large.items())]
+    large = [name for name, value in settings.items() if isinstance(value, dict) and len(value) >= LARGE_GROUP]
+    told = sources.marked(record, part, rows("", settings))
+    groups = [(title, [row for row in told if row[0].partition(".")[0] not in large])]
+    for name in large:
+        inner = [(row.removeprefix(f"{name}."), value) for row, value in told if row.startswith(f"{name}.")]
+        groups.append((f"{title}: {name}", inner))
+    return groups

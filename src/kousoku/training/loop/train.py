@@ -29,6 +29,7 @@ from ..metrics.loggers import check_installed
 from ..metrics.metric_sums import Recording, table_shape
 from ..point_envs import point_envs
 from ..population import Population
+from ..sources import Sources
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .make_loop import make_loop
@@ -44,6 +45,7 @@ def train(
     env_config: dict[str, Any],
     resume: Path | None = None,
     begin_with: TrainedMember | None = None,
+    sources: Sources | None = None,
 ) -> Trained:
     """Trains every member of a population, evaluates it greedily, and saves the run.
 
@@ -54,6 +56,7 @@ def train(
         env_config: the environment as JSON, for the record.
         resume: the folder of a run that is to be gone on with; None for a new one.
         begin_with: the agent of another run that all members begin with; None where they begin anew, or go on.
+        sources: where the settings come from, for the record; None if that is not known.
 
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
@@ -71,7 +74,7 @@ def train(
     population = make_population(agent, envs, config)
     _check_history(config, recording, env, members)
     loop = make_loop(agent, population, config)
-    asked = config_json(agent, config, env_config)
+    asked = config_json(agent, config, env_config) | ({} if sources is None else {"sources": sources})
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)

@@ -1,0 +1,47 @@
+"""Sources of the settings of a run: given by the user, or tuned for the environment; all others are defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .config import OnResume, settings
+from .presets import Preset
+
+GIVEN, TUNED, SWEPT = "given", "tuned", "swept"
+Sources = dict[str, dict[str, str]]
+
+
+def sources(
+    run: Mapping[str, Any], agent: Mapping[str, Any] | None, env: Mapping[str, Any] | None, tuned: Preset
+) -> Sources:
+    """Returns a word for each setting that is no default, by part: {"agent": {name: word}, "env": ..., "run": ...}.
+
+    Args:
+        run: the settings of the run that were given; those that a run folder does not keep have no word.
+        agent: the options of the agent that were given; None for an agent that was made in Python, whose settings
+            may be from anywhere: its part is left out.
+        env: the same of the environment.
+        tuned: what is used where nothing was given.
+    """
+    told = {name: GIVEN for name, value in run.items() if name in _kept() and not _is_nothing(value)}
+    if tuned.steps is not None:
+        told.setdefault("steps", TUNED)
+    found = {"run": told}
+    if env is not None:
+        found["env"] = dict.fromkeys(env, GIVEN)
+    if agent is not None:
+        found["agent"] = dict.fromkeys(tuned.options, TUNED) | dict.fromkeys(agent, GIVEN)
+        found["agent"] |= dict.fromkeys(run.get("sweep", {}), SWEPT)
+    return found
+
+
+def _kept() -> set[str]:
+    """Returns the names of the settings that a run's configuration holds as such."""
+    kept = {name for name, each in settings().items() if each.on_resume is OnResume.KEPT}
+    return (kept | {"steps"}) - {"command"}
+
+
+def _is_nothing(value: Any) -> bool:
+    """Tells whether a setting is as good as not given: the shell gives an empty sweep where there is none."""
+    return value is None or (isinstance(value, Mapping) and not value)
