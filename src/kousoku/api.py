@@ -125,8 +125,8 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec)
     begin_with = _trained_member(config)
-    told = env_json(env, env_options)
-    return _reported(run_training(made_agent, made_env, config, told, begin_with=begin_with, sources=origin))
+    told = {"sources": origin}
+    return _reported(run_training(made_agent, made_env, config, env_json(env, env_options), None, begin_with, told))
 
 
 def resume(
@@ -177,10 +177,10 @@ def resume(
     if asked.steps < checkpoints.last_step(folder):
         raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
     begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
-    origin = config.get("sources")
-    if origin is not None and steps is not None:
-        origin["run"]["steps"] = GIVEN
-    return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with, origin))
+    told = {"begun_for": config["steps"]} | {name: config[name] for name in ("sources", "begun_for") if name in config}
+    if "sources" in told and steps is not None:
+        told["sources"]["run"]["steps"] = GIVEN
+    return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with, told))
 
 
 def _trained_member(config: TrainConfig) -> TrainedMember | None:

@@ -7,8 +7,9 @@ import numpy as np
 import optax
 import pytest
 
+import kousoku as ks
 from kousoku.core.errors import ConfigError
-from kousoku.ops.schedules import Exponential, Harmonic, Linear, check_schedule, parse_schedule, value_at
+from kousoku.ops.schedules import Exponential, Harmonic, Linear, check_schedule, in_run, parse_schedule, value_at
 
 COUNTS = [0, 1, 7, 50, 99, 100, 101, 1000, 2**24 + 1]
 
@@ -93,3 +94,41 @@ def test_good_values_pass(value):
 
 def test_an_array_passes_since_its_value_may_be_unknown():
     check_schedule("learning_rate", jnp.float32(7.0), low=0, high=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("linear:1:0.05:20%", Linear(1.0, 0.05, "20%")),
+        ("exponential:0.5:0.1:100%", Exponential(0.5, 0.1, "100%")),
+        ("harmonic:1:0.5%", Harmonic(1.0, "0.5%")),
+    ],
+)
+def test_steps_may_be_a_share_of_the_run(text, meant):
+    assert parse_schedule("epsilon", text) == meant
+    share = float(meant.steps[:-1]) / 100
+    for steps in (200, 5000, 10**12):
+        assert meant.in_run(steps).steps == min(round(share * steps), 2**31 - 1)
+    np.testing.assert_array_equal(at(meant), at(meant.in_run(100_000)))
+
+
+def test_a_share_of_a_very_short_run_is_a_step():
+    assert Linear(1.0, 0.0, "1%").in_run(3).steps == 1
+
+
+@pytest.mark.parametrize("share", ["0%", "101%", "-5%", "%", "x%", "20", "nan%", "1e1%", ""])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(ConfigError, match=r"linear.steps: got .*; use a count of steps, or a share of the run"):
+        Linear(1.0, 0.0, share)
+    if share.endswith("%"):
+        with pytest.raises(ConfigError, match=r"epsilon"):
+            parse_schedule("epsilon", f"linear:1:0:{share}")
+
+
+def test_an_agent_counts_in_its_run():
+    agent = ks.make_agent("q_learning", epsilon="linear:1:0:10%", learning_rate="harmonic:0.5:50")
+    begun = in_run(agent, 700)
+    assert begun.exploration.epsilon == Linear(1.0, 0.0, 70)
+    assert begun.learning_rate == Harmonic(0.5, 50)
+    plain = ks.make_agent("sarsa", learning_rate=optax.constant_schedule(0.5))
+    assert in_run(plain, 700) == plain

@@ -1,22 +1,29 @@
 """Numbers that change with the step count: learning rates and epsilons.
 
 Any optax schedule, or any function of the count, can stand where a number can. The ones here are optax's as frozen
-values, so that they can be written in a configuration file and typed in a shell.
+values, so that they can be written in a configuration file and typed in a shell. Their steps are a count, or a share of
+the run that they are part of: "20%".
 """
 
 from __future__ import annotations
 
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from ..core.errors import ConfigError, check_count, check_finite, check_number
 from ..core.spaces import LARGEST
+
+USUAL_STEPS = 100_000
+"""Steps of a run by default. A share that belongs to no run is one of these."""
 
 ScalarOrSchedule = float | Float[Array, ""] | Callable[[Any], Any]
 
@@ -37,8 +44,45 @@ def counted(count: Int[Array, "..."], more: int | Int[Array, ""] = 1) -> Int[Arr
     return jnp.minimum(count, jnp.int32(LARGEST) - more) + more
 
 
+def check_steps(field: str, steps: Any) -> int | str:
+    """Returns the steps of a schedule: a count, or a share of a run such as "20%".
+
+    Raises:
+        ConfigError: for anything else.
+    """
+    if isinstance(steps, str):
+        if not 0 < _percent(steps) <= 100:
+            raise ConfigError(field, steps, "use a count of steps, or a share of the run above 0% and up to 100%")
+        return steps
+    return check_count(field, steps, high=LARGEST)
+
+
+def counted_steps(steps: int | str, of: int = USUAL_STEPS) -> int:
+    """Returns steps as a count; a share is rounded, and at least 1.
+
+    Args:
+        steps: a count, or a share.
+        of: the steps of the run that a share is of.
+
+    Examples:
+        >>> counted_steps("20%", 1000), counted_steps(50, 1000), counted_steps("20%")
+        (200, 50, 20000)
+    """
+    return min(max(1, round(of * _percent(steps) / 100)), LARGEST) if isinstance(steps, str) else steps
+
+
+def _percent(text: str) -> float:
+    """Returns the number before a percent sign; NaN where the text is none of this form."""
+    return float(text[:-1].replace("_", "")) if re.fullmatch(r"[\d_]*\.?\d+%", text) else math.nan
+
+
 class Schedule(eqx.Module):
     """A function of the step count."""
+
+    def in_run(self, steps: int) -> Schedule:
+        """Returns the schedule with a share of a run of so many steps as a count; as it is where it has none."""
+        share = getattr(self, "steps", None)
+        return replace(self, steps=counted_steps(share, steps)) if isinstance(share, str) else self
 
     @abstractmethod
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
@@ -51,21 +95,23 @@ class Linear(Schedule):
     Examples:
         >>> [float(Linear(1.0, 0.0, 4)(jnp.int32(n))) for n in (0, 1, 4, 9)]
         [1.0, 0.75, 0.0, 0.0]
+        >>> Linear(1.0, 0.05, "20%").in_run(1000)
+        Linear(start=1.0, end=0.05, steps=200)
     """
 
     start: float
     end: float
-    steps: int = eqx.field(static=True)
+    steps: int | str = eqx.field(static=True)
 
     def __check_init__(self) -> None:
         check_finite("linear.start", self.start)
         check_finite("linear.end", self.end)
-        check_count("linear.steps", self.steps, high=LARGEST)
+        check_steps("linear.steps", self.steps)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
         import optax
 
-        return jnp.asarray(optax.linear_schedule(self.start, self.end, self.steps)(count), jnp.float32)
+        return jnp.asarray(optax.linear_schedule(self.start, self.end, counted_steps(self.steps))(count), jnp.float32)
 
 
 class Exponential(Schedule):
@@ -73,17 +119,17 @@ class Exponential(Schedule):
 
     start: float
     rate: float
-    steps: int = eqx.field(static=True)
+    steps: int | str = eqx.field(static=True)
     end: float = 0.0
 
     def __check_init__(self) -> None:
         check_finite("exponential.start", self.start)
         check_number("exponential.rate", self.rate, low=0, high=1, open_low=True)
-        check_count("exponential.steps", self.steps, high=LARGEST)
+        check_steps("exponential.steps", self.steps)
         check_finite("exponential.end", self.end)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
-        decay = jnp.asarray(self.rate, jnp.float32) ** (count.astype(jnp.float32) / self.steps)
+        decay = jnp.asarray(self.rate, jnp.float32) ** (count.astype(jnp.float32) / counted_steps(self.steps))
         return jnp.maximum(jnp.asarray(self.start, jnp.float32) * decay, jnp.asarray(self.end, jnp.float32))
 
 
@@ -95,14 +141,15 @@ class Harmonic(Schedule):
     """
 
     start: float
-    steps: int = eqx.field(static=True)
+    steps: int | str = eqx.field(static=True)
 
     def __check_init__(self) -> None:
         check_number("harmonic.start", self.start, low=0, open_high=True)
-        check_count("harmonic.steps", self.steps)
+        check_steps("harmonic.steps", self.steps)
 
     def __call__(self, count: Int[Array, ""]) -> Float[Array, ""]:
-        return jnp.asarray(self.start, jnp.float32) * (self.steps / (self.steps + count.astype(jnp.float32)))
+        steps = counted_steps(self.steps)
+        return jnp.asarray(self.start, jnp.float32) * (steps / (steps + count.astype(jnp.float32)))
 
 
 SCHEDULES: dict[str, type[Schedule]] = {"linear": Linear, "exponential": Exponential, "harmonic": Harmonic}
@@ -114,23 +161,35 @@ FORMS = {
 
 
 def parse_schedule(field: str, text: str) -> float | Schedule:
-    """Reads a number, or a schedule written as name:number:number..., such as "linear:1.0:0.05:10_000".
+    """Reads a number, or a schedule written as name:number:number..., such as "linear:1.0:0.05:10_000"; its
+    steps may be a share of the run, "linear:1.0:0.05:20%".
 
     Raises:
         ConfigError: for anything else.
     """
     name, *parts = text.split(":")
+    share = parts[-1] if parts and parts[-1].endswith("%") else None
     try:
-        numbers = [float(part) for part in parts]
+        numbers = [float(part) for part in (parts if share is None else parts[:-1])]
         if not parts:
             return float(name)
     except ValueError:
         numbers = []
-    if name not in FORMS or len(numbers) != FORMS[name].count(":"):
-        raise ConfigError(field, text, f"use a number or one of {', '.join(FORMS.values())}")
-    *values, steps = numbers
+    if name not in FORMS or len(numbers) + (share is not None) != FORMS[name].count(":"):
+        forms = ", ".join(FORMS.values())
+        raise ConfigError(field, text, f"use a number or one of {forms}; STEPS may be a share of the run, such as 20%")
+    steps = numbers.pop() if share is None else share
     make = cast(Callable[..., Schedule], SCHEDULES[name])
-    return make(*values, check_count(f"{field}: steps", steps))
+    return make(*numbers, check_steps(f"{field}: steps", steps))
+
+
+def in_run(agent: Any, steps: int) -> Any:
+    """Returns an agent whose schedules count steps: shares of a run are those of one of so many steps."""
+
+    def counted(leaf: Any) -> Any:
+        return leaf.in_run(steps) if isinstance(leaf, Schedule) else leaf
+
+    return jax.tree.map(counted, agent, is_leaf=lambda leaf: isinstance(leaf, Schedule))
 
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:

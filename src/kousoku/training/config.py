@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
+from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
 from .metrics.metric_sums import Recording
 from .metrics.report import Report, check_on_report
@@ -93,7 +94,7 @@ class TrainConfig:
         command: the shell command that does the same, for the report.
     """
 
-    steps: int = _setting(100_000, Kind.COUNT, OnResume.CHANGEABLE)
+    steps: int = _setting(USUAL_STEPS, Kind.COUNT, OnResume.CHANGEABLE)
     seeds: int | Sequence[int] = _setting(1, Kind.NUMBERS)
     sweep: Mapping[str, Sequence[float]] = _setting(dict, Kind.PYTHON)
     record: Sequence[str] = _setting(("returns", "metrics", "visits"), Kind.NAMES)

@@ -96,7 +96,7 @@ def _who(record: RunRecord) -> tuple[str, str]:
 
 def _config(record: RunRecord) -> list[dict[str, Any]]:
     """Lists configuration, versions and device as titled names and values; a setting's value says where it is from."""
-    config = {key: value for key, value in record.config.items() if key not in ("command", "sources")}
+    config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
     groups = [
         *_groups(record, "Agent", "agent", config.pop("agent", {})),
         *_groups(record, "Environment", "env", config.pop("env", {})),

@@ -95,7 +95,7 @@ class DQN(Agent):
     network: QNetworkBuilder = eqx.field(static=True, default=QNetworkConfig())
     learning_rate: ScalarOrSchedule = 5e-4
     discount: float | Array = 0.99
-    epsilon: ScalarOrSchedule = Linear(1.0, 0.05, 20_000)
+    epsilon: ScalarOrSchedule = Linear(1.0, 0.05, "20%")
     double: bool = eqx.field(static=True, default=True)
     target_period: int = eqx.field(static=True, default=200)
     tau: float | Array = 1.0

@@ -14,6 +14,7 @@ from ...core.agent import Agent
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError
+from ...ops.schedules import in_run
 from ..evaluation.evaluate import FinalState
 from ..population import Population
 from .env_config import check_same
@@ -31,6 +32,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
     else:
         agent = agent if env is None else agent.for_env(env.spec)
         check_agent(agent, config)
+        agent = _begun(agent, config)
     if env is None:
         return agent, rebuild_env(config["env"])
     check_shapes(env)
@@ -49,11 +51,16 @@ def check_agent(agent: Agent, config: dict[str, Any]) -> None:
     Raises:
         ConfigError: naming the first hyper-parameter that differs.
     """
-    now, then = describe(agent), config["agent"]
+    now, then = describe(_begun(agent, config)), config["agent"]
     for name in (*then, *now):
         if now.get(name, ...) != then.get(name, ...):
             fix = f"the run was started with {then.get(name, 'none')!r}"
             raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
+
+
+def _begun(agent: Agent, config: dict[str, Any]) -> Agent:
+    """Returns an agent with schedules as a run began with them: shares are those of the steps that it was begun for."""
+    return in_run(agent, config.get("begun_for", config["steps"]))
 
 
 def rebuild_env(config: dict[str, Any]) -> Env:

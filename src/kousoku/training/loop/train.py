@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import warnings
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import jax
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...ops.schedules import in_run
 from ..config import TrainConfig
 from ..devices import select_devices
 from ..fine_tuning import TrainedMember, check_adoptable
@@ -29,7 +31,6 @@ from ..metrics.loggers import check_installed
 from ..metrics.metric_sums import Recording, table_shape
 from ..point_envs import point_envs
 from ..population import Population
-from ..sources import Sources
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .make_loop import make_loop
@@ -45,7 +46,7 @@ def train(
     env_config: dict[str, Any],
     resume: Path | None = None,
     begin_with: TrainedMember | None = None,
-    sources: Sources | None = None,
+    told: Mapping[str, Any] | None = None,
 ) -> Trained:
     """Trains every member of a population, evaluates it greedily, and saves the run.
 
@@ -56,13 +57,16 @@ def train(
         env_config: the environment as JSON, for the record.
         resume: the folder of a run that is to be gone on with; None for a new one.
         begin_with: the agent of another run that all members begin with; None where they begin anew, or go on.
-        sources: where the settings come from, for the record; None if that is not known.
+        told: what the record keeps beside, as JSON: "sources" of the settings, and "begun_for", the steps that shares
+            in schedules are of; by default those of the config.
 
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
     """
     check_installed(config.log, config.out)
     compile_cache.enable()
+    told = {"begun_for": config.steps, **(told or {})}
+    agent = in_run(agent, told["begun_for"])
     envs = point_envs(env, env_config, config)
     if begin_with is not None:
         for each in envs.distinct:
@@ -74,7 +78,7 @@ def train(
     population = make_population(agent, envs, config)
     _check_history(config, recording, env, members)
     loop = make_loop(agent, population, config)
-    asked = config_json(agent, config, env_config) | ({} if sources is None else {"sources": sources})
+    asked = config_json(agent, config, env_config) | told
     with contextlib.ExitStack() as stack:
         folder = _folder(stack, config, asked, resume)
         saved = None if resume is None else _last_checkpoint(resume)
