@@ -1,6 +1,7 @@
 """What comes too late in a session that is under way is told in one line: devices, and another JAX."""
 
 import os
+import sys
 import warnings
 from importlib import metadata
 
@@ -72,3 +73,16 @@ def test_a_build_of_the_same_release_is_no_upgrade(monkeypatch, build):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         provenance.tell_upgraded()
+
+
+def test_a_run_tells_the_versions_in_use_and_not_those_installed_since(monkeypatch):
+    installed(monkeypatch, jax="99.1.0", jaxlib="99.1.0", numpy="99.1.0")
+    told = provenance.versions()
+    assert told["jax"] == jax.__version__
+    assert "99.1.0" not in told.values()
+
+
+def test_a_package_that_is_not_imported_has_the_installed_version(monkeypatch):
+    monkeypatch.delitem(sys.modules, "optax", raising=False)
+    installed(monkeypatch, optax="99.1.0")
+    assert provenance.versions()["optax"] == "99.1.0"

@@ -24,9 +24,10 @@ PACKAGES = ("kousoku", "jax", "jaxlib", "numpy", "equinox", "optax")
 def versions() -> dict[str, str]:
     """Returns what decides about bits: versions of Python and packages, a digest of our code, JAX's precision.
 
-    An edited clone has the version of what it was cloned from, and another digest.
+    Versions are those in use, which another one may have been installed over since. An edited clone has the version of
+    what it was cloned from, and another digest.
     """
-    packages = {name: metadata.version(name) for name in PACKAGES}
+    packages = {name: _in_use(name) for name in PACKAGES}
     precision = "x64" if jax.config.jax_enable_x64 else "x32"  # pyright: ignore[reportAttributeAccessIssue]
     return {
         "python": platform.python_version(),
@@ -34,6 +35,11 @@ def versions() -> dict[str, str]:
         "code": source_version("kousoku")[:DIGITS],
         "precision": precision,
     }
+
+
+def _in_use(name: str) -> str:
+    """Returns the version of a package that is imported, or else the installed one."""
+    return getattr(sys.modules.get(name), "__version__", None) or metadata.version(name)
 
 
 def tell_upgraded() -> None:
