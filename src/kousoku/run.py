@@ -224,6 +224,15 @@ class Run:
         figure = viz.plot_returns(self.record, ax)
         return figure if ax is None else ax
 
+    @overload
+    def plot_lengths(self, ax: None = None) -> Figure: ...
+    @overload
+    def plot_lengths(self, ax: Axes) -> Axes: ...
+    def plot_lengths(self, ax: Axes | None = None) -> Figure | Axes:
+        """Draws the steps of the episodes that ended, as `plot_returns` does returns: they tell where all are alike."""
+        figure = viz.plot_lengths(self.record, ax)
+        return figure if ax is None else ax
+
     def animate(self, agents: int = 1) -> Animation:
         """Films greedy episodes of the best agents, side by side.
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import kousoku as ks
 
-PLOTS = ("plot_values", "plot_returns")
+PLOTS = ("plot_values", "plot_returns", "plot_lengths")
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,12 @@ def page(request) -> str:
 
 
 class TestFiles:
+    def test_lengths_have_a_picture_where_every_return_is_the_same(self, tmp_path):
+        record = records.grid()
+        same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
+        path = report.write_report(records.replaced(record, curves=record.curves | {"return": same}), tmp_path)
+        assert {"lengths", "returns"} <= {p.stem for p in path.parent.glob("*.png")}
+
     @pytest.mark.parametrize(
         ("name", "pictures"),
         [

@@ -129,6 +129,7 @@ class TestSummary:
         same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
         record = records.replaced(record, curves=record.curves | {"return": same})
         assert curve_data.primary_curve(record) == "length"
+        assert curve_data.returns_curve(record) == "return"
         assert curve_data.primary_curve(records.bandit()) == "reward"
         assert curve_data.primary_curve(records.bare()) is None
 
@@ -284,6 +285,26 @@ class TestPlots:
             drawn(figure)
         figure = Figure()
         assert viz.plot_returns(records.grid(), ax=figure.add_subplot()) is figure
+
+    def test_returns_are_plotted_where_all_are_the_same_too(self):
+        record = records.grid()
+        assert "all are" not in viz.plot_returns(record).axes[0].get_title(loc="left")
+        same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
+        record = records.replaced(record, curves=record.curves | {"return": same})
+        ax = viz.plot_returns(record).axes[0]
+        assert "return of the episodes that ended" in ax.get_title(loc="left")
+        assert ax.get_title(loc="left").endswith("; all are 1.00")
+        learned = next(line for line in ax.get_lines() if line.get_label() == "while training")
+        assert set(learned.get_ydata()[np.isfinite(learned.get_ydata())].tolist()) == {1.0}
+
+    def test_lengths_have_a_plot_of_their_own(self):
+        record = records.grid()
+        ax = viz.plot_lengths(record).axes[0]
+        assert "steps per episode" in ax.get_title(loc="left")
+        assert "all are" not in ax.get_title(loc="left")
+        for other in (records.bare(), records.bandit()):
+            with pytest.raises(ConfigError, match=r"plot_lengths: .*; no episode's length was recorded"):
+                viz.plot_lengths(other)
 
     def test_ties_have_an_arrow_each(self):
         panel = Panel(

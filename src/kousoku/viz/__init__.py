@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .animation import Animation, animate
-    from .curves import plot_returns
+    from .curves import plot_lengths, plot_returns
     from .report import write_report
     from .values import plot_error, plot_values, plot_visits
 
@@ -21,13 +21,23 @@ _HOME_OF = {
     "Animation": "animation",
     "animate": "animation",
     "plot_error": "values",
+    "plot_lengths": "curves",
     "plot_returns": "curves",
     "plot_values": "values",
     "plot_visits": "values",
     "write_report": "report",
 }
 
-__all__ = ["Animation", "animate", "plot_error", "plot_returns", "plot_values", "plot_visits", "write_report"]
+__all__ = [
+    "Animation",
+    "animate",
+    "plot_error",
+    "plot_lengths",
+    "plot_returns",
+    "plot_values",
+    "plot_visits",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,12 +45,15 @@ def primary_curve(record: RunRecord) -> str | None:
     The return; the episodes' length where every return is the same (a goal and no cost of steps); the reward where no
     episode ended, or of an episode's length where few reports saw one end (see `with_derived_curves`).
     """
-    if ESTIMATED in record.curves:
-        return ESTIMATED
-    there = [name for name in ("return", "length", "reward") if has_values(record.curves.get(name))]
-    if there[:2] == ["return", "length"] and is_flat(record.curves["return"]):
-        return "length"
-    return next((name for name in there if name != "length"), None)
+    name = returns_curve(record)
+    flat = name == "return" and is_flat(record.curves[name])
+    return "length" if flat and has_values(record.curves.get("length")) else name
+
+
+def returns_curve(record: RunRecord) -> str | None:
+    """Returns the name of the curve of returns: estimated ones where there are, the reward where no episode ended."""
+    names = (ESTIMATED, "return", "reward")
+    return next((name for name in names if has_values(record.curves.get(name))), None)
 
 
 def wants_log_axis(name: str, members: np.ndarray) -> bool:

@@ -16,13 +16,14 @@ from .curve_data import (
     Curve,
     curve,
     evaluation_of,
-    primary_curve,
+    returns_curve,
     wants_log_axis,
     with_derived_curves,
 )
 from .estimates import fewest_agents, statistic
 from .headline import title
 from .ranking import optimum, point_order
+from .reports import has_values, is_flat
 from .style import SERIES, colored
 from .text import setting, short
 
@@ -40,8 +41,8 @@ COLORS = SERIES["light"]
 def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     """Plots the return of the episodes that ended over the steps.
 
-    Where every return is the same, the length of the episodes instead; where no episode ended, the reward per step;
-    where few reports saw one end, at the time limit that they share, the reward of so many steps.
+    Where no episode ended, the reward per step; where few reports saw one end, at the time limit that they share, the
+    reward of so many steps. Where every return is the same the title says so: `plot_lengths` shows more then.
 
     Lines are means or interquartile means over the agents of each sweep point, bands 95% intervals, thin lines single
     agents; larger dots are greedy evaluations, the last one after training; a dashed line is the optimum.
@@ -54,9 +55,31 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
         ConfigError: if neither was recorded.
     """
     record = with_derived_curves(record)
-    name = primary_curve(record)
+    name = returns_curve(record)
     if name is None:
         raise ConfigError("plot_returns", title(record), "no return was recorded; train with record=['returns']")
+    return _plot(record, name, ax)
+
+
+def plot_lengths(record: RunRecord, ax: Axes | None = None) -> Figure:
+    """Plots the steps of the episodes that ended over the steps; lines and dots are those of `plot_returns`.
+
+    Args:
+        record: the run.
+        ax: where to draw; None for a new figure.
+
+    Raises:
+        ConfigError: if none was recorded, or no episode ended.
+    """
+    record = with_derived_curves(record)
+    if not has_values(record.curves.get("length")):
+        fix = "no episode's length was recorded; train until some end, with record=['returns']"
+        raise ConfigError("plot_lengths", title(record), fix)
+    return _plot(record, "length", ax)
+
+
+def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
+    """Plots a curve over the steps."""
     place = ax if ax is not None else new_figure(8.6, 4.6).add_subplot()
     data, order, evals = curve(record, name), point_order(record), evaluation_of(name)
     for rank, point in reversed(list(enumerate(order))):
@@ -65,7 +88,11 @@ def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     if evaluated is not None:
         _draw_evaluations(place, record, evaluated, order)
     beside = [*_draw_optimum(place, record, name), *([] if evaluated is None else evaluated.mean.ravel())]
-    dress(place, title=f"{title(record)}\n{WHAT[name]}{_note(record)}", xlabel="steps of each agent")
+    dress(
+        place,
+        title=f"{title(record)}\n{WHAT[name]}{_note(record)}{_sameness(record, name)}",
+        xlabel="steps of each agent",
+    )
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
     place.set_xlim(0, 1.01 * float(data.step[-1]))  # with all of the last dot
     if wants_log_axis(name, data.members):
@@ -140,6 +167,14 @@ def _draw_optimum(ax: Axes, record: RunRecord, name: str) -> list[float]:
         return []
     ax.axhline(best, color=MUTED, linestyle=(0, (6, 3)), linewidth=1.2, label=f"optimum {short(best)}")
     return [best]
+
+
+def _sameness(record: RunRecord, name: str) -> str:
+    """Says where every return is the same, as with a goal and no cost of steps."""
+    values = record.curves[name]
+    if name != "return" or not is_flat(values):
+        return ""
+    return f"; all are {short(float(values[~np.isnan(values)][0]))}"
 
 
 def _note(record: RunRecord) -> str:

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
 from . import REPORT, film2d, film3d, headline
-from .curve_data import primary_curve
-from .curves import plot_returns
+from .curve_data import primary_curve, returns_curve
+from .curves import plot_lengths, plot_returns
 from .offline import page_html
 from .payload import payload
 from .summary import exact_values, is_bandit
@@ -27,7 +27,8 @@ PIXELS_PER_INCH = 160
 
 
 def write_report(record: RunRecord, path: str | Path) -> Path:
-    """Writes report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data.
+    """Writes report.html into a folder, and values.png, returns.png, visits.png and error.png as far as there is data;
+    lengths.png where every return is the same.
 
     The player of the best agent's episode is in the report: some 600 kB where it is in three dimensions.
 
@@ -68,6 +69,8 @@ def _pictures(record: RunRecord) -> dict[str, Callable[[RunRecord], Figure]]:
             pictures["visits"] = plot_visits
         if exact_values(record) is not None and not is_bandit(record):
             pictures["error"] = plot_error
-    if primary_curve(record) is not None:
+    if returns_curve(record) is not None:
         pictures["returns"] = plot_returns
+    if primary_curve(record) == "length":
+        pictures["lengths"] = plot_lengths
     return pictures
