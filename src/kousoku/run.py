@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ from .core.choice import choosing_scores, first_best, judging_episodes
 from .core.env import Env
 from .core.errors import ConfigError, check_count
 from .core.record import RunRecord
+from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
 from .training.config import TrainConfig
@@ -58,6 +59,12 @@ class Evaluation:
     lengths: np.ndarray
     truncated: np.ndarray
     statistic: Statistic = "mean"
+
+    if not TYPE_CHECKING:  # or else checkers take any name for right
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Says what an attribute of a former name is called now."""
+            raise former_name(self, name)
 
     def __repr__(self) -> str:
         return f"<Evaluation: {self._size}, return {self._told.words}>"

@@ -1,10 +1,13 @@
 """Words of other libraries: taken for ours where they mean exactly the same, else answered in one line with ours."""
 
 import json
+import pickle
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import records
 
 import kousoku as ks
 from kousoku.agents import AGENTS
@@ -32,6 +35,34 @@ def _no_reports(monkeypatch):
 
 def config():
     return json.loads(Path("run/config.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "now"),
+    [
+        ("evaluation", "best_lane", "best_member"),
+        ("evaluation", "lanes", "population"),
+        ("record", "best_lane", "best_member"),
+        ("record", "num_lanes", "num_members"),
+        ("record", "lane_seed", "member_seed"),
+        ("record", "lane_point", "member_point"),
+    ],
+)
+def test_a_former_name_of_an_attribute_is_answered_with_todays(kind, name, now):
+    ones = np.ones((2, 3))
+    things = {"evaluation": ks.Evaluation(ones, ones, ones > 2), "record": records.grid()}
+    assert hasattr(things[kind], now)
+    with pytest.raises(AttributeError, match=rf"object has no attribute '{name}': it is '{now}' now$"):
+        getattr(things[kind], name)
+
+
+def test_any_other_attribute_is_missed_as_always():
+    evaluation = ks.Evaluation(*[np.ones((2, 3))] * 3)
+    for thing, name in ((evaluation, "lane_seed"), (evaluation, "nothing"), (records.grid(), "lanes")):
+        with pytest.raises(AttributeError, match=rf"object has no attribute '{name}'$"):
+            getattr(thing, name)
+    again = pickle.loads(pickle.dumps(evaluation))
+    assert again.best_member == evaluation.best_member
 
 
 def test_every_word_leads_to_one_that_exists():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from .choice import choosing_scores, first_best
 from .panel import Panel
 from .scene import Trajectory2d
 from .scene3d import Trajectory3d
+from .synonyms import former_name
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class RunRecord:
     evaluation: dict[str, np.ndarray] = field(default_factory=dict)
     panels: tuple[Panel, ...] = ()
     film: Trajectory2d | Trajectory3d | None = None
+
+    if not TYPE_CHECKING:  # or else checkers take any name for right
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Says what an attribute of a former name is called now."""
+            raise former_name(self, name)
 
     @property
     def num_members(self) -> int:

@@ -159,6 +159,35 @@ COMMANDS_ELSEWHERE: dict[str, str] = {
 """{a command elsewhere: ours}."""
 
 
+FORMER: dict[str, str] = {
+    "best_lane": "best_member",
+    "lanes": "population",
+    "num_lanes": "num_members",
+    "lane_seed": "member_seed",
+    "lane_point": "member_point",
+}
+"""{a former name of an attribute of runs and evaluations: what it is now}."""
+
+
+def former_name(thing: object, name: str) -> AttributeError:
+    """Returns the error for an attribute that a thing has not, with its name of today where it has another one.
+
+    Examples:
+        >>> former_name(range(3), "size")
+        AttributeError("'range' object has no attribute 'size'")
+    """
+    told = f"{type(thing).__name__!r} object has no attribute {name!r}"
+    now = FORMER.get(name)
+    if now is not None and _has(type(thing), now):
+        told += f": it is {now!r} now"
+    return AttributeError(told)
+
+
+def _has(kind: type, name: str) -> bool:
+    """Tells whether things of a kind have an attribute, without asking one of them for it."""
+    return hasattr(kind, name) or name in getattr(kind, "__annotations__", {})
+
+
 def our_name(name: str, known: Collection[str]) -> str:
     """Returns the known name that means exactly the same; the name itself if it is known, or none does.
 
