@@ -37,9 +37,16 @@ def split_episodes(members: int, episodes: int) -> EpisodeSplit:
         >>> list(range(5))[split.choosing], list(range(5))[split.judging]
         ([0, 1, 2], [3, 4])
     """
+    if members == 1:
+        return EpisodeSplit(slice(0, episodes), slice(0, episodes), True)
+    return halves(episodes)
+
+
+def halves(episodes: int) -> EpisodeSplit:
+    """Splits episodes where something is chosen whatever the number of members, such as a time of the training."""
     everything = slice(0, episodes)
-    if members == 1 or episodes < 2:
-        return EpisodeSplit(everything, everything, members == 1)
+    if episodes < 2:
+        return EpisodeSplit(everything, everything, False)
     half = (episodes + 1) // 2
     return EpisodeSplit(slice(0, half), slice(half, episodes), True)
 

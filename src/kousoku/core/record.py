@@ -37,8 +37,9 @@ class RunRecord:
         curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the
             episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes" (number
             ended), "blown_up" (of these), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of
-            what an update from a rollout reports ("policy_loss", ...). "eval_step" [E], "eval_return" and "eval_length"
-            [E, N] are of evaluations on the way.
+            what an update from a rollout reports ("policy_loss", ...). "eval_step" [E], "eval_return", "eval_length"
+            and "eval_held_out" [E, N] are of evaluations on the way; the last is the return in that half of their
+            episodes which has no part in choosing the best checkpoint.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
             "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
             that are not terminal; "optimal_return" [], the largest expected return of an episode, undiscounted.

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ...core.choice import halves
 from ..evaluation.evaluate import Episodes
 from ..metrics.curves import CurveWriter
 from .files import group
 
 TOLD = (
-    "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_at", "started",
-    "resumed_at", "devices", "available", "visits_until",
+    "step", "since", "episodes", "blown_up", "seconds", "first_block_seconds", "score", "best_score", "best_at",
+    "started", "resumed_at", "devices", "available", "visits_until",
 )  # fmt: skip
+EVALUATIONS = ("eval_return", "eval_length", "eval_held_out")
+"""The curves of evaluations during training, as `RunProgress.evaluated` has them after the step."""
 
 
 @dataclass
@@ -28,16 +31,19 @@ class RunProgress:
         blown_up: how many of these because the environment blew up; None where none tells.
         seconds: spent in blocks of steps, also by earlier processes.
         first_block_seconds: of these, the first block's, which is compiled.
-        score: how good the agents are at this step: their mean return in an evaluation, or over the last report's
-            episodes where none is made during training; None if neither was made at this step.
-        best_at: the step of the best evaluation so far; None before the first.
+        score: by what the best checkpoint is chosen: the agents' mean return in the first half of an evaluation's
+            episodes, or over the last report's episodes where none is made during training; None if neither was made at
+            this step. The second half has no part in the choice, and judges it.
+        best_score: the highest of an evaluation so far; None before the first.
+        best_at: the step of that evaluation.
         started: when the run began, as ISO time.
         resumed_at: the steps at which another process went on with it.
         devices: how many share the work of training.
         available: how many share that of evaluations, and may share that of training.
         curves: one row for each report.
         history: [N, S, A] action values at each report, where recorded.
-        evaluated: (step, mean return [N], mean length [N]) of each evaluation during training.
+        evaluated: (step, mean return [N], mean length [N], mean return in the second half of the episodes [N], which is
+            NaN of a single episode) of each evaluation during training.
         visits: [N, S, A] visits of each state and action up to `visits_until`, where these were counted out.
         visits_until: the step from which the training state counts visits.
         played: the last evaluation's step and episodes; not kept in checkpoints.
@@ -50,6 +56,7 @@ class RunProgress:
     seconds: float = 0.0
     first_block_seconds: float = 0.0
     score: float | None = None
+    best_score: float | None = None
     best_at: int | None = None
     started: str = ""
     resumed_at: list[int] = field(default_factory=list)
@@ -57,7 +64,7 @@ class RunProgress:
     available: int = 1
     curves: CurveWriter = field(default_factory=CurveWriter)
     history: list[np.ndarray] = field(default_factory=list)
-    evaluated: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
+    evaluated: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
     visits: np.ndarray | None = None
     visits_until: int = 0
     played: tuple[int, Episodes] | None = None
@@ -95,21 +102,23 @@ class RunProgress:
         """Returns curves as a record holds them: [R] and [R, N] of reports, "eval_*" of evaluations."""
         curves = self.curves.curves()
         if self.evaluated:
-            steps, returns, lengths = zip(*self.evaluated, strict=True)
+            steps, *means = zip(*self.evaluated, strict=True)
             curves |= {"eval_step": np.asarray(steps, np.int64)}
-            curves |= {"eval_return": np.stack(returns), "eval_length": np.stack(lengths)}
+            curves |= {name: np.stack(mean) for name, mean in zip(EVALUATIONS, means, strict=True)}
         return curves
 
     def add_evaluation(self, episodes: Episodes) -> dict[str, np.ndarray]:
         """Notes an evaluation at this step; returns its row, [N] each."""
-        returns, lengths = (
-            np.asarray(np.mean(part, axis=1, dtype=np.float64), np.float32)
-            for part in (episodes.episode_return, episodes.length)
+        split = halves(episodes.episode_return.shape[1])
+        returns, lengths, choosing = map(
+            _means, (episodes.episode_return, episodes.length, episodes.episode_return[:, split.choosing])
         )
-        best = max((float(earlier.mean()) for _, earlier, _ in self.evaluated), default=-np.inf)
-        self.score, self.played = float(returns.mean()), (self.step, episodes)
-        self.best_at = self.step if self.score > best else self.best_at
-        self.evaluated.append((self.step, returns, lengths))
+        unknown = np.full_like(returns, np.nan)
+        judging = _means(episodes.episode_return[:, split.judging]) if split.held_out else unknown
+        self.score, self.played = float(choosing.mean()), (self.step, episodes)
+        if np.isfinite(self.score) and (self.best_score is None or self.score > self.best_score):
+            self.best_score, self.best_at = self.score, self.step
+        self.evaluated.append((self.step, returns, lengths, judging))
         return {"eval_return": returns, "eval_length": lengths}
 
     @staticmethod
@@ -117,12 +126,21 @@ class RunProgress:
         """Rebuilds the progress that these were read from."""
         progress = RunProgress(**{name: told[name] for name in TOLD if name in told})
         curves = group(arrays, "curves")
-        evals = [curves.pop(name) for name in ("eval_step", "eval_return", "eval_length") if name in curves]
+        steps = curves.pop("eval_step", ())
+        evals = [curves.pop(name) for name in EVALUATIONS if name in curves]
         progress.curves.steps = [int(step) for step in curves.pop("step")]
         progress.curves.seconds = [float(x) for x in curves.pop("seconds", ())]
         progress.curves.rows = {name: list(rows) for name, rows in curves.items()}
         progress.history = list(arrays.get("history", ()))
         progress.visits = arrays.get("visits")
         if evals:
-            progress.evaluated = [(int(step), *means) for step, *means in zip(*evals, strict=True)]
+            unknown = np.full_like(evals[0], np.nan)  # of a checkpoint from before there was a choice by halves
+            returns, lengths, judging = evals if len(evals) == len(EVALUATIONS) else (*evals, unknown)
+            rows = zip(map(int, steps), returns, lengths, judging, strict=True)
+            progress.evaluated = list(rows)
         return progress
+
+
+def _means(values: Any) -> np.ndarray:
+    """Returns each member's mean over its episodes, [N]."""
+    return np.asarray(np.mean(values, axis=1, dtype=np.float64), np.float32)

@@ -29,6 +29,7 @@ FORMER = {"td_errors": "metrics"}
 """Names that runs of earlier versions were made with."""
 RESERVED = (
     "return", "length", "reward", "episodes", "blown_up", "step", "seconds", "eval_step", "eval_return", "eval_length",
+    "eval_held_out",
 )  # fmt: skip
 SUMMED = (
     "steps",

@@ -44,7 +44,7 @@ class Report:
         members = {name: rows[-1] for name, rows in progress.curves.rows.items()}
         evaluation = None
         if progress.played is not None and progress.played[0] == progress.step:
-            _, returns, lengths = progress.evaluated[-1]
+            _, returns, lengths, _ = progress.evaluated[-1]
             members |= {"eval_return": returns, "eval_length": lengths}
             evaluation = Episodes(*map(_read_only, progress.played[1]))
         means = {name: mean_ignoring_nan(values) for name, values in members.items() if name not in COUNTS}
