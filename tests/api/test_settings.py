@@ -72,7 +72,7 @@ def test_a_run_folder_keeps_what_a_resumed_run_is_to_know():
     ks.train("q_learning", "GridWorld-v0", out="run", eval_episodes=0, **made)
     config = json.loads(Path("run/config.json").read_text())
     kept = {name for name, each in settings().items() if each.on_resume is OnResume.KEPT}
-    assert set(config) == {"agent", "env", "steps"} | kept
+    assert set(config) == {"agent", "env", "steps", "sources", "begun_for"} | kept
     again = TrainConfig.of_json(config, {"steps": 400})
     assert again == TrainConfig(**{**made, "steps": 400, "record_every": config["record_every"], "eval_episodes": 0})
 
