@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 import signal
@@ -32,6 +33,7 @@ from .training.io.rebuild import check_agent, rebuild_both
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
 from .training.loop.train import unfinished
+from .training.metrics.metric_sums import recorded_by_default
 from .training.metrics.report import Report
 from .training.metrics.terminal import StandardError
 from .training.presets import Preset, preset
@@ -122,6 +124,8 @@ def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any
         raise ConfigError("env_options", env_options, "give the environment by id, or make it with its options")
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
+    if "record" not in settings:
+        config = dataclasses.replace(config, record=recorded_by_default(made_env))
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec)
     begin_with = _trained_member(config)

@@ -12,7 +12,7 @@ from typing import Any
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
-from .metrics.metric_sums import Recording
+from .metrics.metric_sums import RECORDED, Recording
 from .metrics.report import Report, check_on_report
 
 LOOPS = ("compiled", "python")
@@ -70,7 +70,7 @@ class TrainConfig:
         seeds: how many seeds (0, 1, ...), or which: 30, or 3, 5, 7.
         sweep: {name: values} of hyper-parameters, and as "env.NAME" of numbers of the environment; every combination
             runs with every seed, all in one program.
-        record: what to record, any of returns, metrics, visits, q_values, info.
+        record: what to record, any of returns, metrics, visits, q_values, info; by default of a bandit info, too.
         record_every: steps between two reports; by default about 200 reports in all.
         loop: compiled, or python for a slow loop that one can read, print in and step through.
         eval_episodes: greedy episodes of each agent after training; 0 for none.
@@ -97,7 +97,7 @@ class TrainConfig:
     steps: int = _setting(USUAL_STEPS, Kind.COUNT, OnResume.CHANGEABLE)
     seeds: int | Sequence[int] = _setting(1, Kind.NUMBERS)
     sweep: Mapping[str, Sequence[float]] = _setting(dict, Kind.PYTHON)
-    record: Sequence[str] = _setting(("returns", "metrics", "visits"), Kind.NAMES)
+    record: Sequence[str] = _setting(RECORDED, Kind.NAMES)
     record_every: int | None = _setting(None, Kind.COUNT)
     loop: str = _setting("compiled", Kind.NAME)
     eval_episodes: int = _setting(10, Kind.COUNT)

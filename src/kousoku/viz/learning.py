@@ -24,6 +24,8 @@ CURVES = {
     "length": ("Episode length", "steps per episode"),
     "td_error": ("TD error", "mean absolute TD error"),
     "eval_return": ("Greedy return", "return of the greedy evaluations"),
+    "info.optimal": ("Optimal actions", "share of the steps in which the best action was taken"),
+    "info.regret": ("Regret", "mean per step: what the best action's mean reward was above that of the one taken"),
     "value_error": ("Value error", "mean distance from the exact values over all states"),
 }
 LOSSES = {

@@ -18,6 +18,7 @@ from ...core.collector import Steps
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
+from ...envs.bandits.bandit import Bandit
 from ...ops import tables
 from ...ops.across import sum_over
 from ...ops.trees import select
@@ -25,6 +26,8 @@ from . import wide_sums
 from .wide_sums import sum_of
 
 RECORDABLE = ("returns", "metrics", "visits", "q_values", "info")
+RECORDED = ("returns", "metrics", "visits")
+"""What is recorded by default."""
 FORMER = {"td_errors": "metrics"}
 """Names that runs of earlier versions were made with."""
 RESERVED = (
@@ -70,6 +73,14 @@ class Recording:
         for i, name in enumerate(known):
             check_choice(f"record[{i}]", name, RECORDABLE)
         return Recording(**{name: name in known for name in RECORDABLE})
+
+
+def recorded_by_default(env: Env) -> tuple[str, ...]:
+    """Returns the names of what is recorded of an environment where nothing is asked for.
+
+    Of a bandit the info, too: how often the best arm is pulled, and the regret, are what a bandit agent is measured by.
+    """
+    return (*RECORDED, "info") if isinstance(env, Bandit) else RECORDED
 
 
 class MetricSums(eqx.Module):

@@ -1,0 +1,41 @@
+"""A bandit's run records how often the best arm is pulled, and the regret, and its report shows both."""
+
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.viz.payload import payload
+
+QUICK = {"steps": 200, "seeds": 3, "out": "", "progress": False}
+
+
+def charts(run: ks.Run) -> dict[str, str]:
+    return {chart["title"]: chart["unit"] for chart in payload(run.record)["curves"]["charts"]}
+
+
+@pytest.mark.parametrize("env", ["Bandit-v0", ks.make("Bandit-v0", arms=3)], ids=["id", "made"])
+@pytest.mark.parametrize("agent", ["bandit_ucb", "bandit_gradient"])
+def test_optimal_actions_and_regret_are_charts_by_default(agent, env):
+    run = ks.train(agent, env, eval_episodes=0, **QUICK)
+    assert run.record.config["record"] == ["returns", "metrics", "visits", "info"]
+    told = charts(run)
+    assert told["Optimal actions"] == "share of the steps in which the best action was taken"
+    assert told["Regret"].startswith("mean per step: ")
+    optimal, regret = run.record.curves["info.optimal"], run.record.curves["info.regret"]
+    assert ((optimal >= 0) & (optimal <= 1)).all()
+    assert (regret >= 0).all()
+
+
+def test_what_is_asked_for_is_recorded_and_nothing_else():
+    run = ks.train("bandit_ucb", "Bandit-v0", record=["returns"], **QUICK)
+    assert "info.optimal" not in run.record.curves
+    assert "Optimal actions" not in charts(run)
+
+
+def test_recording_it_changes_no_bit_and_other_environments_do_not():
+    with_info, without = (
+        ks.train("bandit_ucb", "Bandit-v0", **QUICK, **record) for record in ({}, {"record": ["returns", "metrics"]})
+    )
+    np.testing.assert_array_equal(with_info.q_values, without.q_values)
+    other = ks.train("q_learning", "GridWorld-v0", **QUICK)
+    assert other.record.config["record"] == ["returns", "metrics", "visits"]
