@@ -14,11 +14,13 @@ from typing import Any, ParamSpec, Protocol, overload, runtime_checkable
 import jax
 
 from . import envs, viz
+from .agents.ids import AgentId
 from .agents.options import make_agent
 from .core.agent import Agent
 from .core.env import Env
 from .core.env_shapes import check_shapes
 from .core.errors import ConfigError, check_count, check_keys
+from .envs.ids import EnvId
 from .run import Evaluation, Run
 from .training.arguments import check_ids, split_arguments
 from .training.config import TrainConfig
@@ -50,11 +52,20 @@ class TrainFunction(Protocol[SettingsOf]):
 
     @overload
     def __call__(
-        self, agent: str | Agent, env: str | Env, *args: SettingsOf.args, **settings: SettingsOf.kwargs
+        self,
+        agent: AgentId | str | Agent,
+        env: EnvId | str | Env,
+        *args: SettingsOf.args,
+        **settings: SettingsOf.kwargs,
     ) -> Run: ...
     @overload
     def __call__(
-        self, agent: str, env: str | Env, *, agent_options: Mapping[str, Any] | None = None, **named: Any
+        self,
+        agent: AgentId | str,
+        env: EnvId | str | Env,
+        *,
+        agent_options: Mapping[str, Any] | None = None,
+        **named: Any,
     ) -> Run: ...
 
 
@@ -77,7 +88,13 @@ def _with_settings(
 
 
 @_with_settings(TrainConfig)
-def train(agent: str | Agent, env: str | Env, *, agent_options: Mapping[str, Any] | None = None, **options: Any) -> Run:
+def train(
+    agent: AgentId | str | Agent,
+    env: EnvId | str | Env,
+    *,
+    agent_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Run:
     """Trains agents on an environment: seeds x sweep points in one compiled program.
 
     Names of other libraries that mean exactly the same are understood: `total_timesteps` is `steps`, and `seed=3` is

@@ -32,7 +32,7 @@ print(json.dumps(sorted(sys.modules)))
     loaded = in_a_new_process(script)
     assert not {"jax", "equinox"} & set(loaded)
     rooms = [name for name in loaded if name.startswith(("kousoku.envs.", "kousoku.agents."))]
-    assert rooms == ["kousoku.envs.gridworld", "kousoku.envs.gridworld.named"]
+    assert rooms == ["kousoku.envs.gridworld", "kousoku.envs.gridworld.named", "kousoku.envs.ids"]
 
 
 @pytest.mark.slow_because("every module is imported, in a process of its own")

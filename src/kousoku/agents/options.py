@@ -21,9 +21,10 @@ from ..nn import NETWORK_CONFIGS
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
+from .ids import AgentId
 
 
-def make_agent(id: str, **options: Any) -> Agent:
+def make_agent(id: AgentId | str, **options: Any) -> Agent:
     """Makes an agent by id.
 
     Args:

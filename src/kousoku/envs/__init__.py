@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.registry import Factory, Registry
 from .gridworld.named import NAMED, SUMMARIES
+from .ids import EnvId
 
 if TYPE_CHECKING:
     from ..core.env import Env
@@ -55,7 +56,7 @@ ENVS.register("Bandit-v0", "kousoku.envs.bandits.bandit:bandit")
 ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0.01, mean_spread=0.0)
 
 
-def make(id: str, **options: Any) -> Env:
+def make(id: EnvId | str, **options: Any) -> Env:
     """Makes an environment by id.
 
     Raises:

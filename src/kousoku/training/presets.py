@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
+from ..agents.ids import AgentId
+from ..envs.ids import EnvId
+
 
 @dataclass(frozen=True)
 class Preset:
@@ -24,7 +27,7 @@ class Preset:
     solved: float | None = None
 
 
-def preset(agent: str, env: str) -> Preset:
+def preset(agent: AgentId | str, env: EnvId | str) -> Preset:
     """Returns the settings tuned for an agent and an environment, by id; empty ones where nobody has tuned any.
 
     Examples:
