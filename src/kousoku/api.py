@@ -141,10 +141,10 @@ def train(
         raise ConfigError("env_options", env_options, "give the environment by id, or make it with its options")
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
-    if "record" not in settings:
-        config = dataclasses.replace(config, record=recorded_by_default(made_env))
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec)
+    if "record" not in settings:
+        config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))
     begin_with = _trained_member(config)
     told = {"sources": origin}
     return _reported(run_training(made_agent, made_env, config, env_json(env, env_options), None, begin_with, told))

@@ -4,6 +4,7 @@ from typing import Literal
 
 AgentId = Literal[
     "a2c",
+    "ars",
     "bandit_epsilon_greedy",
     "bandit_gradient",
     "bandit_optimistic",
@@ -13,14 +14,18 @@ AgentId = Literal[
     "dqn",
     "dyna_q",
     "dyna_q_plus",
+    "evosax",
     "expected_sarsa",
     "monte_carlo",
     "n_step_sarsa",
+    "openai_es",
+    "pgpe",
     "ppo",
     "prioritized_sweeping",
     "q_learning",
     "sarsa",
     "sarsa_lambda",
+    "sep_cma_es",
     "tree_backup",
     "watkins_q_lambda",
 ]

@@ -126,6 +126,10 @@ class Generations(Collector):
     def steps_are_fixed(self) -> bool:
         return False
 
+    @property
+    def tells_steps(self) -> bool:
+        return False
+
     def ask_for_steps(self, data: Clock, steps: Int[Array, ""]) -> Clock:
         return Clock(data.due + steps, data.generation)
 

@@ -99,6 +99,11 @@ class Collector(eqx.Module):
         """
         return True
 
+    @property
+    def tells_steps(self) -> bool:
+        """Whether `collect` tells single steps, with observations and the environment's info; not whole episodes."""
+        return True
+
     def ask_for_steps(self, data: Any, steps: Int[Array, ""]) -> Any:
         """Returns the collector's data when so many more environment steps are asked for."""
         del steps

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core.collector import Steps
+from ...core.collector import Collector, Steps
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
@@ -75,12 +75,12 @@ class Recording:
         return Recording(**{name: name in known for name in RECORDABLE})
 
 
-def recorded_by_default(env: Env) -> tuple[str, ...]:
+def recorded_by_default(collector: Collector, env: Env) -> tuple[str, ...]:
     """Returns the names of what is recorded of an environment where nothing is asked for.
 
     Of a bandit the info, too: how often the best arm is pulled, and the regret, are what a bandit agent is measured by.
     """
-    return (*RECORDED, "info") if isinstance(env, Bandit) else RECORDED
+    return (*RECORDED, "info") if isinstance(env, Bandit) and collector.tells_steps else RECORDED
 
 
 class MetricSums(eqx.Module):
