@@ -275,11 +275,26 @@ class TestNetwork:
         assert payload(records.grid())["curves"]["charts"][0]["seconds"] is None
 
     def test_every_other_curve_is_a_loss(self):
-        charts = payload(records.network())["losses"]["charts"]
-        assert [chart["name"] for chart in charts] == [*LOSSES, "of_my_own"]
+        record = records.network()
+        charts = payload(record)["losses"]["charts"]
+        assert [chart["name"] for chart in charts] == [*(name for name in LOSSES if name in record.curves), "of_my_own"]
+        assert len(charts) > 8
         assert charts[-1]["title"] == "Of my own"
         assert all(chart["series"][0]["low"] is None for chart in charts)
         assert payload(records.grid())["losses"] is None
+
+    def test_candidates_of_generations_are_a_band_from_the_worst_to_the_best(self):
+        record = records.network()
+        ends = {name: record.curves["return"] + apart for name, apart in (("return_min", -2.0), ("return_max", 3.0))}
+        told = payload(records.replaced(record, curves=record.curves | ends))
+        charts = [chart for chart in told["curves"]["charts"] if chart["title"] == "Return of the candidates"]
+        (series,) = charts[0]["series"]
+        mean, low, high = (np.asarray(series[name], np.float64) for name in ("mean", "low", "high"))
+        known = np.isfinite(mean)
+        np.testing.assert_allclose(mean[known] - low[known], 2.0, rtol=1e-3)
+        np.testing.assert_allclose(high[known] - mean[known], 3.0, rtol=1e-3)
+        assert not {"return_min", "return_max"} & {chart["name"] for chart in told["losses"]["charts"]}
+        assert "Return of the candidates" not in [chart["title"] for chart in payload(record)["curves"]["charts"]]
 
     def test_curves_without_a_number_are_left_out(self):
         record = records.network()

@@ -40,8 +40,14 @@ LOSSES = {
     ),
     "gradient_norm": ("Gradient norm", "Before clipping. Steady or falling; spikes ask for a lower learning rate."),
     "learning_rate": ("Learning rate", "As it was asked for: constant, or falling to the end."),
+    "return_std": ("Deviation of returns", "Over a generation's candidates. At 0 all do the same: use more noise."),
+    "update_norm": ("Step of the mean", "How far a generation moves the mean policy's parameters."),
+    "noise_std": ("Noise", "Deviation of the candidates' parameters."),
+    "step_size": ("Step size", "Of the search. Grows while it travels, shrinks where it has arrived."),
 }
-OTHERS = ("step", "seconds", "episodes", "blown_up", *CURVES)
+BEST, WORST = "return_max", "return_min"
+"""Curves of the best and the worst candidate of a generation, where policies are tried whole."""
+OTHERS = ("step", "seconds", "episodes", "blown_up", BEST, WORST, *CURVES)
 MANY_REPORTS = 250
 """Points of a loss curve, which is small on the page."""
 
@@ -49,7 +55,10 @@ MANY_REPORTS = 250
 def curves(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     """Returns the curve that shows the learning first, then what else was recorded, and how they were made."""
     names = _curve_names(record)
-    return {**how_drawn(record), "charts": [_chart(record, name, order) for name in names]} if names else None
+    charts = [_chart(record, name, order) for name in names]
+    if {"return", BEST, WORST} <= set(record.curves):
+        charts.insert(1, _candidates(record, order))
+    return {**how_drawn(record), "charts": charts} if names else None
 
 
 def losses(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
@@ -84,6 +93,19 @@ def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     best = optimum(record) if name in ("return", ESTIMATED, "eval_return") else None
     shown = {"optimum": None if best is None else numbers(best)[0], "evals": evals}
     return {"title": title, "unit": unit, "log": log, **_drawn(record, data, order), **shown}
+
+
+def _candidates(record: RunRecord, order: list[int]) -> dict[str, Any]:
+    """Returns the returns of the candidates of each generation: their mean, and a band from the worst to the best."""
+    data = curve(record, "return")
+    drawn = _drawn(record, data, order) | {"members": []}
+    ends = [curve(record, name).mean for name in (WORST, BEST)]
+    for series, point in zip(drawn["series"], order, strict=False):
+        series["low"], series["high"] = (numbers(end[:, point]) for end in ends)
+        if len(record.points) == 1:
+            series["name"] = f"mean of a generation, {_who(record)}"
+    title, unit = "Return of the candidates", "mean of a generation; the band is from the worst to the best"
+    return {"title": title, "unit": unit, "log": False, **drawn, "optimum": None, "evals": None}
 
 
 def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:

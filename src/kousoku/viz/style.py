@@ -55,6 +55,11 @@ SCENE: dict[Scheme, dict[str, Hex]] = {
     "dark": {"skytop": "#0b0e14", "skylow": "#1b212c", "ground": "#1a1f29", "gridline": "#3d4757"},
 }
 
+DRAWN_IN_DARK: dict[Hex, Hex] = {"#f4f1ea": "#1b212c", "#2b2d42": "#d6dbe6", "#d8c3a5": "#54493a"}
+"""Colours that environments draw sheets, ink and ground with, and what a dark page shows in their place."""
+
+TRAIL_IN_DARK: Hex = "#7f8aa0"
+
 MANY_SETTINGS = 6
 """Settings of which each has a colour of its own; bands of more of them hide each other."""
 BEST_SETTINGS = 4
@@ -121,7 +126,8 @@ def css() -> str:
     `.series2` strokes with the third colour of the curves.
     """
     rules = [f":root{{color-scheme:light dark;{_variables('light')}}}"]
-    rules.append(f"@media screen and (prefers-color-scheme:dark){{:root:not([data-print]){{{_variables('dark')}}}}}")
+    dark = ":root:not([data-print])"
+    rules.append(f"@media screen and (prefers-color-scheme:dark){{{dark}{{{_variables('dark')}}}{_drawn(dark)}}}")
     for name in SCALES:
         for i in range(BINS):
             rules.append(f".{name}{i}{{fill:var(--{name}{i})}}.{name}{i}i{{--on:var(--{name}{i}i)}}")
@@ -129,13 +135,26 @@ def css() -> str:
     return "\n".join(rules)
 
 
+_UNCHOSEN, _CHOSEN = ":root:not([data-theme=light])", ":root[data-theme=dark]"
+
+
+def _drawn(root: str) -> str:
+    """Returns the rules for pictures of environments on a dark page, which is what `root` selects.
+
+    Letters stay as they are: they stand on coloured fields. The way of an agent crosses light fields and dark ones.
+    """
+    rules = ((part, light, dark) for light, dark in DRAWN_IN_DARK.items() for part in ("fill", "stroke"))
+    drawn = "".join(f'{root} .scene :not(text)[{part}="{light}"]{{{part}:{dark}}}' for part, light, dark in rules)
+    return f"{drawn}{root} .scene .trail{{stroke:{TRAIL_IN_DARK};stroke-opacity:0.9}}"
+
+
 def player_palette() -> str:
     """Returns the colours of a player's page as CSS variables: the system's scheme, or the one the reader chose."""
     light, dark = (_player_variables(scheme) for scheme in SCHEMES)
     return (
         f":root{{color-scheme:light;{light}}}\n"
-        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
-        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
+        f"@media (prefers-color-scheme:dark){{{_UNCHOSEN}{{color-scheme:dark;{dark}}}{_drawn(_UNCHOSEN)}}}\n"
+        f"{_CHOSEN}{{color-scheme:dark;{dark}}}{_drawn(_CHOSEN)}\n"
     )
 
 
