@@ -13,7 +13,7 @@ def test_a_preset_builds_an_agent_for_its_environment(agent_id, env_id):
     chosen = ks.preset(agent_id, env_id)
     agent, env = ks.make_agent(agent_id, **chosen.options), ks.make(env_id)
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.random.key(0))
-    assert jax.tree.leaves(state.network)
+    assert jax.tree.leaves(state)
     check_length(agent, chosen.steps)
     assert chosen.solved is not None
 
