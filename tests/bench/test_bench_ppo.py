@@ -12,6 +12,7 @@ from kousoku.agents.options import describe
 from kousoku.cli import main
 from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import ConfigError
+from kousoku.ops.schedules import in_run
 from kousoku_bench import ppo, ppo_ours, ppo_peers, ppo_start
 from kousoku_bench.ppo_settings import PUREJAXRL, PPOSettings, of_preset
 from kousoku_bench.subprocess_timing import SubprocessFailed
@@ -45,8 +46,9 @@ def made_up(monkeypatch):
 
 @pytest.mark.parametrize("id", ppo.ENVS)
 def test_what_is_measured_is_the_preset(id):
-    tuned = describe(ks.make_agent("ppo", **ks.preset("ppo", id).options))
-    assert describe(of_preset(id).agent()) == tuned
+    chosen = ks.preset("ppo", id)
+    tuned = in_run(ks.make_agent("ppo", **chosen.options), chosen.steps)
+    assert describe(of_preset(id).agent()) == describe(tuned)
 
 
 def test_others_make_the_same_rollout_and_minibatches_from_fewer_environments():

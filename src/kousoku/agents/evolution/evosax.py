@@ -57,9 +57,10 @@ class Evosax(EvolutionStrategy):
         name = self.strategy
         if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and name[0].isupper()):
             raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")
-        for each in self.strategy_params:
-            if not isinstance(each, tuple) or len(each) != 2 or not isinstance(each[0], str):
-                raise ConfigError("strategy_params", each, "give pairs of a name and a number")
+        params = self.strategy_params
+        if not isinstance(params, tuple) or not all(isinstance(each, tuple) and len(each) == 2 for each in params):
+            raise ConfigError("strategy_params", params, "give a tuple of pairs, a name and a number each")
+        for each in params:
             check_number(f"strategy_params[{each[0]!r}]", each[1])
 
     @property
