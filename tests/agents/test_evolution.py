@@ -321,3 +321,53 @@ def test_walk_is_scaled_by_what_was_seen():
     observations = run.trained_member("run").state.observations
     assert 100.0 < float(observations.mean[0]) < 140.0
     assert int(observations.count[1]) >= 2000
+
+
+@pytest.mark.parametrize("kind", [ARS, OpenAIES])
+def test_noise_that_has_decayed_to_nothing_moves_nothing(kind):
+    agent = kind(
+        **SMALL[kind], noise_std=lambda step: jnp.float32(0.0), **({"weight_decay": 0.0} if kind is OpenAIES else {})
+    )
+    state = begun(agent, [1.0, -2.0])
+    asked, state = agent.ask(state, KEY)
+    mean, _, _ = moved(agent, state, asked, [3.0] * 8)
+    np.testing.assert_array_equal(mean, [1.0, -2.0])
+
+
+class Counted(eqx.Module):
+    """A policy with a table of whole numbers beside its parameters."""
+
+    weight: jax.Array
+    table: jax.Array
+
+    def __call__(self, obs: Any) -> Any:
+        return (self.weight @ obs)[None] + 0.0 * self.table[0].astype(jnp.float32)
+
+
+def test_parameters_are_floating_point_arrays_alone():
+    def build(observation_space: Any, action_space: Any, key: Any) -> Counted:
+        return Counted(jnp.zeros(2), jnp.arange(3))
+
+    agent = ARS(num_directions=4, network=build, normalise_observations=False)
+    run = ks.train(agent, Line(), steps=400, out="", eval_episodes=2, progress=False)
+    policy = run.trained_member("run").state.policy
+    assert policy.table.tolist() == [0, 1, 2]
+    assert policy.weight.shape == (2,)
+    assert np.any(policy.weight != 0.0)
+
+
+@pytest.mark.usefixtures("_no_reports")
+def test_an_agent_that_was_made_in_python_goes_on_and_is_read(tmp_path):
+    """What it left to the environment is filled in again, also where the environment is made by its id."""
+    agent, out = ARS(num_directions=4), str(tmp_path / "run")
+    whole = ks.train(ARS(num_directions=4), "CartPole-v1", steps=16_000, eval_episodes=2, out="", progress=False)
+    ks.train(agent, "CartPole-v1", steps=8_000, eval_episodes=2, out=out, progress=False)
+    assert ks.load(out, agent=ARS(num_directions=4)).policy().spec.time_limit == 500
+    longer = ks.resume(out, agent=ARS(num_directions=4), steps=16_000, progress=False)
+    np.testing.assert_array_equal(longer.curves["return"][-1], whole.curves["return"][-1])
+    np.testing.assert_array_equal(longer.record.evaluation["return"], whole.record.evaluation["return"])
+
+
+@pytest.fixture
+def _no_reports(monkeypatch):
+    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)

@@ -37,7 +37,7 @@ def whole_run(agent: str, env: str):
     population = make_population(ks.make_agent(agent), point_envs(ks.make(env), {}, config), config)
     loop = program.CompiledLoop(population, Recording(), 1, 100)
     members = loop.members
-    state = jax.eval_shape(lambda members: program._start(loop.program, members, None), members)
+    state = jax.eval_shape(lambda members: program._start(loop.program, members, loop._sums, None), members)
     alone = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), state)
     args = first(members.numbers), members.env_arrays, members.keys[0], alone, jnp.int32(0), jnp.int32(100)
     return partial(stepwise._member, loop.program), args

@@ -64,3 +64,7 @@ def test_clip_up_is_the_same_for_a_tree_as_for_a_vector():
     one, _ = vector.update(flat, vector.init(flat))
     other, _ = tree.update(gradient, tree.init(gradient))
     np.testing.assert_allclose(one, jnp.concatenate([other["a"], other["b"]]), rtol=1e-6)
+
+
+def test_what_is_not_a_number_is_worst():
+    np.testing.assert_array_equal(centred_ranks(jnp.array([1.0, jnp.nan, 2.0])), [0.0, -0.5, 0.5])

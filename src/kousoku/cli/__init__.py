@@ -69,7 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ConfigError("command", words[0], _meant(words[0]))
         with left_to_caller():
             command = importlib.import_module(f".{MODULES.get(words[0], words[0])}", __name__)
-            return command.run(words[1:])
+            status = command.run(words[1:])
+            if sys.stdout is not None and not sys.stdout.closed:
+                sys.stdout.flush()  # here, where a pipe that was closed is known to be no fault
+            return status
     except ConfigError as error:
         print(f"kousoku: {error}", file=sys.stderr)
         return 2
@@ -77,12 +80,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("kousoku: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        if sys.stderr is not None:
-            sys.stderr.close()
+        _write_no_more()
         return 0
     except OSError as error:
         print(f"kousoku: {error}", file=sys.stderr)
         return 1
+
+
+def _write_no_more() -> None:
+    """Lets what is still to be printed go nowhere, so that the end of the process does not fail at it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stderr is not None:
+        sys.stderr.close()
 
 
 def _meant(word: str) -> str:

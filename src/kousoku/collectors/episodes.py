@@ -100,7 +100,10 @@ class PlayEpisodes:
         length = walk.length + 1
         limit = self.limit if env.time_limit is None else min(self.limit, env.time_limit)
         ended = timestep.terminated | timestep.truncated | (length >= limit)
-        diverged = jnp.asarray(getattr(timestep.info, "diverged", False))
+        flag = getattr(timestep.info, "diverged", None)
+        diverged = jnp.array(False)
+        if isinstance(flag, jax.Array) and flag.dtype == bool and not flag.shape:
+            diverged = flag
         return _Walk(env_state, timestep.obs, walk.episode_return + timestep.reward, length, ended, diverged)
 
     def _one(

@@ -109,7 +109,7 @@ class Generations(Collector):
             raise ConfigError("num_envs", self.num_envs, fix)
         if self.starts is not None:
             check_count("starts", self.starts, high=self.population_size)
-        if self.iteration_steps > LARGEST:
+        if self.iteration_steps > LARGEST // 2:  # counts of steps are told in int32, twice as many at most
             fix = f"a generation may take {self.iteration_steps} steps; use shorter episodes or fewer candidates"
             raise ConfigError("max_episode_steps", self.max_episode_steps, fix)
 
@@ -188,7 +188,7 @@ class Generations(Collector):
         )
         slot = eqx.tree_at(lambda slot: slot.env_state, state.slots, env_state)
         told = _gathered(results, axis)
-        taken = jnp.sum(told.length)
+        taken = jnp.sum(told.length, dtype=jnp.int32)
         clock = Clock(state.data.due - taken, _next(state.data.generation))
         data = Generation(
             candidates, self._of_candidates(told.episode_return), self._of_candidates(told.length), told.observed, taken
@@ -241,4 +241,6 @@ def _told(results: EpisodeResults) -> Steps:
     """Returns the episodes of all slots as they are recorded: each with all of its reward."""
     ended = jnp.ones_like(results.length, dtype=bool)
     end = EpisodeEnd(ended, results.episode_return, results.length)
-    return Steps(None, None, results.episode_return, BlownUp(results.diverged), end, jnp.sum(results.length))
+    return Steps(
+        None, None, results.episode_return, BlownUp(results.diverged), end, jnp.sum(results.length, dtype=jnp.int32)
+    )

@@ -15,6 +15,8 @@ Number = Float[Array, ""] | float
 def centred_ranks(returns: Float[Array, " P"]) -> Float[Array, " P"]:
     """Computes ranks, spread evenly over [-1/2, 1/2]: 1/2 for the largest. Equal returns share their mean rank.
 
+    What is not a number is worst.
+
     References:
         Salimans et al., Evolution strategies as a scalable alternative to reinforcement learning, arXiv:1703.03864,
         section 2.1 (fitness shaping).
@@ -23,6 +25,7 @@ def centred_ranks(returns: Float[Array, " P"]) -> Float[Array, " P"]:
         >>> centred_ranks(jnp.array([3.0, 1.0, 2.0])).tolist(), centred_ranks(jnp.array([5.0, 5.0])).tolist()
         ([0.5, -0.5, 0.0], [0.0, 0.0])
     """
+    returns = jnp.where(jnp.isnan(returns), -jnp.inf, returns)
     ordered = jnp.sort(returns)
     below = jnp.searchsorted(ordered, returns, side="left")
     up_to = jnp.searchsorted(ordered, returns, side="right")
@@ -44,7 +47,7 @@ def antithetic_gradient(
         Salimans et al., arXiv:1703.03864, algorithm 1 (with mirrored sampling, section 2.1).
     """
     plus, minus = jnp.split(weights, 2)
-    return (plus - minus) @ directions / (weights.size * noise_std)
+    return (plus - minus) @ directions / (weights.size * jnp.maximum(noise_std, 1e-30))
 
 
 class ClipUpState(NamedTuple):

@@ -184,25 +184,26 @@ class Scaling(eqx.Module):
     """An affine map of samples, made from moments: cheaper than `normalise` where many samples see the same moments.
 
     Attributes:
-        mean, inverse_std: float32 [...]; 0 and 1 as long as nothing has been seen.
+        mean, mean_rest, inverse_std: float32 [...]; 0, 0 and 1 as long as nothing has been seen.
         limit: scaled samples are clipped to +- this.
     """
 
     mean: Float[Array, "*s"]
+    mean_rest: Float[Array, "*s"]
     inverse_std: Float[Array, "*s"]
     limit: Float[Array, ""]
 
     def __call__(self, x: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """Computes (x - mean) / std, clipped to +-limit."""
-        return jnp.clip((x - self.mean) * self.inverse_std, -self.limit, self.limit)
+        return jnp.clip(((x - self.mean) - self.mean_rest) * self.inverse_std, -self.limit, self.limit)
 
 
 def scaling_of(moments: RunningMoments, limit: Number = 10.0, eps: Number = EPS) -> Scaling:
     """Returns what scales samples as `normalise` does, up to rounding."""
     empty = _is_empty(moments)
     inverse = 1.0 / jnp.sqrt(moments.variance + moments.variance_rest + eps)
-    mean = jnp.where(empty, 0.0, moments.mean + moments.mean_rest)
-    return Scaling(mean, jnp.where(empty, 1.0, inverse), jnp.asarray(limit, jnp.float32))
+    mean, rest = (jnp.where(empty, 0.0, part) for part in (moments.mean, moments.mean_rest))
+    return Scaling(mean, rest, jnp.where(empty, 1.0, inverse), jnp.asarray(limit, jnp.float32))
 
 
 class SampleSums(eqx.Module):

@@ -29,6 +29,9 @@ from ...ops.schedules import counted
 DEFAULT_EPISODE = 1000
 """Steps of an episode, where neither the agent nor the environment has a limit."""
 
+LEAST_STD = 1e-30
+"""Noise that has decayed to nothing makes directions of length 0, and no step."""
+
 Scalars = dict[str, Array]
 
 
@@ -36,13 +39,13 @@ class EvolutionState(eqx.Module):
     """The state of an evolution strategy: what it has learned.
 
     Attributes:
-        policy: the mean policy; its float32 arrays are the parameters.
+        policy: the mean policy, a tree; its arrays of floating point numbers are the parameters.
         search: what the strategy keeps beside the mean.
         observations: running moments of what was observed; None for parts that are not scaled.
         step: environment steps so far: the count that schedules are read at.
     """
 
-    policy: PyTree[Array]
+    policy: Any
     search: Any
     observations: Statistics
     step: Int[Array, ""]
@@ -128,9 +131,10 @@ class EvolutionStrategy(Agent):
         """Chooses the action of a policy, which sees observations scaled."""
         return policy(scale_obs(shared, obs))
 
-    def policy(self, state: EvolutionState, candidate: Float[Array, " n"]) -> PyTree[Array]:
+    def policy(self, state: EvolutionState, candidate: Float[Array, " n"]) -> Any:
         """Returns the policy with a candidate's parameters."""
-        return ravel_pytree(state.policy)[1](candidate)
+        learned, rest = eqx.partition(state.policy, eqx.is_inexact_array)
+        return eqx.combine(ravel_pytree(learned)[1](candidate), rest)
 
     def shared(self, state: EvolutionState) -> Scalings:
         """Returns what scales the observations of all policies of a generation."""
@@ -159,7 +163,11 @@ class EvolutionStrategy(Agent):
         return EvolutionState(policy, search, observations, counted(state.step, data.steps)), spread | metrics
 
     def adopt(self, fresh: EvolutionState, trained: EvolutionState) -> EvolutionState:
-        """Takes over the mean policy and the moments that scale its observations; the search around it begins anew."""
+        """Takes over the mean policy and the moments that scale its observations; the search around it begins anew.
+
+        A search that begins at random, as that of a strategy of evosax which keeps a population, begins alike in all
+        members: their generations differ.
+        """
         search = self.begin_search(parameters(trained.policy), jax.random.key(0))
         return EvolutionState(trained.policy, search, trained.observations, fresh.step)
 
@@ -170,9 +178,9 @@ def limited(agent: EvolutionStrategy, spec: EnvSpec) -> EvolutionStrategy:
     return dataclasses.replace(agent, max_episode_steps=min(limits, default=DEFAULT_EPISODE))
 
 
-def parameters(policy: PyTree[Array]) -> Float[Array, " n"]:
-    """Returns all parameters of a policy as one vector."""
-    return ravel_pytree(policy)[0]
+def parameters(policy: Any) -> Float[Array, " n"]:
+    """Returns all parameters of a policy, its arrays of floating point numbers, as one vector."""
+    return ravel_pytree(eqx.filter(policy, eqx.is_inexact_array))[0]
 
 
 def mirrored_candidates(mean: Float[Array, " n"], noise: Float[Array, "h n"], noise_std: Any) -> Float[Array, "P n"]:
@@ -184,7 +192,8 @@ def mirrored_candidates(mean: Float[Array, " n"], noise: Float[Array, "h n"], no
 def directions_of(candidates: Float[Array, "P n"], noise_std: Any) -> Float[Array, "P/2 n"]:
     """Returns epsilon of each mirrored pair of candidates; sigma is a number or [n]."""
     plus, minus = jnp.split(candidates, 2)
-    return (plus - minus) / (2.0 * jnp.broadcast_to(noise_std, plus.shape[1:]))[None]
+    std = jnp.maximum(jnp.broadcast_to(noise_std, plus.shape[1:]), LEAST_STD)
+    return (plus - minus) / (2.0 * std[None])
 
 
 def draw_noise(key: PRNGKeyArray, count: int, size: int) -> Float[Array, "count size"]:

@@ -27,15 +27,17 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
     Raises:
         ConfigError: if what is given is not what the run was started with, or what is not given has no id.
     """
+    if env is not None:
+        check_shapes(env)
+    made = rebuild_env(config["env"]) if env is None else env
     if agent is None:
         agent = rebuild(config["agent"])
     else:
-        agent = agent if env is None else agent.for_env(env.spec)
+        agent = agent.for_env(made.spec)
         check_agent(agent, config)
         agent = _begun(agent, config)
     if env is None:
-        return agent, rebuild_env(config["env"])
-    check_shapes(env)
+        return agent, made
     if config["env"].get("registered"):
         if not eqx.tree_equal(env, rebuild_env(config["env"])):
             begun = f"{config['env']['id']} with the options {config['env']['options']}"

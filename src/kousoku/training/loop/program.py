@@ -118,7 +118,7 @@ class CompiledLoop(TrainLoop):
 
     def start(self, trained: Any = None) -> TrainState:
         program = self.program
-        if self.collector.batched:
+        if self.collector.batched and self.collector.tells_steps:
             shares = program.mesh.size if program.axis and program.mesh else 1
             lanes = self.collector.num_envs * program.per_vmap // shares
             own = jax.tree.map(lambda _: 0, self.members.numbers.env) if program.per_vmap > 1 else None
