@@ -13,10 +13,11 @@ from rollouts import Walk
 
 import kousoku as ks
 from kousoku.agents.evolution.ars import ARS
+from kousoku.agents.evolution.mirrored import mirrored_candidates
 from kousoku.agents.evolution.openai_es import OpenAIES
 from kousoku.agents.evolution.pgpe import PGPE
 from kousoku.agents.evolution.sep_cma_es import SepCMAES, rates_of
-from kousoku.agents.evolution.strategy import mirrored_candidates, parameters
+from kousoku.agents.evolution.strategy import parameters
 from kousoku.collectors.generations import Generation
 from kousoku.core.env import Env, EnvSpec
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete

@@ -13,6 +13,7 @@ from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainS
 from ..core.errors import ConfigError, check_count
 from ..core.spaces import LARGEST
 from ..nn.observation_stats import Statistics
+from ..ops.normalisation import add_counts
 from .episodes import EpisodeResults, PlayEpisodes
 from .rollouts import begin_slots, slot_numbers
 from .streams import Stream
@@ -226,8 +227,7 @@ def _key(member: PRNGKeyArray, stream: Stream, generation: UInt32[Array, "2"]) -
 
 
 def _next(generation: UInt32[Array, "B 2"]) -> UInt32[Array, "B 2"]:
-    low = generation[:, 1] + 1
-    return jnp.stack([generation[:, 0] + (low == 0).astype(jnp.uint32), low], axis=1)
+    return jax.vmap(add_counts, (0, None))(generation, jnp.array([0, 1], jnp.uint32))
 
 
 def _gathered(results: EpisodeResults, axis: str | None) -> EpisodeResults:

@@ -9,12 +9,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
+from ..core.env import EnvSpec
 from ..core.errors import ConfigError, shorten
-from ..core.spaces import Discrete, MultiDiscrete, Space
+from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from ..ops.distributions import Categorical, Distribution, MultiCategorical
 from .network import Network
 
 SCALARS = ("value", "log-probability", "entropy")
+
+
+def check_has_numbers(spec: EnvSpec) -> None:
+    """Refuses an environment whose observations or actions are empty arrays.
+
+    Raises:
+        ConfigError: naming the space.
+    """
+    for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
+        if isinstance(space, Box) and 0 in space.shape:
+            raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
 
 
 def check_network(

@@ -8,6 +8,7 @@ float32 had to round off.
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
@@ -37,11 +38,6 @@ class RunningMoments(eqx.Module):
         """Returns the count as a float32, rounded: for weights and reports."""
         high, low = self.count.astype(jnp.float32)
         return high * 2.0**32 + low
-
-    def size_of_each(self) -> Float[Array, " N"]:
-        """Returns the counts of a stack of moments, [N, 2], as float32."""
-        counts = self.count.astype(jnp.float32)
-        return counts[:, 0] * 2.0**32 + counts[:, 1]
 
 
 def no_moments(shape: tuple[int, ...] = ()) -> RunningMoments:
@@ -76,7 +72,7 @@ def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
     References:
         Chan, Golub and LeVeque, The American Statistician 37 (1983): the pairwise formula, divided by the count.
     """
-    count = _add_counts(a.count, b.count)
+    count = add_counts(a.count, b.count)
     size_a, size_b = a.size(), b.size()
     total = jnp.maximum(size_a + size_b, 1.0)
     w, rest = size_b / total, size_a / total
@@ -88,7 +84,7 @@ def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
 
 
 def merge_over(moments: RunningMoments, axis_name: str) -> RunningMoments:
-    """Returns the moments of the samples of every device of a named axis together; the same on all of them."""
+    """Returns the moments of the samples of every device, or row, of a named axis together; the same on all of them."""
     size = moments.size()
     total = lax.psum(size, axis_name)
     w = size / jnp.maximum(total, 1.0)
@@ -163,21 +159,8 @@ def scale_rewards(
 
 
 def merge_all(moments: RunningMoments) -> RunningMoments:
-    """Returns the moments of all samples of a stack of moments, [N, ...], together; of 2**32 samples at most.
-
-    Its sums run along the stack in one order, whatever devices made its parts.
-    """
-    size = moments.size_of_each()
-    w = size / jnp.maximum(jnp.sum(size), 1.0)
-    w = w.reshape((-1,) + (1,) * (moments.mean.ndim - 1))
-    middle = jnp.sum(w * moments.mean, axis=0)
-    apart = (moments.mean - middle[None]) + moments.mean_rest
-    shift = jnp.sum(w * apart, axis=0)
-    spread = moments.variance + moments.variance_rest + (apart - shift[None]) ** 2
-    mean = _add((middle, jnp.zeros_like(middle)), shift)
-    count = jnp.stack([jnp.uint32(0), jnp.sum(moments.count[:, 1], dtype=jnp.uint32)])
-    variance = jnp.sum(w * spread, axis=0)
-    return RunningMoments(count, *mean, variance, jnp.zeros_like(variance))
+    """Returns the moments of all samples of a stack of moments, [N, ...], together; of fewer than 2**32 samples."""
+    return jax.vmap(lambda each: merge_over(each, "stack"), axis_name="stack", out_axes=None)(moments)
 
 
 class Scaling(eqx.Module):
@@ -251,7 +234,8 @@ def _add(pair: Pair, increment: Float[Array, "*s"]) -> Pair:
     return total, (value - (total - part)) + (y - part)
 
 
-def _add_counts(a: UInt32[Array, "2"], b: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
+def add_counts(a: UInt32[Array, "2"], b: UInt32[Array, "2"]) -> UInt32[Array, "2"]:
+    """Returns the sum of two counts of 64 bits in two words."""
     low = a[1] + b[1]
     carry = (low < a[1]).astype(jnp.uint32)
     return jnp.stack([a[0] + b[0] + carry, low])

@@ -13,9 +13,9 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...core.spaces import Box
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
+from ...nn.fits import check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops import losses
 from ...ops.advantages import gae
@@ -110,9 +110,7 @@ class ActorCriticAgent(Agent):
         """Returns the optax transformation of gradients; its updates are scaled by the learning rate afterwards."""
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> ActorCriticState:
-        for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
-            if isinstance(space, Box) and 0 in space.shape:
-                raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
+        check_has_numbers(spec)
         network = self.network(spec.observation_space, spec.action_space, key)
         observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
         self._check_own(network, observations, spec, key)

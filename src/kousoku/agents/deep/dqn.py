@@ -15,8 +15,8 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...core.spaces import Box
 from ...core.timestep import ReplayBatch, Transition
+from ...nn.fits import check_has_numbers
 from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
 from ...ops import exploration, losses
 from ...ops.across import mean_over
@@ -131,8 +131,7 @@ class DQN(Agent):
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> DQNState:
         actions, observations = check_discrete(spec.action_space), spec.observation_space
-        if isinstance(observations, Box) and 0 in observations.shape:
-            raise ConfigError("observation space", observations, "it has no numbers, so that there is nothing to learn")
+        check_has_numbers(spec)
         network = self.network(observations, actions, key)
         if not isinstance(self.network, QNetworkConfig):
             check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))

@@ -9,21 +9,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import ConfigError, check_count
-from ...nn.policy_network import PolicyBuilder, PolicyConfig
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
-from .strategy import (
-    EvolutionState,
-    EvolutionStrategy,
-    Scalars,
-    check_strategy,
-    directions_of,
-    draw_noise,
-    mirrored_candidates,
-    parameters,
-)
+from .mirrored import MirroredStrategy, directions_of
+from .strategy import EvolutionState, Scalars, parameters
 
 
-class ARS(EvolutionStrategy):
+class ARS(MirroredStrategy):
     """Random search in the space of (linear) policies, along the directions that return most.
 
     theta <- theta + alpha / (b sigma_R) sum over the b best of N directions of (r(theta + nu delta) - r(theta - nu
@@ -52,13 +43,6 @@ class ARS(EvolutionStrategy):
     top_directions: int | None = eqx.field(static=True, default=None)
     learning_rate: ScalarOrSchedule = 0.02
     noise_std: ScalarOrSchedule = 0.03
-    num_envs: int | None = eqx.field(static=True, default=None)
-    episodes: int = eqx.field(static=True, default=1)
-    max_episode_steps: int | None = eqx.field(static=True, default=None)
-    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
-    alive_bonus_offset: float | Array = 0.0
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
         check_count("num_directions", self.num_directions)
@@ -71,28 +55,21 @@ class ARS(EvolutionStrategy):
             "learning_rate", self.learning_rate, low=0, open_low=not callable(self.learning_rate), open_high=True
         )
         check_schedule("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
-        check_strategy(self)
 
     @property
     def candidates(self) -> int:
         return 2 * self.num_directions
 
-    @property
-    def starts(self) -> int:
-        return self.num_directions
-
     def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> tuple[()]:
         return ()
 
-    def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
-        mean = parameters(state.policy)
-        noise = draw_noise(key, self.num_directions, mean.size)
-        return mirrored_candidates(mean, noise, value_at(self.noise_std, state.step)), state
+    def noise(self, state: EvolutionState) -> Array:
+        return value_at(self.noise_std, state.step)
 
     def tell(
         self, state: EvolutionState, candidates: Float[Array, "P n"], fitness: Float[Array, " P"], key: PRNGKeyArray
     ) -> tuple[Float[Array, " n"], Any, Scalars]:
-        rate, noise_std = value_at(self.learning_rate, state.step), value_at(self.noise_std, state.step)
+        rate, noise_std = value_at(self.learning_rate, state.step), self.noise(state)
         mean = parameters(state.policy)
         plus, minus = jnp.split(fitness, 2)
         directions = directions_of(candidates, noise_std)

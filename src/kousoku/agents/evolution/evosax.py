@@ -12,10 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_choice, check_count, check_number
-from ...nn.policy_network import PolicyBuilder, PolicyConfig
-from .strategy import EvolutionState, EvolutionStrategy, Scalars, check_strategy, limited, parameters
+from .strategy import EvolutionState, EvolutionStrategy, Scalars, parameters
 
 FIRST_STD = 0.05
 """Of the first population, where the strategy keeps one and has no mean to draw it around."""
@@ -43,17 +41,9 @@ class Evosax(EvolutionStrategy):
     strategy: str | type = eqx.field(static=True, default="CMA_ES")
     population_size: int = eqx.field(static=True, default=64)
     strategy_params: tuple[tuple[str, float], ...] = eqx.field(static=True, default=())
-    num_envs: int | None = eqx.field(static=True, default=None)
-    episodes: int = eqx.field(static=True, default=1)
-    max_episode_steps: int | None = eqx.field(static=True, default=None)
-    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
-    alive_bonus_offset: float | Array = 0.0
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
         check_count("population_size", self.population_size, low=2)
-        check_strategy(self)
         name = self.strategy
         if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and name[0].isupper()):
             raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")
@@ -70,10 +60,6 @@ class Evosax(EvolutionStrategy):
     @property
     def starts(self) -> int:
         return 1
-
-    def for_env(self, spec: EnvSpec) -> EvolutionStrategy:
-        named(self.strategy)
-        return limited(self, spec)
 
     def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> Any:
         strategy, params = self._made(mean)

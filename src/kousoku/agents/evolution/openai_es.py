@@ -11,23 +11,13 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import check_number
-from ...nn.policy_network import PolicyBuilder, PolicyConfig
 from ...ops.evolution import antithetic_gradient, centred_ranks
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
-from .strategy import (
-    EvolutionState,
-    EvolutionStrategy,
-    Scalars,
-    check_pairs,
-    check_strategy,
-    directions_of,
-    draw_noise,
-    mirrored_candidates,
-    parameters,
-)
+from .mirrored import MirroredStrategy, check_pairs, directions_of
+from .strategy import EvolutionState, Scalars, parameters
 
 
-class OpenAIES(EvolutionStrategy):
+class OpenAIES(MirroredStrategy):
     """Gradient ascent on the mean return of normally distributed policies, estimated from ranks.
 
     g = 1 / (P sigma) sum_i rank_i epsilon_i - c theta, over candidates theta + sigma epsilon_i in mirrored pairs;
@@ -56,13 +46,6 @@ class OpenAIES(EvolutionStrategy):
     learning_rate: ScalarOrSchedule = 0.02
     noise_std: ScalarOrSchedule = 0.05
     weight_decay: float | Array = 0.005
-    num_envs: int | None = eqx.field(static=True, default=None)
-    episodes: int = eqx.field(static=True, default=1)
-    max_episode_steps: int | None = eqx.field(static=True, default=None)
-    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
-    alive_bonus_offset: float | Array = 0.0
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
         check_pairs(self.population_size)
@@ -71,28 +54,21 @@ class OpenAIES(EvolutionStrategy):
         )
         check_schedule("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
         check_number("weight_decay", self.weight_decay, low=0, open_high=True)
-        check_strategy(self)
 
     @property
     def candidates(self) -> int:
         return self.population_size
 
-    @property
-    def starts(self) -> int:
-        return self.population_size // 2
-
     def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> Any:
         return optax.scale_by_adam().init(mean)
 
-    def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
-        mean = parameters(state.policy)
-        noise = draw_noise(key, self.population_size // 2, mean.size)
-        return mirrored_candidates(mean, noise, value_at(self.noise_std, state.step)), state
+    def noise(self, state: EvolutionState) -> Array:
+        return value_at(self.noise_std, state.step)
 
     def tell(
         self, state: EvolutionState, candidates: Float[Array, "P n"], fitness: Float[Array, " P"], key: PRNGKeyArray
     ) -> tuple[Float[Array, " n"], Any, Scalars]:
-        rate, noise_std = value_at(self.learning_rate, state.step), value_at(self.noise_std, state.step)
+        rate, noise_std = value_at(self.learning_rate, state.step), self.noise(state)
         mean = parameters(state.policy)
         gradient = antithetic_gradient(centred_ranks(fitness), directions_of(candidates, noise_std), noise_std)
         gradient = gradient - self.weight_decay * mean

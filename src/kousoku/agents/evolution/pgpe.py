@@ -9,20 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...core.errors import check_number
-from ...nn.policy_network import PolicyBuilder, PolicyConfig
 from ...ops.evolution import centred_ranks, clip_up
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
-from .strategy import (
-    EvolutionState,
-    EvolutionStrategy,
-    Scalars,
-    check_pairs,
-    check_strategy,
-    directions_of,
-    draw_noise,
-    mirrored_candidates,
-    parameters,
-)
+from .mirrored import MirroredStrategy, check_pairs, directions_of
+from .strategy import EvolutionState, Scalars, parameters
 
 
 class PGPESearch(NamedTuple):
@@ -37,7 +27,7 @@ class PGPESearch(NamedTuple):
     optimiser: Any
 
 
-class PGPE(EvolutionStrategy):
+class PGPE(MirroredStrategy):
     """Likelihood-ratio ascent on the mean and the standard deviation of each parameter, from mirrored pairs.
 
     With weights w = centred ranks of the returns and epsilon = sigma z of each pair:
@@ -72,13 +62,6 @@ class PGPE(EvolutionStrategy):
     noise_std: float | Array = 0.05
     std_learning_rate: float | Array = 0.1
     max_std_change: float | Array = 0.2
-    num_envs: int | None = eqx.field(static=True, default=None)
-    episodes: int = eqx.field(static=True, default=1)
-    max_episode_steps: int | None = eqx.field(static=True, default=None)
-    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
-    alive_bonus_offset: float | Array = 0.0
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
         check_pairs(self.population_size)
@@ -91,29 +74,22 @@ class PGPE(EvolutionStrategy):
         check_number("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
         check_number("std_learning_rate", self.std_learning_rate, low=0, open_high=True)
         check_number("max_std_change", self.max_std_change, low=0, high=1, open_high=True)
-        check_strategy(self)
 
     @property
     def candidates(self) -> int:
         return self.population_size
 
-    @property
-    def starts(self) -> int:
-        return self.population_size // 2
-
     def begin_search(self, mean: Float[Array, " n"], key: PRNGKeyArray) -> PGPESearch:
         return PGPESearch(jnp.full_like(mean, self.noise_std), clip_up(0.0, 0.0).init(mean))
 
-    def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
-        mean = parameters(state.policy)
-        noise = draw_noise(key, self.population_size // 2, mean.size)
-        return mirrored_candidates(mean, noise, state.search.std), state
+    def noise(self, state: EvolutionState) -> Array:
+        return state.search.std
 
     def tell(
         self, state: EvolutionState, candidates: Float[Array, "P n"], fitness: Float[Array, " P"], key: PRNGKeyArray
     ) -> tuple[Float[Array, " n"], PGPESearch, Scalars]:
-        rate, std = value_at(self.learning_rate, state.step), state.search.std
-        mean, z = parameters(state.policy), directions_of(candidates, state.search.std)
+        rate, std = value_at(self.learning_rate, state.step), self.noise(state)
+        mean, z = parameters(state.policy), directions_of(candidates, std)
         plus, minus = jnp.split(centred_ranks(fitness), 2)
         pairs = z.shape[0]
         gradient = 0.5 * (plus - minus) @ (std[None] * z) / pairs

@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...core.errors import check_count, check_number
-from ...nn.policy_network import PolicyBuilder, PolicyConfig
-from .strategy import EvolutionState, EvolutionStrategy, Scalars, check_strategy, draw_noise, parameters
+from .strategy import EvolutionState, EvolutionStrategy, Scalars, draw_noise, parameters
 
 
 class CMASearch(NamedTuple):
@@ -71,18 +70,10 @@ class SepCMAES(EvolutionStrategy):
 
     population_size: int = eqx.field(static=True, default=64)
     noise_std: float | Array = 0.1
-    num_envs: int | None = eqx.field(static=True, default=None)
-    episodes: int = eqx.field(static=True, default=1)
-    max_episode_steps: int | None = eqx.field(static=True, default=None)
-    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
-    alive_bonus_offset: float | Array = 0.0
-    normalise_observations: bool = eqx.field(static=True, default=True)
-    observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
         check_count("population_size", self.population_size, low=4)
         check_number("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
-        check_strategy(self)
 
     @property
     def candidates(self) -> int:

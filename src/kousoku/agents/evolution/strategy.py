@@ -14,7 +14,7 @@ from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...core.spaces import Box
+from ...nn.fits import check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
     Statistics,
@@ -23,14 +23,11 @@ from ...nn.observation_stats import (
     scale_obs,
     scalings_of,
 )
-from ...nn.policy_network import PolicyBuilder
+from ...nn.policy_network import PolicyBuilder, PolicyConfig
 from ...ops.schedules import counted
 
 DEFAULT_EPISODE = 1000
 """Steps of an episode, where neither the agent nor the environment has a limit."""
-
-LEAST_STD = 1e-30
-"""Noise that has decayed to nothing makes directions of length 0, and no step."""
 
 Scalars = dict[str, Array]
 
@@ -69,13 +66,26 @@ class EvolutionStrategy(Agent):
         observation_limit: scaled observations are clipped to +- this.
     """
 
-    num_envs: eqx.AbstractVar[int | None]
-    episodes: eqx.AbstractVar[int]
-    max_episode_steps: eqx.AbstractVar[int | None]
-    network: eqx.AbstractVar[PolicyBuilder]
-    alive_bonus_offset: eqx.AbstractVar[float | Array]
-    normalise_observations: eqx.AbstractVar[bool]
-    observation_limit: eqx.AbstractVar[float | Array]
+    num_envs: int | None = eqx.field(static=True, default=None)
+    episodes: int = eqx.field(static=True, default=1)
+    max_episode_steps: int | None = eqx.field(static=True, default=None)
+    network: PolicyBuilder = eqx.field(static=True, default=PolicyConfig())
+    alive_bonus_offset: float | Array = 0.0
+    normalise_observations: bool = eqx.field(static=True, default=True)
+    observation_limit: float | Array = 10.0
+
+    def __check_init__(self) -> None:
+        check_count("episodes", self.episodes)
+        for name in ("num_envs", "max_episode_steps"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        if not callable(self.network):
+            raise ConfigError("network", self.network, "use a PolicyConfig or a function that builds a policy")
+        check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        check_number("alive_bonus_offset", self.alive_bonus_offset, open_low=True, open_high=True)
+        check_flag("normalise_observations", self.normalise_observations)
+        check_number("observation_limit", self.observation_limit, low=0, open_low=True)
+        _ = self.learns_from  # checks what it is made of
 
     @property
     @abstractmethod
@@ -108,12 +118,12 @@ class EvolutionStrategy(Agent):
         return Generations(self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
 
     def for_env(self, spec: EnvSpec) -> "EvolutionStrategy":
-        return limited(self, spec)
+        """Returns the strategy with the environment's time limit, where it has none of its own or a longer one."""
+        limits = [limit for limit in (self.max_episode_steps, spec.time_limit) if limit is not None]
+        return dataclasses.replace(self, max_episode_steps=min(limits, default=DEFAULT_EPISODE))
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> EvolutionState:
-        for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
-            if isinstance(space, Box) and 0 in space.shape:
-                raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
+        check_has_numbers(spec)
         policy_key, search_key = jax.random.split(key)
         policy = self.network(spec.observation_space, spec.action_space, policy_key)
         observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
@@ -172,28 +182,9 @@ class EvolutionStrategy(Agent):
         return EvolutionState(trained.policy, search, trained.observations, fresh.step)
 
 
-def limited(agent: EvolutionStrategy, spec: EnvSpec) -> EvolutionStrategy:
-    """Returns a strategy with the environment's time limit, where it has none of its own or a longer one."""
-    limits = [limit for limit in (agent.max_episode_steps, spec.time_limit) if limit is not None]
-    return dataclasses.replace(agent, max_episode_steps=min(limits, default=DEFAULT_EPISODE))
-
-
 def parameters(policy: Any) -> Float[Array, " n"]:
     """Returns all parameters of a policy, its arrays of floating point numbers, as one vector."""
     return ravel_pytree(eqx.filter(policy, eqx.is_inexact_array))[0]
-
-
-def mirrored_candidates(mean: Float[Array, " n"], noise: Float[Array, "h n"], noise_std: Any) -> Float[Array, "P n"]:
-    """Returns mean + sigma epsilon for each epsilon, then mean - sigma epsilon; sigma is a number or [n]."""
-    apart = jnp.broadcast_to(noise_std, mean.shape)[None] * noise
-    return jnp.concatenate([mean[None] + apart, mean[None] - apart])
-
-
-def directions_of(candidates: Float[Array, "P n"], noise_std: Any) -> Float[Array, "P/2 n"]:
-    """Returns epsilon of each mirrored pair of candidates; sigma is a number or [n]."""
-    plus, minus = jnp.split(candidates, 2)
-    std = jnp.maximum(jnp.broadcast_to(noise_std, plus.shape[1:]), LEAST_STD)
-    return (plus - minus) / (2.0 * std[None])
 
 
 def draw_noise(key: PRNGKeyArray, count: int, size: int) -> Float[Array, "count size"]:
@@ -203,32 +194,3 @@ def draw_noise(key: PRNGKeyArray, count: int, size: int) -> Float[Array, "count 
 
 def _normal(key: PRNGKeyArray, size: int) -> Float[Array, " n"]:
     return jax.random.normal(key, (size,), jnp.float32)
-
-
-def check_pairs(population_size: Any) -> None:
-    """Refuses a number of candidates that are no pairs.
-
-    Raises:
-        ConfigError: naming it.
-    """
-    if check_count("population_size", population_size, low=2) % 2:
-        raise ConfigError("population_size", population_size, "candidates come in pairs; use an even number")
-
-
-def check_strategy(agent: EvolutionStrategy) -> None:
-    """Refuses settings that cannot work.
-
-    Raises:
-        ConfigError: naming the field.
-    """
-    check_count("episodes", agent.episodes)
-    for name in ("num_envs", "max_episode_steps"):
-        if getattr(agent, name) is not None:
-            check_count(name, getattr(agent, name))
-    if not callable(agent.network):
-        raise ConfigError("network", agent.network, "use a PolicyConfig or a function that builds a policy")
-    check_takes("network", agent.network, ("observation_space", "action_space", "key"))
-    check_number("alive_bonus_offset", agent.alive_bonus_offset, open_low=True, open_high=True)
-    check_flag("normalise_observations", agent.normalise_observations)
-    check_number("observation_limit", agent.observation_limit, low=0, open_low=True)
-    _ = agent.learns_from  # checks what it is made of
