@@ -96,18 +96,18 @@ def test_at_the_last_report_there_is_nothing_left_to_stop():
 
 @pytest.mark.parametrize("loop", ["compiled", "python"])
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(loop):
-    asked = {"loop": loop, "steps": 60, "record_every": 10, "eval_every": 20, "seeds": 2}
-    train(on_report=lambda report: report.step == 20, **asked)
+    asked = {"loop": loop, "steps": 120, "record_every": 20, "eval_every": 40, "seeds": 2}
+    train(on_report=lambda report: report.step == 40, **asked)
     told = []
 
     def again(report):
         told.append(report.step)
-        return report.step == 40
+        return report.step == 80
 
-    assert ks.resume("run", on_report=again).record.facts["steps"] == 40
-    assert told == [30, 40]
+    assert ks.resume("run", on_report=again).record.facts["steps"] == 80
+    assert told == [60, 80]
     run = ks.resume("run")
-    assert run.record.facts["resumed_at"] == [20, 40]
+    assert run.record.facts["resumed_at"] == [40, 80]
     same(run, train(out="whole", **asked))
 
 

