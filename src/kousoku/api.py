@@ -31,7 +31,7 @@ from .training.guards.interrupt import is_left_to_caller
 from .training.io import checkpoints, files, provenance, run_folder
 from .training.io.checkpoints import RunWarning
 from .training.io.env_config import env_json
-from .training.io.rebuild import check_agent, rebuild_both
+from .training.io.rebuild import begun_for, check_agent, rebuild_both
 from .training.loop.results import Trained
 from .training.loop.train import train as run_training
 from .training.loop.train import unfinished
@@ -198,7 +198,9 @@ def resume(
     if asked.steps < checkpoints.last_step(folder):
         raise ConfigError("steps", steps, f"the run is at {checkpoints.last_step(folder)}; ask for no fewer")
     begin_with = None if checkpoints.last_step(folder) else _trained_member(asked)
-    told = {"begun_for": config["steps"]} | {name: config[name] for name in ("sources", "begun_for") if name in config}
+    told: dict[str, Any] = {"begun_for": begun_for(config)} | (
+        {"sources": config["sources"]} if "sources" in config else {}
+    )
     if "sources" in told and steps is not None:
         told["sources"]["run"]["steps"] = GIVEN
     return _reported(run_training(made_agent, made_env, asked, config["env"], folder, begin_with, told))
@@ -265,8 +267,11 @@ def _mark(error: Exception, run: Run) -> None:
 
 def _where(run: Run) -> str:
     """Says where a run was stopped, and how to go on with it."""
-    saved = "nothing of it was saved" if run.path is None else f"kousoku.resume({str(run.path)!r}) goes on with it"
-    if run.path is not None and not run.interrupted:
+    if run.path is None:
+        saved = "nothing of it was saved"
+    elif run.interrupted:
+        saved = f"kousoku.resume({str(run.path)!r}) goes on with it"
+    else:
         saved = f"all of it is in {str(run.path)!r}"
     return f"at step {run.record.facts['steps']:,}; {saved}"
 

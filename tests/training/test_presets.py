@@ -4,6 +4,7 @@ import jax
 import pytest
 
 import kousoku as ks
+from kousoku.agents.evolution.strategy import EvolutionStrategy
 from kousoku.training.loop.make_loop import check_length
 from kousoku.training.presets import Preset, presets
 
@@ -13,7 +14,8 @@ def test_a_preset_builds_an_agent_for_its_environment(agent_id, env_id):
     chosen = ks.preset(agent_id, env_id)
     agent, env = ks.make_agent(agent_id, **chosen.options), ks.make(env_id)
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.random.key(0))
-    assert jax.tree.leaves(state)
+    learned = state.policy if isinstance(agent, EvolutionStrategy) else state.network
+    assert jax.tree.leaves(learned)
     check_length(agent, chosen.steps)
     assert chosen.solved is not None
 

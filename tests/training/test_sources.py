@@ -27,6 +27,15 @@ def test_what_is_given_goes_before_what_is_tuned():
     assert sources({"steps": 100}, {}, {}, PRESET)["run"] == {"steps": "given"}
 
 
+def test_what_is_swept_belongs_to_the_agent_or_to_the_environment():
+    sweep = {"clip": [0.1], "env.gravity": [5.0, 9.8], "env.length": [1.0]}
+    found = sources({"sweep": sweep}, {"clip": 0.2}, {"gravity": 5.0, "masspole": 0.1}, Preset())
+    assert found["agent"] == {"clip": "swept"}
+    assert found["env"] == {"gravity": "swept", "masspole": "given", "length": "swept"}
+    assert sources({"sweep": sweep}, None, {}, Preset())["env"] == {"gravity": "swept", "length": "swept"}
+    assert sources({"sweep": sweep}, {}, None, Preset()) == {"run": {"sweep": "given"}, "agent": {"clip": "swept"}}
+
+
 def test_what_no_folder_keeps_and_what_is_as_good_as_not_given_has_no_word():
     run = {"out": "x", "progress": False, "command": "kousoku train", "sweep": {}, "eval_every": None}
     assert sources(run, {}, {}, Preset())["run"] == {}

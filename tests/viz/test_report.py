@@ -275,10 +275,8 @@ class TestNetwork:
         assert payload(records.grid())["curves"]["charts"][0]["seconds"] is None
 
     def test_every_other_curve_is_a_loss(self):
-        record = records.network()
-        charts = payload(record)["losses"]["charts"]
-        assert [chart["name"] for chart in charts] == [*(name for name in LOSSES if name in record.curves), "of_my_own"]
-        assert len(charts) > 8
+        charts = payload(records.network())["losses"]["charts"]
+        assert [chart["name"] for chart in charts] == [*LOSSES, "of_my_own"]
         assert charts[-1]["title"] == "Of my own"
         assert all(chart["series"][0]["low"] is None for chart in charts)
         assert payload(records.grid())["losses"] is None
@@ -295,6 +293,16 @@ class TestNetwork:
         np.testing.assert_allclose(high[known] - mean[known], 3.0, rtol=1e-3)
         assert not {"return_min", "return_max"} & {chart["name"] for chart in told["losses"]["charts"]}
         assert "Return of the candidates" not in [chart["title"] for chart in payload(record)["curves"]["charts"]]
+
+    def test_candidates_of_many_settings_have_bands_where_these_have_colours(self):
+        record = records.network(members=2, points=tuple({"noise_std": 0.01 * i} for i in range(9)))
+        ends = {name: record.curves["return"] + apart for name, apart in (("return_min", -2.0), ("return_max", 3.0))}
+        charts = payload(records.replaced(record, curves=record.curves | ends))["curves"]["charts"]
+        (chart,) = (chart for chart in charts if chart["title"] == "Return of the candidates")
+        banded = [series["low"] is not None for series in chart["series"]]
+        assert banded == [series["color"] >= 0 for series in chart["series"]]
+        assert True in banded
+        assert False in banded
 
     def test_curves_without_a_number_are_left_out(self):
         record = records.network()

@@ -74,7 +74,7 @@ def _shown(default: Any) -> Any:
 
 
 def env_values(
-    id: str, options: list[Option], given: Mapping[str, str | bool], sweep: bool = False
+    id: str, options: list[Option], given: Mapping[str, str | bool], sweep: bool
 ) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """Turns the words that were given for the environment's options into values.
 

@@ -80,7 +80,7 @@ class PlayEpisodes:
         """
         first = self._begin(env, keys[0], env_state)
         sums = begin_sums(statistics, first.obs)
-        if self.count == 1:
+        if self.count == 1:  # half of the code, without a branch to the next episode at every step
             walk, sums = self._one(env, jax.tree.map(lambda x: x[0], policies), shared, keys[0], first, sums)
             observed = moments_of_sums(sums, walk.length)
             results = EpisodeResults(walk.episode_return[None], walk.length[None], walk.diverged[None], observed)

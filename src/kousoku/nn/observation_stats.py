@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
@@ -37,7 +38,7 @@ def init_obs_stats(space: Space) -> Statistics:
 
 def normalise_obs(statistics: Statistics, obs: PyTree[Array], limit: Any) -> PyTree[Array]:
     """Scales one observation, each part to (x - mean) / std clipped to +-limit where there are statistics of it."""
-    return _each(lambda moments, x: normalise(moments, jnp.asarray(x, jnp.float32), limit), statistics, obs)
+    return _each(lambda moments, x: normalise(moments, jnp.asarray(x, jnp.float32), limit), statistics, obs, _as_it_is)
 
 
 def update_obs_stats(statistics: Statistics, obs: PyTree[Array], axis: str | None) -> Statistics:
@@ -46,7 +47,7 @@ def update_obs_stats(statistics: Statistics, obs: PyTree[Array], axis: str | Non
     def after(moments: RunningMoments, x: Array) -> RunningMoments:
         return observe(moments, x.astype(jnp.float32), axis_name=axis)
 
-    return _each(after, statistics, obs, otherwise=lambda moments, _: moments)
+    return _each(after, statistics, obs)
 
 
 def scalings_of(statistics: Statistics, limit: Any) -> Scalings:
@@ -56,17 +57,17 @@ def scalings_of(statistics: Statistics, limit: Any) -> Scalings:
 
 def scale_obs(scalings: Scalings, obs: PyTree[Array]) -> PyTree[Array]:
     """Scales one observation, each part that there is a scaling of."""
-    return _each(lambda scaling, x: scaling(jnp.asarray(x, jnp.float32)), scalings, obs)
+    return _each(lambda scaling, x: scaling(jnp.asarray(x, jnp.float32)), scalings, obs, _as_it_is)
 
 
 def begin_sums(statistics: Statistics, first: PyTree[Array]) -> Sums:
     """Returns the sums of observations before the first one, which they are taken about."""
-    return _each(lambda _, x: no_sums(jnp.asarray(x, jnp.float32)), statistics, first, otherwise=lambda none, _: none)
+    return _each(lambda _, x: no_sums(jnp.asarray(x, jnp.float32)), statistics, first)
 
 
 def add_to_sums(sums: Sums, obs: PyTree[Array]) -> Sums:
     """Returns the sums with one more observation."""
-    return _each(lambda each, x: each.add(jnp.asarray(x, jnp.float32)), sums, obs, otherwise=lambda none, _: none)
+    return _each(lambda each, x: each.add(jnp.asarray(x, jnp.float32)), sums, obs)
 
 
 def moments_of_sums(sums: Sums, count: Int[Array, ""]) -> Statistics:
@@ -76,18 +77,20 @@ def moments_of_sums(sums: Sums, count: Int[Array, ""]) -> Statistics:
 
 def merge_obs_stats(statistics: Statistics, stacked: Statistics) -> Statistics:
     """Returns the statistics with those of a stack of samples, [N, ...] each, merged into them."""
-    return _each(
-        lambda moments, new: merge(moments, merge_all(new)), statistics, stacked, otherwise=lambda moments, _: moments
-    )
+    return _each(lambda moments, new: merge(moments, merge_all(new)), statistics, stacked)
 
 
 def _map(function: Any, tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {name: _map(function, part) for name, part in tree.items()}
-    return None if tree is None else function(tree)
+    return jax.tree.map(function, tree, is_leaf=lambda node: isinstance(node, (RunningMoments, SampleSums)))
 
 
-def _each(function: Any, statistics: Any, obs: Any, otherwise: Any = lambda _, x: x) -> Any:
+def _as_it_is(_: None, obs: Array) -> Array:
+    """Returns a part that there are no statistics of."""
+    return obs
+
+
+def _each(function: Any, statistics: Any, obs: Any, otherwise: Any = lambda kept, _: kept) -> Any:
+    """Returns what a function makes of each part that there are statistics of, and of its observation."""
     if isinstance(statistics, dict):
         return {name: _each(function, part, obs[name], otherwise) for name, part in statistics.items()}
     return (otherwise if statistics is None else function)(statistics, obs)

@@ -13,10 +13,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_flag, check_number
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space
-from .boxes import size_of
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import check_sizes
+from .observation import flat_size
 from .torso import BODIES, Body, body_for
 
 PolicyBuilder = Callable[[Space, Space, PRNGKeyArray], Callable[[Any], Any]]
@@ -123,12 +123,8 @@ def outputs(space: Space) -> int:
     Raises:
         ConfigError: for a Dict, or a Box that is not of floating point numbers.
     """
-    if isinstance(space, Discrete):
-        return space.n
-    if isinstance(space, MultiDiscrete):
-        return sum(space.nvec)
-    if isinstance(space, Box) and space.dtype.kind == "f":
-        return size_of(space)
+    if isinstance(space, (Discrete, MultiDiscrete)) or (isinstance(space, Box) and space.dtype.kind == "f"):
+        return flat_size(space)
     raise ConfigError("action space", space, "use Discrete, MultiDiscrete, or a Box of floating point numbers")
 
 

@@ -186,10 +186,10 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
 def in_run(agent: Any, steps: int) -> Any:
     """Returns an agent whose schedules count steps: shares of a run are those of one of so many steps."""
 
-    def counted(leaf: Any) -> Any:
+    def of_run(leaf: Any) -> Any:
         return leaf.in_run(steps) if isinstance(leaf, Schedule) else leaf
 
-    return jax.tree.map(counted, agent, is_leaf=lambda leaf: isinstance(leaf, Schedule))
+    return jax.tree.map(of_run, agent, is_leaf=lambda leaf: isinstance(leaf, Schedule))
 
 
 def check_schedule(field: str, value: Any, **bounds: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..core.sweep_names import of_agent, of_env
 from .config import OnResume, settings
 from .presets import Preset
 
@@ -27,12 +28,12 @@ def sources(
     told = {name: GIVEN for name, value in run.items() if name in _kept() and not _is_nothing(value)}
     if tuned.steps is not None:
         told.setdefault("steps", TUNED)
-    found = {"run": told}
+    found, sweep = {"run": told}, run.get("sweep", {})
     if env is not None:
-        found["env"] = dict.fromkeys(env, GIVEN)
+        found["env"] = dict.fromkeys(env, GIVEN) | dict.fromkeys(of_env(sweep), SWEPT)
     if agent is not None:
         found["agent"] = dict.fromkeys(tuned.options, TUNED) | dict.fromkeys(agent, GIVEN)
-        found["agent"] |= dict.fromkeys(run.get("sweep", {}), SWEPT)
+        found["agent"] |= dict.fromkeys(of_agent(sweep), SWEPT)
     return found
 
 

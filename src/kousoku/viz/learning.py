@@ -101,7 +101,8 @@ def _candidates(record: RunRecord, order: list[int]) -> dict[str, Any]:
     drawn = _drawn(record, data, order) | {"members": []}
     ends = [curve(record, name).mean for name in (WORST, BEST)]
     for series, point in zip(drawn["series"], order, strict=False):
-        series["low"], series["high"] = (numbers(end[:, point]) for end in ends)
+        if series["color"] >= 0:
+            series["low"], series["high"] = (numbers(end[:, point]) for end in ends)
         if len(record.points) == 1:
             series["name"] = f"mean of a generation, {_who(record)}"
     title, unit = "Return of the candidates", "mean of a generation; the band is from the worst to the best"

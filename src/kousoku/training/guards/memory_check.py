@@ -15,7 +15,7 @@ from ...core.errors import ConfigError
 from ..config import MAX_SEED
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
-from ..point_envs import PointEnvs
+from ..population import PointEnvs
 
 MOST_SAMPLES = 2**31 - 1
 """Of one member: their places are numbers of 32 bits."""

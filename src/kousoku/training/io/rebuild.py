@@ -62,7 +62,12 @@ def check_agent(agent: Agent, config: dict[str, Any]) -> None:
 
 def _begun(agent: Agent, config: dict[str, Any]) -> Agent:
     """Returns an agent with schedules as a run began with them: shares are those of the steps that it was begun for."""
-    return in_run(agent, config.get("begun_for", config["steps"]))
+    return in_run(agent, begun_for(config))
+
+
+def begun_for(config: dict[str, Any]) -> int:
+    """Returns the steps that a run was begun for, of which shares in its schedules are."""
+    return config.get("begun_for", config["steps"])
 
 
 def rebuild_env(config: dict[str, Any]) -> Env:

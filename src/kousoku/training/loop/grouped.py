@@ -33,9 +33,9 @@ def advance(
 
     def one(numbers: MemberNumbers, key: PRNGKeyArray, state: TrainState, i: Int[Array, ""]) -> TrainState:
         agent, env = member_of(program, numbers, members.env_arrays)
-        collector, slots = agent.learns_from, kernel_slots(env)
         here = jax.tree.leaves(state.slots)[0].shape[0]
-        return block_ended(iterate(agent, slots, state, collector.keys(key, i, here, program.axis), program.axis))
+        keys = agent.learns_from.keys(key, i, here, program.axis)
+        return block_ended(iterate(agent, kernel_slots(env), state, keys, program.axis))
 
     def group(numbers: MemberNumbers, keys: Key[Array, " n"], state: TrainState) -> TrainState:
         if not collector.steps_are_fixed:

@@ -28,8 +28,7 @@ from ..io import provenance, run_folder
 from ..io.run_progress import RunProgress
 from ..io.tree_io import to_arrays
 from ..metrics.metric_sums import MetricSums
-from ..point_envs import PointEnvs
-from ..population import Population
+from ..population import PointEnvs, Population
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,8 @@ class MetricSums(eqx.Module):
         return_sum, length_sum: over those episodes.
         reward_sum: over all steps since the last report.
         info_sum: of each number in the environment's info.
-        blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one.
+        blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one,
+            but of whole episodes always told.
         visits: since the beginning, [S, A].
         metric_sums: of each metric, over the updates since the last report.
         updates: how many these were; None where every step is one.
