@@ -18,7 +18,7 @@ help: ## print these targets
 
 demo: $(VENV)/.installed ## train 30 agents, then a robot that learns to run, by evolution and by PPO; write their reports
 	$(BIN)/kousoku train q_learning GridWorld-v0 --steps 500_000 --seeds 30 --discount 0.9 --epsilon linear:1:0.1:300_000
-	$(BIN)/kousoku train ars HalfCheetah-v5 --eval-every 1_000_000 --eval-episodes 64
+	$(BIN)/kousoku train ars HalfCheetah-v5 --seeds 4 --eval-every 1_000_000
 	$(BIN)/kousoku train ppo HalfCheetah-v5 --steps 6_000_000 --eval-every 500_000
 
 test: $(VENV)/.installed-test ## run the tests
