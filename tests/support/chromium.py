@@ -120,9 +120,8 @@ class Page:
 
     def run(self, script: str) -> Any:
         """What the body of an asynchronous function returns."""
-        found = self.call(
-            "Runtime.evaluate", expression=f"(async () => {{{script}}})()", awaitPromise=True, returnByValue=True
-        )
+        kept = f"globalThis.running = (async () => {{{script}}})()"  # a promise that nobody holds may be collected
+        found = self.call("Runtime.evaluate", expression=kept, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 

@@ -384,7 +384,7 @@ def test_losses_are_read_together(probed):
         """,
     )
     assert found["names"][:3] == ["Policy loss", "Value loss", "Entropy"]
-    assert len(found["names"]) == found["rules"] == 9
+    assert len(found["names"]) == found["rules"] == 13
     assert found["words"]
     assert (found["first"][7], found["last"][7]) == ("0.000300", "0.000300")
     assert 0.6 < float(found["first"][2]) < 0.75
