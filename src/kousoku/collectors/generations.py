@@ -194,12 +194,12 @@ class Generations(Collector):
         data = Generation(
             candidates, self._of_candidates(told.episode_return), self._of_candidates(told.length), told.observed, taken
         )
-        return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told)
+        return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told, taken)
 
     def learn(
         self, agent: Any, state: TrainState, data: Generation, keys: GenerationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
-        key = jax.random.fold_in(_key(keys.member, Stream.UPDATE, state.data.generation[0]), 0)
+        key = _key(keys.member, Stream.UPDATE, state.data.generation[0])
         learned, metrics = agent.update(state.agent, data, key, axis=axis)
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
@@ -237,10 +237,8 @@ def _gathered(results: EpisodeResults, axis: str | None) -> EpisodeResults:
     return jax.tree.map(lambda x: jax.lax.all_gather(x, axis, tiled=True), results)
 
 
-def _told(results: EpisodeResults) -> Steps:
+def _told(results: EpisodeResults, taken: Int[Array, ""]) -> Steps:
     """Returns the episodes of all slots as they are recorded: each with all of its reward."""
     ended = jnp.ones_like(results.length, dtype=bool)
     end = EpisodeEnd(ended, results.episode_return, results.length)
-    return Steps(
-        None, None, results.episode_return, BlownUp(results.diverged), end, jnp.sum(results.length, dtype=jnp.int32)
-    )
+    return Steps(None, None, results.episode_return, BlownUp(results.diverged), end, taken)
