@@ -357,7 +357,7 @@ def test_parameters_are_floating_point_arrays_alone():
     assert np.any(policy.weight != 0.0)
 
 
-@pytest.mark.usefixtures("_no_reports")
+@pytest.mark.usefixtures("no_reports")
 def test_an_agent_that_was_made_in_python_goes_on_and_is_read(tmp_path):
     """What it left to the environment is filled in again, also where the environment is made by its id."""
     agent, out = ARS(num_directions=4), str(tmp_path / "run")
@@ -367,8 +367,3 @@ def test_an_agent_that_was_made_in_python_goes_on_and_is_read(tmp_path):
     longer = ks.resume(out, agent=ARS(num_directions=4), steps=16_000, progress=False)
     np.testing.assert_array_equal(longer.curves["return"][-1], whole.curves["return"][-1])
     np.testing.assert_array_equal(longer.record.evaluation["return"], whole.record.evaluation["return"])
-
-
-@pytest.fixture
-def _no_reports(monkeypatch):
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)

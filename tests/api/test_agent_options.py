@@ -21,11 +21,6 @@ def _own_agents(monkeypatch):
     monkeypatch.setattr(AGENTS, "_entries", dict(AGENTS._entries))
 
 
-@pytest.fixture
-def _no_reports(monkeypatch):
-    monkeypatch.setattr("kousoku.viz.write_report", lambda *_: None)
-
-
 class _Reached(Exception):
     """A training is about to begin."""
 
@@ -56,7 +51,7 @@ def default_of(printed, flag):
     return re.search(rf"{flag} [A-Z]+ [^()]*(?:\([^d][^()]*\)[^()]*)*\(default: ([^)]*)\)", printed).group(1)
 
 
-@pytest.mark.usefixtures("_no_reports")
+@pytest.mark.usefixtures("no_reports")
 @pytest.mark.slow_because("three trainings, to see that a resumed one is the same")
 def test_an_option_of_the_agent_is_an_argument():
     options = {"learning_rate": 0.5, "epsilon": "linear:1:0.1:100"}

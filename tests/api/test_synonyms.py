@@ -28,11 +28,6 @@ def _trained():
     ks.train("q_learning", "GridWorld-v0", steps=200, eval_episodes=0, out="run")
 
 
-@pytest.fixture
-def _no_reports(monkeypatch):
-    monkeypatch.setattr("kousoku.viz.write_report", lambda *_: None)
-
-
 def config():
     return json.loads(Path("run/config.json").read_text())
 
@@ -91,7 +86,7 @@ def test_commands_of_others_are_answered_with_ours():
     assert {"play", "plot"} <= set(synonyms.COMMANDS_ELSEWHERE)
 
 
-@pytest.mark.usefixtures("_no_reports")
+@pytest.mark.usefixtures("no_reports")
 @pytest.mark.slow_because("two trainings")
 def test_python_and_the_shell_take_the_same_words_for_the_same():
     words = ["--total-timesteps", "2k", "--seed", "3", "--gamma", "0.8", "--lr=0.25"]
@@ -298,7 +293,7 @@ def test_flags_are_translated_and_values_are_not():
     assert parse("x", "y", options, ["--gamma=--a=b"]) == {"discount": "--a=b"}
 
 
-@pytest.mark.usefixtures("_no_reports", "_trained")
+@pytest.mark.usefixtures("no_reports", "_trained")
 def test_resume_is_a_command():
     assert main(["resume", "run", "--steps", "300"]) == 0
     assert config()["steps"] == 300

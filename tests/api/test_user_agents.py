@@ -14,6 +14,8 @@ from kousoku.agents import AGENTS
 from kousoku.core.collector import Steps
 from kousoku.training.io import checkpoints
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 
 class SoftmaxQ(ks.Agent):
     """Learns online: a table of values, and actions drawn by their softmax."""
@@ -194,12 +196,6 @@ KINDS = {
     "online with a carry": (Rememberer(), Recall(), "learning_rate", {"td_error"}),
     "a collector of one's own": (OfThree(), "CliffWalking-v1", "temperature", {"error", "one"}),
 }
-
-
-@pytest.fixture(autouse=True)
-def _without_reports(monkeypatch):
-    """Pictures take longer than these runs."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -15,15 +15,11 @@ from kousoku.training.config import TrainConfig
 from kousoku.training.evaluation.film import member_film
 from kousoku.training.point_envs import point_envs
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 CURRENTS, SLIPS, GRAVITIES = [0.1, 0.6], [0.3, 0.9], [5.0, 15.0]
 QUICK = {"out": "", "eval_episodes": 3}
 ON_POLICY = {"steps": 192, **QUICK}
-
-
-@pytest.fixture(autouse=True)
-def _without_reports(monkeypatch):
-    """Pictures take longer than these runs."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: (path / "report.html").touch())
 
 
 def member(run, i):

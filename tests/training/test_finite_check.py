@@ -21,11 +21,7 @@ from kousoku.training.loop.host import when
 from kousoku.training.metrics.metric_sums import MetricSums
 from kousoku.viz.headline import figures
 
-
-@pytest.fixture(autouse=True)
-def _without_reports(monkeypatch):
-    """Pictures take longer than these runs."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
+pytestmark = pytest.mark.usefixtures("no_reports")
 
 
 def tree(**changes):

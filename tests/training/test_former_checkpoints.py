@@ -38,9 +38,8 @@ def today(path):
 
 
 @pytest.fixture(params=RUNS)
-def former(request, tmp_path, monkeypatch):
+def former(request, tmp_path, no_reports):
     """(folder, step, steps, the end's leaves, the end's reports)."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
     with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
         archive.extractall(tmp_path / "run")
     with np.load(tmp_path / "run" / "end.npz") as end:

@@ -177,11 +177,10 @@ def test_an_epoch_has_keys_of_its_own():
 
 
 @pytest.fixture
-def short_epochs(monkeypatch):
+def short_epochs(monkeypatch, no_reports):
     """Epochs of a few hundred steps, and visits that are counted out as often."""
     monkeypatch.setattr(base, "LARGEST", 512)
     monkeypatch.setattr(host, "MOST_VISITS", 256)
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
 
 
 @pytest.mark.slow_because("runs that are resumed")

@@ -12,14 +12,10 @@ from kousoku.training.io import checkpoints
 from kousoku.training.metrics import loggers
 from kousoku.training.metrics.report import check_on_report
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 ASKED = {"steps": 600, "record_every": 100, "eval_episodes": 2}
 OF = ("q_learning", "GridWorld-v0")
-
-
-@pytest.fixture(autouse=True)
-def _without_reports(monkeypatch):
-    """Pictures take longer than these runs."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: (path / "report.html").touch())
 
 
 def train(out="run", **changes):

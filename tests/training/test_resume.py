@@ -29,6 +29,8 @@ from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.folder_lock import LOCK, locked
 from kousoku.training.loop import host, program, results
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
     "record": ["returns", "metrics", "visits", "q_values"],
@@ -59,12 +61,6 @@ def same(run, other):
     assert ends[0].paths == ends[1].paths
     for path, one, two in zip(ends[0].paths, ends[0].leaves, ends[1].leaves, strict=True):
         np.testing.assert_array_equal(one, two, err_msg=path)
-
-
-@pytest.fixture(autouse=True)
-def _without_reports(monkeypatch):
-    """Pictures take longer than these runs."""
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: (path / "report.html").touch())
 
 
 @pytest.fixture(autouse=True)

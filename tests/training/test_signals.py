@@ -17,10 +17,9 @@ needs_hangup = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this sy
 
 
 @pytest.fixture
-def signalled(monkeypatch):
+def signalled(monkeypatch, no_reports):
     """A run below "run" to which a signal is sent at its third block; (handlers of before come back)."""
     kept = {number: signal.getsignal(number) for number in interrupt.SIGNALS}
-    monkeypatch.setattr("kousoku.viz.write_report", lambda record, path: None)
 
     def train(number, out="run"):
         advance, calls = host._advance, []
