@@ -357,7 +357,6 @@ def test_parameters_are_floating_point_arrays_alone():
     assert np.any(policy.weight != 0.0)
 
 
-@pytest.mark.usefixtures("no_reports")
 def test_an_agent_that_was_made_in_python_goes_on_and_is_read(tmp_path):
     """What it left to the environment is filled in again, also where the environment is made by its id."""
     agent, out = ARS(num_directions=4), str(tmp_path / "run")

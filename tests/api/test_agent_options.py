@@ -51,7 +51,6 @@ def default_of(printed, flag):
     return re.search(rf"{flag} [A-Z]+ [^()]*(?:\([^d][^()]*\)[^()]*)*\(default: ([^)]*)\)", printed).group(1)
 
 
-@pytest.mark.usefixtures("no_reports")
 @pytest.mark.slow_because("three trainings, to see that a resumed one is the same")
 def test_an_option_of_the_agent_is_an_argument():
     options = {"learning_rate": 0.5, "epsilon": "linear:1:0.1:100"}

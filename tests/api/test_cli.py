@@ -12,6 +12,7 @@ from kousoku.cli.options import hyper_parameter, literal, number, numbers
 TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
 
 
+@pytest.mark.reports
 @pytest.mark.slow_because("a training, its report, and what reads them")
 def test_train_then_evaluate_then_view(capsys):
     assert main([*TRAIN, "--epsilon", "linear:1:0.05:1_000", "--env.slip", "0.1"]) == 0
@@ -46,6 +47,7 @@ def test_sweep(capsys):
     assert len(ks.load("run").record.points) == 6
 
 
+@pytest.mark.reports
 def test_a_sweep_of_a_number_of_the_environment(capsys):
     words = ["sweep", *TRAIN[1:], "--epsilon", "0.1,0.2", "--env.slip", "0.1,0.3", "--env.step-reward", "-0.5"]
     assert main(words) == 0

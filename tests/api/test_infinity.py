@@ -102,6 +102,7 @@ def test_options_of_environments():
     assert all("nan" not in value for _, _, value in found), found
 
 
+@pytest.mark.reports
 @pytest.mark.slow_because("it trains agents with networks")
 @pytest.mark.by_default("ppo")
 @pytest.mark.parametrize("id", sorted(set(UNLIMITED) - {"evosax"}))  # which is not installed

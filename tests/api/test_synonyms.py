@@ -86,7 +86,6 @@ def test_commands_of_others_are_answered_with_ours():
     assert {"play", "plot"} <= set(synonyms.COMMANDS_ELSEWHERE)
 
 
-@pytest.mark.usefixtures("no_reports")
 @pytest.mark.slow_because("two trainings")
 def test_python_and_the_shell_take_the_same_words_for_the_same():
     words = ["--total-timesteps", "2k", "--seed", "3", "--gamma", "0.8", "--lr=0.25"]
@@ -293,7 +292,7 @@ def test_flags_are_translated_and_values_are_not():
     assert parse("x", "y", options, ["--gamma=--a=b"]) == {"discount": "--a=b"}
 
 
-@pytest.mark.usefixtures("no_reports", "_trained")
+@pytest.mark.usefixtures("_trained")
 def test_resume_is_a_command():
     assert main(["resume", "run", "--steps", "300"]) == 0
     assert config()["steps"] == 300

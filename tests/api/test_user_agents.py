@@ -14,8 +14,6 @@ from kousoku.agents import AGENTS
 from kousoku.core.collector import Steps
 from kousoku.training.io import checkpoints
 
-pytestmark = pytest.mark.usefixtures("no_reports")
-
 
 class SoftmaxQ(ks.Agent):
     """Learns online: a table of values, and actions drawn by their softmax."""
@@ -207,12 +205,10 @@ def trained(request, tmp_path_factory):
         "seeds": 2, "sweep": {swept: [0.1, 0.5]}, "record_every": 192, "checkpoint_every": 192, "eval_episodes": 2,
         "progress": False,
     }  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kousoku.viz.write_report", lambda record, path: None)
-        ks.train(agent, env, steps=768, out=str(folder / "whole"), **asked)
-        ks.train(agent, env, steps=384, out=str(folder / "parts"), **asked)
-        made = None if isinstance(env, str) else env
-        ks.resume(folder / "parts", agent=agent, env=made, steps=768)
+    ks.train(agent, env, steps=768, out=str(folder / "whole"), **asked)
+    ks.train(agent, env, steps=384, out=str(folder / "parts"), **asked)
+    made = None if isinstance(env, str) else env
+    ks.resume(folder / "parts", agent=agent, env=made, steps=768)
     return folder, {"agent": agent, "env": made}, metrics
 
 

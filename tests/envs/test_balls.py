@@ -320,6 +320,7 @@ class Bowl(ks.Agent):
         return state, {}
 
 
+@pytest.mark.reports
 @pytest.mark.full
 def test_a_run_is_trained_and_filmed(tmp_path):
     run = ks.train(

@@ -241,6 +241,7 @@ class Leaning(ks.Agent):
         return state, {}
 
 
+@pytest.mark.reports
 @pytest.mark.full
 @pytest.mark.parametrize("id", ["CartPole-v1", *(id for id in ("MountainCar-v0", "Acrobot-v1"))])
 def test_a_run_is_written_read_and_filmed(id, tmp_path):

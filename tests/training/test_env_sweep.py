@@ -15,8 +15,6 @@ from kousoku.training.config import TrainConfig
 from kousoku.training.evaluation.film import member_film
 from kousoku.training.point_envs import point_envs
 
-pytestmark = pytest.mark.usefixtures("no_reports")
-
 CURRENTS, SLIPS, GRAVITIES = [0.1, 0.6], [0.3, 0.9], [5.0, 15.0]
 QUICK = {"out": "", "eval_episodes": 3}
 ON_POLICY = {"steps": 192, **QUICK}
@@ -40,6 +38,7 @@ def check_same_members(run, alone, of_each):
             leaves_equal(member(run, p * of_each + i), member(one, i))
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     with ks.use_kernels(kernels):
@@ -49,6 +48,7 @@ def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     assert not np.array_equal(run.q_values[0], run.q_values[2])
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     asked = {"seeds": 2, "steps": 2000, **QUICK}
@@ -60,7 +60,7 @@ def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     np.testing.assert_array_equal(again.evaluate(3).returns, run.evaluate(3).returns)
 
 
-@pytest.mark.by_default("bandit_ucb")
+@pytest.mark.full
 @pytest.mark.parametrize("agent", ["sarsa_lambda", "dyna_q", "bandit_ucb"])
 def test_so_it_is_of_other_agents(agent):
     env, name = ("Bandit-v0", "reward_std") if "bandit" in agent else ("GridWorld-v0", "slip")
@@ -69,21 +69,26 @@ def test_so_it_is_of_other_agents(agent):
     check_same_members(run, [ks.train(agent, env, env_options={name: x}, **asked) for x in (0.1, 0.5)], 1)
 
 
-@pytest.mark.slow_because("networks are compiled for four environments")
+def _cartpole(**numbers):
+    return ks.make("CartPole-v1", **numbers)
+
+
+@pytest.mark.slow_because("a network is compiled for three environments")
+@pytest.mark.by_default("slide-True")
 @pytest.mark.parametrize("kernels", [True, False])
-def test_networks_learn_as_in_runs_with_these_numbers(kernels):
+@pytest.mark.parametrize(
+    ("make", "name", "values"),
+    [(Slide, "friction", [0.1, 0.5]), (_cartpole, "gravity", GRAVITIES)],
+    ids=["slide", "cartpole"],
+)
+def test_networks_learn_as_in_runs_with_these_numbers(make, name, values, kernels):
     """As many agents in each run: sums of a batched product are in another order where there are more."""
     agent = tiny_ppo()
     with ks.use_kernels(kernels):
-        for make, name, values in ((Slide, "friction", [0.1, 0.5]), (_cartpole, "gravity", GRAVITIES)):
-            run = ks.train(agent, make(), sweep={f"env.{name}": values}, seeds=[3], **ON_POLICY)
-            for p, value in enumerate(values):
-                alone = ks.train(agent, make(**{name: value}), seeds=[3, 4], **ON_POLICY)
-                leaves_equal(member(run, p), member(alone, 0))
-
-
-def _cartpole(**numbers):
-    return ks.make("CartPole-v1", **numbers)
+        run = ks.train(agent, make(), sweep={f"env.{name}": values}, seeds=[3], **ON_POLICY)
+        for p, value in enumerate(values):
+            alone = ks.train(agent, make(**{name: value}), seeds=[3, 4], **ON_POLICY)
+            leaves_equal(member(run, p), member(alone, 0))
 
 
 def test_agents_and_environments_may_be_swept_together():
@@ -109,13 +114,14 @@ def test_devices_share_members_with_their_numbers():
     check_same_members(two, [one], 3)
 
 
-@pytest.mark.slow_because("networks are compiled for one device and for two")
+@pytest.mark.full
 def test_devices_share_members_with_networks():
     asked = {"sweep": {"env.friction": [0.1, 0.3, 0.5]}, **ON_POLICY}
     one, two = (ks.train(tiny_ppo(), Slide(), devices=devices, **asked) for devices in (1, 2))
     leaves_equal(member(two, slice(None)), member(one, slice(None)), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.by_default("own")
 @pytest.mark.parametrize("of", [("q_learning", "FrozenLake-v1"), ("q_learning", Drift())], ids=["id", "own"])
 def test_a_stopped_run_ends_as_the_uninterrupted_one(of):
     name = "env.success_rate" if isinstance(of[1], str) else "env.current"

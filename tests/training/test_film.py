@@ -229,6 +229,7 @@ def solid(tmp_path_factory):
     return ks.train("q_learning", Rail3d(), steps=2000, seeds=3, out=str(folder))
 
 
+@pytest.mark.reports
 class TestRuns:
     def test_the_best_agent_is_filmed_and_comes_back_from_the_folder(self, solid):
         made, again = solid.record.film, ks.load(solid.path).record.film
@@ -271,6 +272,7 @@ class TestRuns:
             ks.load(tmp_path)
 
 
+@pytest.mark.reports
 class TestShell:
     def run(self, capsys, *words: str) -> str:
         assert cli.main(["view", *words, "--no-open"]) == 0

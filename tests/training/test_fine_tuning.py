@@ -19,8 +19,6 @@ from kousoku.training.io import checkpoints, tree_io
 from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.loop import train as training
 
-pytestmark = pytest.mark.usefixtures("no_reports")
-
 PPO = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 A2C = {"num_envs": 4, "num_steps": 8, "hidden": (8,)}
 DQN = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "target_period": 7}

@@ -21,8 +21,6 @@ from kousoku.training.loop.host import when
 from kousoku.training.metrics.metric_sums import MetricSums
 from kousoku.viz.headline import figures
 
-pytestmark = pytest.mark.usefixtures("no_reports")
-
 
 def tree(**changes):
     leaves = {

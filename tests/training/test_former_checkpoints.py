@@ -38,7 +38,7 @@ def today(path):
 
 
 @pytest.fixture(params=RUNS)
-def former(request, tmp_path, no_reports):
+def former(request, tmp_path):
     """(folder, step, steps, the end's leaves, the end's reports)."""
     with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
         archive.extractall(tmp_path / "run")

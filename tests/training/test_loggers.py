@@ -81,7 +81,6 @@ def replaced_wandb():
         patch.setitem(sys.modules, "wandb", fake)
         patch.setattr(loggers.importlib.util, "find_spec", lambda name: name)
         patch.delenv("WANDB_PROJECT", raising=False)
-        patch.setattr("kousoku.viz.write_report", lambda record, folder: None)
         yield fake
 
 

@@ -177,7 +177,7 @@ def test_an_epoch_has_keys_of_its_own():
 
 
 @pytest.fixture
-def short_epochs(monkeypatch, no_reports):
+def short_epochs(monkeypatch):
     """Epochs of a few hundred steps, and visits that are counted out as often."""
     monkeypatch.setattr(base, "LARGEST", 512)
     monkeypatch.setattr(host, "MOST_VISITS", 256)

@@ -12,8 +12,6 @@ from kousoku.training.io import checkpoints
 from kousoku.training.metrics import loggers
 from kousoku.training.metrics.report import check_on_report
 
-pytestmark = pytest.mark.usefixtures("no_reports")
-
 ASKED = {"steps": 600, "record_every": 100, "eval_episodes": 2}
 OF = ("q_learning", "GridWorld-v0")
 

@@ -29,8 +29,6 @@ from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.io.folder_lock import LOCK, locked
 from kousoku.training.loop import host, program, results
 
-pytestmark = pytest.mark.usefixtures("no_reports")
-
 ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
     "record": ["returns", "metrics", "visits", "q_values"],

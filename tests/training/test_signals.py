@@ -17,7 +17,7 @@ needs_hangup = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this sy
 
 
 @pytest.fixture
-def signalled(monkeypatch, no_reports):
+def signalled(monkeypatch):
     """A run below "run" to which a signal is sent at its third block; (handlers of before come back)."""
     kept = {number: signal.getsignal(number) for number in interrupt.SIGNALS}
 
