@@ -130,6 +130,7 @@ def check_contacts(case: Case) -> int:
     return sum((mine[:, 0] < MARGIN).any() for mine in found)
 
 
+@pytest.mark.by_default("box_box", "capsule_cylinder", "plane_sphere", "sphere_ellipsoid", "plane_cylinder")
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_contacts_are_those_of_mujoco(pair):
     """Where most is known: of a body that slides, and of one that also turns about an axis of its own."""

@@ -1,4 +1,4 @@
-"""Whose reports are drawn: examples', and those of tests marked `reports`; most runs here take less time than theirs."""
+"""Whose reports are drawn: those of examples and of tests marked `reports`; elsewhere it would take most of the time."""
 
 from pathlib import Path
 from typing import Any
