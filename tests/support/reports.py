@@ -1,4 +1,4 @@
-"""Whose reports are drawn: those of examples and of tests marked `reports`; elsewhere it would take most of the time."""
+"""Whose reports are drawn: those of examples and of tests marked `reports`; most runs of tests take less time."""
 
 from pathlib import Path
 from typing import Any
