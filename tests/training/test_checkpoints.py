@@ -10,6 +10,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -323,6 +324,15 @@ def test_a_disk_that_refuses_the_arrays_is_one_error_of_the_system_without_trace
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == f"{errno.EFBIG} {os.strerror(errno.EFBIG)}\n"
     assert done.stderr == ""
+
+
+def test_threads_may_write_and_read_at_once(tmp_path):
+    def written_and_read(i):
+        array_store.write(tmp_path / str(i), [np.full(3, i)])
+        return array_store.read(tmp_path / str(i), [((3,), "int64")])[0].tolist()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(written_and_read, range(32))) == [[i] * 3 for i in range(32)]
 
 
 def test_a_checkpoint_can_be_written_and_read_where_an_event_loop_runs(run):

@@ -2,8 +2,9 @@
 
 What Orbax leaves open is closed here: it has no arrays without elements, which a robot without activations has; it
 reports a full disk as a `ValueError`, after tracebacks of its threads; it does not wait for the disk; below a folder
-whose name looks like a pattern it does not find what it wrote. It sees no flipped bit either: the checksums are
-`checkpoints`'.
+whose name looks like a pattern it does not find what it wrote; its number of "the current operation" is one of the
+process, so that two threads that write at once make each other's folders. It sees no flipped bit either: the checksums
+are `checkpoints`'.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import logging
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,8 @@ from . import files
 
 PLAIN = re.compile(r"[\w .,=+@-]+", re.ASCII)
 """Names that mean themselves in any locale. Orbax looks for files by patterns, in which [0,1] is one character."""
+ORBAX = threading.Lock()
+"""Who calls Orbax has it."""
 Kinds = Sequence[tuple[Sequence[int], str]]
 """Shape and dtype of each array."""
 
@@ -72,18 +76,19 @@ def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
 
 @contextmanager
 def _by_orbax() -> Iterator[Any]:
-    """Imports Orbax when it is needed; what its threads would print is in the error that it raises too."""
+    """Imports Orbax when it is needed, for one thread at a time; what its own would print is in the error too."""
     try:
         from orbax.checkpoint import v1  # pyright: ignore[reportAttributeAccessIssue]
     except ImportError:  # up to 0.12
         from orbax.checkpoint.experimental import v1
     log = logging.getLogger("absl")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield v1
-    finally:
-        log.setLevel(level)
+    with ORBAX:
+        level = log.level
+        log.setLevel(logging.CRITICAL)
+        try:
+            yield v1
+        finally:
+            log.setLevel(level)
 
 
 @contextmanager
