@@ -13,8 +13,9 @@ import pytest
 import kousoku as ks
 from kousoku.cli import main
 from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import Box, Dict, Discrete
 from kousoku.nn import ActorCriticConfig, Network
-from kousoku.training.fine_tuning import NOT_SAVED
+from kousoku.training.fine_tuning import NOT_SAVED, _looks_alike
 from kousoku.training.io import checkpoints, tree_io
 from kousoku.training.io.checkpoints import RunWarning
 from kousoku.training.loop import train as training
@@ -410,3 +411,14 @@ class _Wrapped(Network):
 
     def __call__(self, obs, carry):
         return self.inner(obs, carry)
+
+
+def test_observations_look_alike_where_all_their_parts_do():
+    def seen(**parts):
+        return Dict({"place": Discrete(4), "speed": Box(-1.0, 1.0, (2,)), **parts})
+
+    assert _looks_alike(seen(), seen(speed=Box(-9.0, 9.0, (2,))))
+    assert not _looks_alike(seen(), seen(place=Discrete(5)))
+    assert not _looks_alike(seen(), seen(speed=Box(-1.0, 1.0, (3,))))
+    assert not _looks_alike(seen(), seen(more=Discrete(2)))
+    assert not _looks_alike(seen(), Discrete(4))
