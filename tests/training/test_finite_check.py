@@ -211,6 +211,17 @@ def test_the_iteration_is_that_of_the_member_and_a_hidden_cause_may_be_older(hid
     assert when(progress, agent, sums, NonFinite("x", hidden, 1, np.nan, 0)) == told
 
 
+class Aging(Clock):
+    """A clock that no restart sets back, and whose first timestep has the flag too."""
+
+    def reset(self, key):
+        return self.restart(key, jnp.int32(0))
+
+    def restart(self, key, state):
+        no = jnp.array(False)
+        return state, ks.Timestep(jnp.int32(0), jnp.float32(0), no, no, Told(no))
+
+
 class Flagged(Clock):
     """A flag that is always up: one bool of Python's, or several in an array; and an end, always or never."""
 
@@ -227,6 +238,35 @@ def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
     env = Flagged(several=several, ends=ends)
     run = ks.train("q_learning", env, steps=10, eval_episodes=0, out="run")
     assert run.record.facts.get("blown_up") == count
+
+
+@pytest.mark.by_default("True-None-4", "False-12-2")
+@pytest.mark.parametrize("num_envs", [2, 4])
+@pytest.mark.parametrize(("several", "count"), [(False, 12), (True, None)])
+def test_whole_episodes_are_counted_likewise(several, count, num_envs):
+    """Three generations of four candidates, which play alone or one after the other."""
+    env = Flagged(several=several, ends=True, time_limit=1)
+    agent = ks.make_agent("ars", num_directions=2, num_envs=num_envs)
+    run = ks.train(agent, env, steps=12, eval_episodes=0, out="run")
+    assert run.record.facts.get("blown_up") == count
+
+
+@pytest.mark.by_default("2-20-2")
+@pytest.mark.parametrize(("num_envs", "fragile", "each"), [(2, 20, 2), (4, 20, 0), (4, 10, 4)])
+def test_a_candidate_that_blows_up_is_counted(num_envs, fragile, each):
+    """A slot's clock goes on: with 10 steps an episode, every second one of a slot that plays two ends at 20."""
+    agent = ks.make_agent("ars", num_directions=2, num_envs=num_envs, max_episode_steps=10)
+    run = ks.train(agent, Aging(fragile=fragile), steps=40, eval_episodes=0, out="run")
+    assert run.record.facts["episodes"] == 4
+    assert run.record.facts["blown_up"] == each
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "FrozenLake-v1"])
+def test_of_whole_episodes_that_cannot_blow_up_nothing_is_told(env):
+    agent = ks.make_agent("ars", num_directions=2, max_episode_steps=5)
+    run = ks.train(agent, env, steps=40, eval_episodes=0, out="run")
+    assert "blown_up" not in run.record.facts
+    assert "blown_up" not in run.curves
 
 
 def test_what_cannot_blow_up_counts_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..core.env import Env
+from ..core.timestep import has_divergence_flag
 from ..nn import clip_to
 from ..nn.observation_stats import Statistics, Sums, add_to_sums, begin_sums, moments_of_sums
 
@@ -21,13 +23,14 @@ class EpisodeResults(eqx.Module):
 
     Attributes:
         episode_return, length: [K] of each.
-        diverged: [K] whether each ended with a flag `diverged` in its environment's info: whether that blew up.
+        diverged: [K] whether each ended with a flag `diverged` in its environment's info: whether that blew up; None
+            where steps have no such flag.
         observed: moments of all that was observed, of the parts that are scaled.
     """
 
     episode_return: Float[Array, " K"]
     length: Int[Array, " K"]
-    diverged: Bool[Array, " K"]
+    diverged: Bool[Array, " K"] | None
     observed: Statistics
 
 
@@ -39,7 +42,7 @@ class _Walk(eqx.Module):
     episode_return: Float[Array, ""]
     length: Int[Array, ""]
     ended: Bool[Array, ""]
-    diverged: Bool[Array, ""]
+    diverged: Bool[Array, ""] | None
 
 
 @dataclass(frozen=True)
@@ -78,20 +81,25 @@ class PlayEpisodes:
         Returns:
             The results, and the environment's state after the last episode.
         """
-        first = self._begin(env, keys[0], env_state)
+        first, info = self._begin(env, keys[0], env_state, None)
+        if _can_diverge(env, first.env_state, info):
+            first = dataclasses.replace(first, diverged=jnp.array(False))
         sums = begin_sums(statistics, first.obs)
         if self.count == 1:  # half of the code, without a branch to the next episode at every step
             walk, sums = self._one(env, jax.tree.map(lambda x: x[0], policies), shared, keys[0], first, sums)
             observed = moments_of_sums(sums, walk.length)
-            results = EpisodeResults(walk.episode_return[None], walk.length[None], walk.diverged[None], observed)
-            return results, walk.env_state
+            told = jax.tree.map(lambda x: x[None], (walk.episode_return, walk.length, walk.diverged))
+            return EpisodeResults(*told, observed), walk.env_state
         return self._queue(env, policies, shared, keys, first, sums)
 
-    def _begin(self, env: Env, key: PRNGKeyArray, env_state: Any) -> _Walk:
+    def _begin(
+        self, env: Env, key: PRNGKeyArray, env_state: Any, diverged: Bool[Array, ""] | None
+    ) -> tuple[_Walk, Any]:
+        """Returns an episode before its first step, and the environment's info of it."""
         reset_key, _ = jax.random.split(key)
         env_state, timestep = env.restart(reset_key, env_state)
-        no = jnp.array(False)
-        return _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), no, no)
+        walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), diverged)
+        return walk, timestep.info
 
     def _step(self, env: Env, policy: Any, shared: Any, key: PRNGKeyArray, walk: _Walk) -> _Walk:
         _, walk_key = jax.random.split(key)
@@ -100,10 +108,7 @@ class PlayEpisodes:
         length = walk.length + 1
         limit = self.limit if env.time_limit is None else min(self.limit, env.time_limit)
         ended = timestep.terminated | timestep.truncated | (length >= limit)
-        flag = getattr(timestep.info, "diverged", None)
-        diverged = jnp.array(False)
-        if isinstance(flag, jax.Array) and flag.dtype == bool and not flag.shape:
-            diverged = flag
+        diverged = None if walk.diverged is None else jnp.asarray(timestep.info.diverged)
         return _Walk(env_state, timestep.obs, walk.episode_return + timestep.reward, length, ended, diverged)
 
     def _one(
@@ -132,13 +137,27 @@ class PlayEpisodes:
 
             def next_episode(_: Any) -> tuple[Any, _Walk]:
                 i = jnp.minimum(k, self.count - 1)
-                return jax.tree.map(lambda x: x[i], policies), self._begin(env, keys[i], walk.env_state)
+                begun, _ = self._begin(env, keys[i], walk.env_state, first.diverged)
+                return jax.tree.map(lambda x: x[i], policies), begun
 
             policy, walk = jax.lax.cond(walk.ended & (k < self.count), next_episode, lambda _: (policy, walk), None)
             return k, policy, walk, sums, told, steps + 1
 
         count = self.count
-        told = jnp.zeros(count, jnp.float32), jnp.zeros(count, jnp.int32), jnp.zeros(count, bool)
+        told = jax.tree.map(lambda x: jnp.zeros(count, x.dtype), (first.episode_return, first.length, first.diverged))
         start = jnp.int32(0), jax.tree.map(lambda x: x[0], policies), first, sums, told, jnp.int32(0)
         _, _, walk, sums, told, steps = jax.lax.while_loop(lambda now: now[0] < self.count, step, start)
-        return EpisodeResults(told[0], told[1], told[2], moments_of_sums(sums, steps)), walk.env_state
+        return EpisodeResults(*told, moments_of_sums(sums, steps)), walk.env_state
+
+
+def _can_diverge(env: Env, env_state: Any, first: Any) -> bool:
+    """Tells whether steps say with a flag `diverged` that the environment blew up.
+
+    The info of an episode's first timestep shows it where it has the flag; where not, a step is traced once more, which
+    would take a robot seconds.
+    """
+    if has_divergence_flag(first):
+        return True
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    action = jax.eval_shape(env.action_space.sample, key)
+    return has_divergence_flag(jax.eval_shape(env.step, key, env_state, action)[1].info)

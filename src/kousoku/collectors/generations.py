@@ -241,4 +241,5 @@ def _told(results: EpisodeResults, taken: Int[Array, ""]) -> Steps:
     """Returns the episodes of all slots as they are recorded: each with all of its reward."""
     ended = jnp.ones_like(results.length, dtype=bool)
     end = EpisodeEnd(ended, results.episode_return, results.length)
-    return Steps(None, None, results.episode_return, BlownUp(results.diverged), end, taken)
+    info = None if results.diverged is None else BlownUp(results.diverged)
+    return Steps(None, None, results.episode_return, info, end, taken)

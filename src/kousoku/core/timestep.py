@@ -30,6 +30,18 @@ class Timestep(eqx.Module):
     info: Any = None
 
 
+def has_divergence_flag(info: Any, axes: int = 0) -> bool:
+    """Tells whether an environment's info, or its shapes, has a flag `diverged`, by which it says that it blew up.
+
+    Args:
+        info: of a step, or of steps with some axes before its own.
+        axes: how many.
+    """
+    flag = getattr(info, "diverged", None)
+    dtype, shape = getattr(flag, "dtype", None), getattr(flag, "shape", ())
+    return getattr(dtype, "kind", None) == "b" and len(shape) == axes
+
+
 class Transition(eqx.Module):
     """One step of one environment, as an agent learns from it.
 

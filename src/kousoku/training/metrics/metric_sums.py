@@ -18,6 +18,7 @@ from ...core.collector import Collector, Steps
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
+from ...core.timestep import has_divergence_flag
 from ...envs.bandits.bandit import Bandit
 from ...ops import tables
 from ...ops.across import sum_over
@@ -92,8 +93,7 @@ class MetricSums(eqx.Module):
         return_sum, length_sum: over those episodes.
         reward_sum: over all steps since the last report.
         info_sum: of each number in the environment's info.
-        blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one,
-            but of whole episodes always told.
+        blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one.
         visits: since the beginning, [S, A].
         metric_sums: of each metric, over the updates since the last report.
         updates: how many these were; None where every step is one.
@@ -178,7 +178,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         length_sum=none if returns else None,
         reward_sum=zero if returns else None,
         info_sum=_zeros(steps.info, axes) if recording.info else None,
-        blown_up=none if _can_blow_up(steps.info, axes) else None,
+        blown_up=none if has_divergence_flag(steps.info, axes) else None,
         visits=jnp.zeros(shape, jnp.int32) if recording.visits and shape and steps.obs is not None else None,
         metric_sums=per_metric if recording.metrics else None,
         updates=None if stepwise else none,
@@ -263,12 +263,6 @@ def table_shape(env: Env) -> tuple[int, int] | None:
 def _zeros(info: Any, axes: int) -> Any:
     """Returns zeros for the info of one step, given the shapes of an iteration's."""
     return jax.tree.map(lambda x: jnp.zeros(x.shape[axes:], jnp.float32), info)
-
-
-def _can_blow_up(info: Any, axes: int) -> bool:
-    """Tells whether the shapes of an environment's info have a flag `diverged`."""
-    flag = getattr(info, "diverged", None)
-    return isinstance(flag, jax.ShapeDtypeStruct) and len(flag.shape) == axes and flag.dtype == bool
 
 
 def blew_up(sums: MetricSums, steps: Steps) -> Bool[Array, "..."]:
