@@ -196,6 +196,12 @@ class Generations(Collector):
         )
         return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told, taken)
 
+    def held_beside(self, data: Generation) -> PyTree[Any]:
+        """Returns the shapes of each candidate as noise, as a policy, and once more for each of its episodes."""
+        played = self.population_size * self.episodes
+        of_slots = jax.tree.map(lambda x: jax.ShapeDtypeStruct((played, *x.shape[1:]), x.dtype), data.candidates)
+        return data.candidates, data.candidates, of_slots
+
     def learn(
         self, agent: Any, state: TrainState, data: Generation, keys: GenerationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:

@@ -189,6 +189,14 @@ class Collector(eqx.Module):
             The state with slots, carry and data moved on; what `learn` learns from; the steps, to be recorded.
         """
 
+    def held_beside(self, data: Any) -> PyTree[Any]:
+        """Returns the shapes of what an iteration holds at once beside state and data, given those of the data.
+
+        It is for estimates of memory, in which the state and the data count twice, before an iteration and after.
+        """
+        del data
+        return ()
+
     @abstractmethod
     def learn(
         self, agent: Any, state: TrainState, data: Any, keys: Any, axis: str | None

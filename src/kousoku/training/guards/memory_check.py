@@ -29,7 +29,8 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
     """
     total, env = _memory(), envs.by_point[0]
     _check_samples(agent, env, total)
-    bytes_each = 2 * (_member_bytes(agent, env, recording) + envs.bytes_each) + 256
+    carried, beside = _member_bytes(agent, env, recording)
+    bytes_each = 2 * (carried + envs.bytes_each) + beside + 256
     if members > MAX_SEED or members * bytes_each > 0.8 * total:
         fits = min(int(0.8 * total / bytes_each), MAX_SEED)
         if not fits:
@@ -51,7 +52,7 @@ def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
         ConfigError: with the estimate and the number that would fit.
     """
     total, begun = _memory(), jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
-    bytes_each = members * (4 * sum(_bytes(leaf) for leaf in jax.tree.leaves(begun)) + 128)
+    bytes_each = members * (4 * _tree_bytes(begun) + 128)
     if episodes * bytes_each > 0.8 * total:
         need = f"about {episodes * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
         fix = f"of {members} agents they need {need}; use at most {int(0.8 * total / bytes_each)}"
@@ -62,7 +63,7 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
     """Refuses a collector whose observations alone are too many, and whose shapes could not even be traced."""
     obs = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
     samples = agent.learns_from.samples_held
-    least = 2 * samples * sum(_bytes(leaf) for leaf in jax.tree.leaves(obs))
+    least = 2 * samples * _tree_bytes(obs)
     if samples > MOST_SAMPLES or least > 0.8 * total:
         raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
 
@@ -70,7 +71,7 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
 def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
     """Returns the refusal of the agent itself, if memory does not hold even that; else of its collector."""
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
-    alone = 2 * sum(_bytes(leaf) for leaf in jax.tree.leaves(state))
+    alone = 2 * _tree_bytes(state)
     if alone > 0.5 * total:
         fix = f"learning it needs about {alone / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use a smaller network"
         return ConfigError("agent", type(agent).__name__, fix)
@@ -82,10 +83,14 @@ def _too_many(agent: Agent, need: str) -> ConfigError:
     return ConfigError(field, size, f"they need {need}; use fewer")
 
 
-def _member_bytes(agent: Agent, env: Env, recording: Recording) -> int:
-    """Returns the bytes of what a member carries, what it collects in an iteration, and what is computed from it."""
+def _member_bytes(agent: Agent, env: Env, recording: Recording) -> tuple[int, int]:
+    """Returns the bytes of what a member carries and collects in an iteration, and of what it computes from that."""
     state, data, steps = shapes_of(agent, env, recording)
-    return sum(_bytes(leaf) for leaf in jax.tree.leaves((state, data, steps.info, steps.end)))
+    return _tree_bytes((state, data, steps.info, steps.end)), _tree_bytes(agent.learns_from.held_beside(data))
+
+
+def _tree_bytes(tree: Any) -> int:
+    return sum(_bytes(leaf) for leaf in jax.tree.leaves(tree))
 
 
 def _bytes(leaf: Any) -> int:

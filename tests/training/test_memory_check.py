@@ -1,0 +1,46 @@
+"""The estimate of memory counts what is held at once."""
+
+import jax
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.core.errors import ConfigError
+from kousoku.training.guards import memory_check
+from kousoku.training.guards.memory_check import check_memory
+from kousoku.training.metrics.metric_sums import Recording
+from kousoku.training.population import PointEnvs
+
+ENV = ks.make("CartPole-v1")
+
+
+def refusal(agent, memory, monkeypatch):
+    """What is said where there are so many bytes of memory; None where they are enough."""
+    monkeypatch.setattr(memory_check, "_memory", lambda: memory)
+    try:
+        check_memory(agent, PointEnvs((ENV,), None, ENV), 1, Recording())
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(("episodes", "num_envs"), [(1, None), (1, 4), (4, None), (4, 64)])
+def test_candidates_count_as_data_as_noise_as_policies_and_once_an_episode(episodes, num_envs, monkeypatch):
+    """Two for the data, one for noise, one for policies, one for each episode, however few slots play them."""
+    agent = ks.make_agent("ars", num_directions=32, episodes=episodes, num_envs=num_envs, hidden=(128, 128))
+    agent = agent.for_env(ENV.spec)
+    policy = jax.eval_shape(lambda key: agent.init(ENV.spec, key), jax.random.key(0)).policy
+    vectors = 64 * 4 * sum(np.prod(leaf.shape) for leaf in jax.tree.leaves(policy))
+    held = (4 + episodes) * vectors / 0.8
+    assert refusal(agent, int(1.1 * held), monkeypatch) is None
+    said = refusal(agent, int(0.99 * held), monkeypatch)
+    assert said is not None
+    assert said.startswith("population_size: got '64 candidates'; they need about ")
+
+
+def test_what_other_collectors_hold_is_state_and_data_twice(monkeypatch):
+    agent = ks.make_agent("ppo", num_envs=64, num_steps=64, hidden=(4,)).for_env(ENV.spec)
+    shapes = memory_check.shapes_of(agent, ENV, Recording())
+    held = 2 * memory_check._tree_bytes((shapes.state, shapes.data, shapes.steps.info, shapes.steps.end)) + 256
+    assert refusal(agent, int(1.01 * held / 0.8), monkeypatch) is None
+    assert "num_envs" in str(refusal(agent, int(0.99 * held / 0.8), monkeypatch))
