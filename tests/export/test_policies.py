@@ -44,6 +44,8 @@ CASES = {
     "lstm": (tiny_ppo(recurrent="lstm", recurrent_size=5, shared=True), EnvSpec(VECTOR, Discrete(3))),
     "q_learning": (AGENTS.make("q_learning"), EnvSpec(Discrete(50), Discrete(3))),
     "double_q_learning": (AGENTS.make("double_q_learning"), EnvSpec(Discrete(50), Discrete(3))),
+    "evolution": (AGENTS.make("ars"), EnvSpec(Discrete(50), Discrete(3))),
+    "evolution, hidden": (ks.make_agent("ars", hidden=(8,)), EnvSpec(Discrete(50), MOVES)),
     "bandit": (AGENTS.make("bandit_ucb"), EnvSpec(Discrete(1), Discrete(3))),
 }
 

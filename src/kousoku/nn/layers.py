@@ -8,7 +8,7 @@ from types import MappingProxyType
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, PRNGKeyArray
+from jaxtyping import Array, Float, Float32, Int, PRNGKeyArray
 
 from ..core.errors import check_choice
 from .initialise import initialiser
@@ -66,6 +66,11 @@ class Dense(eqx.Module):
 
     def __call__(self, x: Float[Array, " i"]) -> Float[Array, " o"]:
         y = x @ self.weight
+        return y if self.bias is None else y + self.bias
+
+    def of_index(self, i: Int[Array, ""]) -> Float[Array, " o"]:
+        """Returns y of the one-hot vector of i, all zeros for an index outside: a row of W, without a sum."""
+        y = self.weight.at[i].get(mode="fill", fill_value=0.0, wrap_negative_indices=False)
         return y if self.bias is None else y + self.bias
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_count
 from .layers import ACTIVATIONS, Dense, LayerNorm, check_activation
@@ -62,11 +62,20 @@ class MLP(eqx.Module):
         self.out_size = (in_size, *widths)[-1]
 
     def __call__(self, x: Float[Array, " i"]) -> Float[Array, " o"]:
-        activate = ACTIVATIONS[self.activation]
-        for k, layer in enumerate(self.layers):
-            x = layer(x)
-            x = activate(self.norms[k](x) if self.norms else x)
+        return self._after_first(self.layers[0](x)) if self.layers else x
+
+    def of_index(self, i: Int[Array, ""]) -> Float[Array, " o"]:
+        """Returns what it makes of the one-hot vector of an index; it has to have a layer."""
+        return self._after_first(self.layers[0].of_index(i))
+
+    def _after_first(self, x: Float[Array, " h"]) -> Float[Array, " o"]:
+        x = self._activated(0, x)
+        for k, layer in enumerate(self.layers[1:], start=1):
+            x = self._activated(k, layer(x))
         return x
+
+    def _activated(self, k: int, x: Float[Array, " h"]) -> Float[Array, " h"]:
+        return ACTIVATIONS[self.activation](self.norms[k](x) if self.norms else x)
 
 
 def check_sizes(field: str, sizes: Any) -> tuple[int, ...]:

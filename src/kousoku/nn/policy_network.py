@@ -17,7 +17,7 @@ from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import check_sizes
 from .observation import flat_size
-from .torso import BODIES, Body, body_for
+from .torso import BODIES, Body, VectorBody, body_for
 
 PolicyBuilder = Callable[[Space, Space, PRNGKeyArray], Callable[[Any], Any]]
 """(observation space, action space, key) -> policy: a pytree, whose float32 arrays are its parameters, to be called."""
@@ -114,7 +114,14 @@ class PolicyNetwork(eqx.Module):
     action_space: Space
 
     def __call__(self, obs: Any) -> Array:
-        return action_of(self.action_space, self.head(self.body(obs)))
+        return action_of(self.action_space, self._output(obs))
+
+    def _output(self, obs: Any) -> Float[Array, " o"]:
+        """Returns the last layer's output; of a Discrete observation without a product with its one-hot vector."""
+        if isinstance(self.body, VectorBody) and isinstance(self.body.space, Discrete):
+            mlp = self.body.mlp
+            return self.head(mlp.of_index(obs)) if mlp.layers else self.head.of_index(obs)
+        return self.head(self.body(obs))
 
 
 def outputs(space: Space) -> int:
