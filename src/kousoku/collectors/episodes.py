@@ -88,8 +88,8 @@ class PlayEpisodes:
         if self.count == 1:  # half of the code, without a branch to the next episode at every step
             walk, sums = self._one(env, jax.tree.map(lambda x: x[0], policies), shared, keys[0], first, sums)
             observed = moments_of_sums(sums, walk.length)
-            told = jax.tree.map(lambda x: x[None], (walk.episode_return, walk.length, walk.diverged))
-            return EpisodeResults(*told, observed), walk.env_state
+            diverged = None if walk.diverged is None else walk.diverged[None]
+            return EpisodeResults(walk.episode_return[None], walk.length[None], diverged, observed), walk.env_state
         return self._queue(env, policies, shared, keys, first, sums)
 
     def _begin(
@@ -147,7 +147,7 @@ class PlayEpisodes:
         told = jax.tree.map(lambda x: jnp.zeros(count, x.dtype), (first.episode_return, first.length, first.diverged))
         start = jnp.int32(0), jax.tree.map(lambda x: x[0], policies), first, sums, told, jnp.int32(0)
         _, _, walk, sums, told, steps = jax.lax.while_loop(lambda now: now[0] < self.count, step, start)
-        return EpisodeResults(*told, moments_of_sums(sums, steps)), walk.env_state
+        return EpisodeResults(told[0], told[1], told[2], moments_of_sums(sums, steps)), walk.env_state
 
 
 def _can_diverge(env: Env, env_state: Any, first: Any) -> bool:
