@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo")
+BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo", "evolution")
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
 )
@@ -17,7 +17,12 @@ OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
     Option("repeats", 5, "NUMBER", "repeats of each measurement; the median counts"),
-    Option("only", None, "PART", "steps, ready, robots, exactness (physics); environment (learning, ppo); start (ppo)"),
+    Option(
+        "only",
+        None,
+        "PART",
+        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution); start (ppo)",
+    ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
     Option("purejaxrl", None, "FOLDER", "a folder with the source of PureJaxRL, to measure beside (ppo)"),
@@ -42,10 +47,12 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
     if given["name"] != "ppo" and "purejaxrl" in given:
         raise ConfigError("--purejaxrl", given["purejaxrl"], "it belongs to the benchmark ppo")
-    if given["name"] not in ("physics", "learning", "ppo") and only is not None:
-        raise ConfigError("--only", only, "it belongs to the benchmarks physics, learning and ppo")
+    if given["name"] not in ("physics", "learning", "ppo", "evolution") and only is not None:
+        raise ConfigError("--only", only, "it belongs to the benchmarks physics, learning, ppo and evolution")
     if given["name"] == "ppo":
         return _ppo(out, given)
+    if given["name"] == "evolution":
+        return _evolution(out, given)
     from ..training.devices import use_all_cores
 
     use_all_cores()
@@ -90,4 +97,15 @@ def _ppo(out: Path, given: Mapping[str, str | bool]) -> int:
         check_choice("--only", only, ppo.PARTS)
     budget = ppo.PPOBudget(purejaxrl=None if folder is None else str(folder))
     ppo.bench(out, budget, None if only is None else str(only))
+    return 0
+
+
+def _evolution(out: Path, given: Mapping[str, str | bool]) -> int:
+    """Trains evolution strategies for a given time."""
+    from kousoku_bench import evolution
+
+    only = given.get("only")
+    if only is not None:
+        check_choice("--only", only, evolution.PARTS)
+    evolution.bench(out, evolution.EvolutionBudget(), None if only is None else str(only))
     return 0

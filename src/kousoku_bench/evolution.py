@@ -1,0 +1,199 @@
+"""`kousoku bench evolution`: how fast evolution strategies train, and what they reach in the same time."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kousoku.core.errors import ConfigError
+from kousoku.training.io import provenance
+from kousoku.training.presets import preset
+
+from . import peers
+from .subprocess_timing import run_in_subprocess
+from .table import COMPILE, SPEED, Section, TableColumn, TableRow, attempt, machine, markdown, save
+from .uncached import uncached
+
+TITLE = "Evolution: steps and returns of the same time"
+ABOUT = (
+    "Each contender runs in a process of its own, on all cores, and trains one agent for about {seconds}, or for one "
+    "generation where that takes longer, once everything is compiled; compile time is apart, and without a cache. Then "
+    "its mean policy plays {episodes} greedy episodes. Steps are those of all environments in all of that time."
+)
+CARTPOLE = "CartPole-v1"
+ROBOTS = ("HalfCheetah-v5", "Hopper-v5")
+PARTS = (CARTPOLE, *ROBOTS)
+SHARED: dict[str, Any] = {"strategy": "Open_ES", "population_size": 64, "hidden": (16,)}
+ON_CARTPOLE = (
+    "ARS has our preset. evosax's {strategy} has its default settings, {population_size} candidates a generation and a "
+    "policy with {hidden[0]} hidden units, in our loop (`kousoku train evosax`) and in evosax's own, on gymnax's "
+    "environment; that plays 500 steps for each candidate, and counts no reward of those after the first end."
+)
+ON_ROBOTS = (
+    "ARS and PPO have our presets, with their schedules over the steps of that time. SB3-contrib's ARS has the numbers "
+    "that ours begins with, and Gymnasium's environments in a process for each core."
+)
+ON_BRAX = (
+    " evosax's own loop trains its {strategy} on Brax's robot of that name, which is another one: positional physics, "
+    "other rewards."
+)
+COLUMNS = (
+    SPEED,
+    TableColumn("return", "greedy return", ",.0f"),
+    TableColumn("steps", "steps", ",d"),
+    TableColumn("seconds", "trained, s", ",.1f"),
+    COMPILE,
+)
+PACKAGES = {"sb3_contrib": "sb3-contrib", "evosax": "evosax", "gymnax": "gymnax six", "brax": "brax"}
+"""What `pip install` calls the modules that contenders need."""
+NAMES = ("gymnasium", "gymnax", "mujoco", "sb3-contrib", "torch", "evosax", "brax", "flax")
+BRAX_NAMES = {"HalfCheetah-v5": "halfcheetah"}
+"""Robots that Brax is asked for; compiling each takes it minutes."""
+OURS = "kousoku ars"
+
+
+@dataclass(frozen=True)
+class EvolutionBudget:
+    """Holds how long it takes.
+
+    Attributes:
+        seconds: of training, by environment.
+        episodes: of an evaluation.
+        limit: seconds after which a contender's process is stopped, compiling and all.
+    """
+
+    seconds: Mapping[str, float] = field(default_factory=lambda: {CARTPOLE: 0.5, **dict.fromkeys(ROBOTS, 5.0)})
+    episodes: int = 64
+    limit: float = 150.0
+
+
+@dataclass(frozen=True)
+class EvolutionContender:
+    """Describes what runs: a function of a module, in a new process.
+
+    Attributes:
+        name: in the table.
+        module: of this package, without its name.
+        function: in there; called with `arguments`, the seconds and the episodes.
+        arguments: as JSON has them.
+        note: for the table.
+        needs: modules of other libraries.
+    """
+
+    name: str
+    module: str
+    function: str
+    arguments: tuple[Any, ...]
+    note: str = ""
+    needs: tuple[str, ...] = ()
+
+    def row(self, seconds: float, budget: EvolutionBudget) -> TableRow:
+        """Measures without a cache; or says why not."""
+        absent = [PACKAGES[name] for name in self.needs if importlib.util.find_spec(name) is None]
+        if absent:
+            return TableRow(self.name, {"agents": 1}, f"not installed: pip install {' '.join(absent)}")
+        with uncached():
+            return attempt(self.name, 1, lambda: self._measured(seconds, budget))
+
+    def _measured(self, seconds: float, budget: EvolutionBudget) -> TableRow:
+        given = *self.arguments, seconds, budget.episodes
+        found = run_in_subprocess(f"{__package__}.{self.module}", self.function, *given, limit=budget.limit)
+        return TableRow(self.name, {"agents": 1, **found}, self.note)
+
+
+def bench(
+    out: Path, budget: EvolutionBudget, only: str | None = None, say: Callable[[str], None] = print
+) -> list[Section]:
+    """Measures all, or one of `PARTS`, and saves evolution.md and .json (or evolution_PART) after each contender."""
+    found = {"device": provenance.device(), "versions": {**provenance.versions(), **peers.installed(NAMES)}}
+    about = machine(found["device"], found["versions"])
+    name, sections, text = "evolution" if only is None else f"evolution_{only}", [], ""
+    for part in PARTS if only is None else (only,):
+        sections.append(_section(part, budget))
+        for contender in contenders(part):
+            sections[-1].rows.append(contender.row(budget.seconds[part], budget))
+            say(_line(part, sections[-1].rows[-1]))
+            text = markdown(TITLE, about, sections)
+            save(out, name, text, sections, found)
+    say(f"{text}\nsaved: {out / name}.md")
+    return sections
+
+
+def _line(part: str, row: TableRow) -> str:
+    if "return" not in row.figures:
+        return f"{part}, {row.name}: {row.note}"
+    return f"{part}, {row.name}: {row.figures['steps_per_second']:,.0f} steps/s, return {row.figures['return']:,.0f}"
+
+
+def _section(part: str, budget: EvolutionBudget) -> Section:
+    """Returns the table of an environment, without rows."""
+    about = ABOUT.format(seconds=f"{budget.seconds[part]:g} s", episodes=budget.episodes)
+    about += " " + (ON_CARTPOLE if part == CARTPOLE else ON_ROBOTS).format(**SHARED)
+    if part in BRAX_NAMES:
+        about += ON_BRAX.format(**SHARED)
+    return Section(part, about, COLUMNS, [], OURS)
+
+
+def contenders(env: str) -> list[EvolutionContender]:
+    """Returns who trains on an environment.
+
+    Raises:
+        ConfigError: for one that is none of `PARTS`.
+    """
+    if env not in PARTS:
+        raise ConfigError("environment", env, f"use one of {', '.join(PARTS)}")
+    ars = _ours("ars", preset("ars", env).options, env)
+    if env == CARTPOLE:
+        in_gymnax = (SHARED["strategy"], SHARED["population_size"], SHARED["hidden"], "gymnax", env)
+        return [
+            ars,
+            _ours("evosax", SHARED, env, ("evosax",)),
+            _evosax(in_gymnax, "gymnax", "its own loop"),
+        ]
+    sb3 = env, of_sb3(env), os.cpu_count() or 1
+    in_brax = SHARED["strategy"], SHARED["population_size"], (), "brax"
+    return [
+        ars,
+        _ours("ppo", preset("ppo", env).options, env),
+        EvolutionContender("SB3-contrib ARS", "evolution_peers", "sb3_contrib", sb3, "AsyncEval", ("sb3_contrib",)),
+        *(
+            _evosax((*in_brax, name), "brax", "its own loop; another robot")
+            for id, name in BRAX_NAMES.items()
+            if id == env
+        ),
+    ]
+
+
+def of_sb3(env: str) -> dict[str, float | int]:
+    """Returns our preset in the words of SB3-contrib's ARS, with what schedules begin with.
+
+    Examples:
+        >>> of_sb3("HalfCheetah-v5")["n_delta"]
+        16
+    """
+    options = preset("ars", env).options
+    words = {
+        "num_directions": "n_delta", "top_directions": "n_top", "learning_rate": "learning_rate",
+        "noise_std": "delta_std", "alive_bonus_offset": "alive_bonus_offset",
+    }  # fmt: skip
+    given = {"learning_rate": 0.02, "noise_std": 0.03} | options
+    return {words[name]: _start(value) for name, value in given.items() if name in words}
+
+
+def _start(value: Any) -> float | int:
+    """Returns a number, or what a schedule "linear:START:END:STEPS" begins with."""
+    return float(value.split(":")[1]) if isinstance(value, str) else value
+
+
+def _ours(agent: str, options: Mapping[str, Any], env: str, needs: tuple[str, ...] = ()) -> EvolutionContender:
+    said = f"{options['strategy']}, the same as evosax's own loop" if "strategy" in options else "our preset"
+    arguments = agent, dict(options), env
+    return EvolutionContender(f"kousoku {agent}", "evolution_ours", "measure", arguments, said, needs)
+
+
+def _evosax(arguments: tuple[Any, ...], library: str, note: str) -> EvolutionContender:
+    return EvolutionContender(f"evosax on {library}", "evolution_peers", "evosax", arguments, note, ("evosax", library))
