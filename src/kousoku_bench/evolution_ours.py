@@ -11,14 +11,14 @@ from kousoku.api import train
 from kousoku.core.agent import Agent
 from kousoku.training.devices import use_all_cores
 
-FIRST_PART = 0.2
-"""Of the seconds: what a training takes at least from which the speed is told."""
+LEAST_PART, GROWTH = 0.5, 4.0
+"""Of the seconds: what a training takes at least. How many times the steps of the one before a training has at most."""
 
 
 def measure(agent: str, options: dict[str, Any], env: str, seconds: float, episodes: int) -> dict[str, float]:
     """Returns figures of a training of about `seconds`, once everything is compiled, and the mean greedy return.
 
-    Trainings become longer, until one tells how many steps the next is to make.
+    Trainings become longer, each with the steps that the time of the one before asks for, and the last one counts.
 
     Args:
         agent: its id.
@@ -33,15 +33,15 @@ def measure(agent: str, options: dict[str, Any], env: str, seconds: float, episo
     steps, _, _ = trained(made, env, 1)
     first = time.perf_counter() - began
     began = time.perf_counter()
-    _, spent, _ = trained(made, env, steps)
+    _, spent, score = trained(made, env, steps)
     again = time.perf_counter() - began
-    while spent < FIRST_PART * seconds:
-        steps, spent, _ = trained(made, env, 2 * steps)
-    taken, spent, score = trained(made, env, int(steps * seconds / spent), episodes)
+    while math.isnan(score) or spent < LEAST_PART * seconds:
+        more = seconds / spent
+        steps, spent, score = trained(made, env, int(steps * min(more, GROWTH)), episodes if more <= GROWTH else 0)
     return {
-        "steps_per_second": taken / spent,
+        "steps_per_second": steps / spent,
         "return": score,
-        "steps": taken,
+        "steps": steps,
         "seconds": spent,
         "compile_seconds": first - again,
     }

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import sys
 import types
 
@@ -96,21 +97,24 @@ def test_others_get_the_numbers_of_our_preset():
         evolution.contenders("Ant-v5")
 
 
-def test_trainings_become_longer_until_one_tells_the_speed(monkeypatch):
-    """1000 steps a second, and a second in which everything is compiled: 200 of 1000 steps tell how many to make."""
+@pytest.mark.parametrize(
+    ("stall", "made"), [(0.0, [(200, 0), (800, 0), (1000, 5)]), (0.6, [(76, 5), (304, 0), (1000, 5)])]
+)
+def test_trainings_become_longer_until_one_takes_the_time(stall, made, monkeypatch):
+    """1000 steps a second, and a second in which everything is compiled; a stall of the machine ends nothing early."""
     clock, asked = [0.0], []
 
     def trained(agent, env, steps, episodes=0):
         steps = max(steps, 50)
         clock[0] += steps / 1000 + (0.0 if asked else 1.0)
         asked.append((steps, episodes))
-        return steps, steps / 1000, 9.0
+        return steps, steps / 1000 + (stall if len(asked) == 2 else 0.0), 9.0 if episodes else math.nan
 
     monkeypatch.setattr(evolution_ours, "trained", trained)
     monkeypatch.setattr(evolution_ours, "use_all_cores", lambda: None)
     monkeypatch.setattr(evolution_ours.time, "perf_counter", lambda: clock[0])
     found = evolution_ours.measure("ars", {"num_directions": 4}, "CartPole-v1", 1.0, 5)
-    assert asked == [(50, 0), (50, 0), (100, 0), (200, 0), (1000, 5)]
+    assert asked == [(50, 0), (50, 0), *made]
     assert found == pytest.approx(
         {"steps_per_second": 1000.0, "return": 9.0, "steps": 1000, "seconds": 1.0, "compile_seconds": 1.0}
     )
