@@ -46,6 +46,11 @@ def presets() -> dict[tuple[str, str], Preset]:
 
 
 def _preset(values: dict[str, Any]) -> Preset:
-    options = {name: value for name, value in values.items() if name not in ("steps", "solved")}
+    options = {name: _option(value) for name, value in values.items() if name not in ("steps", "solved")}
     solved = values.get("solved")
     return Preset(options, values.get("steps"), None if solved is None else float(solved))
+
+
+def _option(value: Any) -> Any:
+    """Returns an option as agents take it: several numbers, such as widths of layers, as a tuple."""
+    return tuple(value) if isinstance(value, list) else value
