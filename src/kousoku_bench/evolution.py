@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kousoku.agents.evolution.ars import ARS
 from kousoku.core.errors import ConfigError
 from kousoku.training.io import provenance
 from kousoku.training.presets import preset
@@ -180,8 +181,8 @@ def of_sb3(env: str) -> dict[str, float | int]:
         "num_directions": "n_delta", "top_directions": "n_top", "learning_rate": "learning_rate",
         "noise_std": "delta_std", "alive_bonus_offset": "alive_bonus_offset",
     }  # fmt: skip
-    given = {"learning_rate": 0.02, "noise_std": 0.03} | options
-    return {words[name]: _start(value) for name, value in given.items() if name in words}
+    given = {name: options.get(name, getattr(ARS(), name)) for name in words}
+    return {words[name]: _start(value) for name, value in given.items() if value is not None}
 
 
 def _start(value: Any) -> float | int:

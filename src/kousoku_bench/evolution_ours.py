@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 from typing import Any
 
 from kousoku.agents.options import make_agent
@@ -11,7 +12,7 @@ from kousoku.api import train
 from kousoku.core.agent import Agent
 from kousoku.training.devices import use_all_cores
 
-LEAST_PART, GROWTH = 0.5, 4.0
+LEAST_PART, GROWTH = 0.5, 16.0
 """Of the seconds: what a training takes at least. How many times the steps of the one before a training has at most."""
 
 
@@ -48,13 +49,16 @@ def measure(agent: str, options: dict[str, Any], env: str, seconds: float, episo
 
 
 def trained(agent: Agent, env: str, steps: int, episodes: int = 0) -> tuple[int, float, float]:
-    """Trains one agent for at least one generation or rollout.
+    """Trains one agent for at least one generation or rollout, twice: the first time compiles, also the steps that a
+    schedule is over, and the second time counts.
 
     Returns:
         The steps that it made, the seconds that they took, and the mean return of greedy episodes after them, NaN
         without any.
     """
     steps = max(steps, agent.learns_from.iteration_steps)
-    run = train(agent, env, steps=steps, eval_episodes=episodes, out="", record=("returns",), progress=False)
+    once = partial(train, agent, env, steps=steps, eval_episodes=episodes, out="", record=("returns",), progress=False)
+    once()
+    run = once()
     score = float(run.record.evaluation["return"].mean()) if episodes else math.nan
     return run.record.facts["steps"], max(run.record.facts["seconds"], 1e-9), score
