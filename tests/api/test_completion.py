@@ -1,4 +1,4 @@
-"""Completion: scripts for three shells, of one table of words; that of Bash is sourced and asked."""
+"""Completion: scripts for three shells, of one table of words; each is sourced and asked."""
 
 import re
 import shutil
@@ -22,8 +22,28 @@ while IFS= read -r line; do
     COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
     COMPREPLY=()
     _kousoku
-    echo "${COMPREPLY[*]}"
+    printf '%s\\t' "${COMPREPLY[@]}"
+    echo
 done
+"""
+ASK_ZSH = """
+compdef() { }
+compadd() { shift; print -rn -- "${(pj:\\t:)${(M)@:#${current}*}}"; (($# > 0)) }
+_files() { print -rn -- files }
+source ./completion
+while IFS= read -r line; do
+    words=(${(z)line})
+    [[ $line == *" " ]] && words+=("")
+    CURRENT=${#words}
+    _kousoku
+    print
+done
+"""
+ASK_FISH = """
+source ./completion
+while read --line line
+    echo (complete -C $line | string join \\t)
+end
 """
 
 
@@ -43,9 +63,43 @@ def complete(places):
         typed = "".join(f"{line}\n" for line in lines)
         done = subprocess.run(["bash", "-c", ASK], input=typed, capture_output=True, text=True, check=True)
         assert done.stderr == ""
-        return [line.split() for line in done.stdout.splitlines()]
+        return [[word for word in line.split("\t") if word] for line in done.stdout.splitlines()]
 
     return ask
+
+
+def offered(shell, places, lines):
+    """The words that one of the shells offers for each of some lines."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    Path("completion").write_text(SCRIPTS[shell](places))
+    command = {"bash": ["bash", "-c", ASK], "zsh": ["zsh", "-fc", ASK_ZSH], "fish": ["fish", "-c", ASK_FISH]}[shell]
+    typed = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return [sorted(word for word in line.split("\t") if word) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_each_shell_offers_the_words_of_a_place(shell, places):
+    start = "kousoku train q_learning GridWorld-v0"
+    lines = "kousoku ev", "kousoku sweep pp", "kousoku train ppo Cart", f"{start} --learn", f"{start} --env.sl"
+    found = offered(shell, places, [*lines, "kousoku train ppo CartPole-v1 --loop p"])
+    carts = sorted(id for id in ENVS.ids() if id.startswith("Cart"))
+    assert found == [["evaluate"], ["ppo"], carts, ["--learning-rate"], ["--env.slip"], ["python"]]
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_each_shell_offers_run_folders_whatever_their_names(shell, places):
+    names = ["runs/first", "runs/lr=[0.1,0.5] %20 x", "runs/ü"]
+    for name in names:
+        Path(name).mkdir(parents=True)
+        (Path(name) / "config.json").touch()
+    written = [r"runs/lr=\[0.1\,0.5\]\ %20\ x" if shell == "bash" and " " in name else name for name in names]
+    start = "kousoku train ppo CartPole-v1"
+    lines = "kousoku resume ", "kousoku compare runs/first ", "kousoku train --resume ", f"{start} --init-from "
+    assert offered(shell, places, lines) == [sorted(written)] * 4
+    assert offered(shell, places, ["kousoku evaluate runs/f"]) == [["runs/first"]]
 
 
 def test_bash_completes_commands_and_ids(complete):

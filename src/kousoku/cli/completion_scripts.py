@@ -22,10 +22,16 @@ _kousoku() {
     else
         found="$(_kousoku_words "$command $COMP_CWORD")"
     fi
-    case "$command $COMP_CWORD $previous" in
-        view\\ 2* | evaluate\\ 2* | export\\ 2* | resume\\ 2* | *\\ --resume) found+=" $(_kousoku_runs)" ;;
-    esac
     COMPREPLY=($(compgen -W "$found" -- "$current"))
+    case "$command $COMP_CWORD $previous" in
+        view\\ 2* | evaluate\\ 2* | export\\ 2* | resume\\ 2* | compare* | *\\ --resume | *\\ --init-from)
+            local run
+            while IFS= read -r run; do
+                printf -v run '%q' "$run"
+                [[ $run == "$current"* ]] && COMPREPLY+=("$run")
+            done < <(_kousoku_runs)
+            ;;
+    esac
 }
 complete -o bashdefault -o default -F _kousoku kousoku
 """
@@ -46,10 +52,13 @@ _kousoku() {
     else
         found="$(_kousoku_words "$command $place")"
     fi
+    local -a runs
     case "$command $place $previous" in
-        view\\ 2* | evaluate\\ 2* | export\\ 2* | resume\\ 2* | *\\ --resume) found+=" $(_kousoku_runs)" ;;
+        view\\ 2* | evaluate\\ 2* | export\\ 2* | resume\\ 2* | compare* | *\\ --resume | *\\ --init-from)
+            runs=("${(@f)$(_kousoku_runs)}")
+            ;;
     esac
-    compadd -- ${=found} || _files
+    compadd -- ${=found} ${runs:#} || _files
 }
 if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
     _kousoku "$@"
@@ -84,7 +93,9 @@ function __kousoku_complete
     else
         set found (__kousoku_words "$command $place")
     end
-    if contains -- "$command $place" "view 2" "evaluate 2" "export 2" "resume 2"; or test "$previous" = --resume
+    if contains -- "$command $place" "view 2" "evaluate 2" "export 2" "resume 2"
+            or contains -- "$command" compare
+            or contains -- "$previous" --resume --init-from
         for file in runs/*/config.json
             set -a found (string replace /config.json '' -- $file)
         end
