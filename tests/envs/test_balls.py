@@ -247,13 +247,12 @@ def test_gradients_are_finite_also_at_rest_and_at_walls(restitution):
 
 def test_numbers_are_leaves_and_every_lane_may_have_its_own():
     env = Balls(n=2)
-    assert len(jax.tree.leaves(env)) == 8
+    assert len(jax.tree.leaves(env)) == 7
     gravities = jnp.array([1.6, 9.81, 24.8], jnp.float32)
     state = started((1, 2), (2, 2), (0, 0), (0, 0))
     speeds = jax.vmap(lambda gravity: path(Balls(n=2, gravity=gravity), state, 10).vz[-1])(gravities)
     np.testing.assert_allclose(speeds, np.repeat(-0.1 * np.asarray(gravities)[:, None], 2, axis=1), rtol=1e-5)
-    arrays = Balls(n=2, width=jnp.float32(2.0), max_push=jnp.float32(3.0))
-    assert arrays.action_space == ks.Box(-1.0, 1.0, (1,))
+    arrays = Balls(n=2, width=jnp.float32(2.0), max_push=3.0)
     assert arrays.observation_space.high[0] == (math.inf, 3.0, math.inf, math.inf)
     assert arrays.step(KEY, state, jnp.full((1,), 9.0))[0].vx[0] == jnp.float32(0.03)
 

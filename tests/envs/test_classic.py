@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.collectors.env_kernel import env_kernel, partition_env
+from kousoku.collectors.slot import advance_clipped, begin
 from kousoku.core.errors import ConfigError
 from kousoku.core.scene import Line, Polygon, Polyline
 from kousoku.envs.classic.acrobot import AcrobotState
@@ -71,13 +73,18 @@ def test_bad_arguments_are_refused_in_one_line(id, options, field):
 @pytest.mark.parametrize("id", IDS)
 def test_numbers_are_leaves_and_the_rest_is_structure(id):
     env = ks.make(id)
-    leaves = {name for name, value in vars(env).items() if isinstance(value, float)}
-    assert len(jax.tree.leaves(env)) == len(leaves) == len(vars(env)) - _structure(env)
+    assert len(jax.tree.leaves(env)) == len(_numbers(env)) == len(vars(env)) - len(_structure(env))
+    bounds = {"Pendulum-v1": {"max_torque"}, "MountainCarContinuous-v0": {"min_action", "max_action"}}
+    assert {name for name in _structure(env) if isinstance(getattr(env, name), float)} == bounds.get(id, set())
     assert ks.make(id, time_limit=None).time_limit is None
 
 
-def _structure(env: ks.Env) -> int:
-    return sum(field.metadata.get("static", False) for field in env.__dataclass_fields__.values())
+def _structure(env: ks.Env) -> set[str]:
+    return {name for name, field in env.__dataclass_fields__.items() if field.metadata.get("static", False)}
+
+
+def _numbers(env: ks.Env) -> list[str]:
+    return [name for name, value in vars(env).items() if isinstance(value, float) and name not in _structure(env)]
 
 
 @pytest.mark.by_default("CartPole-v1")
@@ -85,7 +92,7 @@ def _structure(env: ks.Env) -> int:
 def test_every_number_may_differ_from_lane_to_lane(id):
     """Lanes with numbers of their own do what single environments with these numbers do; the contract holds."""
     plain = ks.make(id)
-    names = [name for name, value in vars(plain).items() if isinstance(value, float)]
+    names = _numbers(plain)
     factors = np.array([0.7, 1.0, 1.3], np.float32)
 
     def with_factor(factor):
@@ -112,10 +119,41 @@ def test_every_number_may_differ_from_lane_to_lane(id):
 def test_spaces_follow_known_numbers_and_are_wide_where_lanes_differ():
     assert ks.make("Pendulum-v1", max_speed=5, max_torque=1).observation_space.high == (1.0, 1.0, 5.0)
     assert ks.make("Pendulum-v1", max_torque=1).action_space == ks.Box(-1.0, 1.0, (1,))
-    arrays = ks.make("Pendulum-v1", max_speed=jnp.float32(5.0), max_torque=jnp.float32(1.0))
+    arrays = ks.make("Pendulum-v1", max_speed=jnp.float32(5.0))
     assert arrays.observation_space.high == (1.0, 1.0, math.inf)
-    assert arrays.action_space == ks.Box(-2.0, 2.0, (1,))
     assert ks.make("CartPole-v1", x_threshold=1.0).observation_space.high[0] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("id", "options", "action", "acted"),
+    [
+        ("Pendulum-v1", {"max_torque": 5.0}, 4.0, lambda slot: slot.env_state.torque),
+        ("Pendulum-v1", {"max_torque": 0.5}, 4.0, lambda slot: slot.env_state.torque * 8),
+        (
+            "Balls-v0",
+            {"max_push": 5.0, "gravity": 0.0, "n": 1, "start_speed": 0.0},
+            4.0,
+            lambda slot: slot.env_state.vx[0] * 100,
+        ),
+    ],
+)
+def test_in_programs_too_actions_are_within_the_bounds_that_are_told(id, options, action, acted):
+    """Where an environment's numbers are arguments, and its spaces are asked of it again."""
+    env = ks.make(id, **options)
+    arrays, structure = partition_env(env)
+    key = jax.random.key(0)
+    slot = begin(env, key)
+    found, _, _ = env_kernel(advance_clipped, structure)(arrays, slot, jnp.array([action], jnp.float32), key)
+    assert float(acted(found)) == pytest.approx(4.0, rel=1e-5)
+
+
+def test_a_bound_of_actions_is_no_array():
+    with pytest.raises(
+        ConfigError, match=r"max_torque: got Array.*; use a number that is no array: it bounds the actio"
+    ):
+        ks.make("Pendulum-v1", max_torque=jnp.float32(1.0))
+    with pytest.raises(ConfigError, match=r"max_torque: got 0; use a number in \(0"):
+        ks.make("Pendulum-v1", max_torque=0)
 
 
 def test_an_episode_of_the_pendulum_has_a_finite_gradient_that_is_right():

@@ -13,6 +13,7 @@ from corridor import Corridor
 
 import kousoku as ks
 from kousoku import Box, Dict, Discrete, MultiDiscrete, Timestep
+from kousoku.core.contract import ContractError
 from kousoku.core.env_shapes import check_shapes
 from kousoku.core.errors import ConfigError
 
@@ -49,6 +50,47 @@ def numpy_on_a_tracer(result: Any) -> Any:
 
 def raising(result: Any) -> Any:
     raise ZeroDivisionError("by hand\nand more")
+
+
+class Wide(Walk):
+    """A corridor one of whose spaces is shaped by a number."""
+
+    wide: Any = 10
+    shaped: str = eqx.field(static=True, default="")
+    space: Callable[[Any], Any] = eqx.field(static=True, default=Discrete)
+
+    @property
+    def observation_space(self) -> Any:
+        return self.space(self.wide) if self.shaped == "observation_space" else super().observation_space
+
+    @property
+    def action_space(self) -> Any:
+        return self.space(self.wide) if self.shaped == "action_space" else super().action_space
+
+
+@pytest.mark.parametrize("name", ["observation_space", "action_space"])
+@pytest.mark.parametrize(
+    ("wide", "space"),
+    [
+        (10, Discrete),
+        (3.0, lambda wide: Box(-wide, wide, (1,))),
+        (np.float32(3.0), lambda wide: Box(-float(wide), float(wide), (1,))),
+        (jnp.float32(3.0), lambda wide: Box(np.asarray(-wide), 9.0, (1,))),
+        (np.full(2, 3.0), lambda wide: Box(0.0, wide, (2,))),
+        (np.full(2, 3), lambda wide: Dict({"x": MultiDiscrete(wide.tolist())})),
+    ],
+)
+def test_a_number_that_shapes_a_space_has_to_be_structure(name, wide, space):
+    env = Wide(wide=wide, shaped=name, space=space)
+    with pytest.raises(ConfigError, match=f"env: got 'Wide'; {name} depends on wide, which environments of one prog"):
+        check_shapes(env)
+    with pytest.raises(ContractError, match=r"make it structure, eqx.field\(static=True\), of plain numbers"):
+        ks.check_env(env)
+
+
+def test_a_number_that_shapes_no_space_may_be_any():
+    check_shapes(Wide(wide=3.0))
+    check_shapes(Wide(wide=np.zeros(3)))
 
 
 BOTH = ("reset", "step")

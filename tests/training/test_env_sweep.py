@@ -251,6 +251,9 @@ REFUSED = [
         "got 'env.observation'; it is a word, not a number; the numbers of Grid",
     ),
     ("GridWorld-v0", {"env.stay": [0, 1]}, "got 'env.stay'; it is True or False, not a number; the"),
+    ("Pendulum-v1", {"env.max_torque": [1.0, 4.0]}, "got 'env.max_torque'; it is structure, for which programs are"),
+    (ks.make("Balls-v0"), {"env.max_push": [1.0]}, "got 'env.max_push'; it is structure, for which programs are comp"),
+    ("MountainCarContinuous-v0", {"env.max_action": [2.0]}, "got 'env.max_action'; it is structure, for which progr"),
     ("CartPole-v1", {"env.time_limit": [50]}, "got 'env.time_limit'; it is structure, for which programs are"),
     ("CartPole-v1", {"env.masscart": [1.0, -1.0]}, "masscart: got -1.0; use a number in (0, 1e+06]"),
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -14,6 +15,7 @@ from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
+SPACE_NAMES = ("observation_space", "action_space")
 OURS = "kousoku"
 FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_}
 
@@ -66,9 +68,10 @@ def shape_problems(env: Env) -> Iterator[str]:
 
 def space_problems(env: Env) -> Iterator[str]:
     """Gives one line for each space that is not ours, and for a time limit that is no count."""
-    for name in ("observation_space", "action_space"):
+    for name in SPACE_NAMES:
         try:
-            yield from _foreign(name, getattr(env, name))
+            foreign = list(_foreign(name, getattr(env, name)))
+            yield from foreign or _shaping_numbers(env, name)
         except ConfigError:
             raise
         except Exception as error:  # a property is the user's code
@@ -76,6 +79,29 @@ def space_problems(env: Env) -> Iterator[str]:
     limit = env.time_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         yield f"time_limit is {limit!r}: use None or a whole number of at least 1"
+
+
+def _shaping_numbers(env: Env, name: str) -> Iterator[str]:
+    """Gives one line for each number of the environment that shapes a space, which is known before a program is."""
+    numbers, structure = eqx.partition(env, lambda leaf: eqx.is_array_like(leaf) and not isinstance(leaf, str | bytes))
+    leaves, tree = jax.tree_util.tree_flatten_with_path(numbers)
+    values = [leaf for _, leaf in leaves]
+
+    def is_shaped_by(traced: list[int]) -> bool:
+        def space(*unknown: Any) -> None:
+            given = dict(enumerate(values)) | dict(zip(traced, unknown, strict=True))
+            getattr(eqx.combine(jax.tree.unflatten(tree, list(given.values())), structure), name)
+
+        try:
+            jax.eval_shape(space, *(values[i] for i in traced))
+        except Exception:  # of any kind: it is the user's code, and makes a space of numbers that are known
+            return True
+        return False
+
+    if is_shaped_by(list(range(len(values)))):
+        for i in (i for i in range(len(values)) if is_shaped_by([i])):
+            field, fix = jax.tree_util.keystr(leaves[i][0]).lstrip("."), "make it structure, eqx.field(static=True)"
+            yield f"{name} depends on {field}, which environments of one program may differ in: {fix}, of plain numbers"
 
 
 def timestep_problems(where: str, env: Env, timestep: Timestep) -> Iterator[str]:

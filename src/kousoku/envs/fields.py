@@ -1,4 +1,4 @@
-"""Fields of environments: numbers that are leaves, words and flags that are structure, bounds of spaces."""
+"""Fields of environments: numbers that are leaves; words, flags and bounds of actions, which are structure."""
 
 from __future__ import annotations
 
@@ -25,6 +25,20 @@ def number(name: str, default: float, *, low: float = -LARGEST, high: float = LA
 def positive(name: str, default: float) -> Any:
     """Makes a field for a `number` above 0."""
     return number(name, default, low=0.0, open_low=True)
+
+
+def action_bound(
+    name: str, default: float, *, low: float = -LARGEST, high: float = LARGEST, open_low: bool = False
+) -> Any:
+    """Makes a field for a number that bounds the actions: structure, as spaces are, and no array."""
+    return eqx.field(static=True, default=default, converter=partial(_action_bound, name, low, high, open_low))
+
+
+def _action_bound(name: str, low: float, high: float, open_low: bool, value: Any) -> float:
+    if not is_number(value):
+        raise ConfigError(name, value, "use a number that is no array: it bounds the actions, which is structure")
+    check_number(name, value, low=low, high=high, open_low=open_low)
+    return float(value)
 
 
 def _number(name: str, low: float, high: float, open_low: bool, value: Any) -> Any:

@@ -18,7 +18,7 @@ from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
 from ...ops.trees import select
 from ..divergence import has_diverged
-from ..fields import Number, bound, flag, limit, number, positive
+from ..fields import Number, action_bound, bound, flag, limit, number, positive
 from ..timesteps import first_timestep, never
 from .motion import bounce, move
 from .picture import balls_scene
@@ -102,7 +102,7 @@ class Balls(Env):
     height: Number = positive("height", 3.0)
     restitution: Number = number("restitution", 0.8, low=0.0, high=1.0)
     drag: Number = number("drag", 0.0, low=0.0)
-    max_push: Number = number("max_push", 1.0, low=0.0)
+    max_push: float = action_bound("max_push", 1.0, low=0.0)
     start_speed: Number = number("start_speed", 1.0, low=0.0)
     dt: Number = positive("dt", 0.01)
     walls: bool = flag("walls", True)
@@ -121,9 +121,8 @@ class Balls(Env):
 
     @property
     def action_space(self) -> Box:
-        """Returns the space within `max_push` of 0; within 1 where it is an array."""
-        push = bound(self.max_push, 1.0)
-        return Box(-push, push, (1,))
+        """Returns the space within `max_push` of 0."""
+        return Box(-self.max_push, self.max_push, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[BallsState, Timestep]:
         """Puts balls anywhere in the upper half of the box, with speeds uniform within `start_speed` of 0."""

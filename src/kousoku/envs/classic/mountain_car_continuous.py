@@ -9,7 +9,7 @@ from ...core.env import Env
 from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
-from ..fields import Number, bound, check_order, limit, number, positive
+from ..fields import Number, action_bound, check_order, limit, number, positive
 from ..timesteps import first_timestep, never
 from .common import uniform
 from .hill import Hill, MountainCarState, hill_scene, hill_space, observe, roll
@@ -60,8 +60,8 @@ class MountainCarContinuous(Env):
     min_position: Number = number("min_position", -1.2)
     max_position: Number = number("max_position", 0.6)
     max_speed: Number = positive("max_speed", 0.07)
-    min_action: Number = number("min_action", -1.0)
-    max_action: Number = number("max_action", 1.0)
+    min_action: float = action_bound("min_action", -1.0)
+    max_action: float = action_bound("max_action", 1.0)
     power: Number = number("power", 0.0015)
     gravity: Number = number("gravity", 0.0025)
     reset_low: Number = number("reset_low", -0.6)
@@ -85,8 +85,8 @@ class MountainCarContinuous(Env):
 
     @property
     def action_space(self) -> Box:
-        """Returns `min_action` to `max_action`; -1 to 1 where these are arrays."""
-        return Box(bound(self.min_action, -1.0), bound(self.max_action, 1.0), (1,))
+        """Returns `min_action` to `max_action`."""
+        return Box(self.min_action, self.max_action, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[MountainCarState, Timestep]:
         """Puts the car at rest, uniformly between `reset_low` and `reset_high`."""

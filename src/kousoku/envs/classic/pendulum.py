@@ -12,7 +12,7 @@ from ...core.env import Env
 from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
-from ..fields import Number, Scalar, bound, limit, number, positive
+from ..fields import Number, Scalar, action_bound, bound, limit, number, positive
 from ..timesteps import first_timestep, never
 from .common import uniform, wrapped
 from .pendulum_picture import pendulum_scene
@@ -72,7 +72,7 @@ class Pendulum(Env):
     length: Number = positive("length", 1.0)
     dt: Number = positive("dt", 0.05)
     max_speed: Number = positive("max_speed", 8.0)
-    max_torque: Number = positive("max_torque", 2.0)
+    max_torque: float = action_bound("max_torque", 2.0, low=0.0, open_low=True)
     x_init: Number = number("x_init", math.pi, low=0.0)
     y_init: Number = number("y_init", 1.0, low=0.0)
     time_limit: int | None = limit(200)
@@ -84,9 +84,8 @@ class Pendulum(Env):
 
     @property
     def action_space(self) -> Box:
-        """Returns the space within `max_torque` of 0; within 2 where it is an array."""
-        torque = bound(self.max_torque, 2.0)
-        return Box(-torque, torque, (1,))
+        """Returns the space within `max_torque` of 0."""
+        return Box(-self.max_torque, self.max_torque, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[PendulumState, Timestep]:
         """Draws angle and speed uniformly within `x_init` and `y_init` of 0."""
@@ -110,7 +109,7 @@ class Pendulum(Env):
 
     def scene(self, state: PendulumState) -> Scene:
         """Draws the rod, and the torque as an arrow around its axle."""
-        strength = float(state.torque) / float(self.max_torque)
+        strength = float(state.torque) / self.max_torque
         return pendulum_scene(float(state.theta), strength)
 
 
