@@ -1,8 +1,8 @@
 """Evidence of what an environment does when it is tried, for its contract: few programs, each compiled once.
 
-To compile takes longer than all else here. A walk is therefore a loop over the compiled methods, as each program that
-has a reset in it compiles the reset again; and methods that are called with values run what they trace in one program
-instead of operation by operation, each of which is a program too.
+To compile takes longer than all else here. A processor's code is therefore not optimised; a walk is a loop over the
+compiled methods, as each program that has a reset in it compiles the reset again; and methods that are called with
+values run what they trace in one program instead of operation by operation, each of which is a program too.
 """
 
 from __future__ import annotations
@@ -186,11 +186,17 @@ class Evidence:
         return _compiled(self.env, type(self.env).step)
 
 
+def _quick_jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `jax.jit` of a function that runs a few times; on a processor XLA need not optimise it."""
+    options = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
+    return jax.jit(function, compiler_options=options)
+
+
 def _compiled(env: Env, method: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a method as a compiled function of words of keys and its other arguments; the environment is traced."""
     numbers, rest = eqx.partition(env, eqx.is_array)
 
-    @jax.jit
+    @_quick_jit
     @wraps(method)
     def call(numbers: Any, words: Array, *args: Any) -> Any:
         return method(eqx.combine(numbers, rest), jax.random.wrap_key_data(words), *args)
@@ -223,7 +229,7 @@ def _by_values(function: Callable[[], Any]) -> Any:
     def by_values(arrays: list[Any]) -> list[Any]:
         return eval_jaxpr(closed.jaxpr, arrays)
 
-    computed = iter(jax.jit(by_values)(closed.consts))
+    computed = iter(_quick_jit(by_values)(closed.consts))
     return jax.tree.unflatten(tree[0], [next(computed) if isinstance(leaf, Tracer) else leaf for leaf in leaves])
 
 
