@@ -16,6 +16,7 @@ import jax
 from . import envs, viz
 from .agents.ids import AgentId
 from .agents.options import make_agent
+from .collectors.streams import key_of
 from .core.agent import Agent
 from .core.env import Env
 from .core.env_shapes import check_shapes
@@ -437,6 +438,6 @@ def animate(
     if policy is not None and not callable(policy):
         raise ConfigError("policy", policy, "give a function from an observation and a key to an action")
     chosen = policy or (lambda obs, key: made.action_space.sample(key))
-    keys = jax.random.split(jax.random.key(seed), episodes)
+    keys = jax.random.split(key_of(seed), episodes)
     films = tuple(policy_film(made, chosen, key, f"episode {i + 1}", max_steps) for i, key in enumerate(keys))
     return Animation(films, (env if isinstance(env, str) else type(made).__name__) if title is None else title)

@@ -18,6 +18,7 @@ from .core.record import RunRecord
 from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
+from .ops.trees import to_device
 from .training.config import TrainConfig
 from .training.evaluation.evaluate import FinalState, evaluate_population
 from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
@@ -268,7 +269,7 @@ class Run:
         compile_cache.enable()
         population, final = self._restore()
         check_episodes("episodes", population.env(0), population.size, episodes)
-        keys = jax.vmap(lambda key: jax.random.fold_in(key, seed))(population.keys)
+        keys = jax.vmap(jax.random.fold_in, (0, None))(population.keys, to_device(np.uint32(seed)))
         played = evaluate_population(population, final, keys, episodes, max_steps)
         kind = statistic(self.record)
         return Evaluation(played.episode_return, played.length, played.truncated, kind)

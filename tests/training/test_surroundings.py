@@ -12,6 +12,8 @@ import pytest
 from fast_compile import fast_compile_flags
 
 import kousoku as ks
+from kousoku.agents import planning
+from kousoku.training.evaluation.film import is_drawable
 
 SMALL = """
 import json, sys
@@ -33,6 +35,10 @@ for id in ks.list_envs():
         continue
     assert not list(shape_problems(env)), (id, list(shape_problems(env)))
 """
+
+
+def made(id: str) -> ks.Env:
+    return ks.make(id, **({"map": "S.G"} if id == "CustomGrid-v0" else {}))
 
 
 def in_64_bits(script: str, *words: str) -> None:
@@ -80,5 +86,58 @@ def test_a_default_device_and_a_guard_of_transfers_change_nothing():
     plain = learned(0)
     with jax.default_device(jax.devices()[-1]):
         np.testing.assert_array_equal(learned(0), plain)
-    with jax.transfer_guard("log"):
+    with jax.transfer_guard("disallow"):
         np.testing.assert_array_equal(learned(0), plain)
+
+
+NETWORK = {"hidden": (8,), "num_envs": 4, "init": "lecun_normal"}
+ROLLOUTS = NETWORK | {"num_steps": 8, "minibatches": 2, "epochs": 1}
+GUARDED = {
+    "table": ("q_learning", {}, "GridWorld-v0", {"seeds": 3, "record": ["returns", "visits", "q_values"]}),
+    "bandit": ("bandit_ucb", {}, "DriftingBandit-v0", {}),
+    "model": ("dyna_q", {}, "BlockingMaze-v0", {}),
+    "readable loop": ("sarsa", {}, "FrozenLake-v1", {"loop": "python", "seeds": 2}),
+    "sweep of the environment": ("q_learning", {}, "GridWorld-v0", {"sweep": {"env.slip": [0.1, 0.2, 0.3]}}),
+    "rollouts": ("ppo", ROLLOUTS, "CartPole-v1", {"seeds": 3}),
+    "recurrent": ("ppo", ROLLOUTS | {"recurrent": "gru"}, "Pendulum-v1", {}),
+    "replay": ("dqn", NETWORK | {"learning_starts": 32, "batch_size": 8, "capacity": 64}, "CartPole-v1", {}),
+    "generations": ("ars", {"num_directions": 4}, "CartPole-v1", {}),
+}
+
+
+@pytest.mark.slow_because("four trainings, one gone on with, and a policy")
+@pytest.mark.by_default("table")
+@pytest.mark.parametrize("kind", GUARDED)
+def test_nothing_is_moved_that_is_not_meant_to_be(kind):
+    """On two devices, which three members do not fill: from its beginning to what is done with it afterwards."""
+    id, options, env, settings = GUARDED[kind]
+    agent = ks.make_agent(id, **options)
+    settings = {"record_every": 64, "eval_episodes": 2} | settings
+    with jax.transfer_guard("disallow"):
+        begun = ks.train(agent, env, steps=128, eval_every=64, checkpoint_every=64, out="run", **settings)
+        run = ks.resume("run", steps=2 * begun.record.facts["steps"])
+        assert ks.load("run").evaluate(3).returns.shape[1] == 3
+        assert ks.load("run", checkpoint="best").record.facts["status"] == "unfinished"
+        policy = ks.load_policy("run")
+        space = policy.spec.observation_space
+        policy.step(np.zeros(space.shape, space.dtype), policy.initial_carry())
+        if run.record.film is not None:
+            run.animate(agents=run.record.num_members)
+        new = {name: value for name, value in settings.items() if name not in ("sweep", "loop")}
+        ks.train(agent, env, steps=64, init_from=run, out="", **new)
+
+
+def test_planners_move_nothing_that_is_not_meant_to_be():
+    model = ks.make("FrozenLake-v1").model()
+    wanted = planning.value_iteration(model, 0.9)
+    with jax.transfer_guard("disallow"):
+        for found in (planning.value_iteration(model, 0.9), planning.policy_iteration(model, 0.9)):
+            np.testing.assert_allclose(found.v, wanted.v, atol=1e-5)
+            np.testing.assert_allclose(planning.policy_evaluation(model, found.policy, 0.9), wanted.v, atol=1e-5)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("id", [id for id in ks.list_envs() if is_drawable(made(id))])
+def test_films_move_nothing_that_is_not_meant_to_be(id):
+    with jax.transfer_guard("disallow"):
+        ks.animate(made(id), max_steps=3)

@@ -7,9 +7,11 @@ from enum import IntEnum
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, Integer, Key, PRNGKeyArray
 
 from ..compiler import kernel
+from ..ops.trees import to_device
 
 
 class Stream(IntEnum):
@@ -39,6 +41,11 @@ class IterationKeys(eqx.Module):
 def member_key(seed: Integer[Array, ""]) -> PRNGKeyArray:
     """Returns the key that everything random of a member comes from."""
     return jax.random.key(seed)
+
+
+def key_of(number: int) -> PRNGKeyArray:
+    """Returns `jax.random.key(number)`, whose number a guard of transfers lets pass: it is meant to be moved."""
+    return jax.random.key(to_device(np.int64(number)))
 
 
 def epoch_key(key: PRNGKeyArray, epoch: Integer[Array, ""]) -> PRNGKeyArray:

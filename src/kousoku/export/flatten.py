@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from ..compiler.frontend.inline import Inliner
@@ -73,7 +73,7 @@ def _decomposed(name: str, inputs: Sequence[Any], params: dict[str, Any]) -> Any
 
 def computed(eqn: Any, inputs: Sequence[Any]) -> list[Any]:
     """Computes the results of an equation whose inputs are known, by JAX itself."""
-    results = eqn.primitive.bind(*map(jnp.asarray, inputs), **eqn.params)
+    results = eqn.primitive.bind(*map(jax.device_put, inputs), **eqn.params)
     return list(map(held, results if eqn.primitive.multiple_results else [results]))
 
 

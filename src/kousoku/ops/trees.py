@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Int
 
 T = TypeVar("T")
 
@@ -26,12 +26,35 @@ def select(condition: Bool[Array, ""], if_true: T, if_false: T) -> T:
 def to_device(x: Any, dtype: Any = None) -> Array:
     """Returns `jnp.asarray(x, dtype)`, without a program for NumPy's arrays: JAX compiles one for each of their shapes.
 
-    NumPy's arrays are copied. One of JAX's, also while it is traced, is `jnp.asarray`'s.
+    NumPy's arrays are copied. They and Python's numbers are moved by `jax.device_put`, which a guard of transfers
+    allows: they are meant. One of JAX's, also while it is traced, is `jnp.asarray`'s.
 
     Examples:
         >>> to_device(np.arange(3), jnp.float32)
         Array([0., 1., 2.], dtype=float32)
     """
-    if isinstance(x, np.ndarray):
+    if isinstance(x, (np.ndarray, np.generic)):
         return jax.device_put(np.array(x, dtype))
+    if isinstance(x, (bool, int, float, complex)):
+        return jax.device_put(x if dtype is None else np.array(x, dtype))  # by itself its type is weak
     return jnp.asarray(x, dtype)
+
+
+def rows(tree: T, numbers: Int[np.ndarray, " K"]) -> T:
+    """Returns some rows [K, ...] of a tree of arrays [N, ...].
+
+    Examples:
+        >>> rows({"x": jnp.arange(5)}, np.array([3, 0, 3]))
+        {'x': Array([3, 0, 3], dtype=int32)}
+    """
+    return _rows(tree, to_device(numbers))
+
+
+@jax.jit
+def _rows(tree: T, numbers: Int[Array, " K"]) -> T:
+    return jax.tree.map(lambda leaf: leaf[numbers], tree)
+
+
+def arrays_on_device(tree: T) -> T:
+    """Returns a tree with its arrays of NumPy's on the device, and all else as it is."""
+    return jax.tree.map(lambda leaf: to_device(leaf) if isinstance(leaf, np.ndarray) else leaf, tree)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
 
 from ..core.errors import ConfigError
 
@@ -54,15 +57,34 @@ def select_devices(count: Any) -> list[Any]:
 
 
 def without_padding(tree: Any, count: int) -> Any:
-    """Returns the first `count` rows of the arrays of a tree; an array without more is itself."""
-    return jax.tree.map(lambda leaf: leaf if leaf.shape[0] == count else leaf[:count], tree)
+    """Returns the first `count` rows of the arrays of a tree, all NumPy's or all JAX's; of no more rows, the same."""
+    leaves = jax.tree.leaves(tree)
+    if all(leaf.shape[0] == count for leaf in leaves):
+        return tree
+    if isinstance(leaves[0], np.ndarray):
+        return jax.tree.map(lambda leaf: leaf[:count], tree)
+    return jax.block_until_ready(_first_rows(tree, count))
 
 
 def pad_to(tree: Any, parts: int) -> Any:
-    """Pads the arrays [N, ...] of a tree with their last row, until they divide into so many equal parts."""
+    """Pads JAX's arrays [N, ...] of a tree with their last row, until they divide into so many equal parts."""
+    if all(leaf.shape[0] % parts == 0 for leaf in jax.tree.leaves(tree)):
+        return tree
+    return jax.block_until_ready(_padded(tree, parts))
 
-    def leaf(leaf: Any) -> Any:
-        padding = -leaf.shape[0] % parts
-        return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], padding, axis=0)]) if padding else leaf
 
-    return jax.tree.map(leaf, tree)
+# Each is one program for all arrays, which is waited for: of many small ones on their way at once, each with arrays
+# from several devices, some wait for threads of a processor that others hold while they wait for them.
+
+
+@partial(jax.jit, static_argnums=1)
+def _first_rows(tree: Any, count: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[:count], tree)
+
+
+@partial(jax.jit, static_argnums=1)
+def _padded(tree: Any, parts: int) -> Any:
+    def padded(leaf: Array) -> Array:
+        return jnp.concatenate([leaf, jnp.repeat(leaf[-1:], -leaf.shape[0] % parts, axis=0)])
+
+    return jax.tree.map(padded, tree)

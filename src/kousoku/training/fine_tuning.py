@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..agents.options import describe
+from ..collectors.streams import key_of
 from ..core.agent import Agent
 from ..core.env import Env, EnvSpec
 from ..core.errors import ConfigError, shorten
@@ -138,8 +139,9 @@ def _check_finite(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> None:
     """Refuses NaN and infinity in what is adopted, but where the agent itself begins with them, as a mask does."""
     if not _not_finite(trained.state):
         return
-    fresh = agent.init(spec, jax.random.key(0))
-    found = _not_finite(agent.adopt(fresh, trained.state)) - _not_finite(fresh)
+    fresh = jax.jit(lambda key: agent.init(spec, key))(key_of(0))
+    adopted = jax.jit(lambda *states: agent.adopt(*states))(fresh, trained.state)
+    found = _not_finite(adopted) - _not_finite(fresh)
     if found:
         fix = f"agent {trained.number} of {trained.place} has diverged; name another one, or load an earlier checkpoint"
         raise ConfigError("init_from", f"{min(found)} is not finite", fix)
@@ -149,4 +151,4 @@ def _not_finite(state: Any) -> set[str]:
     """Returns the paths of leaves that hold NaN or infinity."""
     pairs = zip(tree_io.paths(state), jax.tree.leaves(state), strict=True)
     floats = ((path, leaf) for path, leaf in pairs if jnp.issubdtype(leaf.dtype, jnp.inexact))
-    return {path for path, leaf in floats if not np.isfinite(np.asarray(leaf)).all()}
+    return {path for path, leaf in floats if not np.isfinite(jax.device_get(leaf)).all()}

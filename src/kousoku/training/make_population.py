@@ -11,7 +11,7 @@ from ..collectors.streams import member_key
 from ..core.agent import Agent
 from ..core.errors import check_number
 from ..core.sweep_names import of_agent
-from ..ops.trees import to_device
+from ..ops.trees import rows, to_device
 from .config import TrainConfig
 from .population import MemberNumbers, PointEnvs, Population, is_leaf_number
 
@@ -29,7 +29,7 @@ def make_population(agent: Agent, envs: PointEnvs, config: TrainConfig) -> Popul
     seed, point = np.tile(seeds, len(agents)), np.repeat(np.arange(len(agents)), len(seeds))
     numbers = MemberNumbers(
         jax.tree.map(lambda leaf: to_device(leaf[point]), stacked),
-        jax.tree.map(lambda leaf: leaf[point], envs.numbers),
+        rows(envs.numbers, point),
     )
     keys = jax.vmap(member_key)(to_device(seed.astype(np.uint32)))
     return Population(numbers, parts[0][1], envs, keys, seed, point)

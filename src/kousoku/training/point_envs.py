@@ -13,6 +13,7 @@ from ..collectors.env_kernel import partition_env
 from ..core.env import Env
 from ..core.errors import ConfigError
 from ..core.sweep_names import env_name, is_of_env
+from ..ops.trees import rows
 from .config import TrainConfig
 from .env_numbers import env_maker, reader
 from .io import tree_io
@@ -46,8 +47,7 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
         _check_alike((settings[0], parts[0]), (setting, part))
     index = np.array([place[values] for values in points])
     own, arrays = _split([arrays for arrays, _ in parts])
-    numbers = jax.tree.map(lambda leaf: leaf[index], own)
-    return PointEnvs(tuple(made[i] for i in index), numbers, arrays)
+    return PointEnvs(tuple(made[i] for i in index), rows(own, index), arrays)
 
 
 def _check_alike(first: tuple[dict[str, float], Any], other: tuple[dict[str, float], Any]) -> None:

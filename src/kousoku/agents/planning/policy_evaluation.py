@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...ops.planning import Values
+from ...ops.trees import to_device
 from .sweeps import MAX_SWEEPS, Problem, Sweeps, is_concrete, known, prepare, sweep
 
 
@@ -49,11 +50,11 @@ def policy_evaluation(
     """
     problem = prepare(model, discount, tolerance, max_sweeps)
     check_policy(policy, model)
-    sweeps = _solve(problem, jnp.asarray(policy, jnp.float32))
-    if is_concrete(sweeps.settled) and not sweeps.settled:
+    sweeps, values = _solve(problem, to_device(policy, jnp.float32))
+    if is_concrete(sweeps.settled) and not jax.device_get(sweeps.settled):
         fix = "use a discount below 1, a policy that ends every episode, or more sweeps"
         raise ConfigError("policy_evaluation", f"values that still move after {int(sweeps.total)} sweeps", fix)
-    return jnp.where(sweeps.settled, known(problem, sweeps).v, jnp.nan)
+    return values
 
 
 def evaluate(problem: Problem, policy: Float[Array, "S A"], start: Values) -> Sweeps:
@@ -80,5 +81,7 @@ def check_policy(policy: Float[Array | np.ndarray, "S A"], model: TabularModel) 
 
 
 @jax.jit
-def _solve(problem: Problem, policy: Float[Array, "S A"]) -> Sweeps:
-    return evaluate(problem, policy, Values.zeros(policy.shape[0]))
+def _solve(problem: Problem, policy: Float[Array, "S A"]) -> tuple[Sweeps, Float[Array, " S"]]:
+    """Returns the sweeps, and the values [S] that they settled at; NaN where they did not."""
+    sweeps = evaluate(problem, policy, Values.zeros(policy.shape[0]))
+    return sweeps, jnp.where(sweeps.settled, known(problem, sweeps).v, jnp.nan)

@@ -78,10 +78,10 @@ def prepare(model: TabularModel, discount: Any, tolerance: Any, max_sweeps: Any)
             terminated=to_device(model.terminated),
             start=to_device(model.start, jnp.float32),
         ),
-        discount=jnp.asarray(discount, jnp.float32),
+        discount=to_device(discount, jnp.float32),
         matters=to_device(reachable(model) | ends(model) | (is_number(discount) and discount < 1)),
-        tolerance=jnp.asarray(tolerance, jnp.float32),
-        max_sweeps=jnp.int32(limit),
+        tolerance=to_device(tolerance, jnp.float32),
+        max_sweeps=to_device(limit, jnp.int32),
     )
 
 

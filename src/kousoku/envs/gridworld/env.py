@@ -97,14 +97,14 @@ class GridWorld(Env):
 
     def scene(self, state: GridState) -> Scene:
         """Draws the map with the agent on it."""
-        phase = self._phase(state.clock)
-        return grid_scene(self.layouts[0 if phase is None else int(phase)], int(state.cell))
+        phase = 0 if state.clock is None else np.sum(state.clock >= np.asarray(self.change_at))
+        return grid_scene(self.layouts[int(phase)], int(state.cell))
 
     @property
     def _changes(self) -> bool:
         return len(self.layouts) > 1
 
-    def _phase(self, clock: Int[Array | np.ndarray, ""] | None) -> Int[Array, ""] | None:
+    def _phase(self, clock: Int[Array, ""] | None) -> Int[Array, ""] | None:
         if clock is None:
             return None
         return jnp.sum(clock >= jnp.asarray(self.change_at), dtype=jnp.int32)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env, restart_env, step_env
 from ...core.agent import Agent
 from ...core.env import Env
-from ...ops.trees import select
+from ...ops.trees import select, to_device
 from ..devices import pad_to, select_devices
 from ..population import MemberNumbers, Population, member_of
 from .act import act_greedily
@@ -160,9 +160,11 @@ def evaluate_population(
     mesh = Mesh(np.array(devices[:used]), ("part",)) if used > 1 else None
     envs = population.envs
     program = EvaluationProgram(population.structure, envs.structure, max_steps, mesh, by_member)
-    numbers, final, keys = pad_to((population.numbers, final, keys), used if by_member else 1)
-    index = pad_to(np.arange(episodes, dtype=np.int32), 1 if by_member else used)
+    parts = used if by_member else 1
+    numbers, keys = pad_to((population.numbers, keys), parts)
+    final = pad_to(final, parts)  # by itself: it may lie on several devices
+    index = pad_to(to_device(np.arange(episodes, dtype=np.int32)), 1 if by_member else used)
     args: Any = numbers, final, envs.arrays, keys, index
     if mesh is not None:
         args = jax.device_put(args, tuple(NamedSharding(mesh, spec) for spec in _specs(program)))
-    return Episodes(*(np.asarray(part)[:members, :episodes] for part in _episodes(program, *args)))
+    return Episodes(*(part[:members, :episodes] for part in jax.device_get(_episodes(program, *args))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -15,10 +16,10 @@ def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
 
     It does not where the task is undiscounted and some start leads to no end.
     """
-    plan = value_iteration(model, discount)
+    plan = jax.device_get(value_iteration(model, discount))
     if not plan.converged:
         return {}
-    return {"exact_q": np.asarray(plan.q), "exact_v": np.asarray(plan.v), "reachable": reachable(model)}
+    return {"exact_q": plan.q, "exact_v": plan.v, "reachable": reachable(model)}
 
 
 def optimal_return(model: TabularModel, steps: int) -> Float[np.ndarray, ""]:

@@ -21,6 +21,7 @@ from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
+from ...ops.trees import arrays_on_device, to_device
 from ..io.tree_io import pick_member
 from ..population import Population
 from .act import act_greedily
@@ -57,7 +58,7 @@ def is_drawable(env: Env) -> bool:
 
 def member_film(population: Population, final: FinalState, i: int, name: str = "") -> Film | None:
     """Films one greedy episode of a member in its environment; None if that cannot be drawn."""
-    key = _film_key(population.keys, np.int32(i))
+    key = _film_key(population.keys, to_device(np.int32(i)))
     return greedy_film(population.agent(i), pick_member(final, i), population.env(i), key, name)
 
 
@@ -71,7 +72,7 @@ def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, na
     """Films one greedy episode from a new start; None if the environment cannot be drawn."""
     if not is_drawable(env):
         return None
-    carry = agent.initial_carry(final.agent_state)
+    carry = jax.jit(lambda state: agent.initial_carry(state))(final.agent_state)
     return film(env, play(env, _Greedy(agent, final.agent_state), key, final.env_state, carry), name)
 
 
@@ -99,7 +100,8 @@ def play(
         max_steps: where it is cut, if the environment's time limit does not come first.
     """
     limit = max_steps if env.time_limit is None else min(max_steps, env.time_limit)
-    states, first, actions, said, over = jax.device_get(_walk(env, act, key, before, carry, limit))
+    walked = _walk(arrays_on_device(env), act, key, before, carry, limit)
+    states, first, actions, said, over = jax.device_get(walked)
     length = int(np.argmax(over)) + 1 if over.any() else limit
     actions, said = jax.tree.map(lambda leaf: leaf[:length], (actions, said))
     return Played(jax.tree.map(lambda leaf: leaf[: length + 1], states), actions, said, first)
@@ -167,7 +169,7 @@ def film(env: Env, played: Played, name: str = "") -> Film:
     if not isinstance(env, Drawable3d):
         return _flat_film(env, _cut_at_divergence(played), name)
     values = _values(env, played)
-    positions, quaternions = (np.asarray(part) for part in jax.vmap(kernel(env.poses))(played.states))
+    positions, quaternions = jax.device_get(jax.vmap(kernel(env.poses))(jax.device_put(played.states)))
     finite = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
     count = len(positions) if np.all(finite) else max(1, int(np.argmin(finite)))
     contacts = _contacts(env, played)
@@ -219,8 +221,8 @@ def _contacts(env: Env, played: Played) -> Contacts3d | None:
     if not isinstance(env, Touching3d) or not _length(played):
         return None
     actions = jax.tree.map(lambda leaf: np.concatenate([leaf, leaf[-1:]]), played.actions)
-    points, forces = jax.vmap(kernel(env.contacts3d))(played.states, actions)
-    return Contacts3d(np.asarray(points), np.asarray(forces))
+    found = jax.vmap(kernel(env.contacts3d))(*jax.device_put((played.states, actions)))
+    return Contacts3d(*jax.device_get(found))
 
 
 def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
@@ -233,9 +235,9 @@ def _values(env: Env, played: Played) -> dict[str, np.ndarray]:
     if len(action) == 1 and _length(played) and action[0].size == _length(played):
         values["action"] = np.append(action[0].reshape(-1).astype(np.float64), np.nan)
     if isinstance(env, Readable):
-        read = jax.vmap(kernel(env.readings))(played.states)
-        first = jax.tree.map(jnp.asarray, _frame(played.states, 0))
-        names = env.readings(first)  # in their own order: compiled functions sort them
+        names: list[str] = []  # in their own order: compiled functions sort them
+        jax.eval_shape(lambda state: names.extend(env.readings(state)), _frame(played.states, 0))
+        read = jax.device_get(jax.vmap(kernel(env.readings))(jax.device_put(played.states)))
         values |= {name: np.asarray(read[name], np.float64) for name in names}
     else:
         values |= {n: v for n, v in _scalars(played.states, floats=True).items() if n not in values}

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...collectors.streams import key_of
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
@@ -55,9 +56,9 @@ class Policy:
         self.title, self.spec = title, spec
         self._agent, self._state = agent, state
         self._parts = tuple(parts_in(spec.observation_space))
-        self._whole = jax.tree.map(np.asarray, agent.initial_carry(state))
+        self._whole = jax.device_get(jax.jit(lambda state: agent.initial_carry(state))(state))
         self._kept = tuple(range(len(jax.tree.leaves(self._whole))))
-        key = jax.random.key(0)
+        key = key_of(0)
 
         def act(state: Any, obs: Any, carry: Any) -> tuple[Any, Any]:
             return act_greedily(agent, state, obs, carry, key, spec.action_space)
@@ -100,7 +101,7 @@ class Policy:
         xs, single = parts_of(obs, self._parts, _refuse)
         carry = tuple(np.asarray(x)[None] for x in carry) if single else carry
         before = carry_of(carry, self._initial_carry(), len(xs[0]), _refuse)
-        action, *after = jax.tree.map(np.asarray, self._run(self._state, [*xs, *before]))
+        action, *after = jax.device_get(self._run(self._state, jax.device_put([*xs, *before])))
         if single:
             action, after = jax.tree.map(lambda x: x[0, ...], (action, after))
         return action, tuple(after)

@@ -77,14 +77,14 @@ class FiniteCheck:
             return None
         i = min(found, key=lambda each: _rank(self.paths[each]))
         member = int(np.flatnonzero(~self._is_finite(leaves[i]))[0])
-        values = np.asarray(leaves[i][member].astype(jnp.float32)).ravel()
+        values = jax.device_get(leaves[i].astype(jnp.float32))[member].ravel()
         path, value = self.paths[i], values[~np.isfinite(values)][0].item()
         others = len({self.paths[j] for j in found}) - 1
         return NonFinite(WORDS.get(path, path), HIDDEN in path, member, value, others)
 
     def _is_finite(self, leaf: Array) -> Bool[np.ndarray, " N"]:
         """Tells whether a leaf is finite, in each member."""
-        flags = np.isfinite(np.asarray(leaf)[: self.members])
+        flags = np.isfinite(jax.device_get(leaf)[: self.members])
         return flags.all(axis=tuple(range(1, flags.ndim)), keepdims=True).reshape(-1)
 
 

@@ -101,7 +101,7 @@ def _placed(leaf: jax.Array, array: np.ndarray) -> jax.Array:
 
 def _plain(leaf: Any) -> np.ndarray:
     """Returns a leaf as NumPy's; a dtype that NumPy does not know (bfloat16) as whole numbers of the same bits."""
-    array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    array = np.asarray(jax.device_get(jax.random.key_data(leaf) if _is_key(leaf) else leaf))
     return array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ...core.agent import Agent
@@ -120,10 +119,9 @@ def _count_out_visits(run: OngoingRun, members: int) -> None:
     """Counts visits out of the training state before there may be more of one state and action than int32 holds."""
     progress, visits = run.progress, run.state.metrics.visits
     if visits is not None and progress.step - progress.visits_until >= MOST_VISITS:
-        progress.count_out_visits(np.asarray(visits)[:members])
-        run.state = eqx.tree_at(
-            lambda state: state.metrics.visits, run.state, jnp.zeros_like(visits, device=visits.sharding)
-        )
+        progress.count_out_visits(jax.device_get(visits)[:members])
+        none = jax.device_put(np.zeros(visits.shape, visits.dtype), visits.sharding)
+        run.state = eqx.tree_at(lambda state: state.metrics.visits, run.state, none)
 
 
 def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
@@ -140,7 +138,7 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     if job.config.stop_on_nan:
         run.failure = _failure(run, job, sums, finite)
     if Recording.of(tuple(job.config.record)).q_values:
-        progress.history.append(np.asarray(q_values(population, run.state.agent)))
+        progress.history.append(jax.device_get(q_values(population, run.state.agent)))
     if whole and not run.failure and _passed(job.config.eval_every, since, progress.step):
         row |= progress.add_evaluation(play(job, final_state(job, run.state)))
     run.state = emptied

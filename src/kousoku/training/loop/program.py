@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -20,6 +19,7 @@ from ...collectors.slot import advance_clipped
 from ...collectors.streams import epoch_key
 from ...compiler import backends, kernels_are_on
 from ...core.collector import TrainState, largest_divisor
+from ...ops.trees import to_device
 from ..devices import pad_to, select_devices
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import MetricSums, Recording
@@ -106,7 +106,8 @@ class CompiledLoop(TrainLoop):
         each = self.program.specs.agent
         self.members = _place(mesh, Members(numbers, keys, population.envs.arrays), Members(each, each, P()))
         self._epoch = 0, self.members
-        self._sums = sums_before(population.agent(0), population.env(0), recording)
+        sums = sums_before(population.agent(0), population.env(0), recording)
+        self._sums = _place(mesh, jax.tree.map(to_device, sums), P())
 
     @property
     def iteration_steps(self) -> int:
@@ -123,6 +124,7 @@ class CompiledLoop(TrainLoop):
             lanes = self.collector.num_envs * program.per_vmap // shares
             own = jax.tree.map(lambda _: 0, self.members.numbers.env) if program.per_vmap > 1 else None
             env_kernel(advance_clipped, program.env).begin_compiling(lanes, (own, 0, 0, 0))
+        trained = _place(program.mesh, trained, P())
         state = _starting(backends.current().name)(program, self.members, self._sums, trained)
         return _place(program.mesh, state, program.specs)
 
@@ -131,22 +133,24 @@ class CompiledLoop(TrainLoop):
         done = at // self.iteration_steps
         place = place_of(self.collector, done)
         iterations = min(self.whole(until) // self.iteration_steps - done, self.iterations_per_call, place.left)
-        bounds = np.int32(place.number), np.int32(iterations)
-        state = _compiled(self.program)(self._members_in(place.epoch), state, *bounds)
+        state = _compiled(self.program)(self._members_in(place.epoch), state, *self._on_all(place.number, iterations))
         return state, (done + iterations) * self.iteration_steps
 
     def _members_in(self, epoch: int) -> Members:
         """Returns the members with their keys of an epoch."""
         if epoch != self._epoch[0]:
-            keys = jax.vmap(epoch_key, (0, None))(self.members.keys, jnp.uint32(epoch))
+            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self.members.keys, self._on_all(epoch)[0])
             each = self.program.specs.agent
             self._epoch = epoch, dataclasses.replace(self.members, keys=_place(self.program.mesh, keys, each))
         return self._epoch[1]
 
     def lower(self, state: TrainState) -> Any:
         """Lowers the program for this machine: for timing the compiler and asking for memory."""
-        zero = np.int32(0)
-        return _compiled(self.program).lower(self.members, state, zero, zero)
+        return _compiled(self.program).lower(self.members, state, *self._on_all(0, 0))
+
+    def _on_all(self, *numbers: int) -> Any:
+        """Returns whole numbers as int32 on every device."""
+        return _place(self.program.mesh, [to_device(number, np.int32) for number in numbers], P())
 
 
 def _place(mesh: Mesh | None, tree: Any, specs: Any) -> Any:

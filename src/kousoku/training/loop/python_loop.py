@@ -17,7 +17,7 @@ from ...core.agent import Agent
 from ...core.collector import Steps, TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError
-from ...ops.trees import select
+from ...ops.trees import select, to_device
 from ..metrics.drain import Placement
 from ..metrics.metric_sums import Recording, add_iteration, end_block
 from ..population import Population
@@ -63,12 +63,12 @@ class PythonLoop(TrainLoop):
         reached = min(until, at + self.CALL, at + place.left)
         keys = self.population.keys
         if place.epoch:
-            keys = jax.vmap(epoch_key, (0, None))(keys, jnp.uint32(place.epoch))
+            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(keys, to_device(np.uint32(place.epoch)))
         done = []
         for i, (agent, env, key) in enumerate(zip(self.agents, self.envs, keys, strict=True)):
-            one = jax.tree.map(lambda leaf, i=i: leaf[i], state)
+            one = jax.tree.map(lambda leaf, i=i: jax.lax.index_in_dim(leaf, i, keepdims=False), state)
             for step in range(reached - at):
-                one = self.step(agent, env, one, step_keys(key, jnp.int32(place.number + step)))
+                one = self.step(agent, env, one, _keys(key, to_device(np.int32(place.number + step))))
             done.append(one)
         return _stack(done), reached
 
@@ -92,6 +92,7 @@ def _update(agent: Agent, state: Any, told: Any, carry: Any, ended: Any, key: An
     return learned, metrics, select(ended, agent.initial_carry(state), carry)
 
 
+_keys = eqx.filter_jit(step_keys)
 _act = eqx.filter_jit(lambda agent, state, obs, carry, key: agent.act(state, obs, carry, key))
 _advance = eqx.filter_jit(advance_clipped)
 _add = eqx.filter_jit(lambda sums, steps, metrics: end_block(add_iteration(sums, steps, metrics, None, None)))

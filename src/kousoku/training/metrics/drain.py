@@ -58,18 +58,19 @@ def drain_metrics(placement: Placement, watched: tuple[int, ...]) -> Callable[[T
 
 def _read(program: Callable[[Any], Any], state: TrainState) -> Drained:
     packs, whole, finite, zeros = program(state)
-    rows = {dtype: iter(np.asarray(pack)) for dtype, pack in packs.items()}
+    packs, whole, finite = jax.device_get((packs, whole, finite))
+    rows = {dtype: iter(pack) for dtype, pack in packs.items()}
     larger, begun = iter(whole), iter(zeros)
     visits = state.metrics.visits
 
     def number(leaf: Any) -> Any:
         if leaf is visits:
             return None
-        return next(rows[str(leaf.dtype)]) if leaf.ndim == 1 else np.asarray(next(larger))
+        return next(rows[str(leaf.dtype)]) if leaf.ndim == 1 else next(larger)
 
     sums = jax.tree.map(number, state.metrics)
     emptied = jax.tree.map(lambda leaf: visits if leaf is visits else next(begun), state.metrics)
-    return Drained(in_one(sums), np.asarray(finite), dataclasses.replace(state, metrics=emptied))
+    return Drained(in_one(sums), finite, dataclasses.replace(state, metrics=emptied))
 
 
 @functools.lru_cache(maxsize=64)
