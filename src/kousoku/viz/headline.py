@@ -11,6 +11,7 @@ from ..core.record import RunRecord
 from . import sources
 from .estimates import IQM_WORDS, statistic
 from .ranking import (
+    best_checkpoint_told,
     best_member,
     best_members,
     best_told,
@@ -173,7 +174,17 @@ def _score_figure(record: RunRecord) -> list[Figure]:
     what = "best setting, " if len(record.points) > 1 else ""
     what += IQM_WORDS if found.statistic == "IQM" else "mean"
     note = ", ".join(part for part in (result.when, what, found.spread) if part)
-    return [Figure(label, short(found.value), note), *_optimum_figure(record)]
+    return [Figure(label, short(found.value), note), *_best_checkpoint(record), *_optimum_figure(record)]
+
+
+def _best_checkpoint(record: RunRecord) -> list[Figure]:
+    """Tells the best checkpoint, where it is not the last one."""
+    best = best_checkpoint_told(record)
+    if best is None:
+        return []
+    step, found = best
+    note = f"greedy return at step {step:,}, {found.spread}, in episodes that did not choose it"
+    return [Figure("Best checkpoint", short(found.value), note)]
 
 
 def _optimum_figure(record: RunRecord) -> list[Figure]:

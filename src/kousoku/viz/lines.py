@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..core.record import RunRecord
 from . import sources
 from .ranking import (
+    best_checkpoint_told,
     best_member,
     best_members,
     best_told,
@@ -20,12 +21,13 @@ from .text import ascii_only, plural, short
 
 
 def result_lines(record: RunRecord) -> list[str]:
-    """Returns a line for each setting, best first, then the best agent's and the optimum, where evaluated; then whose
-    the settings are.
+    """Returns a line for each setting, best first, and whose the settings are.
+
+    Between them, where it was evaluated, the best agent, the best checkpoint and the optimum.
     """
     found: list[str] = []
     if "return" in record.evaluation:
-        found += _settings(record) + _best_agent(record)
+        found += _settings(record) + _best_agent(record) + _best_checkpoint(record)
         best = optimum(record)
         if best is not None:
             found.append(f"optimum: {short(best)}, the largest expected return of an episode")
@@ -46,6 +48,12 @@ def _settings(record: RunRecord) -> list[str]:
     if score(record).held_out:
         lines.append("(best first: half of the episodes chose the order, the numbers are of the other half)")
     return lines
+
+
+def _best_checkpoint(record: RunRecord) -> list[str]:
+    """Tells the best checkpoint, where it is not the last one."""
+    best = best_checkpoint_told(record)
+    return [] if best is None else [f"best checkpoint: step {best[0]}: {best[1].words}, no episode of which chose it"]
 
 
 def _best_agent(record: RunRecord) -> list[str]:

@@ -34,12 +34,21 @@ class Score:
 
 
 def score(record: RunRecord) -> Score:
-    """Returns the greedy return if it was evaluated, else the return (or reward) of the last tenth of training."""
+    """Returns the greedy return if it was evaluated, else the return (or reward) of the last tenth of training.
+
+    Of a run that is read as a checkpoint it is that of an evaluation there, in the half of its episodes that had no
+    part in choosing the best checkpoint.
+    """
     if "return" in record.evaluation:
         returns = record.evaluation["return"]
         held_out = split_episodes(*returns.shape).held_out
         shown = judging_episodes(returns) if len(record.points) > 1 else returns
         return Score("greedy return", "", record.scores, mean_interval(shown, axis=1).mean, held_out)
+    held_out = _held_out_at_end(record)
+    if held_out is not None:
+        return Score(
+            "greedy return", "second half of the last evaluation", record.scores, held_out, len(record.points) == 1
+        )
     episodes = record.curves.get("episodes")
     for name, words in (("return", "return"), ("reward", "reward per step")):
         values = record.curves.get(name)
@@ -51,6 +60,32 @@ def score(record: RunRecord) -> Score:
         return Score(words, "last tenth of training", means, means, record.num_members == 1)
     unknown = np.full(record.num_members, np.nan)
     return Score("return", "", unknown, unknown, False)
+
+
+def _held_out_at_end(record: RunRecord) -> Float[np.ndarray, " N"] | None:
+    """Returns what each member got in the episodes that judge of an evaluation where the record ends; or None."""
+    judged = _held_out_at(record, int(record.facts.get("steps", -1)))
+    return None if judged is None or not np.isfinite(judged).any() else judged
+
+
+def _held_out_at(record: RunRecord, step: int) -> Float[np.ndarray, " N"] | None:
+    """Returns what each member got in the episodes that judge of the evaluation on the way at a step; None without."""
+    held_out, steps = (record.curves.get(name) for name in ("eval_held_out", "eval_step"))
+    if held_out is None or steps is None or step not in steps:
+        return None
+    return np.asarray(held_out[steps.tolist().index(step)], np.float64)
+
+
+def best_checkpoint_told(record: RunRecord) -> tuple[int, Told] | None:
+    """Returns the step of the best checkpoint and what the episodes there say that had no part in choosing it.
+
+    None where the last one is the best, or no episode judges.
+    """
+    step, steps = int(record.facts.get("best_step", -1)), record.curves.get("eval_step", np.array([-1]))
+    held_out = None if step == steps[-1] else _held_out_at(record, step)
+    if held_out is None or not np.isfinite(held_out).all():
+        return None
+    return step, told(held_out, "agent", statistic(record))
 
 
 def best_member(record: RunRecord) -> int:

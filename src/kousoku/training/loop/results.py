@@ -18,6 +18,7 @@ from ...core.env import Finite
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...core.record import RunRecord
+from ...ops.trees import to_device
 from ..config import TrainConfig
 from ..devices import without_padding
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
@@ -29,6 +30,8 @@ from ..io.run_progress import RunProgress
 from ..io.tree_io import to_arrays
 from ..metrics.metric_sums import MetricSums
 from ..population import PointEnvs, Population
+
+UNSEEN_STREAM = 0x756E7365
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,19 @@ def _first_slots(env_states: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[:, 0], env_states)
 
 
-def play(job: TrainJob, final: FinalState) -> Episodes:
-    """Plays greedy episodes with every member: the same ones for the same members, and no trace of them in training."""
+def play(job: TrainJob, final: FinalState, unseen: bool = False) -> Episodes:
+    """Plays greedy episodes with every member: the same ones for the same members, and no trace of them in training.
+
+    Args:
+        job: whose members they are.
+        final: what these have become.
+        unseen: whether to play others than those that are played on the way.
+    """
     population, config = job.population, job.config
-    how = population.keys, config.eval_episodes, config.eval_max_steps, config.devices
-    return evaluate_population(population, final, *how)
+    keys = population.keys
+    if unseen:
+        keys = jax.vmap(jax.random.fold_in, (0, None))(keys, to_device(np.uint32(UNSEEN_STREAM)))
+    return evaluate_population(population, final, keys, config.eval_episodes, config.eval_max_steps, config.devices)
 
 
 def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None) -> Trained:
@@ -128,9 +139,16 @@ def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
 
 
 def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
-    """Returns the record with greedy episodes of every member, and the best one's as a film."""
+    """Returns the record with greedy episodes of every member, and the best one's as a film.
+
+    The episodes are those of an evaluation on the way at this step, if there was one. A run that a program ended early
+    is judged by others: it was told of those, and may have chosen the moment by them.
+    """
     step, played = progress.played or (-1, None)
-    episodes = played if played is not None and step == progress.step else play(job, now)
+    if job.stop.told and record.facts["status"] == "interrupted":
+        episodes = play(job, now, unseen=True)
+    else:
+        episodes = played if played is not None and step == progress.step else play(job, now)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
     record = dataclasses.replace(record, evaluation=arrays)
     return dataclasses.replace(record, film=member_film(job.population, now, record.best_member))
@@ -140,9 +158,9 @@ def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress)
     tables: dict[str, np.ndarray] = {}
     q = q_values(job.population, states)
     if q is not None:
-        tables["q"] = np.asarray(q)
+        tables["q"] = jax.device_get(q)
     if sums.visits is not None:
-        tables["visits"] = progress.all_visits(np.asarray(sums.visits[: job.population.size]))
+        tables["visits"] = progress.all_visits(jax.device_get(without_padding(sums.visits, job.population.size)))
     if progress.history:
         tables["q_history"] = np.stack(progress.history)
     return tables | _exact(job)
@@ -158,7 +176,7 @@ def _exact(job: TrainJob) -> dict[str, np.ndarray]:
         return {}
     limit = job.config.eval_max_steps if time_limit is None else time_limit
     discounts = getattr(job.population.numbers.agent, "discount", None)
-    shared = [] if discounts is None else np.unique(np.asarray(discounts)).tolist()
+    shared = [] if discounts is None else np.unique(jax.device_get(discounts)).tolist()
     values = exact_tables(model, shared[0]) if len(shared) == 1 else {}
     return values | {"optimal_return": optimal_return(model, limit)}
 
@@ -195,6 +213,7 @@ def _facts(job: TrainJob, progress: RunProgress) -> dict[str, Any]:
         "seconds": round(progress.seconds, 6),
         "first_block_seconds": round(progress.first_block_seconds, 6),
         "steps_per_second": round(speed, 1),
+        **({} if progress.best_at is None else {"best_step": progress.best_at}),
         "started": progress.started,
         "resumed_at": progress.resumed_at,
         "versions": provenance.versions(),
