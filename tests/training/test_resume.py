@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import pytest
 from fast_compile import fast_compile_flags
+from same_runs import TIMES, lines, same
 
 import kousoku as ks
 from kousoku import api
@@ -33,32 +34,6 @@ ASKED = {
     "steps": 900, "seeds": 3, "record_every": 100, "eval_episodes": 2, "eval_every": 300, "checkpoint_every": 200,
     "record": ["returns", "metrics", "visits", "q_values"],
 }  # fmt: skip
-TIMES = ("seconds", "steps_per_second", "charts/SPS", "first_block_seconds", "started", "resumed_at", "memory")
-
-
-def lines(folder):
-    """The metrics file without times."""
-    read = [json.loads(line) for line in (Path(folder) / "metrics.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if name not in TIMES} for line in read]
-
-
-def same(run, other):
-    """All that two runs leave behind is equal bit for bit, times excepted."""
-    mine, its = ks.load(run), ks.load(other)
-    for group in ("curves", "tables", "evaluation"):
-        parts = getattr(mine.record, group), getattr(its.record, group)
-        assert parts[0].keys() == parts[1].keys()
-        for name, array in parts[0].items():
-            if name not in TIMES:
-                np.testing.assert_array_equal(array, parts[1][name], err_msg=name)
-    assert mine.record.film.scenes == its.record.film.scenes
-    assert lines(run) == lines(other)
-    known = [{k: v for k, v in each.record.facts.items() if k not in TIMES} for each in (mine, its)]
-    assert known[0] == known[1]
-    ends = [checkpoints.newest(Path(folder)) for folder in (run, other)]
-    assert ends[0].paths == ends[1].paths
-    for path, one, two in zip(ends[0].paths, ends[0].leaves, ends[1].leaves, strict=True):
-        np.testing.assert_array_equal(one, two, err_msg=path)
 
 
 @pytest.fixture(autouse=True)
