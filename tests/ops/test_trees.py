@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from kousoku.ops.trees import to_device
+from kousoku.collectors.streams import key_of
+from kousoku.ops.trees import arrays_on_device, rows, to_device
 
 GIVEN = {
     "array": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -29,6 +30,30 @@ def test_it_is_what_asarray_gives(given, dtype):
     found, wanted = to_device(given, dtype), jnp.asarray(given, dtype)
     assert (found.aval, found.weak_type, found.committed) == (wanted.aval, wanted.weak_type, wanted.committed)
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("given", [each for each in GIVEN.values() if not isinstance(each, jax.Array)])
+def test_no_guard_of_transfers_minds_it(given):
+    with jax.transfer_guard("disallow"):
+        to_device(given)
+        to_device(given, jnp.float32)
+
+
+def test_rows_are_taken_and_arrays_moved_under_a_guard():
+    tree = {"x": jnp.arange(12.0).reshape(4, 3), "key": jax.random.split(jax.random.key(0), 4)}
+    numbers = np.array([3, 0, 0])
+    with jax.transfer_guard("disallow"):
+        found = rows(tree, numbers)
+        moved = arrays_on_device({"array": numbers, "number": 3.0, "word": "left"})
+    np.testing.assert_array_equal(found["x"], np.arange(12.0).reshape(4, 3)[numbers])
+    np.testing.assert_array_equal(*(jax.random.key_data(keys) for keys in (found["key"], tree["key"][numbers])))
+    assert isinstance(moved["array"], jax.Array)
+    assert (moved["number"], moved["word"]) == (3.0, "left")
+
+
+@pytest.mark.parametrize("number", [0, 7, 2**31 - 1, 2**31, 2**40])
+def test_a_key_of_a_number_is_that_of_jax(number):
+    assert key_of(number) == jax.random.key(number)
 
 
 def test_it_is_a_copy():
