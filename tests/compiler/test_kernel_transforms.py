@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.custom_derivatives import SymbolicZero
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from kernel_oracle import assert_same, no_fallback
@@ -351,6 +352,40 @@ def test_gradient_in_a_training_step_inside_scan():
         return jax.jit(lambda w, xs: lax.scan(lambda w, _: (w - 0.1 * jax.grad(loss)(w, xs), loss(w, xs)), w, length=5))
 
     same(smooth, numbers(3), numbers(6), wrap=wrap, ulp=64, absolute=1e-5)
+
+
+def zero_tangents(f, x):
+    """Which results of f(x) have tangents that JAX knows to be zero."""
+    seen = []
+
+    @jax.custom_jvp
+    def watched(result, x):
+        return result
+
+    @partial(watched.defjvp, symbolic_zeros=True)
+    def rule(primals, tangents):
+        seen.append(isinstance(tangents[0], SymbolicZero))
+        return primals[0], tangents[0]
+
+    jax.eval_shape(lambda t: jax.jvp(lambda x: [watched(result, x) for result in f(x)], (x,), (t,)), x)
+    return seen
+
+
+@pytest.mark.parametrize("lanes", [(), (3,)])
+def test_a_tangent_that_is_always_zero_is_told_as_a_zero(lanes):
+    """As plain JAX does, so that what depends smoothly on nothing is known before it is computed."""
+
+    def f(x, y):
+        side = (jnp.clip(x, -1.0, 1.0) > 0.1).astype(jnp.float32)  # `clip` is a call with a tangent that moves
+        return jnp.sign(x), x * y, jnp.floor(x) + y, jnp.where(x > 0, 1.0, y), jnp.float32(2.0), side
+
+    x, y = numbers(2, *lanes)
+    for kind in (f, ks.kernel(f)):
+        over = jax.vmap(kind) if lanes else kind
+        assert zero_tangents(partial(over, y=y), x) == [True, False, True, True, True, True]
+        assert zero_tangents(partial(over, x), y) == [True, False, False, False, True, True]
+    for wrap in (lambda g: lambda x, y: jax.jvp(g, (x, y), (y, x)), lambda g: jax.grad(lambda *a: sum(g(*a)), (0, 1))):
+        same(f, F(0.3), F(-0.7), wrap=wrap)
 
 
 # ---- functions with derivatives of their own

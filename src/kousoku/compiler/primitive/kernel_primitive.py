@@ -72,17 +72,25 @@ batching.primitive_batchers[kernel_p] = _batch
 
 
 def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
+    """Returns results and their tangents; one that no tangent reaches is told to JAX as the zero that it is."""
     results = kernel_p.bind(*primals, kernel=kernel, lanes=lanes, batched=batched)
     nonzero = tuple(type(t) is not ad.Zero for t in tangents)
     given = [t for t, n in zip(tangents, nonzero, strict=True) if n]
     flags = (*batched, *(f for f, n in zip(batched, nonzero, strict=True) if n))
-    moved = iter(
-        kernel_p.bind(*primals, *given, kernel=kernel.tangent(nonzero), lanes=lanes, batched=flags)
-        if any(map(is_differentiable, results))
-        else []
-    )
     none = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
-    return results, [next(moved) if is_differentiable(r) else zero for r, zero in zip(results, none, strict=True)]
+    if not any(map(is_differentiable, results)):
+        return results, none
+    tangent = kernel.tangent(nonzero)
+    rates = kernel_p.bind(*primals, *given, kernel=tangent, lanes=lanes, batched=flags)
+    moved = iter(zip(rates, tangent.moves, strict=True))
+
+    def rate(result: Any, zero: ad.Zero) -> Any:
+        if not is_differentiable(result):
+            return zero
+        value, moves = next(moved)
+        return value if moves else zero
+
+    return results, [rate(result, zero) for result, zero in zip(results, none, strict=True)]
 
 
 ad.primitive_jvps[kernel_p] = _jvp

@@ -9,11 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import jaxpr_as_fun
+from jax.extend.core import Literal, jaxpr_as_fun
 from jax.interpreters import partial_eval as pe
 
 from ..backends import backend
 from ..frontend import from_jaxpr
+from ..frontend.jaxprs import CALLS, opened
 from ..ir import Graph, GraphSource, GraphSummary, summarise
 from ..no_gc import no_gc
 from ..passes import run_passes
@@ -119,6 +120,13 @@ class Traced(GraphSource):
         count = len(self.out_avals)
         return [pe.dce_jaxpr(self.jaxpr.jaxpr, [i == k for i in range(count)])[1] for k in range(count)]
 
+    @cached_property
+    def moves(self) -> list[bool]:
+        """Returns for each result of a tangent function whether any of the tangents that go in reaches it."""
+        assert self.origin is not None
+        jaxpr, count = self.jaxpr.jaxpr, len(self.origin[0].in_avals)
+        return _reached(jaxpr, [False] * count + [True] * (len(jaxpr.invars) - count))
+
     def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
         """Returns the function (inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
         if ("jvp", nonzero) not in self.derived:
@@ -160,6 +168,22 @@ class Traced(GraphSource):
             jaxpr = jax.make_jaxpr(pull)(*map(struct, [*avals, *outs]))
             self.derived["vjp", nonzero] = Traced.of(jaxpr, f"vjp of {self.name}")
         return self.derived["vjp", nonzero]
+
+
+def _reached(jaxpr: Any, from_inputs: Sequence[bool]) -> list[bool]:
+    """Returns for each result whether any of these inputs reaches it; loops and branches count as one operation."""
+    reached = {v for v, flag in zip(jaxpr.invars, from_inputs, strict=True) if flag}
+
+    def is_reached(atom: Any) -> bool:
+        return not isinstance(atom, Literal) and atom in reached
+
+    for eqn in jaxpr.eqns:
+        flags = [is_reached(atom) for atom in eqn.invars]
+        if any(flags):
+            held = CALLS.get(eqn.primitive.name)
+            outs = [True] * len(eqn.outvars) if held is None else _reached(opened(eqn.params[held]), flags)
+            reached.update(v for v, flag in zip(eqn.outvars, outs, strict=True) if flag)
+    return [is_reached(atom) for atom in jaxpr.outvars]
 
 
 def struct(aval: Any) -> jax.ShapeDtypeStruct:
