@@ -1,9 +1,10 @@
 """Collectors: where an agent's data comes from, a file for each kind, and the slots in which episodes begin and end."""
 
+from .differentiated import DifferentiatedRollouts
 from .generations import Generations
 from .online import Online
 from .replay import Replay
 from .rollouts import Rollouts
 
-COLLECTORS = (Online, Rollouts, Replay, Generations)
+COLLECTORS = (Online, Rollouts, DifferentiatedRollouts, Replay, Generations)
 """Those that a run folder can name; an agent's default may be any other."""

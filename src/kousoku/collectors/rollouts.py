@@ -74,8 +74,7 @@ class Rollouts(Collector):
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
-        returns = () if self.return_discount is None else jnp.zeros(self.num_envs, jnp.float32)
-        return slot, carry, returns
+        return slot, carry, begin_returns(self.return_discount, self.num_envs)
 
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
         return slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis))
@@ -83,21 +82,7 @@ class Rollouts(Collector):
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, Rollout, Steps]:
-        (slot, carry, returns), (made, discounted, end) = act_and_advance(
-            agent, slots, state, keys, None if self.return_discount is None else add_reward(self.return_discount)
-        )
-        rollout = Rollout(
-            made.obs,
-            made.action,
-            made.extras,
-            made.reward,
-            made.terminated,
-            made.truncated,
-            made.next_obs,
-            state.carry,
-            discounted,
-        )
-        steps = Steps(made.obs, made.action, made.reward, made.info, end)
+        (slot, carry, returns), rollout, steps = make_rollout(agent, slots, state, keys, self.return_discount)
         return TrainState(state.agent, slot, carry, returns, state.metrics), rollout, steps
 
     def learn(
@@ -117,6 +102,11 @@ def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple
     return add
 
 
+def begin_returns(discount: float | Array | None, num_envs: int) -> Any:
+    """Returns the running discounted returns before the first step, [B]; `()` where nobody asks for them."""
+    return () if discount is None else jnp.zeros(num_envs, jnp.float32)
+
+
 def begin_slots(
     agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray, num_envs: int
 ) -> tuple[Any, Any]:
@@ -132,6 +122,42 @@ def slot_numbers(num_slots: int, axis: str | None) -> Int[Array, " B"]:
     """Returns the numbers of the slots on this device."""
     offset = 0 if axis is None else jax.lax.axis_index(axis) * num_slots
     return offset + jnp.arange(num_slots, dtype=jnp.int32)
+
+
+def make_rollout(
+    agent: Any,
+    slots: SlotFunctions,
+    state: TrainState,
+    keys: IterationKeys,
+    return_discount: float | Float[Array, ""] | None,
+) -> tuple[tuple[EnvSlot, Any, Any], Rollout, Steps]:
+    """Takes T steps in all slots, in the policy of the agent's present state.
+
+    Args:
+        agent: who acts.
+        slots: how they advance.
+        state: before the first step.
+        keys: of each step and slot, [T, B].
+        return_discount: gamma of the running discounted return, which is the state's data; None for none.
+
+    Returns:
+        (slots, carry, data) after the last step; the rollout; its steps, to be recorded.
+    """
+    after, (made, discounted, end) = act_and_advance(
+        agent, slots, state, keys, None if return_discount is None else add_reward(return_discount)
+    )
+    rollout = Rollout(
+        made.obs,
+        made.action,
+        made.extras,
+        made.reward,
+        made.terminated,
+        made.truncated,
+        made.next_obs,
+        state.carry,
+        discounted,
+    )
+    return after, rollout, Steps(made.obs, made.action, made.reward, made.info, end)
 
 
 def act_and_advance(

@@ -48,7 +48,8 @@ def advance(
     """Takes one action; if that ends the episode, begins the next one from a fresh start.
 
     The transition's `next_obs` is what the action led to, also when the slot has moved on to a new episode. An episode
-    that reaches the time limit is truncated; one that ends by itself on that very step is both.
+    that reaches the time limit is truncated; one that ends by itself on that very step is both. No derivative goes from
+    one episode to the next.
     """
     step_key, reset_key = jax.random.split(key)
     env_state, timestep = env.step(step_key, slot.env_state, action)
@@ -59,7 +60,7 @@ def advance(
     transition = Transition(
         slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info
     )
-    reset_state, reset = env.restart(reset_key, env_state)
+    reset_state, reset = env.restart(reset_key, jax.lax.stop_gradient(env_state))
     next_slot = select(
         ended,
         EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0)),

@@ -71,7 +71,8 @@ class Agent(eqx.Module):
 
         Args:
             state: as from `init` or the last update.
-            data: a `Transition` from `Online`, a `Rollout` from `Rollouts`, a `ReplayBatch` from `Replay`.
+            data: a `Transition` from `Online`, a `Rollout` from `Rollouts`, a `ReplayBatch` from `Replay`; what other
+                collectors give is told there.
             key: of this update.
             axis: the named axis that the environments are spread over, one share on each device; None for one device.
                 Whatever is a mean or a sum over environments has to be taken over it too, so that the devices' states

@@ -1,0 +1,142 @@
+"""Learning from the derivatives of rollouts: T steps of B environments, and a gradient back through all of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.errors import ConfigError, check_count
+from ..core.timestep import Rollout
+from .rollouts import SAMPLES_PER_DEVICE, begin_returns, begin_slots, make_rollout, slot_numbers
+from .streams import IterationKeys, slot_keys
+
+
+class DifferentiatedRollout(eqx.Module):
+    """A rollout, and how what an agent makes of it depends on the parameters that acted.
+
+    Attributes:
+        rollout: T steps of B environments.
+        gradient: of the agent's `rollout_loss`, a tree like its parameters; on a device that has a share of the
+            environments, of that share's.
+        told: what `rollout_loss` gives beside the loss.
+    """
+
+    rollout: Rollout
+    gradient: PyTree[Array]
+    told: Any
+
+
+class DifferentiatedRollouts(Collector):
+    """T steps of B environments at a time, differentiated by the parameters of the policy that acts.
+
+    The gradient goes back through policy and environment to the rollout's first step and no farther: what the slots are
+    in there counts as given (truncated back-propagation through time). Nor does it cross the end of an episode.
+    `update` gets a `DifferentiatedRollout`.
+
+    The agent, beside what every agent has:
+    - `parameters(state)`, a tree of arrays of floating point numbers, and `with_parameters(state, parameters)`, the
+      state that acts by others;
+    - `rollout_loss(state, rollout, axis) -> (loss, told)`: a number, to be minimised, and whatever `update` wants to
+      know of it; actions have to depend on the parameters smoothly.
+
+    Attributes:
+        num_envs: B, environments that act at once.
+        num_steps: T, steps of each between two updates, and through which gradients go.
+        shares: into how many equal shares the environments, and whatever else is divided with them, can be divided; by
+            default B.
+        return_discount: gamma of the running discounted return that each step of a rollout tells, for a scale of
+            rewards; None where nobody asks for it.
+
+    References:
+        Werbos, Backpropagation through time: what it does and how to do it, Proceedings of the IEEE 78 (1990).
+        Xu et al., Accelerated policy learning with parallel differentiable simulation, arXiv:2204.07137, section 3.2.
+    """
+
+    num_envs: int = eqx.field(static=True)
+    num_steps: int = eqx.field(static=True)
+    shares: int | None = eqx.field(static=True, default=None)
+    return_discount: float | Float[Array, ""] | None = None
+
+    def __check_init__(self) -> None:
+        check_count("num_envs", self.num_envs)
+        check_count("num_steps", self.num_steps)
+
+    @property
+    def batched(self) -> bool:
+        return True
+
+    @property
+    def steps_before_learning(self) -> int:
+        return self.iteration_steps
+
+    @property
+    def samples_held(self) -> int:
+        return self.iteration_steps
+
+    @property
+    def gradient_samples(self) -> int:
+        return self.iteration_steps
+
+    @property
+    def size(self) -> tuple[str, str]:
+        return "num_envs", f"{self.num_envs} environments x {self.num_steps} steps"
+
+    def num_devices(self, available: int) -> int:
+        worth = max(1, min(self.gradient_samples // SAMPLES_PER_DEVICE, available))
+        return largest_divisor(self.shares or self.num_envs, worth)
+
+    def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
+        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
+        return slot, carry, begin_returns(self.return_discount, self.num_envs)
+
+    def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
+        return slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis))
+
+    def collect(
+        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
+    ) -> tuple[TrainState, DifferentiatedRollout, Steps]:
+        """Acts, and differentiates.
+
+        Raises:
+            ConfigError: where the loss does not depend on the parameters in any way that has a derivative.
+        """
+
+        def loss(parameters: PyTree[Array]) -> tuple[Float[Array, ""], Any]:
+            acting = agent.with_parameters(state.agent, parameters)
+            begin = TrainState(acting, state.slots, state.carry, state.data, state.metrics)
+            after, rollout, steps = make_rollout(agent, slots, begin, keys, self.return_discount)
+            value, told = agent.rollout_loss(acting, rollout, axis)
+            return _with_gradient(type(agent).__name__, value, parameters), (after, rollout, steps, told)
+
+        gradient, (after, rollout, steps, told) = jax.grad(loss, has_aux=True)(agent.parameters(state.agent))
+        slot, carry, returns = after
+        made = DifferentiatedRollout(rollout, gradient, told)
+        return TrainState(state.agent, slot, carry, returns, state.metrics), made, steps
+
+    def learn(
+        self, agent: Any, state: TrainState, data: DifferentiatedRollout, keys: IterationKeys, axis: str | None
+    ) -> tuple[TrainState, dict[str, Any], None]:
+        learned, metrics = agent.update(state.agent, data, keys.update, axis=axis)
+        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _with_gradient(agent: str, loss: Float[Array, ""], parameters: PyTree[Array]) -> Float[Array, ""]:
+    """Returns a loss that is to be differentiated; refuses one that is constant, while it is traced."""
+    del agent, parameters
+    return loss
+
+
+@partial(_with_gradient.defjvp, symbolic_zeros=True)
+def _rate(agent: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    # JAX calls this where any tangent moves, as those of the parameters do.
+    if isinstance(tangents[0], SymbolicZero):
+        fix = "no reward of this environment changes smoothly with the actions, so there is no gradient to follow"
+        raise ConfigError("agent", agent, f"{fix}; use 'ppo'")
+    return primals[0], tangents[0]
