@@ -45,7 +45,7 @@ def test_everything_has_one_line_of_eighty_columns(capsys):
         "for a2c, ars, dqn, openai_es, pgpe, ppo, sep_cma_es"
     ]
     fits = {
-        "environments: Box observations -> Box actions": "for a2c, ars, openai_es, pgpe, ppo, sep_cma_es",
+        "environments: Box observations -> Box actions": "for a2c, apg, ars, openai_es, pgpe, ppo, sep_cma_es",
         "environments: Discrete observations -> Discrete actions": (
             "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, sep_cma_es"
         ),
@@ -119,7 +119,7 @@ def test_the_agents_that_fit():
     assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "dqn", "ppo"}
     assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, *EVOLUTION, "a2c", "dqn", "ppo"}
     assert fits["CartPole-v1"] == sorted([*EVOLUTION, "a2c", "dqn", "ppo"])
-    assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "ppo"])
+    assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "apg", "ppo"])
 
 
 @pytest.mark.parametrize("id", ["Balls-v0", "MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5"])

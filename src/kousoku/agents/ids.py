@@ -4,6 +4,7 @@ from typing import Literal
 
 AgentId = Literal[
     "a2c",
+    "apg",
     "ars",
     "bandit_epsilon_greedy",
     "bandit_gradient",

@@ -112,7 +112,7 @@ class DifferentiatedRollouts(Collector):
             begin = TrainState(acting, state.slots, state.carry, state.data, state.metrics)
             after, rollout, steps = make_rollout(agent, slots, begin, keys, self.return_discount)
             value, told = agent.rollout_loss(acting, rollout, axis)
-            return _with_gradient(type(agent).__name__, value, parameters), (after, rollout, steps, told)
+            return check_gradient(type(agent).__name__, value, parameters), (after, rollout, steps, told)
 
         gradient, (after, rollout, steps, told) = jax.grad(loss, has_aux=True)(agent.parameters(state.agent))
         slot, carry, returns = after
@@ -127,14 +127,23 @@ class DifferentiatedRollouts(Collector):
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _with_gradient(agent: str, loss: Float[Array, ""], parameters: PyTree[Array]) -> Float[Array, ""]:
-    """Returns a loss that is to be differentiated; refuses one that is constant, while it is traced."""
+def check_gradient(agent: str, loss: Float[Array, ""], parameters: PyTree[Array]) -> Float[Array, ""]:
+    """Returns the loss; refuses one that is differentiated and does not depend on the parameters smoothly.
+
+    Args:
+        agent: whose loss it is, for the message.
+        loss: the loss.
+        parameters: what it is differentiated by.
+
+    Raises:
+        ConfigError: while the program is traced, before anything is computed.
+    """
     del agent, parameters
     return loss
 
 
-@partial(_with_gradient.defjvp, symbolic_zeros=True)
-def _rate(agent: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
+@partial(check_gradient.defjvp, symbolic_zeros=True)
+def _check_rate(agent: str, primals: Any, tangents: Any) -> tuple[Any, Any]:
     # JAX calls this where any tangent moves, as those of the parameters do.
     if isinstance(tangents[0], SymbolicZero):
         fix = "no reward of this environment changes smoothly with the actions, so there is no gradient to follow"

@@ -1,6 +1,7 @@
 """Parts that PPO and A2C share: a network that acts and values, and what it learns from in a rollout."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -113,7 +114,8 @@ class ActorCriticAgent(Agent):
         check_has_numbers(spec)
         network = self.network(spec.observation_space, spec.action_space, key)
         observations = init_obs_stats(spec.observation_space) if self.normalise_observations else None
-        self._check_own(network, observations, spec, key)
+        sees = partial(normalise_obs, observations, limit=self.observation_limit)
+        check_own_network(self.network, network, spec, sees)
         return ActorCriticState(
             network=network,
             optimiser=init_optimiser(network, self.optimiser()),
@@ -125,16 +127,6 @@ class ActorCriticAgent(Agent):
     def adopt(self, fresh: ActorCriticState, trained: ActorCriticState) -> ActorCriticState:
         """Takes over the network, and the moments that scale its observations and rewards."""
         return ActorCriticState(trained.network, fresh.optimiser, trained.observations, trained.rewards, fresh.step)
-
-    def _check_own(self, network: Any, observations: Statistics, spec: EnvSpec, key: PRNGKeyArray) -> None:
-        """Refuses a network or a policy that a user wrote if it does not fit."""
-        config = self.network
-        if isinstance(config, ActorCriticConfig) and isinstance(config.policy, str):
-            return
-        own = ("policy", network.policy_head) if isinstance(config, ActorCriticConfig) else ("network", network)
-        sees = partial(normalise_obs, observations, limit=self.observation_limit)
-        obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
-        check_network(network, spec.observation_space, spec.action_space, obs, *own)
 
     def initial_carry(self, state: ActorCriticState) -> PyTree[Array]:
         return state.network.initial_carry()
@@ -158,7 +150,7 @@ class ActorCriticAgent(Agent):
             policy, _, carry = state.network(obs, carry)
         else:
             policy, carry = state.network.policy(obs, carry)
-        action = policy.mode() if greedy else kernel(_draw)(policy, key)
+        action = policy.mode() if greedy else kernel(draw)(policy, key)
         return action, carry, policy.log_prob(action)
 
     def normalise(self, state: ActorCriticState, obs: PyTree[Array]) -> PyTree[Array]:
@@ -227,9 +219,7 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
     """
     check_count("num_envs", agent.num_envs)
     check_count("num_steps", agent.num_steps)
-    if not callable(agent.network):
-        raise ConfigError("network", agent.network, "use an ActorCriticConfig or a function that builds a network")
-    check_takes("network", agent.network, ("observation_space", "action_space", "key"))
+    check_builder(agent.network)
     rate = agent.learning_rate
     check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
     check_schedule("entropy_coefficient", agent.entropy_coefficient, low=0, open_high=True)
@@ -244,13 +234,44 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
         check_flag(name, getattr(agent, name))
 
 
+def check_builder(network: Any) -> None:
+    """Refuses what builds no network.
+
+    Raises:
+        ConfigError: naming the network.
+    """
+    if not callable(network):
+        raise ConfigError("network", network, "use an ActorCriticConfig or a function that builds a network")
+    check_takes("network", network, ("observation_space", "action_space", "key"))
+
+
 def is_recurrent(carry: Any) -> bool:
     """Tells whether a network carries anything from step to step."""
     return bool(jax.tree.leaves(carry))
 
 
-def _draw(policy: Distribution, key: PRNGKeyArray) -> PyTree[Array]:
+def draw(policy: Distribution, key: PRNGKeyArray) -> PyTree[Array]:
+    """Draws an action: a function for the kernel."""
     return policy.sample(key)
+
+
+def check_own_network(
+    builder: NetworkBuilder, network: Any, spec: EnvSpec, sees: Callable[[PyTree[Array]], PyTree[Array]]
+) -> None:
+    """Refuses a network or a policy that a user wrote if it does not fit.
+
+    Args:
+        builder: what built it.
+        network: what it built.
+        spec: of the environment.
+        sees: from an observation to what the network gets.
+    """
+    if isinstance(builder, ActorCriticConfig) and isinstance(builder.policy, str):
+        return
+    own = ("policy", network.policy_head) if isinstance(builder, ActorCriticConfig) else ("network", network)
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    obs = jax.eval_shape(lambda key: sees(spec.observation_space.sample(key)), key)
+    check_network(network, spec.observation_space, spec.action_space, obs, *own)
 
 
 def values(
