@@ -17,6 +17,7 @@ from jax.sharding import PartitionSpec as P
 from kernel_oracle import assert_same, no_fallback
 
 import kousoku as ks
+from kousoku.compiler.primitive import loops as long_loops
 
 F = np.float32
 
@@ -352,6 +353,50 @@ def test_gradient_in_a_training_step_inside_scan():
         return jax.jit(lambda w, xs: lax.scan(lambda w, _: (w - 0.1 * jax.grad(loss)(w, xs), loss(w, xs)), w, length=5))
 
     same(smooth, numbers(3), numbers(6), wrap=wrap, ulp=64, absolute=1e-5)
+
+
+def loops(x, n, key, xs):
+    """A loop in a loop: constants, numbers and keys that are carried, values that come in and go out."""
+
+    def inner(carry, y):
+        z, i, key = carry
+        key, draw = jax.random.split(key)
+        z = jnp.sin(z) * z * 0.5 + x * y + 0.1 * jax.random.normal(draw) * z
+        return (z, i + n, key), (z * y, i)
+
+    def outer(carry, row):
+        (z, i, key), (ys, _) = lax.scan(inner, carry, row)
+        return (z + ys.sum(), i, key), jnp.where(i > 3, z, ys[0])
+
+    (z, i, _), ys = lax.scan(outer, (x * 2.0, jnp.int32(0), key), xs)
+    return z + jnp.sum(ys * ys), i
+
+
+@pytest.mark.parametrize("long", [1, 1 << 30], ids=["as kernels", "opened"])
+def test_derivatives_of_loops_whose_bodies_are_kernels(long, monkeypatch):
+    """By what a body takes of outside, by what is carried, and by what comes in; once more, and over lanes."""
+    monkeypatch.setattr(long_loops, "LONG", long)
+    args = F(0.3), np.int32(2), jax.random.key(1), numbers(3, 4)
+    both = {"has_aux": True, "argnums": (0, 3)}
+    same(loops, *args, wrap=lambda g: jax.jit(jax.value_and_grad(g, **both)), ulp=64, absolute=1e-4)
+    same(loops, *args, wrap=lambda g: lambda x, *rest: jax.jvp(lambda x: g(x, *rest)[0], (x,), (x,)), ulp=64)
+    twice = lambda g: jax.jit(jax.hessian(lambda x, *rest: g(x, *rest)[0]))  # noqa: E731
+    same(loops, *args, wrap=twice, ulp=256, absolute=1e-3)
+    lanes = numbers(5), np.arange(5, dtype=np.int32), jax.random.split(jax.random.key(1), 5), numbers(5, 3, 4)
+    same(loops, *lanes, wrap=lambda g: jax.jit(jax.vmap(jax.grad(g, **both))), ulp=256, absolute=1e-3)
+
+
+def test_only_long_bodies_become_kernels_of_their_own(monkeypatch):
+    """One that is differentiated as a kernel is traced once for each mode, however many loops it lies in."""
+    args = F(0.3), np.int32(2), jax.random.key(1), numbers(3, 4)
+    held = {}
+    for long in (1, 1 << 30):
+        monkeypatch.setattr(long_loops, "LONG", long)
+        found = jax.make_jaxpr(jax.grad(lambda *a: ks.kernel(lambda *b: loops(*b))(*a)[0]))(*args)
+        kernels = [eqn.params["kernel"] for eqn in found.jaxpr.eqns if "kernel" in eqn.params]
+        (derivative,) = (kernel for kernel in kernels if kernel.name.startswith("vjp of"))
+        held[long] = str(derivative.jaxpr).count("= kousoku_kernel[")
+    assert held[1] > 0 == held[1 << 30]
 
 
 def zero_tangents(f, x):

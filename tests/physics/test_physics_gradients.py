@@ -148,3 +148,20 @@ def test_a_contact_pushes_only_from_the_side_on_which_it_is():
     above, below = slope(jnp.array([0.1001, 0.0999]))
     assert above == 0.0
     assert below < -1.0
+
+
+@pytest.mark.full
+def test_a_robot_with_many_contacts_goes_in_reverse():
+    """Ant's step, whose loops lie in one another: reverse, forward and differences agree along a direction."""
+    env = ks.make("Ant-v5")
+    key = jax.random.key(0)
+    state, _ = env.reset(key)
+
+    def reward(action):
+        return env.step(key, state, action)[1].reward
+
+    at, way = jnp.full(8, 0.1), jax.random.normal(key, (8,))
+    slope = jax.jit(jax.grad(reward))(at) @ way
+    np.testing.assert_allclose(slope, jax.jit(lambda a: jax.jvp(reward, (a,), (way,))[1])(at), rtol=1e-5)
+    paid, far = jax.jit(reward), 3e-3
+    np.testing.assert_allclose(slope, (paid(at + far * way) - paid(at - far * way)) / (2 * far), rtol=1e-3)

@@ -26,6 +26,7 @@ from ..frontend.keys import is_key, physical
 from ..runtime.kernels import CompiledKernel, compiled
 from ..tracing.devices import of_one_device, varying_axes
 from ..tracing.traced import Flags, Traced, is_differentiable, struct
+from .loops import with_bodies_as_kernels
 from .sharding import among, needs_devices, over_devices, spans_devices
 
 kernel_p = Primitive("kousoku_kernel")
@@ -71,6 +72,10 @@ batching.primitive_batchers[kernel_p] = _batch
 # ---- derivatives
 
 
+def _prepare(jaxpr: Any) -> Any:
+    return with_bodies_as_kernels(jaxpr, kernel_p)
+
+
 def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
     """Returns results and their tangents; one that no tangent reaches is told to JAX as the zero that it is."""
     results = kernel_p.bind(*primals, kernel=kernel, lanes=lanes, batched=batched)
@@ -80,7 +85,7 @@ def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...],
     none = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
     if not any(map(is_differentiable, results)):
         return results, none
-    tangent = kernel.tangent(nonzero)
+    tangent = kernel.tangent(nonzero, _prepare)
     rates = kernel_p.bind(*primals, *given, kernel=tangent, lanes=lanes, batched=flags)
     moved = iter(zip(rates, tangent.moves, strict=True))
 
@@ -104,7 +109,7 @@ def _transpose(cotangents: Any, *args: Any, kernel: Traced, lanes: tuple[int, ..
     primals, tangents = args[:count], args[count:]
     given = [ad.instantiate_zeros(c) if type(c) is ad.Zero else c for c in cotangents]
     flags = (*batched[:count], *(((True,) * len(lanes),) * len(given)))
-    pulled = kernel_p.bind(*primals, *given, kernel=origin.cotangent(nonzero), lanes=lanes, batched=flags)
+    pulled = kernel_p.bind(*primals, *given, kernel=origin.cotangent(nonzero, _prepare), lanes=lanes, batched=flags)
     results = []
     for tangent, cotangent, own in zip(tangents, pulled, batched[count:], strict=True):
         results.append(_summed(cotangent, tangent.aval, own) if ad.is_undefined_primal(tangent) else None)

@@ -34,6 +34,7 @@ class Traced(GraphSource):
         trace: gives its jaxpr.
         origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
         told: called with the summary when it has been worked out.
+        prepared: its jaxpr as it is differentiated, once it has been.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Traced(GraphSource):
         self.told: Callable[[GraphSummary], None] | None = None
         self.derived: dict[Any, Traced] = {}
         self.jitted: dict[Any, Any] = {}
+        self.prepared: Any = None
         self.begun: CompiledKernel | None = None
 
     @classmethod
@@ -127,11 +129,22 @@ class Traced(GraphSource):
         jaxpr, count = self.jaxpr.jaxpr, len(self.origin[0].in_avals)
         return _reached(jaxpr, [False] * count + [True] * (len(jaxpr.invars) - count))
 
-    def tangent(self, nonzero: tuple[bool, ...]) -> Traced:
-        """Returns the function (inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs."""
+    def _prepared(self, prepare: Callable[[Any], Any]) -> Any:
+        """Returns the jaxpr to differentiate as a function, the same one every time."""
+        if self.prepared is None:
+            self.prepared = prepare(self.jaxpr)
+        return jaxpr_as_fun(self.prepared)
+
+    def tangent(self, nonzero: tuple[bool, ...], prepare: Callable[[Any], Any]) -> Traced:
+        """Returns the function (inputs, tangents of the `nonzero` ones) -> tangents of the differentiable outputs.
+
+        Args:
+            nonzero: which inputs have tangents.
+            prepare: gives, of the jaxpr, one that means the same and is differentiated in its place.
+        """
         if ("jvp", nonzero) not in self.derived:
             avals = self.in_avals
-            function = jaxpr_as_fun(self.jaxpr)
+            function = self._prepared(prepare)
 
             def push(*values: Any) -> list[Any]:
                 primals, given = values[: len(avals)], iter(values[len(avals) :])
@@ -145,13 +158,13 @@ class Traced(GraphSource):
             found.origin = self, nonzero
         return self.derived["jvp", nonzero]
 
-    def cotangent(self, nonzero: tuple[bool, ...]) -> Traced:
+    def cotangent(self, nonzero: tuple[bool, ...], prepare: Callable[[Any], Any]) -> Traced:
         """Returns the function (inputs, cotangents of the differentiable outputs) -> cotangents of the
-        `nonzero` inputs.
+        `nonzero` inputs; arguments as of `tangent`.
         """
         if ("vjp", nonzero) not in self.derived:
             avals = self.in_avals
-            function = jaxpr_as_fun(self.jaxpr)
+            function = self._prepared(prepare)
 
             def pull(*values: Any) -> list[Any]:
                 primals, cotangents = values[: len(avals)], values[len(avals) :]
