@@ -1,6 +1,7 @@
 """Analytic policy gradients: the loss number by number, what is refused, and that it learns."""
 
 import dataclasses
+import re
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from kousoku.core.spaces import Box, Discrete, MultiDiscrete
 from kousoku.core.timestep import Rollout
 from kousoku.nn import ActorCriticConfig
 from kousoku.ops.schedules import Linear
+from kousoku.training.io import checkpoints
 
 KEY = jax.random.key(0)
 PLAIN = {"normalise_observations": False, "normalise_rewards": False}
@@ -219,3 +221,34 @@ def test_a_target_is_tracked_and_a_time_limit_is_no_end():
         assert 8.5 < float(network.value(there, ())) < 10.2
         away = jnp.array([x, -x])
         assert x * float(network.policy(away, ())[0].mode()[0]) > 0.3
+
+
+@pytest.mark.slow_because("a run is trained twice, and draws its report")
+def test_a_run_resumes_bit_for_bit_reports_and_exports(tmp_path):
+    agent = ks.make_agent("apg", num_envs=4, num_steps=8, critic_minibatches=2, hidden=(8,))
+    options = {"record_every": 64, "progress": False, "eval_episodes": 2}
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    run = ks.train(agent, "Pendulum-v1", steps=256, out=str(whole), **options)
+    ks.train(agent, "Pendulum-v1", steps=128, out=str(halves), **options)
+    ks.resume(str(halves), steps=256)
+    one, two = (checkpoints.newest(folder) for folder in (whole, halves))
+    for path, mine, its in zip(one.paths, one.leaves, two.leaves, strict=True):
+        np.testing.assert_array_equal(mine, its, err_msg=path)
+    assert (whole / "report.html").stat().st_size > 10_000
+    policy = ks.load(str(whole)).policy()
+    np.testing.assert_allclose(policy(jnp.array([1.0, 0.0, 0.1])), run.policy()(jnp.array([1.0, 0.0, 0.1])), rtol=1e-6)
+    assert np.isfinite(run.evaluate(3).returns).all()
+
+
+class Steep(Track):
+    """Its reward is finite where its derivative is not: of a square root at 0."""
+
+    def step(self, key, state, action):
+        after, timestep = super().step(key, state, action)
+        return after, dataclasses.replace(timestep, reward=timestep.reward + jnp.sqrt(0.0 * action[0] * action[0]))
+
+
+def test_a_gradient_that_is_not_a_number_ends_the_run():
+    run = ks.train(tiny_apg(), Steep(), steps=128, out="", progress=False, eval_episodes=0)
+    assert run.record.facts["status"] == "diverged"
+    assert re.search(r"agent\.\S+ became nan", run.record.facts["trouble"])

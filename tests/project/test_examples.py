@@ -66,6 +66,18 @@ def test_steepest_descent_follows_its_closed_form():
     assert pathlib.Path("steepest_descent.png").stat().st_size > 50_000
 
 
+def test_gradients_through_a_simulator_grow_and_miss_what_jumps():
+    norms, throw = load("differentiable_simulation").main(out=".", envs=("Pendulum-v1",), horizons=(1, 8), starts=32)
+    first, later = norms["Pendulum-v1"]
+    np.testing.assert_array_less(first, 0.004 + 1e-6)  # of a cost of 0.001 u^2, |u| <= 2
+    assert np.median(later) > 0.5
+    slope = np.gradient(throw["mean"], np.deg2rad(np.linspace(15.0, 60.0, 181)))
+    assert slope.max() > 10
+    np.testing.assert_allclose(throw["zeroth order"], slope, atol=1.0)
+    assert throw["first order"].max() < 0.5
+    assert all(pathlib.Path(f"{name}.png").stat().st_size > 20_000 for name in ("gradient_norms", "smoothed_throw"))
+
+
 @pytest.mark.full
 def test_falling_balls_fall_alike_in_every_way(capsys):
     """And as in the benchmark. XLA and the kernel may round in another place than NumPy does."""
