@@ -17,6 +17,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "agents.tabular.agent": ("TabularAgent",),
+    "collectors.differentiated": ("DifferentiatedRollout", "DifferentiatedRollouts"),
+    "collectors.generations": ("Generation", "Generations"),
     "collectors.online": ("Online",),
     "collectors.replay": ("Replay",),
     "collectors.rollouts": ("Rollouts",),
@@ -56,6 +58,10 @@ if TYPE_CHECKING:
     from .api import load_policy as load_policy
     from .api import resume as resume
     from .api import train as train
+    from .collectors.differentiated import DifferentiatedRollout as DifferentiatedRollout
+    from .collectors.differentiated import DifferentiatedRollouts as DifferentiatedRollouts
+    from .collectors.generations import Generation as Generation
+    from .collectors.generations import Generations as Generations
     from .collectors.online import Online as Online
     from .collectors.replay import Replay as Replay
     from .collectors.rollouts import Rollouts as Rollouts

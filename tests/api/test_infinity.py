@@ -11,6 +11,7 @@ import kousoku as ks
 UNLIMITED = {
     "ppo": {"clip", "value_clip", "target_kl", "max_gradient_norm", "observation_limit", "reward_limit"},
     "a2c": {"max_gradient_norm", "observation_limit", "reward_limit"},
+    "apg": {"max_gradient_norm", "observation_limit"},
     "dqn": {"max_gradient_norm", "huber_delta"},
     **{id: {"observation_limit"} for id in ("ars", "openai_es", "sep_cma_es", "evosax")},
     "pgpe": {"observation_limit", "max_speed"},
@@ -113,10 +114,10 @@ def test_without_limits_it_trains_as_with_large_ones(id):
     if id in ("ars", "openai_es", "pgpe", "sep_cma_es"):
         small = {"num_directions": 4} if id == "ars" else {"population_size": 8}
         small["max_episode_steps"] = 8
-    curves = []
+    env, curves = "Pendulum-v1" if id == "apg" else "CartPole-v1", []
     for limit in (math.inf, 1e30):
         agent = ks.make_agent(id, **small, **dict.fromkeys(UNLIMITED[id], limit))
-        run = ks.train(agent, "CartPole-v1", steps=128, record_every=64, eval_episodes=0, out=f"run-{limit}")
+        run = ks.train(agent, env, steps=128, record_every=64, eval_episodes=0, out=f"run-{limit}")
         curves.append({name: curve for name, curve in run.curves.items() if not name.startswith("seconds")})
         assert ks.load(f"run-{limit}").record.config == run.record.config
     for name, curve in curves[0].items():

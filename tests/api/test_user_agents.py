@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from rollouts import Recall
+from smooth import Track
 
 import kousoku as ks
 from kousoku.agents import AGENTS
@@ -187,11 +188,71 @@ class OfThree(SoftmaxQ):
         return learned, {"error": jnp.abs(error).mean(), "one": jnp.float32(1)}
 
 
+class HillClimber(ks.Agent):
+    """Learns from generations: the best of eight linear policies about the last one, all from the same start."""
+
+    learns_from: ks.Generations = ks.Generations(population_size=8, num_envs=4, max_episode_steps=6, starts=1)
+    noise_std: float = 0.3
+
+    def init(self, spec, key):
+        return jnp.zeros(spec.observation_space.shape)
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return self.act_by(state, (), obs), carry, None
+
+    @staticmethod
+    def act_by(policy, shared, obs):
+        return (obs @ policy > 0).astype(jnp.int32)
+
+    def ask(self, state, key):
+        return state[None] + self.noise_std * jax.random.normal(key, (8, *state.shape)), state
+
+    def policy(self, state, candidate):
+        return candidate
+
+    def shared(self, state):
+        return ()
+
+    def statistics(self, state):
+        return None
+
+    def update(self, state, data, key, *, axis=None):
+        best = jnp.argmax(data.episode_return)
+        return data.candidates[best], {"best_return": data.episode_return[best]}
+
+
+class Downhill(ks.Agent):
+    """Learns from differentiated rollouts: a linear controller, moved along the gradient of its rewards."""
+
+    learns_from: ks.DifferentiatedRollouts = ks.DifferentiatedRollouts(num_envs=4, num_steps=12)
+    learning_rate: float = 0.1
+
+    def init(self, spec, key):
+        return jnp.zeros(spec.observation_space.shape)
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return (obs @ state)[None], carry, None
+
+    def parameters(self, state):
+        return state
+
+    def with_parameters(self, state, parameters):
+        return parameters
+
+    def rollout_loss(self, state, rollout, axis):
+        return -rollout.reward.mean(), rollout.reward.min()
+
+    def update(self, state, data, key, *, axis=None):
+        return state - self.learning_rate * data.gradient, {"worst_reward": data.told}
+
+
 KINDS = {
     "online": (SoftmaxQ(), "CliffWalking-v1", "temperature", {"td_error", "largest_value"}),
     "rollouts": (Reinforce(), "CartPole-v1", "discount", {"policy_loss", "return_ahead"}),
     "replay": (LinearQ(), "CartPole-v1", "epsilon", {"value_loss", "steps_taken"}),
     "online with a carry": (Rememberer(), Recall(), "learning_rate", {"td_error"}),
+    "generations": (HillClimber(), "CartPole-v1", "noise_std", {"best_return"}),
+    "differentiated rollouts": (Downhill(), Track(time_limit=8), "learning_rate", {"worst_reward"}),
     "a collector of one's own": (OfThree(), "CliffWalking-v1", "temperature", {"error", "one"}),
 }
 
@@ -212,7 +273,7 @@ def trained(request, tmp_path_factory):
     return folder, {"agent": agent, "env": made}, metrics
 
 
-@pytest.mark.by_default("rollouts", "online with a carry")
+@pytest.mark.by_default("generations", "differentiated rollouts", "online with a carry")
 def test_it_goes_on_as_if_it_had_never_stopped(trained):
     folder, given, _ = trained
     whole, parts = (ks.load(folder / name, **given) for name in ("whole", "parts"))
@@ -238,6 +299,8 @@ def test_its_metrics_are_curves_under_their_names(trained):
         assert (run.curves["td_error"] > 0).all(), "a mean of absolute values"
     if "one" in metrics:
         assert (run.curves["one"] == 1).all(), "a mean over updates, two an iteration"
+    if "worst_reward" in metrics:
+        assert (run.curves["worst_reward"][-1, 2:] > run.curves["worst_reward"][0, 2:]).all(), "of the faster ones"
     if "steps_taken" in metrics:
         assert (run.curves["steps_taken"][0] == np.arange(32, 193, 8).mean()).all(), "nothing is learned before"
 

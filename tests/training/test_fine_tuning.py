@@ -26,6 +26,7 @@ DQN = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "h
 SEARCH = {"population_size": 8, "max_episode_steps": 10}
 FRESH = (
     "optimiser",
+    "critic_optimiser",
     "search",
     "updates",
     "step",
@@ -77,6 +78,7 @@ ALL = [
     ("ppo", "Pendulum-v1", 64, PPO | {"recurrent": "gru"}),
     ("a2c", "Pendulum-v1", 64, A2C),
     ("dqn", "CartPole-v1", 64, DQN),
+    ("apg", "Pendulum-v1", 64, A2C),
     *[(id, "FrozenLake-v1", 300, {}) for id in (
         "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup",
         "watkins_q_lambda", "sarsa_lambda", "dyna_q", "dyna_q_plus", "prioritized_sweeping",
