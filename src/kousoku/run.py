@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-import jax
 import numpy as np
 
 from . import viz
+from .collectors.streams import fold_in_each
 from .core.agent import Agent
 from .core.choice import choosing_scores, first_best, judging_episodes
 from .core.env import Env
@@ -18,7 +18,6 @@ from .core.record import RunRecord
 from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
-from .ops.trees import to_device
 from .training.config import TrainConfig
 from .training.evaluation.evaluate import FinalState, evaluate_population
 from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
@@ -269,7 +268,7 @@ class Run:
         compile_cache.enable()
         population, final = self._restore()
         check_episodes("episodes", population.env(0), population.size, episodes)
-        keys = jax.vmap(jax.random.fold_in, (0, None))(population.keys, to_device(np.uint32(seed)))
+        keys = fold_in_each(population.keys, seed)
         played = evaluate_population(population, final, keys, episodes, max_steps)
         kind = statistic(self.record)
         return Evaluation(played.episode_return, played.length, played.truncated, kind)

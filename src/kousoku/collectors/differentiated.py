@@ -8,13 +8,13 @@ from typing import Any
 import equinox as eqx
 import jax
 from jax.custom_derivatives import SymbolicZero
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PyTree
 
-from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
-from ..core.errors import ConfigError, check_count
+from ..core.collector import SlotFunctions, Steps, TrainState
+from ..core.errors import ConfigError
 from ..core.timestep import Rollout
-from .rollouts import SAMPLES_PER_DEVICE, begin_returns, begin_slots, make_rollout, slot_numbers
-from .streams import IterationKeys, slot_keys
+from .rollouts import RolloutCollector, make_rollout
+from .streams import IterationKeys
 
 
 class DifferentiatedRollout(eqx.Module):
@@ -32,7 +32,7 @@ class DifferentiatedRollout(eqx.Module):
     told: Any
 
 
-class DifferentiatedRollouts(Collector):
+class DifferentiatedRollouts(RolloutCollector):
     """T steps of B environments at a time, differentiated by the parameters of the policy that acts.
 
     The gradient goes back through policy and environment to the rollout's first step and no farther: what the slots are
@@ -46,57 +46,13 @@ class DifferentiatedRollouts(Collector):
       know of it; actions have to depend on the parameters smoothly.
 
     Attributes:
-        num_envs: B, environments that act at once.
+        num_envs, minibatch, shares, return_discount: as of `RolloutCollector`.
         num_steps: T, steps of each between two updates, and through which gradients go.
-        shares: into how many equal shares the environments, and whatever else is divided with them, can be divided; by
-            default B.
-        return_discount: gamma of the running discounted return that each step of a rollout tells, for a scale of
-            rewards; None where nobody asks for it.
 
     References:
         Werbos, Backpropagation through time: what it does and how to do it, Proceedings of the IEEE 78 (1990).
         Xu et al., Accelerated policy learning with parallel differentiable simulation, arXiv:2204.07137, section 3.2.
     """
-
-    num_envs: int = eqx.field(static=True)
-    num_steps: int = eqx.field(static=True)
-    shares: int | None = eqx.field(static=True, default=None)
-    return_discount: float | Float[Array, ""] | None = None
-
-    def __check_init__(self) -> None:
-        check_count("num_envs", self.num_envs)
-        check_count("num_steps", self.num_steps)
-
-    @property
-    def batched(self) -> bool:
-        return True
-
-    @property
-    def steps_before_learning(self) -> int:
-        return self.iteration_steps
-
-    @property
-    def samples_held(self) -> int:
-        return self.iteration_steps
-
-    @property
-    def gradient_samples(self) -> int:
-        return self.iteration_steps
-
-    @property
-    def size(self) -> tuple[str, str]:
-        return "num_envs", f"{self.num_envs} environments x {self.num_steps} steps"
-
-    def num_devices(self, available: int) -> int:
-        worth = max(1, min(self.gradient_samples // SAMPLES_PER_DEVICE, available))
-        return largest_divisor(self.shares or self.num_envs, worth)
-
-    def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
-        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
-        return slot, carry, begin_returns(self.return_discount, self.num_envs)
-
-    def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
-        return slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis))
 
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
@@ -118,12 +74,6 @@ class DifferentiatedRollouts(Collector):
         slot, carry, returns = after
         made = DifferentiatedRollout(rollout, gradient, told)
         return TrainState(state.agent, slot, carry, returns, state.metrics), made, steps
-
-    def learn(
-        self, agent: Any, state: TrainState, data: DifferentiatedRollout, keys: IterationKeys, axis: str | None
-    ) -> tuple[TrainState, dict[str, Any], None]:
-        learned, metrics = agent.update(state.agent, data, keys.update, axis=axis)
-        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))

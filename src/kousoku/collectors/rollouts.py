@@ -1,7 +1,5 @@
 """Learning from rollouts: T steps of B environments made by the present policy, then an update (on-policy)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -22,10 +20,8 @@ SAMPLES_PER_DEVICE = 256
 devices takes (two cores, two layers of 64 units)."""
 
 
-class Rollouts(Collector):
-    """T steps of B environments at a time.
-
-    `update` gets a `Rollout`.
+class RolloutCollector(Collector):
+    """A collector of rollouts: T steps of B environments, and an update of what is made of them.
 
     Attributes:
         num_envs: B, environments that act at once.
@@ -74,22 +70,32 @@ class Rollouts(Collector):
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
-        return slot, carry, begin_returns(self.return_discount, self.num_envs)
+        return slot, carry, () if self.return_discount is None else jnp.zeros(self.num_envs, jnp.float32)
 
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
         return slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis))
+
+    def learn(
+        self, agent: Any, state: TrainState, data: Any, keys: IterationKeys, axis: str | None
+    ) -> tuple[TrainState, dict[str, Any], None]:
+        learned, metrics = agent.update(state.agent, data, keys.update, axis=axis)
+        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
+
+
+class Rollouts(RolloutCollector):
+    """T steps of B environments at a time.
+
+    `update` gets a `Rollout`.
+
+    Attributes:
+        num_envs, num_steps, minibatch, shares, return_discount: as of `RolloutCollector`.
+    """
 
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, Rollout, Steps]:
         (slot, carry, returns), rollout, steps = make_rollout(agent, slots, state, keys, self.return_discount)
         return TrainState(state.agent, slot, carry, returns, state.metrics), rollout, steps
-
-    def learn(
-        self, agent: Any, state: TrainState, data: Rollout, keys: IterationKeys, axis: str | None
-    ) -> tuple[TrainState, dict[str, Any], None]:
-        learned, metrics = agent.update(state.agent, data, keys.update, axis=axis)
-        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
 
 def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
@@ -100,11 +106,6 @@ def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple
         return jnp.where(ended, 0.0, discounted), discounted
 
     return add
-
-
-def begin_returns(discount: float | Array | None, num_envs: int) -> Any:
-    """Returns the running discounted returns before the first step, [B]; `()` where nobody asks for them."""
-    return () if discount is None else jnp.zeros(num_envs, jnp.float32)
 
 
 def begin_slots(

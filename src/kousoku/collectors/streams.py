@@ -48,6 +48,11 @@ def key_of(number: int) -> PRNGKeyArray:
     return jax.random.key(to_device(np.int64(number)))
 
 
+def fold_in_each(keys: Key[Array, " N"], number: int) -> Key[Array, " N"]:
+    """Returns keys folded with one number each, which a guard of transfers lets pass."""
+    return jax.vmap(jax.random.fold_in, (0, None))(keys, to_device(np.uint32(number)))
+
+
 def epoch_key(key: PRNGKeyArray, epoch: Integer[Array, ""]) -> PRNGKeyArray:
     """Returns a member's key for iterations beyond what int32 counts: each epoch of them has one of its own."""
     return jax.random.fold_in(jax.random.fold_in(key, Stream.EPOCH), epoch)

@@ -165,21 +165,14 @@ class ActorCriticAgent(Agent):
         obs, next_obs = both(rollout.obs), both(rollout.next_obs)
         ended = rollout.terminated | rollout.truncated
         is_first = jnp.concatenate([jnp.zeros_like(ended[:1]), ended[:-1]])
-        rewards, moments = self._scaled_rewards(state, rollout, axis)
+        rewards, moments = scaled_rewards(state.rewards, rollout, axis)
+        if moments is not None:
+            rewards = jnp.clip(rewards, -self.reward_limit, self.reward_limit)
         value, next_value = values(state.network, obs, next_obs, rollout.carry, is_first)
         advantage = jax.vmap(gae, (1, 1, 1, 1, 1, None, None), 1)(
             rewards, value, next_value, rollout.terminated, rollout.truncated, self.discount, self.gae_lambda
         )
         return Samples(obs, rollout.action, rollout.extras, is_first, value, advantage, advantage + value), moments
-
-    def _scaled_rewards(
-        self, state: ActorCriticState, rollout: Rollout, axis: str | None
-    ) -> tuple[Float[Array, "T B"], RunningMoments | None]:
-        if state.rewards is None:
-            return rollout.reward, None
-        assert rollout.discounted_return is not None  # `learns_from` asks for it
-        moments, rewards = scale_rewards(state.rewards, rollout.reward, rollout.discounted_return, axis_name=axis)
-        return jnp.clip(rewards, -self.reward_limit, self.reward_limit), moments
 
     def weigh(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
         """Normalises the advantages of one gradient step, if the agent does so."""
@@ -243,6 +236,21 @@ def check_builder(network: Any) -> None:
     if not callable(network):
         raise ConfigError("network", network, "use an ActorCriticConfig or a function that builds a network")
     check_takes("network", network, ("observation_space", "action_space", "key"))
+
+
+def scaled_rewards(
+    moments: RunningMoments | None, rollout: Rollout, axis: str | None
+) -> tuple[Float[Array, "T B"], RunningMoments | None]:
+    """Returns rewards divided by the deviation of the discounted return, which counts as given, and its new moments.
+
+    Without moments they are the rewards as they are.
+    """
+    if moments is None:
+        return rollout.reward, None
+    assert rollout.discounted_return is not None  # `learns_from` asks for it
+    returns = jax.lax.stop_gradient(rollout.discounted_return)
+    moments, rewards = scale_rewards(moments, rollout.reward, returns, axis_name=axis)
+    return rewards, moments
 
 
 def is_recurrent(carry: Any) -> bool:

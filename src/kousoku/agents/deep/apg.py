@@ -24,9 +24,9 @@ from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, u
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.advantages import lambda_returns
-from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
+from ...ops.normalisation import RunningMoments, no_moments
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted, value_at
-from .actor_critic import check_builder, check_own_network, draw, flat_time, is_recurrent
+from .actor_critic import check_builder, check_own_network, draw, flat_time, is_recurrent, scaled_rewards
 from .epochs import Scalars, run_epochs
 from .gradients import apply_gradients, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata
@@ -168,7 +168,7 @@ class APG(Agent):
         """Differentiated rollouts whose environments devices share by whole strata of the critic's minibatches."""
         shares = num_strata(self.num_envs, self.num_steps, self.critic_minibatches) if self.critic else None
         discount = self.discount if self.normalise_rewards else None
-        return DifferentiatedRollouts(self.num_envs, self.num_steps, shares, discount)
+        return DifferentiatedRollouts(self.num_envs, self.num_steps, shares=shares, return_discount=discount)
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients of policy and critic."""
@@ -230,7 +230,7 @@ class APG(Agent):
 
     def rollout_loss(self, state: APGState, rollout: Rollout, axis: str | None) -> tuple[Float[Array, ""], LossExtras]:
         """Computes the loss of a rollout, and what else is to be learned from it."""
-        rewards, moments = self._scaled_rewards(state, rollout, axis)
+        rewards, moments = scaled_rewards(state.rewards, rollout, axis)
         next_value = jnp.zeros_like(rewards)
         if state.target is not None:
             next_value = self._values(state, state.target, rollout.next_obs)
@@ -241,7 +241,7 @@ class APG(Agent):
             )
 
         policy_loss = -jnp.mean(jnp.where(first_steps(rollout), returns(1.0), 0.0))
-        policy_loss = check_gradient(type(self).__name__, policy_loss, state.network)
+        policy_loss = check_gradient(type(self).__name__, policy_loss, state.network)  # the entropy always has one
         entropy = jnp.mean(rollout.extras)
         samples = None
         if self.critic:
@@ -252,17 +252,6 @@ class APG(Agent):
 
     def _values(self, state: APGState, network: Network, obs: PyTree[Array]) -> Float[Array, "T B"]:
         return jax.vmap(jax.vmap(lambda each: network.value(self.normalise(state, each), ())))(obs)
-
-    def _scaled_rewards(
-        self, state: APGState, rollout: Rollout, axis: str | None
-    ) -> tuple[Float[Array, "T B"], RunningMoments | None]:
-        """Returns rewards divided by a number that counts as given."""
-        if state.rewards is None:
-            return rollout.reward, None
-        assert rollout.discounted_return is not None  # `learns_from` asks for it
-        returns = jax.lax.stop_gradient(rollout.discounted_return)
-        moments, rewards = scale_rewards(state.rewards, rollout.reward, returns, axis_name=axis)
-        return rewards, moments
 
     def update(
         self, state: APGState, data: DifferentiatedRollout, key: PRNGKeyArray, *, axis: str | None = None

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 from jax.extend.core import Primitive
 
+from ..frontend.jaxprs import opened
 from ..tracing.traced import Traced, struct
 
 LONG = 2000
@@ -26,10 +27,10 @@ def with_bodies_as_kernels(closed: Any, kernel_p: Primitive) -> Any:
 
 def _replaced(eqn: Any, kernel_p: Primitive) -> Any:
     name = eqn.primitive.name
-    if name == "scan" and _count(eqn.params["jaxpr"].jaxpr) >= LONG:
+    if name == "scan" and _count(opened(eqn.params["jaxpr"])) >= LONG:
         return eqn.replace(params=eqn.params | {"jaxpr": _as_kernel(eqn.params["jaxpr"], kernel_p)})
     held = {"jit": "jaxpr", "pjit": "jaxpr"}.get(name)
-    if held is None or _count(eqn.params[held].jaxpr) < LONG:
+    if held is None or _count(opened(eqn.params[held])) < LONG:
         return eqn
     return eqn.replace(params=eqn.params | {held: with_bodies_as_kernels(eqn.params[held], kernel_p)})
 
@@ -51,7 +52,7 @@ def _count(jaxpr: Any) -> int:
         total += 1
         for value in eqn.params.values():
             for part in value if isinstance(value, (list, tuple)) else (value,):
-                inner = getattr(part, "jaxpr", part)
+                inner = opened(part)
                 total += _count(inner) if hasattr(inner, "eqns") else 0
         if total >= LONG:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.agent import Agent
@@ -17,3 +18,8 @@ def act_greedily(
     """Returns the greedy action as the environment takes it, and the carry for the next step."""
     action, carry, _ = agent.act(state, obs, carry, key, greedy=True)
     return clip_to(space, action), carry
+
+
+def begin_carry(agent: Agent, state: Any) -> PyTree[Array]:
+    """Returns what the agent carries before an episode's first step; by a program, so that nothing moves unasked."""
+    return jax.jit(lambda state: agent.initial_carry(state))(state)

@@ -24,7 +24,7 @@ from ...core.timestep import Timestep
 from ...ops.trees import arrays_on_device, to_device
 from ..io.tree_io import pick_member
 from ..population import Population
-from .act import act_greedily
+from .act import act_greedily, begin_carry
 from .evaluate import FinalState
 
 MAX_FRAMES = 1000
@@ -72,7 +72,7 @@ def greedy_film(agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, na
     """Films one greedy episode from a new start; None if the environment cannot be drawn."""
     if not is_drawable(env):
         return None
-    carry = jax.jit(lambda state: agent.initial_carry(state))(final.agent_state)
+    carry = begin_carry(agent, final.agent_state)
     return film(env, play(env, _Greedy(agent, final.agent_state), key, final.env_state, carry), name)
 
 

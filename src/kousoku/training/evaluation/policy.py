@@ -21,7 +21,7 @@ from ...export.described import Described, Part
 from ...export.program import depends, trace
 from ...export.runtime import carry_of, parts_of
 from ..io import files
-from .act import act_greedily
+from .act import act_greedily, begin_carry
 
 Carry = tuple[np.ndarray, ...]
 """What a recurrent policy remembers of one environment, or of a batch of them; `()` for any other policy."""
@@ -56,7 +56,7 @@ class Policy:
         self.title, self.spec = title, spec
         self._agent, self._state = agent, state
         self._parts = tuple(parts_in(spec.observation_space))
-        self._whole = jax.device_get(jax.jit(lambda state: agent.initial_carry(state))(state))
+        self._whole = jax.device_get(begin_carry(agent, state))
         self._kept = tuple(range(len(jax.tree.leaves(self._whole))))
         key = key_of(0)
 

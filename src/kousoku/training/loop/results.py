@@ -12,13 +12,13 @@ import jax
 import numpy as np
 
 from ...agents.options import describe
+from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.env import Finite
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...core.record import RunRecord
-from ...ops.trees import to_device
 from ..config import TrainConfig
 from ..devices import without_padding
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
@@ -99,7 +99,7 @@ def play(job: TrainJob, final: FinalState, unseen: bool = False) -> Episodes:
     population, config = job.population, job.config
     keys = population.keys
     if unseen:
-        keys = jax.vmap(jax.random.fold_in, (0, None))(keys, to_device(np.uint32(UNSEEN_STREAM)))
+        keys = fold_in_each(keys, UNSEEN_STREAM)
     return evaluate_population(population, final, keys, config.eval_episodes, config.eval_max_steps, config.devices)
 
 
