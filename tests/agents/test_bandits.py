@@ -96,7 +96,6 @@ def test_exercise_2_5_drifting_arms():
     assert_higher(constant["late"], averages["late"])
 
 
-@pytest.mark.full
 def test_thompson_sampling_regrets_less_than_epsilon_greedy_and_ucb():
     thompson, ucb = curves(BanditThompson(), bandit()), curves(BanditUCB(c=2.0), bandit())
     assert thompson["regret"].sum() < 0.7 * min(ucb["regret"].sum(), plain()["regret"].sum())

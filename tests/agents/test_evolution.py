@@ -265,7 +265,6 @@ class Line(Env):
         return state, Timestep(state, -(apart**2), jnp.array(True), jnp.array(False))
 
 
-@pytest.mark.by_default("ARS", "SepCMAES")
 @pytest.mark.learning
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_each_strategy_learns_a_line(kind):

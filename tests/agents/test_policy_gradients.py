@@ -80,7 +80,7 @@ def test_a_real_action_is_aimed(policy):
         np.testing.assert_allclose(value, -((actions - 0.5 * x) ** 2).mean(1), atol=0.05)
 
 
-@pytest.mark.full
+@pytest.mark.slow_because("a recurrent network has to learn")
 @pytest.mark.parametrize(
     ("recurrent", "shared", "learns"),
     [

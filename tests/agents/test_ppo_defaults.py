@@ -90,7 +90,7 @@ def returns(agent: PPO, scales: Any, keys: Any, updates: Any) -> Any:
     return jax.vmap(of_member)(scales, keys)
 
 
-@pytest.mark.full
+@pytest.mark.slow_because("a network has to learn")
 @pytest.mark.parametrize(
     ("scales", "seeds", "updates"),
     [((1e4,), (0,), 16), pytest.param(SCALES, (0, 1, 2, 3), 28, marks=pytest.mark.full)],

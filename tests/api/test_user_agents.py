@@ -273,7 +273,6 @@ def trained(request, tmp_path_factory):
     return folder, {"agent": agent, "env": made}, metrics
 
 
-@pytest.mark.by_default("generations", "differentiated rollouts", "online with a carry")
 def test_it_goes_on_as_if_it_had_never_stopped(trained):
     folder, given, _ = trained
     whole, parts = (ks.load(folder / name, **given) for name in ("whole", "parts"))

@@ -105,7 +105,7 @@ def test_gradients_are_finite(name):
         assert all(bool(jnp.all(jnp.isfinite(g))) for g in jax.tree.leaves(jax.jit(jax.grad(f))(p)))
 
 
-@pytest.mark.by_default("multi_categorical", "tanh_normal")
+@pytest.mark.by_default("beta", "multi_categorical", "tanh_normal")
 @every
 def test_the_mean_score_is_zero(name):
     """E[grad log p] = 0: what every policy gradient rests on."""

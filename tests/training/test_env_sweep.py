@@ -38,7 +38,6 @@ def check_same_members(run, alone, of_each):
             leaves_equal(member(run, p * of_each + i), member(one, i))
 
 
-@pytest.mark.by_default("True")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     with ks.use_kernels(kernels):
@@ -48,7 +47,6 @@ def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     assert not np.array_equal(run.q_values[0], run.q_values[2])
 
 
-@pytest.mark.by_default("True")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     asked = {"seeds": 2, "steps": 2000, **QUICK}
@@ -60,7 +58,7 @@ def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     np.testing.assert_array_equal(again.evaluate(3).returns, run.evaluate(3).returns)
 
 
-@pytest.mark.full
+@pytest.mark.by_default("bandit_ucb")
 @pytest.mark.parametrize("agent", ["sarsa_lambda", "dyna_q", "bandit_ucb"])
 def test_so_it_is_of_other_agents(agent):
     env, name = ("Bandit-v0", "reward_std") if "bandit" in agent else ("GridWorld-v0", "slip")
@@ -74,7 +72,6 @@ def _cartpole(**numbers):
 
 
 @pytest.mark.slow_because("a network is compiled for three environments")
-@pytest.mark.by_default("slide-True")
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize(
     ("make", "name", "values"),
@@ -114,14 +111,13 @@ def test_devices_share_members_with_their_numbers():
     check_same_members(two, [one], 3)
 
 
-@pytest.mark.full
+@pytest.mark.slow_because("networks are compiled for one device and for two")
 def test_devices_share_members_with_networks():
     asked = {"sweep": {"env.friction": [0.1, 0.3, 0.5]}, **ON_POLICY}
     one, two = (ks.train(tiny_ppo(), Slide(), devices=devices, **asked) for devices in (1, 2))
     leaves_equal(member(two, slice(None)), member(one, slice(None)), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.by_default("own")
 @pytest.mark.parametrize("of", [("q_learning", "FrozenLake-v1"), ("q_learning", Drift())], ids=["id", "own"])
 def test_a_stopped_run_ends_as_the_uninterrupted_one(of):
     name = "env.success_rate" if isinstance(of[1], str) else "env.current"

@@ -93,7 +93,7 @@ OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "ev
 """Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 
-@pytest.mark.by_default("ppo-CartPole*", "q_learning-*ucb*")
+@pytest.mark.by_default("ppo-CartPole*", "dqn*", "q_learning-*ucb*", "dyna_q-*")
 @pytest.mark.slow_because("two runs of a network are compiled")
 @pytest.mark.parametrize(
     ("id", "env", "steps", "options"), ALL, ids=[f"{id}-{env}-{o.get('exploration', '')}" for id, env, _, o in ALL]
@@ -104,7 +104,6 @@ def test_networks_tables_and_statistics_are_the_sources_and_all_else_is_fresh(be
     check_begins_with(source, begun(id, env, **asked), begun(id, env, init_from=source, **asked))
 
 
-@pytest.mark.by_default("bandit_ucb")
 @pytest.mark.parametrize("id", ["bandit_ucb", "bandit_thompson", "bandit_gradient"])
 def test_a_bandits_agent_without_schedules_goes_on_with_all_that_it_knows(begun, id):
     source = trained(id, "Bandit-v0", 50)
@@ -161,7 +160,7 @@ def test_members_of_a_sweep_begin_alike_and_each_has_its_own_randomness():
     assert not np.array_equal(visits[0], visits[1])
 
 
-@pytest.mark.full
+@pytest.mark.slow_because("two programs, for one device and for two")
 @pytest.mark.by_default("1")
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_devices_share_a_run_that_begins_with_another_ones_agent(begun, seeds):

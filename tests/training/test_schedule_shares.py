@@ -40,7 +40,6 @@ def test_presets_count_what_they_were_tuned_for():
     assert agent.learning_rate.in_run(chosen.steps) == Linear(4e-3, 0.0, 200_000)
 
 
-@pytest.mark.by_default("True")
 @pytest.mark.parametrize("given", [False, True])
 def test_a_run_that_is_made_longer_keeps_its_count(given):
     agent = ks.make_agent("q_learning", epsilon="linear:1:0.1:50%")
