@@ -1,16 +1,19 @@
 """Runs beside each other: the table, the page, and what cannot be compared."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
 import records
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import kousoku as ks
 from kousoku.cli import main
 from kousoku.cli.compare import _named
 from kousoku.ops.statistics import iqm_interval
 from kousoku.run import Run
+from kousoku.viz import comparison_figures as figures
 from kousoku.viz.comparison import MOST, compare_records
 from kousoku.viz.comparison_page import comparison_html
 
@@ -144,6 +147,23 @@ def test_page_in_a_browser(browser, tmp_path, scheme, width):
     assert page.log == []
     assert [address.partition(":")[0] for address in page.requests] == ["file", *["data"] * 6]
     page.close()
+
+
+@pytest.mark.parametrize("letters", [5, 34, 200])
+def test_names_of_any_length_leave_room_for_what_is_drawn(letters):
+    """34 letters have the folders that runs make by themselves; matplotlib warns where axes have no room left."""
+    names = [f"{agent:->{letters}}" for agent in ("PPO", "A2C", "DQN")]
+    (group,) = compare_records(
+        {name: [run_with(level)] for name, level in zip(names, (3.0, 2.0, 1.0), strict=True)}
+    ).groups
+    for figure in (figures.intervals(group, "IQM"), figures.improvement(group)):
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        (ax,) = figure.axes
+        assert ax.get_position().width > 0.4
+        rows = [label.get_window_extent() for label in ax.get_yticklabels()]
+        assert all(above.y0 >= below.y1 for above, below in itertools.pairwise(rows)), "no label lies on the next"
+        assert ax.get_yticklabels()[0].get_text().splitlines()[0].endswith("PPO")
 
 
 def test_folders_are_named_as_they_were_or_as_they_lie(tmp_path, monkeypatch):

@@ -22,6 +22,8 @@ from .text import short
 COLORS = SERIES["light"]
 WIDTH, HEIGHT = 5.4, 3.7
 ROW = 0.42
+LONGEST = 36
+"""Letters of a name in a figure: more would leave no room for what is drawn."""
 THRESHOLDS = 200
 POINTS = 150
 AxisName = Literal["steps", "seconds"]
@@ -36,7 +38,7 @@ def intervals(group: Group, what: Literal["IQM", "mean"]) -> Figure:
         ax.plot(one.scores, np.full(len(one.scores), i), "o", color=COLORS[i], markersize=4, alpha=0.3)
         found = one.iqm if what == "IQM" else one.mean
         _bar(ax, i, found, short(float(found.mean)), COLORS[i])
-    _rows(ax, [one.name for one in group.entrants])
+    _rows(ax, [_name(one) for one in group.entrants])
     _optimum(ax, group, vertical=True)
     dress(ax, xlabel="greedy return")
     ax.grid(visible=False)
@@ -53,7 +55,7 @@ def profile(group: Group) -> Figure:
     thresholds = np.linspace(every.min() - pad, every.max() + pad, THRESHOLDS)
     for i, one in enumerate(group.entrants):
         found = performance_profile(runs_of(one.scores), thresholds)
-        ax.step(thresholds, found.mean, where="post", color=COLORS[i], linewidth=2.0, label=one.name)
+        ax.step(thresholds, found.mean, where="post", color=COLORS[i], linewidth=2.0, label=_name(one))
         ax.fill_between(thresholds, found.low, found.high, step="post", color=COLORS[i], alpha=0.16, linewidth=0)
     ax.set_ylim(-0.03, 1.03)
     _optimum(ax, group, vertical=True)
@@ -70,9 +72,9 @@ def improvement(group: Group) -> Figure:
     for row, (i, j) in enumerate(pairs):
         found = group.entrants[i].better_than(group.entrants[j])
         _bar(ax, row, found, f"{float(found.mean):.2f}", COLORS[i])
-    _rows(ax, [f"{group.entrants[i].name} > {group.entrants[j].name}" for i, j in pairs])
+    _rows(ax, [f"{_name(group.entrants[i])}\n> {_name(group.entrants[j])}" for i, j in pairs])
     ax.axvline(0.5, color=MUTED, linewidth=1.2, linestyle=(0, (6, 3)))
-    ax.set_xlim(-0.03, 1.03)
+    ax.set_xlim(-0.08, 1.08)
     dress(ax, xlabel="probability of improvement")
     ax.grid(visible=False)
     ax.grid(axis="x", visible=True, color=LINE, linewidth=0.8)
@@ -91,7 +93,7 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
             continue
         mean, low, high = (part[:, 0] for part in (data.mean, data.low, data.high))
         mark = "." if np.isfinite(mean).sum() <= 20 else None
-        ax.plot(x, mean, color=COLORS[i], linewidth=2.0, label=one.name, marker=mark)
+        ax.plot(x, mean, color=COLORS[i], linewidth=2.0, label=_name(one), marker=mark)
         ax.fill_between(x, low, high, color=COLORS[i], alpha=0.16, linewidth=0)
         drawn += [mean, low, high]
     if not drawn:
@@ -115,6 +117,12 @@ def returns_of(one: Entrant) -> Curve | None:
         if has_values(record.curves.get(name)):
             return curve(record, name, POINTS)
     return None
+
+
+def _name(one: Entrant) -> str:
+    """Returns an entrant's name; of a long one both ends, as runs of a kind differ in their last letters."""
+    name, half = one.name, LONGEST // 2
+    return name if len(name) <= LONGEST else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _bar(ax: Axes, row: int, found: MeanInterval, words: str, color: str) -> None:
