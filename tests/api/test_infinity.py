@@ -13,6 +13,8 @@ UNLIMITED = {
     "a2c": {"max_gradient_norm", "observation_limit", "reward_limit"},
     "apg": {"max_gradient_norm", "observation_limit"},
     "dqn": {"max_gradient_norm", "huber_delta"},
+    "pqn": {"max_gradient_norm"},
+    **{id: set() for id in ("sac", "td3", "ddpg")},
     **{id: {"observation_limit"} for id in ("ars", "openai_es", "sep_cma_es", "evosax")},
     "pgpe": {"observation_limit", "max_speed"},
 }
@@ -106,10 +108,13 @@ def test_options_of_environments():
 @pytest.mark.reports
 @pytest.mark.slow_because("it trains agents with networks")
 @pytest.mark.by_default("ppo")
-@pytest.mark.parametrize("id", sorted(set(UNLIMITED) - {"evosax"}))  # which is not installed
+@pytest.mark.parametrize(
+    "id", sorted(id for id, names in UNLIMITED.items() if names and id != "evosax")
+)  # which is not installed
 def test_without_limits_it_trains_as_with_large_ones(id):
-    small = {**SMALL, **({"learning_starts": 32, "batch_size": 8, "capacity": 64} if id == "dqn" else {})}
-    if id == "ppo":
+    replay = id in ("dqn", "sac", "td3", "ddpg")
+    small = {**SMALL, **({"learning_starts": 32, "batch_size": 8, "capacity": 64} if replay else {})}
+    if id in ("ppo", "pqn"):
         small |= {"minibatches": 2, "epochs": 2}
     if id in ("ars", "openai_es", "pgpe", "sep_cma_es"):
         small = {"num_directions": 4} if id == "ars" else {"population_size": 8}

@@ -171,8 +171,8 @@ def test_unknown_names_are_answered_with_what_is_meant(name, known, message):
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
-        ("sac", "agent id: got 'sac'; it is not here; 'ppo' and 'a2c' learn actions of any space"),
-        ("TD3", "it is not here; 'ppo' and 'a2c' learn"),
+        ("droq", "agent id: got 'droq'; it is not here; 'sac' and 'td3' are near"),
+        ("TD3", "did you mean td3?"),
         ("rainbow", "it is not here; 'dqn' is near"),
         ("double-DQN", "it is not here; 'dqn' is near"),
         ("value_iteration", "kousoku.agents.planning"),

@@ -24,7 +24,16 @@ from kousoku.cli import main
 from kousoku.cli.bench import BENCHMARKS
 from kousoku.collectors.slot import kernel_slots
 from kousoku.core.errors import ConfigError
-from kousoku.nn import ACTIVATIONS, INITIALISERS, NETWORK_CONFIGS, ActorCriticConfig, PolicyConfig, QNetworkConfig
+from kousoku.nn import (
+    ACTIVATIONS,
+    INITIALISERS,
+    NETWORK_CONFIGS,
+    ActorCriticConfig,
+    ActorQConfig,
+    PolicyConfig,
+    QNetworkConfig,
+)
+from kousoku.nn.actor_q import ACTORS
 from kousoku.nn.gaussian import STDS
 from kousoku.nn.heads import KINDS
 from kousoku.nn.torso import BODIES, RECURRENT
@@ -184,6 +193,7 @@ def test_the_table_of_explorations():
     [
         ("The usual ones", ActorCriticConfig),
         ("Of action values", QNetworkConfig),
+        ("Of actor and critics", ActorQConfig),
         ("Deterministic policies", PolicyConfig),
     ],
 )
@@ -191,8 +201,8 @@ def test_the_tables_of_networks(title, config):
     rows = {row[0].strip("`"): row[1:] for row in table(section(AGENT_PAGES / "networks.md", title))}
     fields = config.__dataclass_fields__
     choices = {
-        "activation": ACTIVATIONS, "recurrent": (*RECURRENT, None), "body": BODIES, "policy": KINDS, "std": STDS,
-        "init": INITIALISERS,
+        "activation": ACTIVATIONS, "recurrent": (*RECURRENT, None), "body": BODIES, "std": STDS, "init": INITIALISERS,
+        "policy": ACTORS if config is ActorQConfig else KINDS,
     }  # fmt: skip
     assert list(rows) == list(fields)
     for name, (said, bounds, _) in rows.items():
@@ -215,11 +225,12 @@ def test_the_tables_of_networks(title, config):
         ("a2c", {}),
         ("apg", {}),
         ("dqn", {}),
+        *[(id, {}) for id in ("pqn", "sac", "td3", "ddpg")],
         *[(id, {}) for id in ("ars", "openai_es", "pgpe", "sep_cma_es")],
     ],
 )
 def test_the_table_of_metrics_has_what_an_update_reports(agent_id, options):
-    env = kousoku.make("Pendulum-v1" if agent_id == "apg" else "CartPole-v1")
+    env = kousoku.make("Pendulum-v1" if agent_id in ("apg", "sac", "td3", "ddpg") else "CartPole-v1")
     agent = AGENTS.make(agent_id, **options)
     state = jax.eval_shape(lambda: start(agent, env, kernel_slots(env), jax.random.key(0), Recording(metrics=True)))
     said = [row[0].strip("`") for row in table(section(AGENT_PAGES / f"{agent_id}.md", "Metrics"))]

@@ -79,6 +79,8 @@ ALL = [
     ("a2c", "Pendulum-v1", 64, A2C),
     ("dqn", "CartPole-v1", 64, DQN),
     ("apg", "Pendulum-v1", 64, A2C),
+    ("pqn", "CartPole-v1", 64, A2C | {"minibatches": 2}),
+    *[(id, "Pendulum-v1", 64, DQN) for id in ("sac", "td3", "ddpg")],
     *[(id, "FrozenLake-v1", 300, {}) for id in (
         "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup",
         "watkins_q_lambda", "sarsa_lambda", "dyna_q", "dyna_q_plus", "prioritized_sweeping",

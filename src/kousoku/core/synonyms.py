@@ -96,17 +96,15 @@ NEAR: dict[str, tuple[str, str]] = {
 }
 """{their name: (ours, what ours is)}, where the two do not mean exactly the same."""
 
-_CONTINUOUS = "'ppo' and 'a2c' learn actions of any space"
+_CONTINUOUS = "'sac' and 'td3' are near"
 _POLICY_GRADIENT = "'a2c' and 'ppo' are near"
 _VALUES = "'dqn' is near, and its options double and dueling"
 _RECORDED = "agents learn by acting, not from recorded data"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("sac", "td3", "ddpg", "tqc", "redq", "droq", "crossq", "mpo", "trpo"), _CONTINUOUS),
-    **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2"), _POLICY_GRADIENT),
-    **dict.fromkeys(
-        ("rainbow", "c51", "qrdqn", "iqn", "fqf", "r2d2", "apex", "pqn", "doubledqn", "duelingdqn"), _VALUES
-    ),
+    **dict.fromkeys(("tqc", "redq", "droq", "crossq", "mpo"), _CONTINUOUS),
+    **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2", "trpo"), _POLICY_GRADIENT),
+    **dict.fromkeys(("rainbow", "c51", "qrdqn", "iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
     **dict.fromkeys(("ddqn", "d3qn", "noisydqn"), _VALUES),
     **dict.fromkeys(("recurrentppo", "ppolstm", "rppo"), "'ppo' has the option recurrent"),
     **dict.fromkeys(("shac", "bptt", "svg"), "'apg' is, with its critic"),

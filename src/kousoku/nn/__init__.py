@@ -5,6 +5,7 @@ its float32 parameters; sizes and names of activations are static.
 """
 
 from .actor_critic import ActorCritic, ActorCriticConfig, build
+from .actor_q import ActorQ, ActorQBuilder, ActorQConfig, DeterministicActor, SquashedNormalActor, StateActionValue
 from .boxes import clip_to
 from .cnn import CNN
 from .fits import check_network
@@ -29,7 +30,7 @@ from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetwo
 from .recurrent import GRU, LSTM
 from .torso import Torso, VectorBody, body_for
 
-NETWORK_CONFIGS = (ActorCriticConfig, QNetworkConfig, PolicyConfig)
+NETWORK_CONFIGS = (ActorCriticConfig, ActorQConfig, QNetworkConfig, PolicyConfig)
 """Configs that build a network: their fields are options of the agents that take them."""
 
 __all__ = [
@@ -42,10 +43,14 @@ __all__ = [
     "NETWORK_CONFIGS",
     "ActorCritic",
     "ActorCriticConfig",
+    "ActorQ",
+    "ActorQBuilder",
+    "ActorQConfig",
     "BetaHead",
     "Carry",
     "CategoricalHead",
     "Dense",
+    "DeterministicActor",
     "DuelingHead",
     "HeadBuilder",
     "LayerNorm",
@@ -60,6 +65,8 @@ __all__ = [
     "QNetwork",
     "QNetworkBuilder",
     "QNetworkConfig",
+    "SquashedNormalActor",
+    "StateActionValue",
     "TanhNormalHead",
     "Torso",
     "ValueHead",

@@ -74,8 +74,12 @@ class TanhNormal(Distribution):
 
     def sample_and_log_prob(self, key: PRNGKeyArray) -> tuple[Float[Array, " D"], Scalar]:
         """Draws an action and its log-density, from x itself: exact, and differentiable, however near to an end."""
-        x = self._normal().sample(key)
-        log_p = self._normal().log_densities(x) - log_slope(x) - jnp.log(self._half())
+        return self.of_noise(jax.random.normal(key, self.loc.shape, self.loc.dtype))
+
+    def of_noise(self, noise: Float[Array, " D"]) -> tuple[Float[Array, " D"], Scalar]:
+        """Returns the action of x = loc + scale noise, and its log-density: a draw, if the noise is standard normal."""
+        x = self.loc + self.scale * noise
+        log_p = -0.5 * noise * noise - jnp.log(self.scale) - HALF_LOG_TWO_PI - log_slope(x) - jnp.log(self._half())
         return self._squash(x), jnp.sum(log_p)
 
     def entropy(self) -> Scalar:

@@ -1,0 +1,342 @@
+"""Common ground of SAC, TD3 and DDPG: an actor and its critics, learned from a replay buffer, for actions of a Box."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+
+from ...collectors.replay import Replay
+from ...compiler import kernel
+from ...core.agent import Agent
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_count, check_number, check_takes
+from ...core.spaces import Box
+from ...core.timestep import ReplayBatch
+from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_bounded_box, to_box, to_unit_box
+from ...nn.boxes import size_of
+from ...nn.fits import check_has_numbers
+from ...ops import losses
+from ...ops.across import mean_over
+from ...ops.schedules import ScalarOrSchedule, check_schedule, counted, value_at
+from .epochs import Scalars
+from .gradients import apply_gradients, init_optimiser
+
+
+class ActorQState(eqx.Module):
+    """The state of an agent with an actor and critics: what it has learned.
+
+    Attributes:
+        network: the parameters of actor and critics.
+        target: an average of them over updates, which targets are computed with.
+        log_temperature: log alpha; None where there is none to learn.
+        actor_optimiser, critic_optimiser: optax's states; the first is of the temperature, too.
+        actor_metrics: of the last step of the actor.
+        updates: gradient steps so far.
+        step: environment steps at the last update, of all environments: the count that schedules are read at.
+        action_space: where actions lie.
+    """
+
+    network: ActorQ
+    target: Any
+    log_temperature: Float[Array, ""] | None
+    actor_optimiser: Any
+    critic_optimiser: Any
+    actor_metrics: Scalars
+    updates: Int[Array, ""]
+    step: Int[Array, ""]
+    action_space: Box
+
+
+class Batch(NamedTuple):
+    """A minibatch of n transitions, with actions in the unit box.
+
+    Attributes:
+        obs, next_obs: [n, ...].
+        action: [n, A].
+        reward: [n].
+        terminated: [n].
+    """
+
+    obs: PyTree[Array]
+    action: Float[Array, "n A"]
+    reward: Float[Array, " n"]
+    terminated: Bool[Array, " n"]
+    next_obs: PyTree[Array]
+
+
+class Learned(NamedTuple):
+    """The parameters that the actor's step changes: the actor, and the logarithm of a temperature that is learned."""
+
+    actor: Any
+    log_temperature: Float[Array, ""] | None
+
+
+class ActorQAgent(Agent):
+    """An actor, and critics that learn the values of what it would do, from minibatches of a replay buffer.
+
+    A subclass says what targets the critics have and what the actor's loss is. Actions are learned in the unit box,
+    whatever the bounds of the action space. All gradients of a step are taken at the parameters before it.
+
+    Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two rounds of learning.
+        capacity: transitions that the replay buffer keeps.
+        batch_size: transitions of one gradient step.
+        gradient_steps: gradient steps of one round of learning.
+        learning_starts: environment steps before the first gradient step; until then actions are uniformly random.
+        network: builds the network: an `ActorQConfig`, or a function (observation space, action space, key).
+        learning_rate: Adam's, a number or a schedule of the environment steps taken.
+        critic_learning_rate: that of the critics; None for the same.
+        discount: gamma in [0, 1].
+        tau: how far a gradient step moves the target network, target <- (1 - tau) target + tau network.
+        policy_delay: gradient steps of the critics for each of the actor's.
+        adam_epsilon: added to Adam's denominator.
+    """
+
+    num_envs: int = eqx.field(static=True, default=8)
+    num_steps: int = eqx.field(static=True, default=1)
+    capacity: int = eqx.field(static=True, default=1_000_000)
+    batch_size: int = eqx.field(static=True, default=256)
+    gradient_steps: int = eqx.field(static=True, default=8)
+    learning_starts: int = eqx.field(static=True, default=5_000)
+    network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig())
+    learning_rate: ScalarOrSchedule = 3e-4
+    critic_learning_rate: ScalarOrSchedule | None = None
+    discount: float | Array = 0.99
+    tau: float | Array = 0.005
+    policy_delay: int = eqx.field(static=True, default=1)
+    adam_epsilon: float | Array = 1e-8
+
+    def __check_init__(self) -> None:
+        _ = self.learns_from  # checks what it is made of
+        if not callable(self.network):
+            raise ConfigError(
+                "network", self.network, "use an ActorQConfig or a function that builds a kousoku.nn.ActorQ"
+            )
+        check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        for name in ("learning_rate", "critic_learning_rate"):
+            rate = getattr(self, name)
+            if rate is not None or name == "learning_rate":
+                check_schedule(name, rate, low=0, open_low=not callable(rate), open_high=True)
+        check_number("discount", self.discount, low=0, high=1)
+        check_number("tau", self.tau, low=0, high=1, open_low=True)
+        check_count("policy_delay", self.policy_delay)
+        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
+
+    @property
+    @abstractmethod
+    def policy(self) -> str:
+        """The kind of policy that it learns, one of `nn.actor_q.ACTORS`."""
+
+    @abstractmethod
+    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Float[Array, " A"]:
+        """Returns an action in the unit box that is not always the same."""
+
+    @abstractmethod
+    def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, " A"]:
+        """Returns the action in the unit box that has been learned."""
+
+    @abstractmethod
+    def copied(self, network: ActorQ) -> Any:
+        """Returns the part of a network that the target network is a copy of."""
+
+    @abstractmethod
+    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
+        """Computes what the values of the actions taken should become."""
+
+    @abstractmethod
+    def actor_loss(
+        self, learned: Learned, critics: Any, batch: Batch, key: PRNGKeyArray
+    ) -> tuple[Float[Array, ""], Scalars]:
+        """Computes the objective of the actor (and of the temperature), to be minimised, and its parts."""
+
+    @property
+    def learns_from(self) -> Replay:
+        return Replay(
+            self.num_envs, self.num_steps, self.capacity, self.batch_size, self.gradient_steps, self.learning_starts
+        )
+
+    def optimiser(self) -> optax.GradientTransformation:
+        """Returns the optax transformation of the gradients."""
+        return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
+
+    def first_log_temperature(self) -> Float[Array, ""] | None:
+        """Returns log alpha before the first update; None where there is none to learn."""
+        return None
+
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> ActorQState:
+        check_has_numbers(spec)
+        actions, observations = check_bounded_box(spec.action_space), spec.observation_space
+        network = self.network(observations, actions, key)
+        obs = jax.eval_shape(observations.sample, key)
+        check_actor_q(network, observations, actions, obs, self.policy)
+        learned = Learned(network.actor, self.first_log_temperature())
+        state = ActorQState(
+            network=network,
+            target=self.copied(network),
+            log_temperature=learned.log_temperature,
+            actor_optimiser=init_optimiser(learned, self.optimiser()),
+            critic_optimiser=init_optimiser(network.critics, self.optimiser()),
+            actor_metrics={},
+            updates=jnp.int32(0),
+            step=jnp.int32(0),
+            action_space=actions,
+        )
+        return dataclasses.replace(state, actor_metrics=self._no_actor_metrics(state, obs))
+
+    def _no_actor_metrics(self, state: ActorQState, obs: Any) -> Scalars:
+        """Returns zeros for each metric of the actor's step."""
+
+        def metrics(obs: Any, action: Array, key: PRNGKeyArray) -> Scalars:
+            obs, action = jax.tree.map(lambda x: x[None], (obs, action))
+            batch = Batch(obs, action, jnp.zeros(1), jnp.zeros(1, bool), obs)
+            learned = Learned(state.network.actor, state.log_temperature)
+            return self.actor_loss(learned, state.network.critics, batch, key)[1]
+
+        action = jax.ShapeDtypeStruct((size_of(state.action_space),), jnp.float32)
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        return {name: jnp.float32(0.0) for name in jax.eval_shape(metrics, obs, action, key)}
+
+    def adopt(self, fresh: ActorQState, trained: ActorQState) -> ActorQState:
+        """Takes over the network, the target network and the temperature."""
+        kept = (trained.network, trained.target, trained.log_temperature)
+        return eqx.tree_at(
+            lambda s: (s.network, s.target, s.log_temperature), fresh, kept, is_leaf=lambda leaf: leaf is None
+        )
+
+    def act(
+        self, state: ActorQState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Array, tuple[()], None]:
+        """Chooses an action: the learned one, one near it, or until learning starts any."""
+        if greedy:
+            return to_box(state.action_space, self.most_likely(state, obs)), carry, None
+        chosen_key, any_key = jax.random.split(key)
+        unit = self.explore(state, obs, chosen_key)
+        if self.learning_starts:
+            unit = jnp.where(state.step >= self.learning_starts, unit, kernel(anything)(any_key, unit))
+        return to_box(state.action_space, unit), carry, None
+
+    def update(
+        self, state: ActorQState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[ActorQState, Scalars]:
+        batch, rate = unit_batch(state.action_space, data), value_at(self.learning_rate, data.steps)
+        target_key, actor_key = jax.random.split(key)
+        if axis is not None:
+            target_key, actor_key = (jax.random.fold_in(k, jax.lax.axis_index(axis)) for k in (target_key, actor_key))
+        targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
+        critic_gradient, critic_metrics = jax.grad(critic_loss, has_aux=True)(state.network.critics, batch, targets)
+        due = state.updates % self.policy_delay == 0
+        actor_gradient, actor_metrics = self._actor_gradient(state, batch, actor_key, due)
+        critic_gradient, actor_gradient, critic_metrics, actor_metrics = mean_over(
+            (critic_gradient, actor_gradient, critic_metrics, actor_metrics), axis
+        )
+        critics, critic_optimiser, norm = apply_gradients(
+            state.network.critics,
+            self.optimiser(),
+            state.critic_optimiser,
+            critic_gradient,
+            rate if self.critic_learning_rate is None else value_at(self.critic_learning_rate, data.steps),
+            None,
+        )
+        before = Learned(state.network.actor, state.log_temperature)
+        learned, actor_optimiser, _ = apply_gradients(
+            before, self.optimiser(), state.actor_optimiser, actor_gradient, rate, None
+        )
+        if self.policy_delay > 1:
+            old = (before, state.actor_optimiser)
+            learned, actor_optimiser = jax.tree.map(
+                lambda new, old: jnp.where(due, new, old), (learned, actor_optimiser), old
+            )
+        network = ActorQ(learned.actor, critics)
+        moved = ActorQState(
+            network,
+            self._moved_target(state.target, self.copied(network), due),
+            learned.log_temperature,
+            actor_optimiser,
+            critic_optimiser,
+            actor_metrics,
+            counted(state.updates),
+            data.steps,
+            state.action_space,
+        )
+        return moved, critic_metrics | actor_metrics | {"gradient_norm": norm, "learning_rate": rate}
+
+    def _actor_gradient(
+        self, state: ActorQState, batch: Batch, key: PRNGKeyArray, due: Bool[Array, ""]
+    ) -> tuple[Learned, Scalars]:
+        """Returns the gradient of the actor's loss and its metrics; where no step is due, zeros and the last ones."""
+        learned = Learned(state.network.actor, state.log_temperature)
+
+        def gradient() -> tuple[Learned, Scalars]:
+            return jax.grad(self.actor_loss, has_aux=True)(learned, state.network.critics, batch, key)
+
+        if self.policy_delay == 1:
+            return gradient()
+        return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), state.actor_metrics))
+
+    def target_is_due(self, due: Bool[Array, ""]) -> Bool[Array, ""] | None:
+        """Tells whether the target network moves in a step in which the actor's is due or not; None for always."""
+        del due
+        return None
+
+    def _moved_target(self, target: Any, network: Any, due: Bool[Array, ""]) -> Any:
+        """Moves the target network if it is time to."""
+        moves = self.target_is_due(due)
+        tau = self.tau if moves is None else jnp.where(moves, self.tau, 0.0)
+        return jax.tree.map(lambda old, new: (1.0 - tau) * old + tau * new, target, network)
+
+
+def unit_batch(space: Box, data: ReplayBatch) -> Batch:
+    """Returns a minibatch with its actions in the unit box."""
+    of = data.transitions
+    action = jax.vmap(lambda action: to_unit_box(space, action))(of.action)
+    return Batch(of.obs, action, of.reward, of.terminated, of.next_obs)
+
+
+def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"]) -> tuple[Float[Array, " n"], ...]:
+    """Returns each critic's values of n actions in the unit box."""
+    return tuple(jax.vmap(critic)(obs, action) for critic in critics)
+
+
+def least(estimates: tuple[Float[Array, " n"], ...]) -> Float[Array, " n"]:
+    """Returns the least of the critics' values: of estimates that err, the largest is too high more often.
+
+    References:
+        Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
+        arXiv:1802.09477, equation 10.
+    """
+    smallest = estimates[0]
+    for other in estimates[1:]:
+        smallest = jnp.minimum(smallest, other)
+    return smallest
+
+
+def critic_loss(critics: Any, batch: Batch, targets: Float[Array, " n"]) -> tuple[Float[Array, ""], Scalars]:
+    """Computes the sum over critics of E[(Q(s, a) - y)^2 / 2], and its parts."""
+    estimates = values(critics, batch.obs, batch.action)
+    of_each = [jnp.mean(jax.vmap(losses.squared)(q - targets)) for q in estimates]
+    total = sum(of_each[1:], of_each[0])
+    mean = sum((jnp.mean(q) for q in estimates[1:]), jnp.mean(estimates[0])) / len(estimates)
+    return total, jax.lax.stop_gradient({"qf_loss": total / len(estimates), "qf_values": mean})
+
+
+def noise_like(key: PRNGKeyArray, action: Float[Array, "n A"]) -> Float[Array, "n A"]:
+    """Draws standard normal numbers, by the kernel: as many by XLA take a third of an update's time."""
+    rows = jnp.arange(action.shape[0], dtype=jnp.int32)
+    return jax.vmap(kernel(_normal), (None, 0, None))(key, rows, jnp.zeros(action.shape[1], jnp.float32))
+
+
+def _normal(key: PRNGKeyArray, row: Int[Array, ""], like: Float[Array, " A"]) -> Float[Array, " A"]:
+    return jax.random.normal(jax.random.fold_in(key, row), like.shape, like.dtype)
+
+
+def anything(key: PRNGKeyArray, like: Float[Array, " A"]) -> Float[Array, " A"]:
+    """Draws from the unit box, uniformly: a function for the kernel."""
+    return jax.random.uniform(key, like.shape, like.dtype, -1.0, 1.0)

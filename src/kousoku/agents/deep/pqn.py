@@ -1,0 +1,194 @@
+"""Parallelised Q-networks: Q-learning with a network, without a replay buffer and without a target network."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+from ...collectors.rollouts import Rollouts
+from ...core.agent import Agent
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_count, check_number, check_takes
+from ...core.timestep import Rollout
+from ...nn.fits import check_has_numbers
+from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
+from ...ops import exploration, losses
+from ...ops.advantages import lambda_returns
+from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
+from ...ops.td_targets import action_value
+from .actor_critic import flat_time
+from .dqn import choose_epsilon_greedy
+from .epochs import Scalars, run_epochs
+from .gradients import apply_gradients, init_optimiser
+from .minibatches import divide, minibatch_indices, num_strata
+from .ppo import MOST_EPOCHS
+
+
+class PQNState(eqx.Module):
+    """The state of PQN: what it has learned.
+
+    Attributes:
+        network: the parameters of the action values.
+        optimiser: optax's state.
+        step: environment steps so far, of all environments: the count that schedules are read at.
+    """
+
+    network: Any
+    optimiser: Any
+    step: Int[Array, ""]
+
+
+class QSamples(eqx.Module):
+    """Samples of a rollout, [n, ...]: observation, action, and what its value should become."""
+
+    obs: PyTree[Array]
+    action: Int[Array, "*n"]
+    target: Float[Array, "*n"]
+
+
+class PQN(Agent):
+    """Q-learning with lambda returns from rollouts of many environments, several epochs of minibatches over each.
+
+    The targets are computed once for a rollout, by the network before it learns from it:
+
+        G_t = r_t + gamma [(1 - lambda) max_a Q(s_(t+1), a) + lambda G_(t+1)]
+
+        loss = E[(G - Q(s, a))^2 / 2]
+
+    Layer normalisation, on by default, keeps the values from running away; elsewhere a target network does. Time limits
+    bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
+
+    Attributes:
+        num_envs: environments that act at once.
+        num_steps: steps of each between two updates.
+        network: builds the network: a `QNetworkConfig`, or a function (observation space, action space, key).
+        learning_rate: RAdam's, a number or a schedule of the environment steps taken.
+        discount: gamma in [0, 1].
+        lambda_: lambda in [0, 1]; 0 for targets of one step.
+        epsilon: probability of a random action, a number or a schedule.
+        epochs: passes over a rollout.
+        minibatches: parts of a rollout, one gradient step each.
+        max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
+        adam_epsilon: added to RAdam's denominator.
+
+    Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
+    over all gradient steps), "learning_rate", "epsilon".
+
+    Differs from the paper: minibatches are drawn from strata (see `minibatches`); a network has no recurrent part.
+
+    References:
+        Gallici et al., Simplifying deep temporal difference learning, arXiv:2407.04811, algorithm 1 and section 4.
+        Peng and Williams, Incremental multi-step Q-learning, Machine Learning 22 (1996): its lambda returns.
+        Liu et al., On the variance of the adaptive learning rate and beyond, arXiv:1908.03265: RAdam.
+    """
+
+    num_envs: int = eqx.field(static=True, default=32)
+    num_steps: int = eqx.field(static=True, default=64)
+    network: QNetworkBuilder = eqx.field(static=True, default=QNetworkConfig())
+    learning_rate: ScalarOrSchedule = 1e-3
+    discount: float | Array = 0.99
+    lambda_: float | Array = 0.95
+    epsilon: ScalarOrSchedule = Linear(1.0, 0.05, "20%")
+    epochs: int = eqx.field(static=True, default=4)
+    minibatches: int = eqx.field(static=True, default=4)
+    max_gradient_norm: float | Array | None = 10.0
+    adam_epsilon: float | Array = 1e-8
+
+    def __check_init__(self) -> None:
+        _ = self.learns_from  # checks what it is made of
+        if not callable(self.network):
+            raise ConfigError("network", self.network, "use a QNetworkConfig or a function that builds a network")
+        check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        rate = self.learning_rate
+        check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+        check_number("discount", self.discount, low=0, high=1)
+        check_number("lambda_", self.lambda_, low=0, high=1)
+        check_schedule("epsilon", self.epsilon, low=0, high=1)
+        check_count("epochs", self.epochs, high=MOST_EPOCHS)
+        check_count("minibatches", self.minibatches)
+        if self.max_gradient_norm is not None:
+            check_number("max_gradient_norm", self.max_gradient_norm, low=0, open_low=True)
+        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
+
+    @property
+    def learns_from(self) -> Rollouts:
+        """Rollouts whose environments devices share by whole strata of the minibatches."""
+        for name in ("num_envs", "num_steps", "minibatches"):
+            check_count(name, getattr(self, name))
+        strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
+        return Rollouts(self.num_envs, self.num_steps, self.num_envs * self.num_steps // self.minibatches, strata)
+
+    def optimiser(self) -> optax.GradientTransformation:
+        """Returns the optax transformation of the gradients."""
+        return optax.scale_by_radam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
+
+    def init(self, spec: EnvSpec, key: PRNGKeyArray) -> PQNState:
+        actions, observations = check_discrete(spec.action_space), spec.observation_space
+        check_has_numbers(spec)
+        network = self.network(observations, actions, key)
+        if not isinstance(self.network, QNetworkConfig):
+            check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+        return PQNState(network, init_optimiser(network, self.optimiser()), jnp.int32(0))
+
+    def adopt(self, fresh: PQNState, trained: PQNState) -> PQNState:
+        """Takes over the network."""
+        return PQNState(trained.network, fresh.optimiser, fresh.step)
+
+    def act(
+        self, state: PQNState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        """Chooses an action of the highest value, ties at random; with probability epsilon any."""
+        q = state.network(obs)
+        if greedy:
+            return exploration.greedy(key, q), carry, None
+        return choose_epsilon_greedy(key, q, value_at(self.epsilon, state.step)), carry, None
+
+    def update(
+        self, state: PQNState, data: Rollout, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[PQNState, Scalars]:
+        samples = flat_time(QSamples(data.obs, data.action, self.targets(state.network, data)))
+        steps, here = data.reward.shape
+        division = divide(self.num_envs, here, steps, self.minibatches, axis)
+        rate = value_at(self.learning_rate, state.step)
+
+        def step(learned: tuple[Any, Any], chosen: Int[Array, " n"]) -> tuple[tuple[Any, Any], Scalars]:
+            network, optimiser = learned
+            batch = jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), samples)
+            gradient, metrics = jax.grad(q_loss, has_aux=True)(network, batch)
+            network, optimiser, norm = apply_gradients(
+                network, self.optimiser(), optimiser, gradient, rate, self.max_gradient_norm, axis
+            )
+            return (network, optimiser), metrics | {"gradient_norm": norm}
+
+        batches, keys = partial(minibatch_indices, division), jax.random.split(key, self.epochs)
+        (network, optimiser), metrics = run_epochs(step, (state.network, state.optimiser), batches, keys, None, axis)
+        metrics |= {"learning_rate": rate, "epsilon": value_at(self.epsilon, state.step)}
+        after = counted(state.step, jnp.int32(self.num_steps * self.num_envs))
+        return PQNState(network, optimiser, after), metrics
+
+    def targets(self, network: Any, rollout: Rollout) -> Float[Array, "T B"]:
+        """Computes what the values of a rollout's actions should become."""
+        next_q = jax.vmap(lambda obs: jnp.max(network(obs)))(flat_time(rollout.next_obs))
+        return jax.vmap(lambda_returns, (1, 1, 1, 1, None, None), 1)(
+            rollout.reward,
+            next_q.reshape(rollout.reward.shape),
+            rollout.terminated,
+            rollout.truncated,
+            self.discount,
+            self.lambda_,
+        )
+
+
+def q_loss(network: Any, batch: QSamples) -> tuple[Float[Array, ""], Scalars]:
+    """Computes the objective of one minibatch, to be minimised, and its parts."""
+    q = jax.vmap(action_value)(jax.vmap(network)(batch.obs), batch.action)
+    error = batch.target - q
+    loss = jnp.mean(jax.vmap(losses.squared)(error))
+    metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_value": jnp.mean(q)}
+    return loss, jax.lax.stop_gradient(metrics)

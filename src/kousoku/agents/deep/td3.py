@@ -1,0 +1,111 @@
+"""Twin delayed deep deterministic policy gradients, and deep deterministic policy gradients without twin or delay."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
+
+from ...compiler import kernel
+from ...core.errors import check_number
+from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig
+from .actor_q import ActorQAgent, ActorQState, Batch, Learned, least, noise_like, values
+from .epochs import Scalars
+
+
+class TD3(ActorQAgent):
+    """A deterministic policy that climbs the action values of two critics, of which the lower one counts.
+
+    With mu' the target actor and Q'_i the target critics, all in the unit box [-1, 1]^A,
+
+        a' = clip(mu'(s') + clip(target_noise * e, -target_noise_clip, target_noise_clip), -1, 1), e ~ N(0, 1)
+
+        y = r + gamma min_i Q'_i(s', a')
+
+        critics: sum_i E[(Q_i(s, a) - y)^2 / 2]
+        actor: -E[Q_1(s, mu(s))], in every `policy_delay`-th gradient step; the target networks move then, too
+
+    It acts by clip(mu(s) + exploration_noise * e, -1, 1). Time limits bootstrap: the value of a truncated step's true
+    successor counts, that of a terminated one is zero.
+
+    Attributes:
+        num_envs, num_steps, capacity, batch_size, gradient_steps, learning_starts, network, learning_rate,
+        critic_learning_rate, discount, tau, policy_delay, adam_epsilon: as of `ActorQAgent`.
+        exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].
+        target_noise: that of the noise of the targets' actions.
+        target_noise_clip: the most of it.
+
+    Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "actor_loss",
+    "gradient_norm" (the critics'), "learning_rate". Of gradient steps without one of the actor's, its metrics are the
+    last ones.
+
+    Differs from the paper: all gradients are taken at the parameters before a step.
+
+    References:
+        Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
+        arXiv:1802.09477, equations 10, 14 and 15 and algorithm 1.
+        Silver et al., Deterministic policy gradient algorithms, ICML (2014), equation 9.
+    """
+
+    network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig(policy="deterministic"))
+    policy_delay: int = eqx.field(static=True, default=2)
+    exploration_noise: float | Array = 0.1
+    target_noise: float | Array = 0.2
+    target_noise_clip: float | Array = 0.5
+
+    def __check_init__(self) -> None:
+        for name in ("exploration_noise", "target_noise", "target_noise_clip"):
+            check_number(name, getattr(self, name), low=0, open_high=True)
+
+    @property
+    def policy(self) -> str:
+        return "deterministic"
+
+    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Float[Array, " A"]:
+        return kernel(disturbed)(state.network.actor(obs), key, jnp.asarray(self.exploration_noise, jnp.float32))
+
+    def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, " A"]:
+        return state.network.actor(obs)
+
+    def copied(self, network: ActorQ) -> ActorQ:
+        return network
+
+    def target_is_due(self, due: Bool[Array, ""]) -> Bool[Array, ""]:
+        return due
+
+    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
+        noise = self.target_noise * noise_like(key, batch.action)
+        most = self.target_noise_clip
+        action = jnp.clip(jax.vmap(state.target.actor)(batch.next_obs) + jnp.clip(noise, -most, most), -1.0, 1.0)
+        value = least(values(state.target.critics, batch.next_obs, action))
+        return batch.reward + self.discount * jnp.where(batch.terminated, 0.0, value)
+
+    def actor_loss(
+        self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray
+    ) -> tuple[Float[Array, ""], Scalars]:
+        del key
+        action = jax.vmap(learned.actor)(batch.obs)
+        loss = -jnp.mean(jax.vmap(critics[0])(batch.obs, action))
+        return loss, jax.lax.stop_gradient({"actor_loss": loss})
+
+
+class DDPG(TD3):
+    """TD3 with a single critic, an actor that learns in every gradient step, and no noise in the targets.
+
+    Attributes: as of `TD3`, with other defaults.
+
+    Differs from the paper: as TD3 does; the noise of actions is independent from step to step.
+
+    References:
+        Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1.
+    """
+
+    network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig(policy="deterministic", num_critics=1))
+    policy_delay: int = eqx.field(static=True, default=1)
+    target_noise: float | Array = 0.0
+
+
+def disturbed(action: Float[Array, " A"], key: PRNGKeyArray, deviation: Float[Array, ""]) -> Float[Array, " A"]:
+    """Adds noise to an action in the unit box: a function for the kernel."""
+    return jnp.clip(action + deviation * jax.random.normal(key, action.shape, action.dtype), -1.0, 1.0)

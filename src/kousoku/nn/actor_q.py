@@ -1,0 +1,278 @@
+"""Networks of actor and action values, for actions of a bounded Box, by a config of a few words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number, shorten
+from ..core.spaces import Box, Space
+from ..ops.distributions import TanhNormal
+from .boxes import bounds, check_bounded, size_of
+from .gaussian import Gaussian
+from .initialise import initialiser
+from .layers import Dense, check_activation
+from .mlp import MLP, check_sizes
+from .torso import BODIES, Body, body_for
+
+ACTORS = ("tanh_normal", "deterministic")
+
+
+@dataclass(frozen=True)
+class ActorQConfig:
+    """The parts of an actor and its critics; called with two spaces and a key, it builds them.
+
+    The default is the network of Haarnoja et al. (2018): two hidden layers of 256 rectified units each.
+
+    Attributes:
+        hidden: widths of the actor's dense layers (after the convolutions, where there are any).
+        critic_hidden: the critics'; None for the same.
+        activation: of every hidden layer, one of `layers.ACTIVATIONS`.
+        num_critics: how many critics estimate the same values, each from weights of its own.
+        policy: "tanh_normal", a distribution of actions, or "deterministic", one action.
+        body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP. Actor and critics have
+            one each.
+        actor_layer_norm: whether the actor's dense layers are normalised before the activation.
+        critic_layer_norm: whether the critics' are. Values that are learned from values far from the data grow without
+            end more seldom with it.
+        init_std: the first standard deviation of the normal variable, before it is squashed.
+        hidden_gain: gain of the weights of all hidden layers.
+        policy_gain: gain of the actor's last layer.
+        value_gain: gain of the critics' last layer.
+        init: how weights begin, one of `initialise.INITIALISERS`.
+
+    Raises:
+        ConfigError: for a value that cannot be used.
+
+    References:
+        Haarnoja et al., Soft actor-critic algorithms and applications, arXiv:1812.05905, appendix D.
+        Ball et al., Efficient online reinforcement learning with offline data, arXiv:2302.02948 (`critic_layer_norm`).
+
+    Examples:
+        >>> from kousoku.core.spaces import Box
+        >>> network = ActorQConfig(hidden=(32,))(Box(-1.0, 1.0, (4,)), Box(-2.0, 2.0, (1,)), jax.random.key(0))
+        >>> policy = network.actor(jnp.zeros(4))
+        >>> len(network.critics), network.critics[0](jnp.zeros(4), policy.mode()).shape
+        (2, ())
+    """
+
+    hidden: tuple[int, ...] = (256, 256)
+    critic_hidden: tuple[int, ...] | None = None
+    activation: str = "relu"
+    num_critics: int = 2
+    policy: str = "tanh_normal"
+    body: str = "auto"
+    actor_layer_norm: bool = False
+    critic_layer_norm: bool = False
+    init_std: float = 1.0
+    hidden_gain: float = math.sqrt(2.0)
+    policy_gain: float = 0.01
+    value_gain: float = 1.0
+    init: str = "orthogonal"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden", check_sizes("hidden", self.hidden))
+        if self.critic_hidden is not None:
+            object.__setattr__(self, "critic_hidden", check_sizes("critic_hidden", self.critic_hidden))
+        check_activation("activation", self.activation)
+        check_count("num_critics", self.num_critics)
+        check_choice("policy", self.policy, ACTORS)
+        check_choice("body", self.body, BODIES)
+        for flag in ("actor_layer_norm", "critic_layer_norm"):
+            check_flag(flag, getattr(self, flag))
+        check_number("init_std", self.init_std, low=0, open_low=True, open_high=True)
+        for gain in ("hidden_gain", "policy_gain", "value_gain"):
+            check_number(gain, getattr(self, gain), low=0, open_high=True)
+        initialiser(self.init)
+
+    def __call__(self, observation_space: Space, action_space: Space, key: PRNGKeyArray) -> ActorQ:
+        """Builds actor and critics with new weights.
+
+        Raises:
+            ConfigError: where the config does not fit the spaces.
+        """
+        space = check_bounded_box(action_space)
+        actor_key, critic_key = jax.random.split(key)
+        sizes = self.hidden if self.critic_hidden is None else self.critic_hidden
+        common: dict[str, Any] = {
+            "kind": self.body,
+            "activation": self.activation,
+            "gain": self.hidden_gain,
+            "init": self.init,
+        }
+        critics = tuple(
+            StateActionValue(
+                observation_space,
+                size_of(space),
+                sizes,
+                key=jax.random.fold_in(critic_key, i),
+                head_gain=self.value_gain,
+                layer_norm=self.critic_layer_norm,
+                **common,
+            )
+            for i in range(self.num_critics)
+        )
+        return ActorQ(self._actor(observation_space, space, actor_key, common), critics)
+
+    def _actor(
+        self, observation_space: Space, space: Box, key: PRNGKeyArray, common: dict[str, Any]
+    ) -> SquashedNormalActor | DeterministicActor:
+        body_key, head_key = jax.random.split(key)
+        body = body_for(observation_space, self.hidden, key=body_key, layer_norm=self.actor_layer_norm, **common)
+        head: dict[str, Any] = {"key": head_key, "gain": self.policy_gain, "init": self.init}
+        if self.policy == "deterministic":
+            return DeterministicActor(body, Dense(body.out_size, size_of(space), **head))
+        gaussian = Gaussian(size_of(space), body.out_size, init_std=self.init_std, std="exp", **head)
+        return SquashedNormalActor(body, gaussian)
+
+
+class SquashedNormalActor(eqx.Module):
+    """pi(. | s) over the unit box [-1, 1]^A: tanh of a normal variable.
+
+    Attributes:
+        body: from the observation to features.
+        gaussian: from features to location and scale.
+    """
+
+    body: Body
+    gaussian: Gaussian
+
+    def __call__(self, obs: Any) -> TanhNormal:
+        loc, scale = self.gaussian(self.body(obs))
+        return TanhNormal(loc, scale, -jnp.ones_like(loc), jnp.ones_like(loc))
+
+
+class DeterministicActor(eqx.Module):
+    """mu(s) in the unit box [-1, 1]^A: tanh of an affine function of the features.
+
+    Attributes:
+        body: from the observation to features.
+        head: from features to one number for each component of an action.
+    """
+
+    body: Body
+    head: Dense
+
+    def __call__(self, obs: Any) -> Float[Array, " A"]:
+        return jnp.tanh(self.head(self.body(obs)))
+
+
+class StateActionValue(eqx.Module):
+    """Q(s, a): an MLP over the observation, or what a CNN makes of it, with the action in the unit box beside it.
+
+    Attributes:
+        body: from the observation to numbers: flattened, or what the convolutions of an image give.
+        mlp: the hidden layers, of these numbers and the action.
+        head: the last layer.
+    """
+
+    body: Body
+    mlp: MLP
+    head: Dense
+
+    def __init__(
+        self,
+        space: Space,
+        action_size: int,
+        sizes: tuple[int, ...],
+        *,
+        key: PRNGKeyArray,
+        kind: str,
+        head_gain: float,
+        gain: float,
+        init: str,
+        **options: Any,
+    ) -> None:
+        body_key, mlp_key, head_key = jax.random.split(key, 3)
+        self.body = body_for(space, (), key=body_key, kind=kind, gain=gain, init=init, **options)
+        self.mlp = MLP(self.body.out_size + action_size, sizes, key=mlp_key, gain=gain, init=init, **options)
+        self.head = Dense(self.mlp.out_size, 1, key=head_key, gain=head_gain, init=init)
+
+    def __call__(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, ""]:
+        return self.head(self.mlp(jnp.concatenate([self.body(obs), action])))[0]
+
+
+class ActorQ(eqx.Module):
+    """An actor and its critics, of one environment and without a batch axis.
+
+    Attributes:
+        actor: from an observation to a distribution over the unit box, or to one action in it.
+        critics: each from (observation, action in the unit box [A]) to an estimate of the action's value.
+    """
+
+    actor: Callable[[Any], Any]
+    critics: tuple[Callable[[Any, Float[Array, " A"]], Float[Array, ""]], ...]
+
+
+ActorQBuilder = Callable[[Space, Space, PRNGKeyArray], ActorQ]
+"""(observation space, action space, key) -> actor and critics: pytrees whose float32 arrays are their parameters."""
+
+
+def to_box(space: Box, unit: Float[Array, " A"]) -> Array:
+    """Returns the action of the space at a place in the unit box: -1 is the lower bound, 1 the upper one."""
+    low, high = bounds(space)
+    action = 0.5 * (low + high) + 0.5 * (high - low) * unit
+    return jnp.clip(action, low, high).reshape(space.shape).astype(space.dtype)
+
+
+def to_unit_box(space: Box, action: Array) -> Float[Array, " A"]:
+    """Returns the place of an action of the space in the unit box."""
+    low, high = bounds(space)
+    return (action.reshape(-1).astype(jnp.float32) - 0.5 * (low + high)) / (0.5 * (high - low))
+
+
+def check_bounded_box(space: Space) -> Box:
+    """Returns an action space that can be stretched to from the unit box.
+
+    Raises:
+        ConfigError: for one that is no Box of floating point numbers, or has an infinite bound.
+    """
+    if not isinstance(space, Box) or space.dtype.kind != "f":
+        fix = "it has to be a Box of floating point numbers; 'dqn' learns actions that can be counted, 'ppo' any"
+        raise ConfigError("action space", shorten(space), fix)
+    check_bounded("action space", space)
+    return space
+
+
+def check_actor_q(network: Any, observation_space: Space, action_space: Box, obs: Any, policy: str) -> None:
+    """Refuses what a builder returned if it would not learn.
+
+    Args:
+        network: what the builder returned.
+        observation_space, action_space: the environment's.
+        obs: the shapes of an observation.
+        policy: what the agent wants of the actor, one of `ACTORS`.
+
+    Raises:
+        ConfigError: for what is no `ActorQ`, a leaf that is no array of float32, observations that it does not take,
+            another kind of policy, or a value that is no scalar.
+    """
+    if not isinstance(network, ActorQ) or not network.critics:
+        raise ConfigError("network", network, "its builder has to return a kousoku.nn.ActorQ with at least one critic")
+    leaves = jax.tree.leaves(network)
+    if not all(eqx.is_array(leaf) and leaf.dtype == jnp.float32 for leaf in leaves):
+        fix = "its parameters have to be arrays of float32; mark other fields eqx.field(static=True)"
+        raise ConfigError("network", type(network.actor).__name__, fix)
+    size = size_of(action_space)
+    unit = jax.ShapeDtypeStruct((size,), jnp.float32)
+    try:
+        acted = jax.eval_shape(network.actor, obs)
+        values = [jax.eval_shape(critic, obs, unit) for critic in network.critics]
+    except (AttributeError, TypeError, ValueError, IndexError) as error:
+        why = str(error).strip().splitlines()[0]
+        fix = f"it does not take observations of {shorten(observation_space, 80)} and actions [{size}]: {why}"
+        raise ConfigError("network", "ActorQ", fix) from error
+    if isinstance(acted, TanhNormal) != (policy == "tanh_normal"):
+        raise ConfigError("policy", type(network.actor).__name__, f"this agent learns a policy of the kind {policy!r}")
+    found = acted.loc if isinstance(acted, TanhNormal) else acted
+    for told, what, shape in [(found, "action", (size,)), *((value, "value", ()) for value in values)]:
+        if getattr(told, "shape", None) != shape or told.dtype != jnp.float32:
+            fix = f"its {what} has to be float32{list(shape)}, not {getattr(told, 'dtype', told)}{list(told.shape)}"
+            raise ConfigError("network", "ActorQ", fix)

@@ -1,0 +1,500 @@
+"""SAC, TD3 and DDPG: what they learn from a minibatch, number by number, and how they act."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fast_compile import FAST_COMPILE
+from fresh_process import refusals
+from jax.flatten_util import ravel_pytree
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+
+from kousoku.agents.deep import actor_q, sac, td3
+from kousoku.agents.deep.sac import SAC
+from kousoku.agents.deep.td3 import DDPG, TD3
+from kousoku.core.env import EnvSpec
+from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
+from kousoku.core.timestep import ReplayBatch, Transition
+from kousoku.nn import ActorQ, ActorQConfig
+
+KEY = jax.random.key(0)
+N = 5
+LOW, HIGH = (-1.0, 0.0), (3.0, 0.5)
+SPEC = EnvSpec(Box(-np.inf, np.inf, (3,)), Box(LOW, HIGH, (2,)))
+NOISE = np.random.default_rng(3).normal(size=(N, 2)).astype(np.float32)
+fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
+AGENTS = {"sac": SAC, "td3": TD3, "ddpg": DDPG}
+
+
+def small(kind: Any, **options: Any) -> Any:
+    """An agent whose network is small enough for differences by each of its parameters; weights are of order 1."""
+    default = kind().network
+    network = dataclasses.replace(
+        default, hidden=(3,), critic_hidden=(4,), activation="tanh", policy_gain=0.7, **options.pop("net", {})
+    )
+    return kind(**{"network": network, "learning_rate": 0.03, "adam_epsilon": 1e-3, "tau": 0.2, **options})
+
+
+def batch_of(seed: int = 1, n: int = N, steps: int = 100) -> ReplayBatch:
+    rng = np.random.default_rng(seed)
+    made = jax.vmap(Transition)(
+        jnp.asarray(rng.normal(size=(n, 3)), jnp.float32),
+        jnp.asarray(rng.uniform(LOW, HIGH, size=(n, 2)), jnp.float32),
+        jnp.asarray(rng.normal(size=n), jnp.float32),
+        jnp.asarray(np.arange(n) % 3 == 0),
+        jnp.asarray(np.arange(n) % 2 == 0),
+        jnp.asarray(rng.normal(size=(n, 3)), jnp.float32),
+    )
+    return ReplayBatch(made, jnp.int32(steps))
+
+
+@fast_jit
+def updated(agent, state, data, key=KEY):
+    return agent.update(state, data, key)
+
+
+# ---- the same in NumPy and float64, gradients by central differences ----
+
+
+def dense(layer: Any, x: np.ndarray) -> np.ndarray:
+    return x @ layer.weight + layer.bias
+
+
+def critic_value(critic: Any, obs: np.ndarray, action: np.ndarray) -> np.ndarray:
+    return dense(critic.head, np.tanh(dense(critic.mlp.layers[0], np.concatenate([obs, action], 1))))[:, 0]
+
+
+def squashed(actor: Any, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    y = dense(actor.gaussian.linear, np.tanh(dense(actor.body.mlp.layers[0], obs)))
+    log_std = np.clip(y[:, 2:], -20, 2)
+    x = y[:, :2] + np.exp(log_std) * NOISE
+    log_prob = -0.5 * NOISE**2 - log_std - 0.5 * np.log(2 * np.pi) - np.log(1 - np.tanh(x) ** 2)
+    return np.tanh(x), log_prob.sum(1)
+
+
+def deterministic(actor: Any, obs: np.ndarray) -> np.ndarray:
+    return np.tanh(dense(actor.head, np.tanh(dense(actor.body.mlp.layers[0], obs))))
+
+
+def gradient_of(loss: Any, parameters: Any) -> np.ndarray:
+    flat, unravel = ravel(parameters)
+    steps = np.eye(flat.size) * 1e-6
+    return np.array([(loss(unravel(flat + h)) - loss(unravel(flat - h))) / 2e-6 for h in steps])
+
+
+def ravel(tree: Any) -> tuple[np.ndarray, Any]:
+    leaves, structure = jax.tree.flatten(tree)
+    ends = np.cumsum([np.size(leaf) for leaf in leaves])[:-1]
+
+    def unravel(flat: np.ndarray) -> Any:
+        parts = np.split(flat, ends)
+        return jax.tree.unflatten(structure, [p.reshape(np.shape(x)) for p, x in zip(parts, leaves, strict=True)])
+
+    return np.concatenate([np.ravel(leaf) for leaf in leaves]), unravel
+
+
+class Adam:
+    def __init__(self) -> None:
+        self.m, self.v, self.t = 0.0, 0.0, 0
+
+    def step(self, parameters: Any, gradient: np.ndarray, rate: float, epsilon: float) -> Any:
+        flat, unravel = ravel(parameters)
+        self.t += 1
+        self.m = 0.9 * self.m + 0.1 * gradient
+        self.v = 0.999 * self.v + 0.001 * gradient**2
+        return unravel(flat - rate * (self.m / (1 - 0.9**self.t)) / (np.sqrt(self.v / (1 - 0.999**self.t)) + epsilon))
+
+
+def in_float64(tree: Any) -> Any:
+    return jax.tree.map(lambda x: np.asarray(x, np.float64), tree)
+
+
+class Reference:
+    """The algorithms of the papers, gradients at the parameters before a step."""
+
+    def __init__(self, agent: Any, state: Any) -> None:
+        self.agent, self.soft = agent, isinstance(agent, SAC)
+        self.actor, self.critics = in_float64(state.network.actor), in_float64(state.network.critics)
+        self.target_actor, self.target_critics = self.actor, self.critics
+        self.log_temperature = None if state.log_temperature is None else np.float64(state.log_temperature)
+        self.actor_adam, self.critic_adam, self.updates = Adam(), Adam(), 0
+
+    def alpha(self, log_temperature: Any) -> Any:
+        return self.agent.temperature if log_temperature is None else np.exp(log_temperature)
+
+    def target(self, batch: Any) -> np.ndarray:
+        if self.soft:
+            action, log_prob = squashed(self.actor, batch.next_obs)
+            bonus = -self.alpha(self.log_temperature) * log_prob
+        else:
+            most = self.agent.target_noise_clip
+            noise = np.clip(self.agent.target_noise * NOISE.astype(np.float64), -most, most)
+            action, bonus = np.clip(deterministic(self.target_actor, batch.next_obs) + noise, -1, 1), 0.0
+        least = np.min([critic_value(c, batch.next_obs, action) for c in self.target_critics], 0)
+        return batch.reward + self.agent.discount * (1.0 - batch.terminated) * (least + bonus)
+
+    def actor_loss(self, learned: Any, batch: Any, critics: Any, fixed: Any) -> float:
+        actor, log_temperature = learned
+        if not self.soft:
+            return -np.mean(critic_value(critics[0], batch.obs, deterministic(actor, batch.obs)))
+        action, log_prob = squashed(actor, batch.obs)
+        least = np.min([critic_value(c, batch.obs, action) for c in critics], 0)
+        loss = np.mean(fixed[0] * log_prob - least)
+        return loss if log_temperature is None else loss - np.exp(log_temperature) * (fixed[1] - 2.0)
+
+    def update(self, data: ReplayBatch) -> None:
+        batch = in_float64(data.transitions)
+        low, high = np.array(LOW), np.array(HIGH)
+        action = 2 * (batch.action - low) / (high - low) - 1
+        y = self.target(batch)
+
+        def critic_loss(critics: Any) -> float:
+            return sum(np.mean(0.5 * (critic_value(c, batch.obs, action) - y) ** 2) for c in critics)
+
+        gradient = gradient_of(critic_loss, self.critics)
+        before = self.critics
+        rate, epsilon = self.agent.learning_rate, self.agent.adam_epsilon
+        critic_rate = self.agent.critic_learning_rate or rate
+        self.critics = self.critic_adam.step(self.critics, gradient, critic_rate, epsilon)
+        due = self.updates % self.agent.policy_delay == 0
+        if due:
+            fixed = None
+            if self.soft:
+                fixed = self.alpha(self.log_temperature), np.mean(squashed(self.actor, batch.obs)[1])
+            learned = (self.actor, self.log_temperature)
+            gradient = gradient_of(lambda p: self.actor_loss(p, batch, before, fixed), learned)
+            self.actor, self.log_temperature = self.actor_adam.step(learned, gradient, rate, epsilon)
+        if self.soft or due:
+            tau = self.agent.tau
+            mix = partial(jax.tree.map, lambda old, new: (1 - tau) * old + tau * new)
+            self.target_critics = mix(self.target_critics, self.critics)
+            self.target_actor = mix(self.target_actor, self.actor)
+        self.updates += 1
+
+
+def same(ours: Any, theirs: Any, tolerance: float = 3e-4) -> None:
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (SAC, {}),
+        (SAC, {"learn_temperature": False, "temperature": 0.3}),
+        (SAC, {"policy_delay": 2, "critic_learning_rate": 0.01}),
+        (SAC, {"net": {"num_critics": 3}}),
+        (TD3, {}),
+        (TD3, {"target_noise": 1.0, "target_noise_clip": 0.3, "policy_delay": 3}),
+        (DDPG, {}),
+    ],
+    ids=["sac", "temperature", "delayed", "three", "td3", "noisy", "ddpg"],
+)
+@pytest.mark.slow_because("an update is compiled for each kind")
+def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
+    """Five updates in a row, beside the reference's."""
+    for module in (sac, td3):
+        monkeypatch.setattr(module, "noise_like", lambda key, action: jnp.asarray(NOISE)[: len(action)])
+    agent = small(kind, **options)
+    state = agent.init(SPEC, KEY)
+    reference = Reference(agent, state)
+    step = eqx.filter_jit(lambda state, data: agent.update(state, data, KEY), compiler_options=FAST_COMPILE)
+    for i in range(5):
+        state, metrics = step(state, batch_of(i))
+        reference.update(batch_of(i))
+        same(state.network, ActorQ(reference.actor, reference.critics))
+        target = (reference.target_actor, reference.target_critics)
+        same(state.target, reference.target_critics if kind is SAC else ActorQ(*target))
+        if state.log_temperature is not None:
+            same(state.log_temperature, reference.log_temperature)
+    assert all(np.isfinite(value) for value in metrics.values())
+
+
+@pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
+def test_only_a_termination_is_worth_nothing_afterwards(kind):
+    agent = small(kind)
+    state = agent.init(SPEC, KEY)
+    batch = actor_q.unit_batch(state.action_space, batch_of())
+    y = agent.targets(state, batch, KEY)
+    ended = np.asarray(batch.terminated)
+    assert 0 < ended.sum() < N
+    np.testing.assert_array_equal(np.asarray(y)[ended], np.asarray(batch.reward)[ended])
+    assert (np.asarray(y)[~ended] != np.asarray(batch.reward)[~ended]).all()
+    without = agent.targets(state, batch._replace(next_obs=jnp.full_like(batch.next_obs, jnp.nan)), KEY)
+    np.testing.assert_array_equal(np.asarray(without)[ended], np.asarray(batch.reward)[ended])
+
+
+def test_the_temperature_goes_where_the_entropy_is_wanted():
+    """Above the target the temperature falls, below it rises."""
+    for wanted, sign in ((-50.0, -1), (50.0, 1)):
+        agent = small(SAC, target_entropy=wanted)
+        state = agent.init(SPEC, KEY)
+        after, metrics = updated(agent, state, batch_of())
+        assert np.sign(float(after.log_temperature - state.log_temperature)) == sign
+        assert float(metrics["alpha"]) == 1.0
+
+
+def test_a_fixed_temperature_stays():
+    agent = small(SAC, learn_temperature=False, temperature=0.25)
+    state = agent.init(SPEC, KEY)
+    after, metrics = updated(agent, state, batch_of())
+    assert after.log_temperature is None
+    assert float(metrics["alpha"]) == 0.25
+    assert "alpha_loss" not in metrics
+
+
+def test_the_actor_waits_for_the_critics():
+    agent = small(TD3, policy_delay=3)
+    state = agent.init(SPEC, KEY)
+    moved, told = [], []
+    for _ in range(6):
+        after, metrics = updated(agent, state, batch_of())
+        pairs = ((state.network.actor, after.network.actor), (state.target, after.target))
+        moved.append([bool(np.any(ravel_pytree(a)[0] != ravel_pytree(b)[0])) for a, b in pairs])
+        told.append(float(metrics["actor_loss"]))
+        state = after
+    assert moved == [[True, True], [False, False], [False, False]] * 2
+    assert told[0] == told[1] == told[2] != told[3] == told[4] == told[5]
+
+
+@pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
+def test_schedules_are_read_at_the_environment_steps(kind):
+    from kousoku.ops.schedules import Linear
+
+    agent = small(kind, learning_rate=Linear(0.1, 0.0, 1000), critic_learning_rate=Linear(0.0, 0.1, 1000))
+    state = agent.init(SPEC, KEY)
+    after, metrics = updated(agent, state, batch_of(steps=1000))
+    assert float(metrics["learning_rate"]) == 0.0
+    same(after.network.actor, state.network.actor, 0.0)
+    assert np.any(ravel_pytree(after.network.critics)[0] != ravel_pytree(state.network.critics)[0])
+
+
+def test_two_devices_learn_as_one_does():
+    """Without noise: of that each device has its own."""
+    agent = small(TD3, target_noise=0.0, policy_delay=1)
+    state, data = agent.init(SPEC, KEY), batch_of(n=8)
+    one, said = updated(agent, state, data)
+    mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
+
+    def on_each(state, part):
+        learned = agent.update(state, ReplayBatch(part, data.steps), KEY, axis="d")
+        return jax.tree.map(lambda x: x[None], learned)
+
+    mapped = jax.shard_map(on_each, mesh=mesh, in_specs=(P(), P("d")), out_specs=P("d"), check_vma=False)
+    both, each = jax.jit(mapped, compiler_options=FAST_COMPILE)(state, data.transitions)
+    for device in range(2):
+        for a, b in zip(jax.tree.leaves((both, each)), jax.tree.leaves((one, said)), strict=True):
+            np.testing.assert_allclose(a[device], b, rtol=1e-4, atol=1e-5)
+
+
+def test_devices_stay_equal_and_draw_noise_of_their_own():
+    agent = small(SAC)
+    state, data = agent.init(SPEC, KEY), batch_of(n=8)
+    mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
+
+    def on_each(state, part):
+        batch = actor_q.unit_batch(state.action_space, ReplayBatch(part, data.steps))
+        key = jax.random.fold_in(KEY, jax.lax.axis_index("d"))
+        learned, metrics = agent.update(state, ReplayBatch(part, data.steps), KEY, axis="d")
+        return jax.tree.map(lambda x: x[None], (learned, metrics, agent.targets(state, batch, key)))
+
+    halves = jax.tree.map(lambda x: jnp.concatenate([x[:4], x[:4]]), data.transitions)
+    mapped = jax.shard_map(on_each, mesh=mesh, in_specs=(P(), P("d")), out_specs=P("d"), check_vma=False)
+    *both, targets = jax.jit(mapped, compiler_options=FAST_COMPILE)(state, halves)
+    for leaf in jax.tree.leaves(both):
+        np.testing.assert_array_equal(leaf[0], leaf[1])
+    assert np.any(targets[0] != targets[1])
+
+
+# ---- acting ----
+
+
+def actions_of(agent: Any, state: Any, count: int = 4000, **options: Any) -> np.ndarray:
+    act = jax.vmap(lambda key: agent.act(state, jnp.ones(3), (), key, **options)[0])
+    return np.asarray(jax.jit(act, compiler_options=FAST_COMPILE)(jax.random.split(KEY, count)))
+
+
+@pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
+def test_actions_are_any_until_learning_starts_then_near_the_learned_one(kind):
+    agent = small(kind, learning_starts=100)
+    state = agent.init(SPEC, KEY)
+    low, high = np.array(LOW), np.array(HIGH)
+    first = actions_of(agent, state)
+    assert (first >= low).all()
+    assert (first <= high).all()
+    np.testing.assert_allclose(first.mean(0), (low + high) / 2, atol=0.05 * (high - low).max())
+    np.testing.assert_allclose(first.std(0), (high - low) / np.sqrt(12), rtol=0.05)
+    later = dataclasses.replace(state, step=jnp.int32(100))
+    greedy = actions_of(agent, later, 3, greedy=True)
+    np.testing.assert_array_equal(greedy[0], greedy[1])
+    np.testing.assert_array_equal(greedy, actions_of(agent, state, 3, greedy=True))
+    drawn = actions_of(agent, later)
+    assert (drawn >= low).all()
+    assert (drawn <= high).all()
+    assert (drawn.std(0) > 0).all()
+    if kind is not SAC:
+        np.testing.assert_allclose(drawn.mean(0), greedy[0], atol=0.02 * (high - low).max())
+        np.testing.assert_allclose(drawn.std(0), 0.1 * (high - low) / 2, rtol=0.1)
+
+
+def test_without_a_start_no_action_is_arbitrary():
+    agent = small(TD3, learning_starts=0, exploration_noise=0.0)
+    state = agent.init(SPEC, KEY)
+    np.testing.assert_array_equal(actions_of(agent, state, 3), actions_of(agent, state, 3, greedy=True))
+
+
+@pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
+def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
+    """The same places in another box give the same update, bit for bit where scaling is exact."""
+    agent, data = small(kind), batch_of()
+    wide = EnvSpec(SPEC.observation_space, Box(tuple(4 * x for x in LOW), tuple(4 * x for x in HIGH), (2,)))
+    far = eqx.tree_at(lambda d: d.transitions.action, data, 4 * data.transitions.action)
+    one, _ = updated(agent, agent.init(SPEC, KEY), data)
+    other, _ = updated(agent, agent.init(wide, KEY), far)
+    same(one.network, other.network, 0.0)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Box(0, 255, (10, 10, 2), np.uint8),
+        Dict({"a": Box(-1.0, 1.0, (2,)), "b": Discrete(3)}),
+        MultiDiscrete((2, 3)),
+        Discrete(4),
+    ],
+    ids=["image", "dict", "multi", "discrete"],
+)
+@pytest.mark.slow_because("convolutions and their gradients are compiled")
+def test_observations_of_every_kind_are_learned_from(space):
+    agent = SAC(network=ActorQConfig(hidden=(8,)))
+    spec = EnvSpec(space, Box(-1.0, 1.0, (2, 2)))
+    keys = jax.random.split(KEY, 4)
+    obs = jax.vmap(space.sample)(keys)
+    zeros = jnp.zeros(4)
+    data = ReplayBatch(
+        jax.vmap(Transition)(obs, jnp.zeros((4, 2, 2)), zeros, zeros > 0, zeros > 0, obs),
+        jnp.int32(agent.learning_starts),
+    )
+    state, metrics = updated(agent, agent.init(spec, KEY), data)
+    assert all(np.isfinite(value) for value in metrics.values())
+    action, _, _ = agent.act(state, jax.tree.map(lambda x: x[0], obs), (), KEY)
+    assert action.shape == (2, 2)
+
+
+# ---- refusals ----
+
+
+def test_spaces_that_they_cannot_learn_are_refused():
+    for actions in (Discrete(3), MultiDiscrete((2, 2)), Box(0, 5, (2,), np.int32)):
+        with pytest.raises(ConfigError, match=r"^action space: got .*'dqn'.*'ppo'"):
+            SAC().init(EnvSpec(SPEC.observation_space, actions), KEY)
+    for actions, words in ((Box(-np.inf, 1.0, (2,)), "infinite bounds"), (Box(1.0, 1.0, (2,)), "low = high")):
+        with pytest.raises(ConfigError, match=words):
+            TD3().init(EnvSpec(SPEC.observation_space, actions), KEY)
+
+
+class Alone(eqx.Module):
+    """A critic, or an actor, of one parameter."""
+
+    weight: jax.Array
+    size: int = eqx.field(static=True)
+
+    def __call__(self, *inputs: Any) -> jax.Array:
+        return jnp.broadcast_to(self.weight * inputs[0][2], (self.size,) if self.size else ())
+
+
+def own(actor_size: int = 2, critic_size: int = 0, dtype: Any = jnp.float32) -> Any:
+    def build(observation_space: Any, action_space: Any, key: Any) -> ActorQ:
+        return ActorQ(Alone(jnp.ones((), dtype), actor_size), (Alone(jnp.ones((), jnp.float32), critic_size),))
+
+    return build
+
+
+def test_a_network_of_ones_own_is_taken_and_checked():
+    state = TD3(network=own()).init(SPEC, KEY)
+    after, _ = TD3(network=own()).update(state, batch_of(), KEY)
+    assert float(after.network.critics[0].weight) != 1.0
+    cases = {
+        own(3): r"its action has to be float32\[2\], not float32\[3\]",
+        own(2, 1): r"its value has to be float32\[\], not float32\[1\]",
+        own(2, 0, jnp.int32): "arrays of float32",
+        (lambda observation_space, action_space, key: None): "kousoku.nn.ActorQ",
+        (lambda observation_space, action_space, key: ActorQ(Alone(jnp.ones(()), 2), ())): "at least one critic",
+    }
+    for build, words in cases.items():
+        with pytest.raises(ConfigError, match=f"network: got .*{words}"):
+            TD3(network=build).init(SPEC, KEY)
+    with pytest.raises(ConfigError, match="it does not take observations of Box"):
+        TD3(network=own()).init(EnvSpec(Box(-1.0, 1.0, ()), SPEC.action_space), KEY)
+
+
+def test_a_policy_of_the_other_kind_is_refused():
+    for agent, wanted in ((SAC(network=TD3().network), "tanh_normal"), (TD3(network=SAC().network), "deterministic")):
+        with pytest.raises(ConfigError, match=f"^policy: got .*{wanted}"):
+            agent.init(SPEC, KEY)
+
+
+BAD = {
+    "num_envs": (["0", "2.5"], "use a whole number of at least 1"),
+    "capacity": (["0", "7"], "use a whole number of at least 1|keep at least those"),
+    "batch_size": (["0"], "use a whole number of at least 1"),
+    "learning_starts": (["-1"], "use a whole number of at least 0"),
+    "learning_rate": (["-1.0", "0.0", "NAN", "'fast'"], "use a number above 0"),
+    "critic_learning_rate": (["-1.0", "0.0"], "use a number above 0"),
+    "discount": (["-0.1", "1.5", "NAN"], "use a number in [0, 1]"),
+    "tau": (["0.0", "1.5"], "use a number in (0, 1]"),
+    "policy_delay": (["0", "1.5"], "use a whole number of at least 1"),
+    "adam_epsilon": (["0.0"], "use a number above 0"),
+    "network": (["'mlp'", "None"], "use an ActorQConfig or a function"),
+}
+OF_SAC = {
+    "temperature": (["0.0", "-1.0", "float('inf')"], "use a number above 0"),
+    "learn_temperature": (["1"], "use True or False"),
+    "target_entropy": (["NAN", "float('inf')"], "use a number that is finite"),
+}
+OF_TD3 = {
+    name: (["-0.1", "NAN"], "use a number of at least 0")
+    for name in ("exploration_noise", "target_noise", "target_noise_clip")
+}
+CONFIG = {
+    "hidden": (["64", "(0,)"], "use a"),
+    "critic_hidden": (["8"], "use a"),
+    "activation": (["'rleu'"], "did you mean 'relu'"),
+    "num_critics": (["0"], "use a whole number of at least 1"),
+    "policy": (["'normal'"], "use one of"),
+    "body": (["'rnn'"], "use one of"),
+    "actor_layer_norm": (["None"], "use True or False"),
+    "critic_layer_norm": (["1"], "use True or False"),
+    "init_std": (["0.0"], "use a number above 0"),
+    "hidden_gain": (["-1.0"], "use a number of at least 0"),
+    "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
+}
+
+
+def test_bad_settings_are_refused_in_one_line():
+    kinds = (("SAC", BAD | OF_SAC), ("TD3", BAD | OF_TD3), ("DDPG", OF_TD3), ("ActorQConfig", CONFIG))
+    cases = {
+        f"{kind}({name}={value})": fix
+        for kind, fields in kinds
+        for name, (values, fix) in fields.items()
+        for value in values
+    }
+    setup = """
+from kousoku.agents.deep.sac import SAC
+from kousoku.agents.deep.td3 import DDPG, TD3
+from kousoku.nn import ActorQConfig
+NAN = float('nan')"""
+    messages = refusals({call: call for call in cases}, setup)
+    for call, fix in cases.items():
+        assert ": got " in messages[call], messages[call]
+        assert any(words in messages[call] for words in fix.split("|")), messages[call]
+        assert "\n" not in messages[call]

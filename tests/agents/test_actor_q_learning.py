@@ -1,0 +1,134 @@
+"""SAC, TD3 and DDPG learn what is known exactly, by their own replay buffers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from probes import Aim, Real, probes
+
+from kousoku.agents.deep.sac import SAC
+from kousoku.agents.deep.td3 import DDPG, TD3
+from kousoku.collectors.slot import kernel_slots
+from kousoku.core.collector import TrainState
+from kousoku.nn import ActorQConfig
+from kousoku.ops.schedules import Linear
+
+pytestmark = pytest.mark.learning
+
+DISCOUNT, SEEDS = 0.9, 3
+SIZES: dict[str, Any] = {
+    "num_envs": 4,
+    "num_steps": 2,
+    "batch_size": 32,
+    "capacity": 4000,
+    "learning_starts": 64,
+    "gradient_steps": 1,
+    "tau": 0.05,
+    "discount": DISCOUNT,
+}
+
+
+def network(policy: str, **options: Any) -> ActorQConfig:
+    return ActorQConfig(hidden=(16,), policy=policy, init="lecun_normal", **options)
+
+
+@eqx.filter_jit
+def learned(agent: Any, env: Any, keys: Any, iterations: int) -> Any:
+    """The agent's state of every seed after so many iterations."""
+    collector, slots = agent.learns_from, kernel_slots(env)
+
+    def of_seed(key: Any) -> Any:
+        def iteration(i: Any, state: TrainState) -> TrainState:
+            now = collector.keys(key, i, collector.num_envs, None)
+            state, data, _ = collector.collect(agent, slots, state, now, None)
+            return collector.learn(agent, state, data, now, None)[0]
+
+        first = agent.init(env.spec, key)
+        state = TrainState(first, *collector.init(agent, first, slots, key), ())
+        return jax.lax.fori_loop(0, iterations, iteration, state).agent
+
+    return jax.vmap(of_seed)(keys)
+
+
+AGENTS = {
+    "td3": TD3(network=network("deterministic"), exploration_noise=1.0, target_noise=0.05, **SIZES),
+    "ddpg": DDPG(network=network("deterministic", num_critics=1), exploration_noise=1.0, **SIZES),
+    "sac": SAC(network=network("tanh_normal"), learn_temperature=False, temperature=1e-3, **SIZES),
+}
+
+
+@pytest.mark.slow_because("networks have to learn")
+@pytest.mark.parametrize("name", ["td3", *(pytest.param(name, marks=pytest.mark.full) for name in ("ddpg", "sac"))])
+def test_probes(name):
+    """The five probes with a time limit of 5, three seeds each: also of reward 1 for ever, which is worth 10.
+
+    Values far from where actions 0 and 1 meet, which are what was seen most.
+    """
+    iterations = 4000
+    agent = eqx.tree_at(lambda a: a.learning_rate, AGENTS[name], Linear(5e-3, 0.0, 8 * iterations))
+    keys = jax.random.split(jax.random.key(0), SEEDS)
+    states, actions = jnp.eye(3)[:2], jnp.array([[-0.8], [0.8]])
+    for probe in probes(DISCOUNT, 5):
+        state = learned(agent, Real(probe.env), keys, iterations)
+        critic = state.network.critics[0]
+        of_one = jax.vmap(jax.vmap(lambda c, s, a: c(s, a), (None, None, 0)), (None, 0, None))
+        q = jax.vmap(of_one, (0, None, None))(critic, states, actions)
+        best = probe.q.max(-1)
+        if probe.name == "two actions" and name != "sac":
+            np.testing.assert_allclose(q, np.broadcast_to(probe.q, q.shape), atol=0.3, err_msg=probe.name)
+        else:  # a policy that has settled does not go where it loses
+            np.testing.assert_allclose(np.max(q, -1), np.broadcast_to(best, (SEEDS, 2)), atol=0.2, err_msg=probe.name)
+
+
+ALPHA = 0.5
+OF_UNIT = 0.1
+"""The standard deviation in the unit box of the normal policy of this entropy."""
+ENTROPY = 0.5 * math.log(2 * math.pi * math.e * OF_UNIT**2)
+
+
+@pytest.mark.slow_because("a policy has to learn")
+@pytest.mark.parametrize(
+    ("options", "deviation"),
+    [
+        ({"learn_temperature": False, "temperature": ALPHA}, math.sqrt(ALPHA / 2)),
+        pytest.param({"target_entropy": ENTROPY}, 5 * OF_UNIT, marks=pytest.mark.full),
+    ],
+    ids=["fixed", "learned"],
+)
+def test_the_soft_policy_is_that_of_the_temperature(options, deviation):
+    """The best soft policy of reward -(a - x / 2)^2 is normal of mean x / 2 and variance alpha / 2."""
+    iterations = 4000
+    rate = Linear(5e-3, 0.0, 8 * iterations)
+    agent = SAC(network=network("tanh_normal"), learning_rate=rate, **options, **SIZES)
+    state = learned(agent, Aim(), jax.random.split(jax.random.key(1), SEEDS), iterations)
+    sides = jnp.array([[-1.0], [1.0]])
+    policies = jax.vmap(lambda actor: jax.vmap(actor)(sides))(state.network.actor)
+    draws = jax.vmap(jax.vmap(lambda p: jax.vmap(p.sample)(jax.random.split(jax.random.key(2), 4000))))(policies)
+    actions = 5.0 * np.asarray(draws)[..., 0]
+    np.testing.assert_allclose(actions.mean(-1), np.broadcast_to([-0.5, 0.5], (SEEDS, 2)), atol=0.12)
+    np.testing.assert_allclose(actions.std(-1), np.full((SEEDS, 2), deviation), rtol=0.2)
+    if state.log_temperature is not None:
+        np.testing.assert_allclose(np.exp(state.log_temperature), 2 * deviation**2, rtol=0.3)
+
+
+@pytest.mark.parametrize("agent", [SAC, TD3])
+@pytest.mark.slow_because("two programs are compiled")
+def test_numbers_may_differ_between_members_of_a_population(agent):
+    """Members with numbers of their own learn as each alone."""
+    import kousoku as ks
+
+    settings: dict[str, Any] = {**SIZES, "network": agent().network.__class__(hidden=(8,), policy=agent().policy)}
+    numbers = {"learning_rate": [1e-2, 1e-3], "tau": [0.5, 0.01]}
+    del settings["tau"]
+    run = ks.train(agent(**settings), "Pendulum-v1", steps=800, sweep=numbers, out="", eval_episodes=0)
+    for i, (rate, tau) in enumerate((r, t) for r in numbers["learning_rate"] for t in numbers["tau"]):
+        alone = ks.train(
+            agent(learning_rate=rate, tau=tau, **settings), "Pendulum-v1", steps=800, out="", eval_episodes=0
+        )
+        np.testing.assert_allclose(run.curves["qf_loss"][-1][i], alone.curves["qf_loss"][-1][0], rtol=2e-3)

@@ -1,0 +1,192 @@
+"""PQN: its targets and updates, number by number, and the values that it learns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from fast_compile import FAST_COMPILE
+from fresh_process import refusals
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+from probes import probes
+
+from kousoku.agents.deep.pqn import PQN
+from kousoku.collectors.slot import kernel_slots
+from kousoku.core.collector import TrainState
+from kousoku.core.env import EnvSpec
+from kousoku.core.errors import ConfigError
+from kousoku.core.spaces import Box, Discrete
+from kousoku.core.timestep import Rollout
+from kousoku.nn import QNetworkConfig
+from kousoku.ops.schedules import Linear
+
+KEY = jax.random.key(0)
+SPEC = EnvSpec(Box(-np.inf, np.inf, (2,)), Discrete(2))
+WEIGHT = jnp.array([[1.0, 2.0], [3.0, -1.0]])
+fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
+
+
+class Line(eqx.Module):
+    """Q(s, .) = s W."""
+
+    weight: jax.Array
+
+    def __call__(self, obs):
+        return obs @ self.weight
+
+
+def line(observation_space, action_space, key):
+    return Line(WEIGHT)
+
+
+def rollout_of(steps: int, envs: int, seed: int = 0) -> Rollout:
+    """Random steps; some end, by either flag or by both."""
+    rng = np.random.default_rng(seed)
+    normal = lambda *shape: jnp.asarray(rng.normal(size=(steps, envs, *shape)), jnp.float32)  # noqa: E731
+    flags = [jnp.asarray(rng.random((steps, envs)) < 0.25) for _ in range(2)]
+    actions = jnp.asarray(rng.integers(0, 2, (steps, envs)), jnp.int32)
+    return Rollout(normal(2), actions, None, normal(), *flags, normal(2), ())
+
+
+@pytest.mark.parametrize("trace_decay", [0.0, 0.7, 1.0])
+def test_targets_are_those_of_a_loop_in_float64(trace_decay):
+    data, discount = rollout_of(6, 5), 0.9
+    targets = np.asarray(PQN(network=line, discount=discount, lambda_=trace_decay).targets(Line(WEIGHT), data))
+    best = np.max(np.asarray(data.next_obs, np.float64) @ np.asarray(WEIGHT, np.float64), -1)
+    for b in range(5):
+        following = None
+        for t in reversed(range(6)):
+            bootstrap = best[t, b]
+            if following is not None and not (data.truncated[t, b] or data.terminated[t, b]):
+                bootstrap = (1 - trace_decay) * best[t, b] + trace_decay * following
+            following = float(data.reward[t, b]) + discount * (0.0 if data.terminated[t, b] else bootstrap)
+            np.testing.assert_allclose(targets[t, b], following, rtol=1e-5, atol=1e-5)
+
+
+def test_an_update_is_the_gradient_step_of_each_minibatch():
+    """One epoch of one minibatch: the mean gradient of the square; RAdam's first steps are momentum alone."""
+    agent = PQN(
+        num_envs=5, num_steps=6, network=line, epochs=1, minibatches=1, learning_rate=0.3, max_gradient_norm=None
+    )
+    state, data = agent.init(SPEC, KEY), rollout_of(6, 5)
+    after, metrics = fast_jit(lambda s, d: agent.update(s, d, KEY))(state, data)
+    obs = np.asarray(data.obs, np.float64).reshape(-1, 2)
+    actions = np.asarray(data.action).reshape(-1)
+    error = np.asarray(agent.targets(Line(WEIGHT), data)).reshape(-1) - (obs @ np.asarray(WEIGHT))[range(30), actions]
+    gradient = -(obs * error[:, None]).T @ np.eye(2)[actions] / 30
+    np.testing.assert_allclose(after.network.weight, np.asarray(WEIGHT) - 0.3 * gradient, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(metrics["loss"], np.mean(error**2) / 2, rtol=1e-5)
+    np.testing.assert_allclose(metrics["td_error"], np.mean(np.abs(error)), rtol=1e-5)
+    np.testing.assert_allclose(metrics["gradient_norm"], np.linalg.norm(gradient), rtol=1e-5)
+    assert int(after.step) == 30
+
+
+def test_a_long_gradient_is_scaled_down():
+    agent = PQN(
+        num_envs=5, num_steps=6, network=line, epochs=1, minibatches=1, learning_rate=1.0, max_gradient_norm=1e-3
+    )
+    after, _ = fast_jit(lambda s, d: agent.update(s, d, KEY))(agent.init(SPEC, KEY), rollout_of(6, 5))
+    np.testing.assert_allclose(np.linalg.norm(after.network.weight - WEIGHT), 1e-3, rtol=1e-3)
+
+
+@pytest.mark.slow_because("a program for two devices is compiled")
+def test_two_devices_learn_as_one_does():
+    agent = PQN(num_envs=8, num_steps=4, network=QNetworkConfig(hidden=(8,)), epochs=2, minibatches=2)
+    state, data = agent.init(SPEC, KEY), rollout_of(4, 8)
+    one, said = fast_jit(lambda s, d: agent.update(s, d, KEY))(state, data)
+    mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
+
+    def on_each(state, part):
+        return jax.tree.map(lambda x: x[None], agent.update(state, part, KEY, axis="d"))
+
+    spread = jax.tree.map(lambda _: P(None, "d"), data)
+    mapped = jax.shard_map(on_each, mesh=mesh, in_specs=(P(), spread), out_specs=P("d"), check_vma=False)
+    both, each = jax.jit(mapped, compiler_options=FAST_COMPILE)(state, data)
+    for device in range(2):
+        for a, b in zip(jax.tree.leaves((both, each)), jax.tree.leaves((one, said)), strict=True):
+            np.testing.assert_allclose(a[device], b, rtol=1e-4, atol=1e-6)
+
+
+def test_epsilon_is_the_probability_of_any_action():
+    agent = PQN(network=line, epsilon=Linear(1.0, 0.2, 100))
+    state = agent.init(SPEC, KEY)
+
+    def share(state: Any, **options: Any) -> np.ndarray:
+        act = jax.vmap(lambda key: agent.act(state, jnp.array([1.0, 0.0]), (), key, **options)[0])
+        return np.bincount(np.asarray(act(jax.random.split(KEY, 4000))), minlength=2) / 4000
+
+    np.testing.assert_allclose(share(state), [0.5, 0.5], atol=0.03)
+    later = eqx.tree_at(lambda s: s.step, state, jnp.int32(100))
+    np.testing.assert_allclose(share(later), [0.1, 0.9], atol=0.03)
+    np.testing.assert_array_equal(share(state, greedy=True), [0.0, 1.0])
+
+
+@pytest.mark.learning
+@pytest.mark.slow_because("a network has to learn")
+def test_probes():
+    """The five probes with a time limit of 5: also of reward 1 for ever, which is worth 10. Every action is random, so
+    that lambda has to be 0 for the values of the best ones."""
+    iterations, discount = 600, 0.9
+    rate = Linear(5e-3, 0.0, 32 * iterations)
+    network = QNetworkConfig(hidden=(16,), init="lecun_normal")
+    agent = PQN(
+        num_envs=4, num_steps=8, network=network, learning_rate=rate, discount=discount, lambda_=0.0, epsilon=1.0,
+        epochs=2, minibatches=2,
+    )  # fmt: skip
+    collector = agent.learns_from
+
+    @eqx.filter_jit
+    def learned(env: Any, keys: Any) -> Any:
+        slots = kernel_slots(env)
+
+        def of_seed(key: Any) -> Any:
+            def iteration(i: Any, state: TrainState) -> TrainState:
+                now = collector.keys(key, i, collector.num_envs, None)
+                state, data, _ = collector.collect(agent, slots, state, now, None)
+                return collector.learn(agent, state, data, now, None)[0]
+
+            first = agent.init(env.spec, key)
+            state = TrainState(first, *collector.init(agent, first, slots, key), ())
+            state = jax.lax.fori_loop(0, iterations, iteration, state)
+            return jax.vmap(state.agent.network)(jnp.arange(2, dtype=jnp.int32))
+
+        return jax.vmap(of_seed)(keys)
+
+    for probe in probes(discount, 5):
+        q = learned(probe.env, jax.random.split(KEY, 3))
+        np.testing.assert_allclose(q, np.broadcast_to(probe.q, (3, 2, 2)), atol=0.1, err_msg=probe.name)
+
+
+BAD = {
+    "num_envs": (["0", "2.5"], "use a whole number of at least 1"),
+    "num_steps": (["0"], "use a whole number of at least 1"),
+    "minibatches": (["0", "7"], "use a whole number of at least 1|are not divisible; try"),
+    "epochs": (["0", "1001"], "use a whole number of at least 1"),
+    "learning_rate": (["-1.0", "0.0", "NAN", "'fast'"], "use a number above 0"),
+    "discount": (["-0.1", "1.5"], "use a number in [0, 1]"),
+    "lambda_": (["-0.1", "1.5", "NAN"], "use a number in [0, 1]"),
+    "epsilon": (["-0.1", "1.5"], "use a number in [0, 1]"),
+    "max_gradient_norm": (["0.0"], "use a number above 0"),
+    "adam_epsilon": (["0.0"], "use a number above 0"),
+    "network": (["'mlp'", "None"], "use a QNetworkConfig or a function"),
+}
+
+
+def test_bad_settings_are_refused_in_one_line():
+    cases = {f"PQN({name}={value})": fix for name, (values, fix) in BAD.items() for value in values}
+    messages = refusals({call: call for call in cases}, "from kousoku.agents.deep.pqn import PQN\nNAN = float('nan')")
+    for call, fix in cases.items():
+        assert ": got " in messages[call], messages[call]
+        assert any(words in messages[call] for words in fix.split("|")), messages[call]
+        assert "\n" not in messages[call]
+
+
+def test_spaces_that_it_cannot_learn_are_refused():
+    with pytest.raises(ConfigError, match=r"^action space: got .*Discrete"):
+        PQN().init(EnvSpec(SPEC.observation_space, Box(-1.0, 1.0, (2,))), KEY)
