@@ -106,7 +106,7 @@ def test_an_update_worked_out_by_hand():
 
 
 def test_the_target_network_values_what_the_other_chooses():
-    data = batch_of([ONWARD, LAST]).transitions
+    data = batch_of([ONWARD, LAST])
     for double, follows in ((True, 2.0), (False, 4.0)):
         agent = linear_dqn(double=double)
         np.testing.assert_allclose(agent.targets(state_of(agent), data), [1.0 + 0.5 * follows, 0.5])
@@ -117,7 +117,17 @@ def test_only_a_termination_is_worth_nothing_afterwards():
         (*ONWARD[:3], terminated, truncated, ONWARD[5]) for terminated in (False, True) for truncated in (False, True)
     ]
     agent = linear_dqn()
-    np.testing.assert_allclose(agent.targets(state_of(agent), batch_of(rows).transitions), [2.0, 2.0, 1.0, 1.0])
+    np.testing.assert_allclose(agent.targets(state_of(agent), batch_of(rows)), [2.0, 2.0, 1.0, 1.0])
+
+
+def test_what_follows_several_steps_is_discounted_by_them():
+    """Of m steps the value that follows counts gamma^m; a batch of single steps has the agent's own discount."""
+    agent, data = linear_dqn(n_step=3), batch_of([ONWARD, ONWARD, LAST])
+    several = dataclasses.replace(data, discount=jnp.array([0.125, 0.25, 0.5]))
+    np.testing.assert_allclose(agent.targets(state_of(agent), several), [1.25, 1.5, 0.5])
+    np.testing.assert_allclose(agent.targets(state_of(agent), data), [2.0, 2.0, 0.5])
+    replay = agent.learns_from
+    assert (replay.n_step, replay.discount) == (3, 0.5)
 
 
 def test_what_follows_a_termination_cannot_be_infinite():
@@ -372,6 +382,7 @@ def test_spaces_that_it_cannot_learn_are_refused():
 BAD = {
     "num_envs": (["0", "2.5"], "use a whole number of at least 1"),
     "num_steps": (["0"], "use a whole number of at least 1"),
+    "n_step": (["0", "1.5", "20_000"], "use a whole number of at least 1|keeps 12500 steps; use at most those"),
     "capacity": (["0", "7"], "use a whole number of at least 1|keep at least those"),
     "batch_size": (["0", "'8'"], "use a whole number of at least 1"),
     "gradient_steps": (["-1"], "use a whole number of at least 1"),

@@ -1,119 +1,16 @@
 """The replay buffer: what is kept, where, what is drawn of it, and when it is learned from."""
 
-from typing import Any
-
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fast_compile import FAST_COMPILE
 from fresh_process import refusals
-from jax.sharding import Mesh
-from jax.sharding import PartitionSpec as P
+from recorder import END, KEY, LIMIT, Life, begun, iteration, logged, on_two_devices, recorder, run
 from scipy.stats import chisquare
 
 from kousoku.collectors.replay import Replay
 from kousoku.collectors.slot import kernel_slots, plain_slots
-from kousoku.core.agent import Agent
-from kousoku.core.collector import TrainState
-from kousoku.core.env import Env
-from kousoku.core.spaces import Box, Discrete
-from kousoku.core.timestep import Timestep, Transition
-
-KEY = jax.random.key(3)
-END = 2  # the action that ends an episode
-LIMIT = 3
-
-
-class Life(Env):
-    """Counts the steps of its life and of the episode; shows both, and a number by which to know it again.
-
-    Observation: (step of its life, step of the episode, its number). The successor of an observation is always that
-    plus (1, 1, 0); the observation after a reset is another wherever an episode was longer than a step.
-    """
-
-    time_limit: int | None = eqx.field(static=True, default=LIMIT)
-
-    @property
-    def observation_space(self) -> Box:
-        return Box(-np.inf, np.inf, (3,))
-
-    @property
-    def action_space(self) -> Discrete:
-        return Discrete(3)
-
-    def reset(self, key: Any) -> tuple[Any, Timestep]:
-        state = jnp.stack([jnp.float32(0.0), jnp.float32(0.0), jax.random.uniform(key, (), jnp.float32)])
-        return state, self._at(state, jnp.array(False))
-
-    def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
-        state = state + jnp.array([1.0, 1.0, 0.0])
-        return state, self._at(state, action == END)
-
-    def restart(self, key: Any, state: Any) -> tuple[Any, Timestep]:
-        state = state * jnp.array([1.0, 0.0, 1.0])
-        return state, self._at(state, jnp.array(False))
-
-    def _at(self, state: Any, ends: Any) -> Timestep:
-        return Timestep(state, 10.0 * state[0], ends, jnp.array(False))
-
-
-class Recorder(Agent):
-    """Acts at random, and writes down each minibatch instead of learning from it."""
-
-    learns_from: Replay = Replay()  # type: ignore[assignment]
-    most: int = eqx.field(static=True, default=8)
-
-    def init(self, spec: Any, key: Any) -> dict[str, Any]:
-        obs, flag = jnp.zeros(3), jnp.array(False)
-        one = Transition(obs, jnp.int32(0), jnp.float32(0.0), flag, flag, obs, None, jnp.float32(0.0))
-        shape = (self.most, self.learns_from.batch_size)
-        drawn = jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape), x.dtype), one)
-        return {"updates": jnp.int32(0), "drawn": drawn, "steps": jnp.zeros(self.most, jnp.int32)}
-
-    def act(self, state: Any, obs: Any, carry: Any, key: Any, *, greedy: bool = False) -> tuple[Any, Any, Any]:
-        return jax.random.randint(key, (), 0, 3, jnp.int32), carry, obs[0] + 0.5
-
-    def update(self, state: Any, data: Any, key: Any, *, axis: str | None = None) -> tuple[Any, dict[str, Any]]:
-        i = state["updates"] % self.most
-        drawn = jax.tree.map(lambda log, x: log.at[i, : x.shape[0]].set(x), state["drawn"], data.transitions)
-        steps = state["steps"].at[i].set(data.steps)
-        return {"updates": state["updates"] + 1, "drawn": drawn, "steps": steps}, {"one": jnp.float32(1.0)}
-
-
-def recorder(most: int = 8, **options: Any) -> Recorder:
-    sizes = {"num_envs": 4, "num_steps": 2, "capacity": 40, "batch_size": 16, "learning_starts": 0}
-    return Recorder(Replay(**{**sizes, **options}), most)  # type: ignore[arg-type]
-
-
-def begun(agent: Recorder, slots: Any, key: Any = KEY) -> TrainState:
-    state = agent.init(Life().spec, key)
-    return TrainState(state, *agent.learns_from.init(agent, state, slots, key), ())
-
-
-def iteration(agent: Recorder, slots: Any, state: TrainState, i: Any, key: Any, axis: str | None = None) -> Any:
-    collector = agent.learns_from
-    keys = collector.keys(key, i, jax.tree.leaves(state.slots)[0].shape[0], axis)
-    state, data, steps = collector.collect(agent, slots, state, keys, axis)
-    state, sums, updates = collector.learn(agent, state, data, keys, axis)
-    return state, (steps, sums, updates)
-
-
-def run(agent: Recorder, iterations: int, slots: Any = None, key: Any = KEY) -> tuple[TrainState, list[Any]]:
-    """The state after so many iterations, and what each gave."""
-    slots = kernel_slots(Life()) if slots is None else slots
-    state, said = begun(agent, slots, key), []
-    step = jax.jit(lambda state, i, key: iteration(agent, slots, state, i, key), compiler_options=FAST_COMPILE)
-    for i in range(iterations):
-        state, what = step(state, jnp.int32(i), key)
-        said.append(jax.device_get(what))
-    return jax.device_get(state), said
-
-
-def logged(state: TrainState) -> Transition:
-    """The minibatches written down, [updates, n, ...]."""
-    return jax.tree.map(lambda x: x[: state.agent["updates"]], state.agent["drawn"])
+from kousoku.core.timestep import Transition
 
 
 def check_transitions(made: Transition) -> None:
@@ -242,23 +139,10 @@ def test_devices_share_what_is_worth_it():
 
 
 def test_two_devices_keep_and_draw_each_of_its_own_slots():
-    agent, slots = recorder(batch_size=64, gradient_steps=2, most=8), kernel_slots(Life())
-    state = begun(agent, slots)
-    twice = jax.tree.map(lambda x: jnp.stack([x, x]), state.agent)
-    state = eqx.tree_at(lambda s: s.agent, state, twice)
-
-    def on_each(state: TrainState, i: Any, key: Any) -> Any:
-        own = eqx.tree_at(lambda s: s.agent, state, jax.tree.map(lambda x: x[0], state.agent))
-        own, (_, sums, updates) = iteration(agent, slots, own, i, key, "d")
-        return eqx.tree_at(lambda s: s.agent, own, jax.tree.map(lambda x: x[None], own.agent)), sums, updates
-
-    mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
-    specs = (P("d"), P(), P())
-    step = jax.jit(jax.shard_map(on_each, mesh=mesh, in_specs=specs, out_specs=specs, check_vma=False))
-    for i in range(4):
-        state, sums, updates = step(state, jnp.int32(i), KEY)
-        assert (float(sums["one"]), int(updates)) == (2.0, 2)
-    alone, _ = run(agent, 4, slots)
+    agent = recorder(batch_size=64, gradient_steps=2, most=8)
+    state, said = on_two_devices(agent, 4)
+    assert [(float(sums["one"]), int(updates)) for sums, updates in said] == [(2.0, 2)] * 4
+    alone, _ = run(agent, 4)
     for a, b in zip(
         jax.tree.leaves((state.slots, state.data)), jax.tree.leaves((alone.slots, alone.data)), strict=True
     ):

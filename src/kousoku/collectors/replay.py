@@ -8,12 +8,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
-from ..core.errors import ConfigError, check_count
+from ..core.errors import ConfigError, check_count, check_number
 from ..core.timestep import ReplayBatch, Transition
+from .n_step import n_step_transition, take
 from .rollouts import SAMPLES_PER_DEVICE, act_and_advance, begin_slots, slot_numbers
 from .streams import IterationKeys, slot_keys
 
@@ -43,10 +44,13 @@ class Replay(Collector):
         batch_size: transitions of one gradient step.
         gradient_steps: updates after every T x B environment steps.
         learning_starts: environment steps before the first update.
+        n_step: steps that are made into one transition, fewer where an episode ends sooner: see `n_step_transition`.
+        discount: the agent's gamma, by which it adds up their rewards; not needed where `n_step` is 1.
 
     References:
         Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
         Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), algorithm 1.
+        Hessel et al., Rainbow, arXiv:1710.02298, section 2 (`n_step`).
     """
 
     num_envs: int = eqx.field(static=True, default=8)
@@ -55,14 +59,21 @@ class Replay(Collector):
     batch_size: int = eqx.field(static=True, default=128)
     gradient_steps: int = eqx.field(static=True, default=1)
     learning_starts: int = eqx.field(static=True, default=1_000)
+    n_step: int = eqx.field(static=True, default=1)
+    discount: float | Float[Array, ""] | None = None
 
     def __check_init__(self) -> None:
-        for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps"):
+        for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
             check_count(name, getattr(self, name))
         check_count("learning_starts", self.learning_starts, low=0)
         if self.capacity < self.iteration_steps:
             fix = f"one iteration makes {self.num_envs} x {self.num_steps} transitions; keep at least those"
             raise ConfigError("capacity", self.capacity, fix)
+        if self.n_step > self.slot_capacity:
+            fix = f"each of the {self.num_envs} environments keeps {self.slot_capacity} steps; use at most those"
+            raise ConfigError("n_step", self.n_step, fix)
+        if self.discount is not None:
+            check_number("discount", self.discount, low=0, high=1)
 
     @property
     def batched(self) -> bool:
@@ -88,6 +99,13 @@ class Replay(Collector):
     def slot_capacity(self) -> int:
         """Transitions kept of each slot, C: a multiple of T, so that an iteration's steps lie side by side."""
         return -(-self.capacity // self.iteration_steps) * self.num_steps
+
+    def held_beside(self, data: Any) -> PyTree[Any]:
+        """Returns the shapes of the rewards and ends of what transitions of several steps are made of."""
+        if self.n_step == 1:
+            return ()
+        shape = (self.gradient_steps, self.batch_size, self.n_step)
+        return [jax.ShapeDtypeStruct(shape, dtype) for dtype in (jnp.int32, jnp.float32, jnp.bool, jnp.bool)]
 
     def num_devices(self, available: int) -> int:
         shares = math.gcd(self.num_envs, self.batch_size)
@@ -131,17 +149,12 @@ class Replay(Collector):
         taken = iterations * self.iteration_steps
         updates = jnp.where(taken >= self.learning_starts, self.gradient_steps, 0)
         # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
-        slot, time = self._places(keys, state.data, axis)
-        place = slot * self.slot_capacity + time
-
-        def at_places(kept: Array) -> Array:
-            return kept.reshape((-1, *kept.shape[2:])).at[place].get(mode="promise_in_bounds")
-
-        chosen = jax.tree.map(at_places, state.data)
+        chosen, discounts = self._transitions(keys, state.data, *self._places(keys, state.data, axis))
         update_keys = jax.random.split(jax.random.fold_in(keys.steps.update, 1), self.gradient_steps)
 
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array]]:
-            batch = ReplayBatch(jax.tree.map(lambda drawn: drawn[i], chosen), taken)
+            transitions, discount = jax.tree.map(lambda drawn: drawn[i], (chosen, discounts))
+            batch = ReplayBatch(transitions, taken, discount)
             return agent.update(agent_state, batch, update_keys[i], axis=axis)
 
         def add_update(i: Array, now: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
@@ -152,6 +165,21 @@ class Replay(Collector):
         zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         learned, sums = jax.lax.fori_loop(0, updates, add_update, (state.agent, zeros))
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), sums, updates
+
+    def _transitions(
+        self, keys: ReplayKeys, buffer: Transition, slot: Array, time: Array
+    ) -> tuple[Transition, Float[Array, "..."] | None]:
+        """Returns the transitions that begin at these places, and what to multiply the values after them by."""
+        if self.n_step == 1:
+            return take(buffer, slot, time), None
+        discount = self.discount
+        if discount is None:
+            raise ConfigError(
+                "discount", None, f"give the agent's to Replay, which adds up {self.n_step} rewards by it"
+            )
+        newest = ((keys.iteration + 1) * self.num_steps - 1) % self.slot_capacity
+        of_one = lambda slot, time: n_step_transition(buffer, slot, time, newest, self.n_step, discount)  # noqa: E731
+        return jax.vmap(jax.vmap(of_one))(slot, time)
 
     def _places(self, keys: ReplayKeys, buffer: PyTree[Array], axis: str | None) -> tuple[Array, Array]:
         """Draws (slot, time) of every transition of an iteration's minibatches, [gradient_steps, n] each.

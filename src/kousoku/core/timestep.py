@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 
@@ -94,10 +95,24 @@ class Rollout(eqx.Module):
 class ReplayBatch(eqx.Module):
     """A minibatch of a replay buffer.
 
+    A transition may be of m steps made into one, where the collector has an `n_step` above 1: `next_obs`, `terminated`
+    and `truncated` are those of the last of them, `reward` is the sum of gamma^k r_k over k < m.
+
     Attributes:
-        transitions: [n, ...] drawn uniformly, with replacement; their `info` is None.
+        transitions: [n, ...] drawn with replacement; their `info` is None.
         steps: environment steps taken so far, over all environments: what schedules are read at.
+        discount: [n] gamma^m, where transitions are of m steps; None where each is of one. See `discounts`.
     """
 
     transitions: Transition
     steps: Int[Array, ""]
+    discount: Float[Array, " n"] | None = None
+
+    def discounts(self, discount: float | Float[Array, ""]) -> Float[Array, " n"]:
+        """Returns what the value of each `next_obs` is multiplied by: gamma^m, or the discount given for one step.
+
+        A termination is not in it: after one, nothing follows that could be multiplied.
+        """
+        if self.discount is not None:
+            return self.discount
+        return jnp.broadcast_to(jnp.asarray(discount, jnp.float32), self.transitions.reward.shape)

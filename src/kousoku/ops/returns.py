@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 MAX_UNROLL = 8
 """Up to this many steps a pass is straight-line code; a compiled loop inside a compiled loop is slow on a CPU."""
@@ -29,6 +29,40 @@ def n_step_returns(
         return g, g
 
     return lax.scan(step, bootstrap, reward, reverse=True, unroll=min(reward.shape[0], MAX_UNROLL))[1]
+
+
+def n_step_return(
+    reward: Float[Array, " n"],
+    ended: Bool[Array, " n"],
+    kept: Int[Array, ""],
+    discount: Float[Array, ""] | float,
+) -> tuple[Float[Array, ""], Float[Array, ""], Int[Array, ""]]:
+    """Computes the sum of gamma^k r_k over k < m, gamma^m and m, the steps up to the episode's end, n of them at most.
+
+    What follows the last step is worth gamma^m times its successor's value, unless that step terminated the episode.
+
+    Args:
+        reward: r_k of consecutive steps.
+        ended: whether the episode ended with each, by a termination or a truncation.
+        kept: how many of them are there, from the first on: whatever comes later counts for nothing.
+        discount: gamma.
+
+    References:
+        Sutton and Barto (2nd ed.), equation 7.1, without its last term.
+
+    Examples:
+        >>> reward, ended = jnp.array([1.0, 2.0, 4.0]), jnp.array([False, True, False])
+        >>> [float(x) for x in n_step_return(reward, ended, jnp.int32(3), 0.5)]
+        [2.0, 0.25, 2.0]
+        >>> [float(x) for x in n_step_return(reward, ended, jnp.int32(1), 0.5)]
+        [1.0, 0.5, 1.0]
+    """
+    n = reward.shape[0]
+    went_on = jnp.cumprod(jnp.concatenate([jnp.ones(1, bool), ~ended[:-1]]), dtype=jnp.int32)
+    counts = (went_on == 1) & (jnp.arange(n, dtype=jnp.int32) < kept)
+    steps = jnp.sum(counts, dtype=jnp.int32)
+    powers = jnp.cumprod(jnp.concatenate([jnp.ones(1), jnp.broadcast_to(jnp.asarray(discount, jnp.float32), (n,))]))
+    return jnp.sum(jnp.where(counts, powers[:n] * reward, 0.0)), powers[steps], steps
 
 
 def tree_backup_returns(

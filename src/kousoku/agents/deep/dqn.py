@@ -61,6 +61,8 @@ class DQN(Agent):
         batch_size: transitions of one gradient step.
         gradient_steps: gradient steps of one round of learning.
         learning_starts: environment steps before the first gradient step; until then epsilon is that of step 0.
+        n_step: steps whose rewards are added up before the value of what follows: y = r_1 + gamma r_2 + ... +
+            gamma^n Q'(s_n, .); fewer where an episode ends sooner. From 2 on y depends on actions of older policies.
         network: builds the network: a `QNetworkConfig`, or a function (observation space, action space, key).
         learning_rate: Adam's, a number or a schedule of the environment steps taken.
         discount: gamma in [0, 1].
@@ -83,6 +85,7 @@ class DQN(Agent):
         Van Hasselt, Guez and Silver, Deep reinforcement learning with double Q-learning, arXiv:1509.06461, equation 4.
         Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581, equation 9.
         Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1 (tau).
+        Hessel et al., Rainbow, arXiv:1710.02298, section 2 (n_step).
         Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """
 
@@ -92,6 +95,7 @@ class DQN(Agent):
     batch_size: int = eqx.field(static=True, default=128)
     gradient_steps: int = eqx.field(static=True, default=1)
     learning_starts: int = eqx.field(static=True, default=1_000)
+    n_step: int = eqx.field(static=True, default=1)
     network: QNetworkBuilder = eqx.field(static=True, default=QNetworkConfig())
     learning_rate: ScalarOrSchedule = 5e-4
     discount: float | Array = 0.99
@@ -123,7 +127,14 @@ class DQN(Agent):
     @property
     def learns_from(self) -> Replay:
         return Replay(
-            self.num_envs, self.num_steps, self.capacity, self.batch_size, self.gradient_steps, self.learning_starts
+            self.num_envs,
+            self.num_steps,
+            self.capacity,
+            self.batch_size,
+            self.gradient_steps,
+            self.learning_starts,
+            self.n_step,
+            self.discount,
         )
 
     def optimiser(self) -> optax.GradientTransformation:
@@ -151,7 +162,7 @@ class DQN(Agent):
     ) -> tuple[DQNState, Scalars]:
         del key
         rate = value_at(self.learning_rate, data.steps)
-        targets = self.targets(state, data.transitions)
+        targets = self.targets(state, data)
         gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, data.transitions, targets)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
@@ -169,15 +180,14 @@ class DQN(Agent):
         """Takes over the network and the target network."""
         return DQNState(trained.network, trained.target, fresh.optimiser, fresh.updates, fresh.step)
 
-    def targets(self, state: DQNState, batch: Transition) -> Float[Array, " n"]:
+    def targets(self, state: DQNState, data: ReplayBatch) -> Float[Array, " n"]:
         """Computes what the values of the actions taken should become."""
+        batch, discounts = data.transitions, data.discounts(self.discount)
         next_q = jax.vmap(state.target)(batch.next_obs)
         if not self.double:
-            of_each = jax.vmap(q_learning_target, (0, 0, 0, None))
-            return of_each(batch.reward, batch.terminated, next_q, self.discount)
+            return jax.vmap(q_learning_target)(batch.reward, batch.terminated, next_q, discounts)
         selector_q = jax.vmap(state.network)(batch.next_obs)
-        of_each = jax.vmap(double_q_learning_target, (0, 0, 0, 0, None))
-        return of_each(batch.reward, batch.terminated, next_q, selector_q, self.discount)
+        return jax.vmap(double_q_learning_target)(batch.reward, batch.terminated, next_q, selector_q, discounts)
 
     def loss(self, network: Any, batch: Transition, targets: Float[Array, " n"]) -> tuple[Float[Array, ""], Scalars]:
         """Computes the objective of one minibatch, to be minimised, and its parts.
