@@ -15,6 +15,7 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from kousoku.agents.deep.dqn import DQN, DQNState
+from kousoku.agents.options import describe, rebuild
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
@@ -331,6 +332,16 @@ def test_the_buffer_is_as_the_fields_say():
     assert {name: getattr(replay, name) for name in sizes} == sizes
 
 
+def test_an_update_ratio_sets_the_steps_of_a_round():
+    replay = DQN(num_envs=8, update_ratio="1/16", capacity=160).learns_from
+    assert (replay.num_steps, replay.gradient_steps, replay.iteration_steps) == (2, 1, 16)
+    assert DQN(num_envs=8, update_ratio=0.5) == DQN(num_envs=8, update_ratio=0.5)
+    assert DQN(num_envs=8, update_ratio=0.5).learns_from == DQN(num_envs=8, gradient_steps=4).learns_from
+    assert rebuild(describe(DQN(update_ratio="1/3"))).learns_from == DQN(num_steps=3, gradient_steps=8).learns_from
+    with pytest.raises(ConfigError, match=r"^capacity: got 100; one iteration makes 8 x 64"):
+        DQN(update_ratio=1 / 512, capacity=100)
+
+
 class Whole(eqx.Module):
     count: jax.Array
 
@@ -382,6 +393,10 @@ def test_spaces_that_it_cannot_learn_are_refused():
 BAD = {
     "num_envs": (["0", "2.5"], "use a whole number of at least 1"),
     "num_steps": (["0"], "use a whole number of at least 1"),
+    "update_ratio": (
+        ["0", "21", "1/513", "NAN", "'often'", "'1/0'", "0.0171, num_steps=2"],
+        "per environment step in [1/512, 20], such as 0.25 or 1/16|leave those out, or leave it out",
+    ),
     "n_step": (["0", "1.5", "20_000"], "use a whole number of at least 1|keeps 12500 steps; use at most those"),
     "capacity": (["0", "7"], "use a whole number of at least 1|keep at least those"),
     "batch_size": (["0", "'8'"], "use a whole number of at least 1"),

@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.replay import Replay
+from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
@@ -60,6 +61,8 @@ class DQN(Agent):
         capacity: transitions that the replay buffer keeps.
         batch_size: transitions of one gradient step.
         gradient_steps: gradient steps of one round of learning.
+        update_ratio: gradient steps per environment step, 1/512 to 20: in the place of `num_steps` and
+            `gradient_steps`, which it sets; None to leave them alone.
         learning_starts: environment steps before the first gradient step; until then epsilon is that of step 0.
         n_step: steps whose rewards are added up before the value of what follows: y = r_1 + gamma r_2 + ... +
             gamma^n Q'(s_n, .); fewer where an episode ends sooner. From 2 on y depends on actions of older policies.
@@ -94,6 +97,7 @@ class DQN(Agent):
     capacity: int = eqx.field(static=True, default=100_000)
     batch_size: int = eqx.field(static=True, default=128)
     gradient_steps: int = eqx.field(static=True, default=1)
+    update_ratio: float | str | None = eqx.field(static=True, default=None)
     learning_starts: int = eqx.field(static=True, default=1_000)
     n_step: int = eqx.field(static=True, default=1)
     network: QNetworkBuilder = eqx.field(static=True, default=QNetworkConfig())
@@ -126,12 +130,18 @@ class DQN(Agent):
 
     @property
     def learns_from(self) -> Replay:
+        num_steps, gradient_steps = self.num_steps, self.gradient_steps
+        if self.update_ratio is not None:
+            if (num_steps, gradient_steps) != (1, 1):
+                fix = "it sets num_steps and gradient_steps; leave those out, or leave it out"
+                raise ConfigError("update_ratio", self.update_ratio, fix)
+            num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
         return Replay(
             self.num_envs,
-            self.num_steps,
+            num_steps,
             self.capacity,
             self.batch_size,
-            self.gradient_steps,
+            gradient_steps,
             self.learning_starts,
             self.n_step,
             self.discount,
