@@ -151,6 +151,19 @@ def test_huber_limits_what_a_large_error_teaches():
     np.testing.assert_allclose(state.network.weight[1, 1], -1.0 + 0.3 * 0.5 / 1.5, rtol=1e-6)
 
 
+def test_weights_count_in_the_loss_and_errors_are_told():
+    agent, data = linear_dqn(prioritised=True), batch_of([ONWARD, LAST])
+    weighted = dataclasses.replace(data, weights=jnp.array([1.0, 0.25]))
+    _, metrics, errors = fast_jit(agent.update_with_errors)(state_of(agent), weighted, KEY)
+    np.testing.assert_allclose(errors, [1.0, 1.5])
+    assert float(metrics["loss"]) == pytest.approx((1.0 + 0.25 * 1.5**2) / 4)
+    assert float(metrics["gradient_norm"]) == pytest.approx(np.hypot(0.5, 0.25 * 0.75))
+    assert float(metrics["td_error"]) == pytest.approx(1.25)
+    plain = updated(agent, state_of(agent), data)[0]
+    ones = updated(agent, state_of(agent), dataclasses.replace(data, weights=jnp.ones(2)))[0]
+    np.testing.assert_array_equal(plain.network.weight, ones.network.weight)
+
+
 def test_a_long_gradient_is_scaled_down():
     agent = linear_dqn(max_gradient_norm=0.1)
     state, metrics = updated(agent, state_of(agent), batch_of([ONWARD, LAST]))
@@ -191,7 +204,7 @@ def test_the_gradient_is_that_of_finite_differences():
     config = QNetworkConfig(hidden=(5,), activation="tanh", dueling=True, stream_hidden=(4,))
     agent = DQN(network=config, huber_delta=0.7)
     network = agent.init(SPEC, KEY).network
-    data, targets = random_batch(16).transitions, jax.random.normal(jax.random.key(5), (16,))
+    data, targets = random_batch(16), jax.random.normal(jax.random.key(5), (16,))
     objective = lambda network: agent.loss(network, data, targets)[0]  # noqa: E731
     loss, gradient = fast_jit(objective), fast_jit(jax.grad(objective))(network)
     leaves, structure = jax.tree.flatten(network)
@@ -244,6 +257,8 @@ def test_numbers_may_differ_between_members_of_a_population():
         "huber_delta": (0.5, 1.0),
         "max_gradient_norm": (0.1, 9.0),
         "adam_epsilon": (1.0, 0.1),
+        "priority_alpha": (0.5, 1.0),
+        "priority_beta": (0.4, 1.0),
     }
     agent, data = linear_dqn(target_period=1, huber_delta=1.0, max_gradient_norm=1.0), batch_of([ONWARD, LAST])
     fields = {field.name for field in dataclasses.fields(agent) if not field.metadata.get("static", False)}
@@ -411,6 +426,9 @@ BAD = {
     "huber_delta": (["0.0", "-1.0"], "use a number above 0"),
     "max_gradient_norm": (["0.0"], "use a number above 0"),
     "adam_epsilon": (["0.0"], "use a number above 0"),
+    "prioritised": (["1", "'proportional'"], "use True or False"),
+    "priority_alpha": (["-0.1", "NAN", "float('inf')"], "use a number of at least 0"),
+    "priority_beta": (["-0.1", "1.5", "Linear(0.4, 1.1, 10)"], "use a number in [0, 1]"),
     "network": (["'mlp'", "None"], "use a QNetworkConfig or a function"),
 }
 CONFIG = {

@@ -55,8 +55,9 @@ def q_learned(agent: DQN, env: Any, keys: Any) -> Any:
         pytest.param({"double": False, "huber_delta": None, "target_period": 1, "tau": 0.05}, marks=pytest.mark.full),
         pytest.param({"dueling": True}, marks=pytest.mark.full),
         {"n_step": 3},
+        {"prioritised": True},
     ],
-    ids=["double", "plain with tau", "dueling", "three steps"],
+    ids=["double", "plain with tau", "dueling", "three steps", "prioritised"],
 )
 def test_probes(options):
     """The five probes with a time limit of 5, three seeds each: also of reward 1 for ever, which is worth 10."""

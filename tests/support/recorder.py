@@ -62,6 +62,7 @@ class Recorder(Agent):
 
     learns_from: Replay = Replay()  # type: ignore[assignment]
     most: int = eqx.field(static=True, default=8)
+    error_scale: float = 1.0
 
     def init(self, spec: Any, key: Any) -> dict[str, Any]:
         obs, flag = jnp.zeros(3), jnp.array(False)
@@ -69,7 +70,8 @@ class Recorder(Agent):
         shape = (self.most, self.learns_from.batch_size)
         drawn = jax.tree.map(lambda x: jnp.zeros((*shape, *x.shape), x.dtype), one)
         steps = jnp.zeros(self.most, jnp.int32)
-        return {"updates": jnp.int32(0), "drawn": drawn, "steps": steps, "discount": jnp.zeros(shape)}
+        numbers = {"discount": jnp.zeros(shape), "weights": jnp.zeros(shape)}
+        return {"updates": jnp.int32(0), "drawn": drawn, "steps": steps, **numbers}
 
     def act(self, state: Any, obs: Any, carry: Any, key: Any, *, greedy: bool = False) -> tuple[Any, Any, Any]:
         return jax.random.randint(key, (), 0, 3, jnp.int32), carry, obs[0] + 0.5
@@ -78,13 +80,20 @@ class Recorder(Agent):
         i = state["updates"] % self.most
         drawn = jax.tree.map(lambda log, x: log.at[i, : x.shape[0]].set(x), state["drawn"], data.transitions)
         discounts = data.discounts(OWN_DISCOUNT)
+        weights = jnp.ones_like(discounts) if data.weights is None else data.weights
         after = {
             "updates": state["updates"] + 1,
             "drawn": drawn,
             "steps": state["steps"].at[i].set(data.steps),
             "discount": state["discount"].at[i, : discounts.shape[0]].set(discounts),
+            "weights": state["weights"].at[i, : weights.shape[0]].set(weights),
         }
         return after, {"one": jnp.float32(1.0)}
+
+    def update_with_errors(self, state: Any, data: Any, key: Any, *, axis: str | None = None) -> Any:
+        """Errors are the sines of the numbers of the steps, of either sign and some almost 0."""
+        after, metrics = self.update(state, data, key, axis=axis)
+        return after, metrics, self.error_scale * jnp.sin(data.transitions.obs[:, 0])
 
 
 def recorder(most: int = 8, **options: Any) -> Recorder:

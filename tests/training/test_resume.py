@@ -109,6 +109,31 @@ def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypat
     same("run", "whole")
 
 
+@pytest.mark.slow_because("three trainings of a network")
+@pytest.mark.by_default("kill")
+@pytest.mark.parametrize("how", [terminate, kill])
+def test_a_stopped_learner_from_a_prioritised_buffer_ends_as_the_uninterrupted_one(monkeypatch, how):
+    """With its buffer, which has gone round, and the priorities of what is in it."""
+    sizes = {"num_envs": 4, "capacity": 100, "learning_starts": 32, "batch_size": 8, "gradient_steps": 2}
+    agent = ks.make_agent("dqn", **sizes, hidden=(8,), init="lecun_normal", prioritised=True, n_step=3)
+    asked = {"steps": 320, "seeds": 2, "record_every": 64, "eval_every": 128, "checkpoint_every": 64}
+    asked["record"] = ["returns", "metrics"]
+    ks.train(agent, "CartPole-v1", out="whole", **(ASKED | asked))
+    with contextlib.suppress(Killed):
+        stopped(monkeypatch, 3 if how is kill else 2, how, of=(agent, "CartPole-v1"), **asked)
+    assert api.resume("run").record.facts["resumed_at"] == [128]
+    same("run", "whole")
+    trees = [leaf for path, leaf in zip(*kept_at_the_end("run"), strict=True) if path.endswith("trees")]
+    assert [leaf.shape for leaf in trees] == [(2, 4, 50)]
+    assert len(np.unique(trees[0][..., 25:])) > 50
+
+
+def kept_at_the_end(folder):
+    """Paths and leaves of the last checkpoint."""
+    newest = checkpoints.newest(Path(folder))
+    return newest.paths, newest.leaves
+
+
 def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
     """The report made for the stopped run is made again, of all its steps."""
     advance = host._advance

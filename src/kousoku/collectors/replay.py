@@ -12,9 +12,11 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
-from ..core.errors import ConfigError, check_count, check_number
+from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
+from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from .n_step import n_step_transition, take
+from .priorities import draw, empty_data, with_errors, with_new
 from .rollouts import SAMPLES_PER_DEVICE, act_and_advance, begin_slots, slot_numbers
 from .streams import IterationKeys, slot_keys
 
@@ -32,10 +34,14 @@ class ReplayKeys(eqx.Module):
 
 
 class Replay(Collector):
-    """Minibatches of a buffer that keeps the last `capacity` transitions, drawn uniformly and with replacement.
+    """Minibatches of a buffer that keeps the last `capacity` transitions, drawn with replacement.
 
     Each slot has a ring of its own within the buffer, so that devices that share the slots share the buffer. `update`
-    gets a `ReplayBatch`.
+    gets a `ReplayBatch`. Draws are uniform; or `prioritised`, in proportion to what the agent's errors were when it
+    learned from each last (`Agent.update_with_errors`), new transitions as likely as the likeliest was: see `draw`.
+
+    All minibatches of a round are drawn before its first gradient step: by the priorities at its beginning, and those
+    that its errors make are written after its last.
 
     Attributes:
         num_envs: B, environments that act at once.
@@ -46,11 +52,15 @@ class Replay(Collector):
         learning_starts: environment steps before the first update.
         n_step: steps that are made into one transition, fewer where an episode ends sooner: see `n_step_transition`.
         discount: the agent's gamma, by which it adds up their rewards; not needed where `n_step` is 1.
+        prioritised: whether large errors are drawn more often.
+        priority_alpha: how much more: the exponent of priorities, 0 for uniform draws.
+        priority_beta: how far weights make up for it, a number in [0, 1] or a schedule of the environment steps.
 
     References:
         Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
         Mnih et al., Human-level control through deep reinforcement learning, Nature 518 (2015), algorithm 1.
         Hessel et al., Rainbow, arXiv:1710.02298, section 2 (`n_step`).
+        Schaul et al., Prioritized experience replay, arXiv:1511.05952, algorithm 1, proportional (`prioritised`).
     """
 
     num_envs: int = eqx.field(static=True, default=8)
@@ -61,6 +71,9 @@ class Replay(Collector):
     learning_starts: int = eqx.field(static=True, default=1_000)
     n_step: int = eqx.field(static=True, default=1)
     discount: float | Float[Array, ""] | None = None
+    prioritised: bool = eqx.field(static=True, default=False)
+    priority_alpha: float | Float[Array, ""] | None = 0.6
+    priority_beta: ScalarOrSchedule | None = Linear(0.4, 1.0, "100%")
 
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
@@ -72,8 +85,12 @@ class Replay(Collector):
         if self.n_step > self.slot_capacity:
             fix = f"each of the {self.num_envs} environments keeps {self.slot_capacity} steps; use at most those"
             raise ConfigError("n_step", self.n_step, fix)
+        check_flag("prioritised", self.prioritised)
         if self.discount is not None:
             check_number("discount", self.discount, low=0, high=1)
+        if _has_numbers(self.priority_alpha) and _has_numbers(self.priority_beta):
+            check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
+            check_schedule("priority_beta", self.priority_beta, low=0, high=1)
 
     @property
     def batched(self) -> bool:
@@ -116,10 +133,10 @@ class Replay(Collector):
         state = TrainState(agent_state, slot, carry, (), ())
         keys = self.keys(key, jnp.int32(0), self.num_envs, None)
         made = jax.eval_shape(lambda: act_and_advance(agent, slots, state, keys.steps)[1][0])
-        buffer = jax.tree.map(
+        kept = jax.tree.map(
             lambda x: jnp.zeros((self.num_envs, self.slot_capacity, *x.shape[2:]), x.dtype), _without_info(made)
         )
-        return slot, carry, buffer
+        return slot, carry, empty_data(kept) if self.prioritised else kept
 
     @property
     def period(self) -> int:
@@ -138,9 +155,10 @@ class Replay(Collector):
         def write(kept: Array, new: Array) -> Array:
             return jax.lax.dynamic_update_slice_in_dim(kept, jnp.swapaxes(new, 0, 1), at, axis=1)
 
-        buffer = jax.tree.map(write, state.data, _without_info(made))
+        kept = jax.tree.map(write, self._kept(state.data), _without_info(made))
+        data = with_new(state.data, kept, at, self.num_steps) if self.prioritised else kept
         steps = Steps(made.obs, made.action, made.reward, made.info, end)
-        return TrainState(state.agent, slot, carry, buffer, state.metrics), None, steps
+        return TrainState(state.agent, slot, carry, data, state.metrics), None, steps
 
     def learn(
         self, agent: Any, state: TrainState, data: None, keys: ReplayKeys, axis: str | None
@@ -149,22 +167,33 @@ class Replay(Collector):
         taken = iterations * self.iteration_steps
         updates = jnp.where(taken >= self.learning_starts, self.gradient_steps, 0)
         # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
-        chosen, discounts = self._transitions(keys, state.data, *self._places(keys, state.data, axis))
+        slot, time, weights = self._places(keys, state.data, taken, axis)
+        chosen, discounts = self._transitions(keys, self._kept(state.data), slot, time)
         update_keys = jax.random.split(jax.random.fold_in(keys.steps.update, 1), self.gradient_steps)
 
-        def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array]]:
-            transitions, discount = jax.tree.map(lambda drawn: drawn[i], (chosen, discounts))
-            batch = ReplayBatch(transitions, taken, discount)
-            return agent.update(agent_state, batch, update_keys[i], axis=axis)
+        def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], Array | None]:
+            transitions, *of_each = jax.tree.map(lambda drawn: drawn[i], (chosen, discounts, weights))
+            batch = ReplayBatch(transitions, taken, *of_each)
+            if self.prioritised:
+                return agent.update_with_errors(agent_state, batch, update_keys[i], axis=axis)
+            return *agent.update(agent_state, batch, update_keys[i], axis=axis), None
 
-        def add_update(i: Array, now: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
-            learned, metrics = update(i, now[0])
-            return learned, jax.tree.map(jnp.add, now[1], metrics)
+        def add_update(i: Array, now: tuple[Any, dict[str, Array], Any]) -> tuple[Any, dict[str, Array], Any]:
+            learned, metrics, errors = update(i, now[0])
+            return learned, jax.tree.map(jnp.add, now[1], metrics), _with_row(now[2], errors, i)
 
         shapes = jax.eval_shape(update, jnp.int32(0), state.agent)[1]
         zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        learned, sums = jax.lax.fori_loop(0, updates, add_update, (state.agent, zeros))
-        return TrainState(learned, state.slots, state.carry, state.data, state.metrics), sums, updates
+        no_errors = jnp.zeros(slot.shape) if self.prioritised else None
+        learned, sums, errors = jax.lax.fori_loop(0, updates, add_update, (state.agent, zeros, no_errors))
+        kept = state.data
+        if self.prioritised:
+            kept = with_errors(kept, slot, time, errors, self.priority_alpha, updates > 0, axis)
+        return TrainState(learned, state.slots, state.carry, kept, state.metrics), sums, updates
+
+    def _kept(self, data: Any) -> Transition:
+        """Returns the transitions of what is kept, [B, C, ...]."""
+        return data.kept if self.prioritised else data
 
     def _transitions(
         self, keys: ReplayKeys, buffer: Transition, slot: Array, time: Array
@@ -181,19 +210,24 @@ class Replay(Collector):
         of_one = lambda slot, time: n_step_transition(buffer, slot, time, newest, self.n_step, discount)  # noqa: E731
         return jax.vmap(jax.vmap(of_one))(slot, time)
 
-    def _places(self, keys: ReplayKeys, buffer: PyTree[Array], axis: str | None) -> tuple[Array, Array]:
-        """Draws (slot, time) of every transition of an iteration's minibatches, [gradient_steps, n] each.
+    def _places(
+        self, keys: ReplayKeys, data: PyTree[Array], taken: Int[Array, ""], axis: str | None
+    ) -> tuple[Array, Array, Array | None]:
+        """Draws (slot, time, weight) of every transition of an iteration's minibatches, [gradient_steps, n] each.
 
-        On a device that has a share of the slots, its share of each minibatch.
+        On a device that has a share of the slots, its share of each minibatch. There are no weights of uniform draws.
         """
-        here = jax.tree.leaves(buffer)[0].shape[0]
-        n = self.batch_size * here // self.num_envs
+        here = self._kept(data).reward.shape[0]
+        shape = self.gradient_steps, self.batch_size * here // self.num_envs
         filled = jnp.minimum((keys.iteration + 1) * self.num_steps, self.slot_capacity)
         key = jax.random.fold_in(keys.steps.update, 0)
         if axis is not None:
             key = jax.random.fold_in(key, jax.lax.axis_index(axis))
-        draws = jax.random.split(key, (self.gradient_steps, n))
-        return jax.vmap(jax.vmap(_place, (0, None, None)), (0, None, None))(draws, jnp.int32(here), filled)
+        if self.prioritised:
+            assert self.priority_beta is not None  # only that of an agent's structure, which learns nothing, is None
+            return draw(data, key, shape, value_at(self.priority_beta, taken), axis)
+        draws = jax.random.split(key, shape)
+        return *jax.vmap(jax.vmap(_place, (0, None, None)), (0, None, None))(draws, jnp.int32(here), filled), None
 
 
 @kernel
@@ -205,3 +239,13 @@ def _place(key: Key[Array, ""], slots: Int[Array, ""], times: Int[Array, ""]) ->
 def _without_info(made: Transition) -> Transition:
     """Returns transitions without what the environment says beside them, which nobody learns from."""
     return eqx.tree_at(lambda t: t.info, made, None, is_leaf=lambda x: x is None)
+
+
+def _with_row(rows: Array | None, row: Array | None, i: Array) -> Array | None:
+    """Returns the rows with another one at i; None of none."""
+    return None if rows is None else rows.at[i].set(row)
+
+
+def _has_numbers(value: Any) -> bool:
+    """Tells whether a number, or a schedule, has its numbers: an agent's structure is one without."""
+    return all(leaf is not None for leaf in jax.tree.leaves(value, is_leaf=lambda leaf: leaf is None))

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .collector import Collector
 from .env import EnvSpec
+from .errors import ConfigError
 
 
 class Agent(eqx.Module):
@@ -82,6 +83,20 @@ class Agent(eqx.Module):
             The new state, and scalars to record, by name. Recorded is their mean over the updates between two reports;
             of a name that ends in "error", whose sign would cancel, the mean of absolute values.
         """
+
+    def update_with_errors(
+        self, state: Any, data: Any, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[Any, dict[str, Array], Float[Array, " n"]]:
+        """Learns as `update` does, and tells also how wrong it was about each sample: what prioritised replay asks for.
+
+        Returns:
+            The new state, scalars to record, and the errors before the update, [n]; of each the size counts.
+
+        Raises:
+            ConfigError: from an agent that does not tell.
+        """
+        fix = f"{type(self).__name__} does not tell the error of each transition; give it update_with_errors, too"
+        raise ConfigError("prioritised", True, fix)
 
     def adopt(self, fresh: Any, trained: Any) -> Any:
         """Returns the state that a run begins with which goes on from what another one has learned.

@@ -102,11 +102,13 @@ class ReplayBatch(eqx.Module):
         transitions: [n, ...] drawn with replacement; their `info` is None.
         steps: environment steps taken so far, over all environments: what schedules are read at.
         discount: [n] gamma^m, where transitions are of m steps; None where each is of one. See `discounts`.
+        weights: [n] what the loss of each counts, at most 1, where some are likelier than others to be drawn; or None.
     """
 
     transitions: Transition
     steps: Int[Array, ""]
     discount: Float[Array, " n"] | None = None
+    weights: Float[Array, " n"] | None = None
 
     def discounts(self, discount: float | Float[Array, ""]) -> Float[Array, " n"]:
         """Returns what the value of each `next_obs` is multiplied by: gamma^m, or the discount given for one step.

@@ -16,7 +16,7 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...core.timestep import ReplayBatch, Transition
+from ...core.timestep import ReplayBatch
 from ...nn.fits import check_has_numbers
 from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
 from ...ops import exploration, losses
@@ -76,6 +76,10 @@ class DQN(Agent):
         huber_delta: the error from which on the loss is linear; None for the square everywhere.
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
         adam_epsilon: added to Adam's denominator.
+        prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha as it was when they were learned
+            from last, and count in the loss by the importance weights w_i.
+        priority_alpha: alpha of the draws; 0 for uniform ones.
+        priority_beta: beta of the weights, a number in [0, 1] or a schedule.
 
     Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
@@ -89,6 +93,7 @@ class DQN(Agent):
         Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581, equation 9.
         Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1 (tau).
         Hessel et al., Rainbow, arXiv:1710.02298, section 2 (n_step).
+        Schaul et al., Prioritized experience replay, arXiv:1511.05952, algorithm 1 (prioritised).
         Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """
 
@@ -110,6 +115,9 @@ class DQN(Agent):
     huber_delta: float | Array | None = None
     max_gradient_norm: float | Array | None = 10.0
     adam_epsilon: float | Array = 1e-8
+    prioritised: bool = eqx.field(static=True, default=False)
+    priority_alpha: float | Array = 0.6
+    priority_beta: ScalarOrSchedule = Linear(0.4, 1.0, "100%")
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
@@ -127,6 +135,8 @@ class DQN(Agent):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), low=0, open_low=True)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
+        check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
+        check_schedule("priority_beta", self.priority_beta, low=0, high=1)
 
     @property
     def learns_from(self) -> Replay:
@@ -145,6 +155,9 @@ class DQN(Agent):
             self.learning_starts,
             self.n_step,
             self.discount,
+            self.prioritised,
+            self.priority_alpha,
+            self.priority_beta,
         )
 
     def optimiser(self) -> optax.GradientTransformation:
@@ -170,10 +183,16 @@ class DQN(Agent):
     def update(
         self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[DQNState, Scalars]:
+        state, metrics, _ = self.update_with_errors(state, data, key, axis=axis)
+        return state, metrics
+
+    def update_with_errors(
+        self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[DQNState, Scalars, Float[Array, " n"]]:
         del key
         rate = value_at(self.learning_rate, data.steps)
         targets = self.targets(state, data)
-        gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, data.transitions, targets)
+        gradient, (metrics, errors) = jax.grad(self.loss, has_aux=True)(state.network, data, targets)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
         )
@@ -184,7 +203,7 @@ class DQN(Agent):
         }
         updates = state.updates + 1
         target = self._moved_target(state.target, network, updates)
-        return DQNState(network, target, optimiser, updates, data.steps), metrics
+        return DQNState(network, target, optimiser, updates, data.steps), metrics, errors
 
     def adopt(self, fresh: DQNState, trained: DQNState) -> DQNState:
         """Takes over the network and the target network."""
@@ -199,22 +218,26 @@ class DQN(Agent):
         selector_q = jax.vmap(state.network)(batch.next_obs)
         return jax.vmap(double_q_learning_target)(batch.reward, batch.terminated, next_q, selector_q, discounts)
 
-    def loss(self, network: Any, batch: Transition, targets: Float[Array, " n"]) -> tuple[Float[Array, ""], Scalars]:
-        """Computes the objective of one minibatch, to be minimised, and its parts.
+    def loss(
+        self, network: Any, data: ReplayBatch, targets: Float[Array, " n"]
+    ) -> tuple[Float[Array, ""], tuple[Scalars, Float[Array, " n"]]]:
+        """Computes the objective of one minibatch, to be minimised; its parts; and the error of each transition.
 
         Args:
             network: with the parameters that the gradient is of.
-            batch: transitions [n, ...].
+            data: transitions [n, ...].
             targets: of their action values.
         """
+        batch = data.transitions
         q = jax.vmap(action_value)(jax.vmap(network)(batch.obs), batch.action)
         error = targets - q
         if self.huber_delta is None:
-            loss = jnp.mean(jax.vmap(losses.squared)(error))
+            each = jax.vmap(losses.squared)(error)
         else:
-            loss = jnp.mean(jax.vmap(losses.huber, (0, None))(error, self.huber_delta))
+            each = jax.vmap(losses.huber, (0, None))(error, self.huber_delta)
+        loss = jnp.mean(each if data.weights is None else data.weights * each)
         metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_value": jnp.mean(q)}
-        return loss, jax.lax.stop_gradient(metrics)
+        return loss, jax.lax.stop_gradient((metrics, error))
 
     def _moved_target(self, target: Any, network: Any, updates: Int[Array, ""]) -> Any:
         """Moves the target network if it is time to."""
