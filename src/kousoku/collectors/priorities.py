@@ -102,10 +102,9 @@ def with_errors(
     powered = (jnp.abs(errors) + SMALLEST) ** alpha
     largest = jnp.max(powered)
     largest = largest if axis is None else jax.lax.pmax(largest, axis)
-    slot, time = slot.reshape(-1), time.reshape(-1)
-    weight = jnp.where(learned, powered.reshape(-1), weights_at(data.trees, slot, time))
+    written = jnp.where(learned, slot, data.largest.shape[0]).reshape(-1)
     return PrioritisedData(
         data.kept,
-        with_weights(data.trees, slot, time, weight),
+        with_weights(data.trees, written, time.reshape(-1), powered.reshape(-1)),
         jnp.where(learned, jnp.maximum(data.largest, largest), data.largest),
     )

@@ -34,7 +34,7 @@ def with_weights(trees: Trees, tree: Numbers, leaf: Numbers, weight: Float[Array
 
     Args:
         trees: before.
-        tree, leaf: which.
+        tree, leaf: which; of trees beyond the last none is changed.
         weight: of each, 0 or more.
 
     Examples:
@@ -44,13 +44,16 @@ def with_weights(trees: Trees, tree: Numbers, leaf: Numbers, weight: Float[Array
     """
     size = trees.shape[1]
     flat, start, node = trees.reshape(-1), tree * size, leaf + size // 2
-    flat = flat.at[start + node].set(0.0, mode="promise_in_bounds")
-    flat = flat.at[start + node].max(weight, mode="promise_in_bounds")  # in whatever order, the same
+    zero = jnp.minimum(
+        weight, 0.0
+    )  # known after the weights are: XLA copies trees that it changes before they are read
+    flat = flat.at[start + node].set(zero, mode="drop")
+    flat = flat.at[start + node].max(weight, mode="drop")  # in whatever order, the same
     for _ in range(_depth(size // 2)):
         node = jnp.maximum(node // 2, 1)
         left = start + 2 * node
-        below = flat.at[left].get(mode="promise_in_bounds") + flat.at[left + 1].get(mode="promise_in_bounds")
-        flat = flat.at[start + node].set(below, mode="promise_in_bounds")
+        below = flat.at[left].get(mode="clip") + flat.at[left + 1].get(mode="clip")
+        flat = flat.at[start + node].set(below, mode="drop")
     return flat.reshape(trees.shape)
 
 
