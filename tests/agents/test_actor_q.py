@@ -140,7 +140,7 @@ class Reference:
             noise = np.clip(self.agent.target_noise * NOISE.astype(np.float64), -most, most)
             action, bonus = np.clip(deterministic(self.target_actor, batch.next_obs) + noise, -1, 1), 0.0
         least = np.min([critic_value(c, batch.next_obs, action) for c in self.target_critics], 0)
-        return batch.reward + self.agent.discount * (1.0 - batch.terminated) * (least + bonus)
+        return batch.reward + self.discount * (1.0 - batch.terminated) * (least + bonus)
 
     def actor_loss(self, learned: Any, batch: Any, critics: Any, fixed: Any) -> float:
         actor, log_temperature = learned
@@ -155,10 +155,14 @@ class Reference:
         batch = in_float64(data.transitions)
         low, high = np.array(LOW), np.array(HIGH)
         action = 2 * (batch.action - low) / (high - low) - 1
+        self.discount = self.agent.discount if data.discount is None else np.asarray(data.discount, np.float64)
+        weights = 1.0 if data.weights is None else np.asarray(data.weights, np.float64)
         y = self.target(batch)
 
         def critic_loss(critics: Any) -> float:
-            return sum(np.mean(0.5 * (critic_value(c, batch.obs, action) - y) ** 2) for c in critics)
+            return sum(np.mean(0.5 * weights * (critic_value(c, batch.obs, action) - y) ** 2) for c in critics)
+
+        self.errors = np.mean([np.abs(critic_value(c, batch.obs, action) - y) for c in self.critics], 0)
 
         gradient = gradient_of(critic_loss, self.critics)
         before = self.critics
@@ -196,8 +200,9 @@ def same(ours: Any, theirs: Any, tolerance: float = 3e-4) -> None:
         (TD3, {}),
         (TD3, {"target_noise": 1.0, "target_noise_clip": 0.3, "policy_delay": 3}),
         (DDPG, {}),
+        (SAC, {"prioritised": True, "n_step": 3}),
     ],
-    ids=["sac", "temperature", "delayed", "three", "td3", "noisy", "ddpg"],
+    ids=["sac", "temperature", "delayed", "three", "td3", "noisy", "ddpg", "prioritised"],
 )
 @pytest.mark.slow_because("an update is compiled for each kind")
 def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
@@ -207,10 +212,17 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
     agent = small(kind, **options)
     state = agent.init(SPEC, KEY)
     reference = Reference(agent, state)
-    step = eqx.filter_jit(lambda state, data: agent.update(state, data, KEY), compiler_options=FAST_COMPILE)
+    learn = lambda state, data: agent.update_with_errors(state, data, KEY)  # noqa: E731
+    step = eqx.filter_jit(learn, compiler_options=FAST_COMPILE)
+    rng = np.random.default_rng(7)
     for i in range(5):
-        state, metrics = step(state, batch_of(i))
-        reference.update(batch_of(i))
+        data = batch_of(i)
+        if agent.prioritised:
+            discount, weights = (jnp.asarray(rng.uniform(0.5, 1.0, N), jnp.float32) for _ in range(2))
+            data = dataclasses.replace(data, discount=discount, weights=weights)
+        state, metrics, errors = step(state, data)
+        reference.update(data)
+        np.testing.assert_allclose(errors, reference.errors, rtol=3e-4, atol=3e-4)
         same(state.network, ActorQ(reference.actor, reference.critics))
         target = (reference.target_actor, reference.target_critics)
         same(state.target, reference.target_critics if kind is SAC else ActorQ(*target))
@@ -223,7 +235,7 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
 def test_only_a_termination_is_worth_nothing_afterwards(kind):
     agent = small(kind)
     state = agent.init(SPEC, KEY)
-    batch = actor_q.unit_batch(state.action_space, batch_of())
+    batch = actor_q.unit_batch(state.action_space, batch_of(), 0.99)
     y = agent.targets(state, batch, KEY)
     ended = np.asarray(batch.terminated)
     assert 0 < ended.sum() < N
@@ -302,7 +314,7 @@ def test_devices_stay_equal_and_draw_noise_of_their_own():
     mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
 
     def on_each(state, part):
-        batch = actor_q.unit_batch(state.action_space, ReplayBatch(part, data.steps))
+        batch = actor_q.unit_batch(state.action_space, ReplayBatch(part, data.steps), 0.99)
         key = jax.random.fold_in(KEY, jax.lax.axis_index("d"))
         learned, metrics = agent.update(state, ReplayBatch(part, data.steps), KEY, axis="d")
         return jax.tree.map(lambda x: x[None], (learned, metrics, agent.targets(state, batch, key)))
@@ -452,6 +464,11 @@ BAD = {
     "critic_learning_rate": (["-1.0", "0.0"], "use a number above 0"),
     "discount": (["-0.1", "1.5", "NAN"], "use a number in [0, 1]"),
     "tau": (["0.0", "1.5"], "use a number in (0, 1]"),
+    "update_ratio": (["0", "21", "'1/1000'", "'often'"], "use a number of gradient steps per environment step"),
+    "n_step": (["0", "1.5"], "use a whole number of at least 1"),
+    "prioritised": (["1"], "use True or False"),
+    "priority_alpha": (["-1.0", "NAN"], "use a number of at least 0"),
+    "priority_beta": (["-0.1", "1.5"], "use a number in [0, 1]"),
     "policy_delay": (["0", "1.5"], "use a whole number of at least 1"),
     "adam_epsilon": (["0.0"], "use a number above 0"),
     "network": (["'mlp'", "None"], "use an ActorQConfig or a function"),

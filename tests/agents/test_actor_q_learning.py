@@ -24,11 +24,10 @@ pytestmark = pytest.mark.learning
 DISCOUNT, SEEDS = 0.9, 3
 SIZES: dict[str, Any] = {
     "num_envs": 4,
-    "num_steps": 2,
     "batch_size": 32,
     "capacity": 4000,
     "learning_starts": 64,
-    "gradient_steps": 1,
+    "update_ratio": 1 / 8,
     "tau": 0.05,
     "discount": DISCOUNT,
 }

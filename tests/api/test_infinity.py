@@ -112,8 +112,7 @@ def test_options_of_environments():
     "id", sorted(id for id, names in UNLIMITED.items() if names and id != "evosax")
 )  # which is not installed
 def test_without_limits_it_trains_as_with_large_ones(id):
-    replay = id in ("dqn", "sac", "td3", "ddpg")
-    small = {**SMALL, **({"learning_starts": 32, "batch_size": 8, "capacity": 64} if replay else {})}
+    small = {**SMALL, **({"learning_starts": 32, "batch_size": 8, "capacity": 64} if id == "dqn" else {})}
     if id in ("ppo", "pqn"):
         small |= {"minibatches": 2, "epochs": 2}
     if id in ("ars", "openai_es", "pgpe", "sep_cma_es"):

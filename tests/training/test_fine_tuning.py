@@ -23,6 +23,7 @@ from kousoku.training.loop import train as training
 PPO = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 A2C = {"num_envs": 4, "num_steps": 8, "hidden": (8,)}
 DQN = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "target_period": 7}
+CONTINUOUS = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "update_ratio": 0.5}
 SEARCH = {"population_size": 8, "max_episode_steps": 10}
 FRESH = (
     "optimiser",
@@ -80,7 +81,7 @@ ALL = [
     ("dqn", "CartPole-v1", 64, DQN),
     ("apg", "Pendulum-v1", 64, A2C),
     ("pqn", "CartPole-v1", 64, A2C | {"minibatches": 2}),
-    *[(id, "Pendulum-v1", 64, DQN) for id in ("sac", "td3", "ddpg")],
+    *[(id, "Pendulum-v1", 64, CONTINUOUS) for id in ("sac", "td3", "ddpg")],
     *[(id, "FrozenLake-v1", 300, {}) for id in (
         "q_learning", "double_q_learning", "sarsa", "expected_sarsa", "n_step_sarsa", "tree_backup",
         "watkins_q_lambda", "sarsa_lambda", "dyna_q", "dyna_q_plus", "prioritized_sweeping",

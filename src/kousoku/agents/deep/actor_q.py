@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,6 +14,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.replay import Replay
+from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
@@ -24,7 +26,7 @@ from ...nn.boxes import size_of
 from ...nn.fits import check_has_numbers
 from ...ops import losses
 from ...ops.across import mean_over
-from ...ops.schedules import ScalarOrSchedule, check_schedule, counted, value_at
+from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
 from .epochs import Scalars
 from .gradients import apply_gradients, init_optimiser
 
@@ -60,8 +62,10 @@ class Batch(NamedTuple):
     Attributes:
         obs, next_obs: [n, ...].
         action: [n, A].
-        reward: [n].
+        reward: [n]; of several steps, their discounted sum.
         terminated: [n].
+        discount: [n] what the values of `next_obs` are multiplied by.
+        weights: [n] what each counts in the critics' loss; None for all the same.
     """
 
     obs: PyTree[Array]
@@ -69,6 +73,8 @@ class Batch(NamedTuple):
     reward: Float[Array, " n"]
     terminated: Bool[Array, " n"]
     next_obs: PyTree[Array]
+    discount: Float[Array, " n"]
+    weights: Float[Array, " n"] | None = None
 
 
 class Learned(NamedTuple):
@@ -86,11 +92,12 @@ class ActorQAgent(Agent):
 
     Attributes:
         num_envs: environments that act at once.
-        num_steps: steps of each between two rounds of learning.
         capacity: transitions that the replay buffer keeps.
         batch_size: transitions of one gradient step.
-        gradient_steps: gradient steps of one round of learning.
+        update_ratio: gradient steps per environment step, 1/512 to 20.
         learning_starts: environment steps before the first gradient step; until then actions are uniformly random.
+        n_step: steps whose rewards are added up before the value of what follows, fewer where an episode ends sooner.
+            From 2 on a target depends on actions of older policies.
         network: builds the network: an `ActorQConfig`, or a function (observation space, action space, key).
         learning_rate: Adam's, a number or a schedule of the environment steps taken.
         critic_learning_rate: that of the critics; None for the same.
@@ -98,14 +105,18 @@ class ActorQAgent(Agent):
         tau: how far a gradient step moves the target network, target <- (1 - tau) target + tau network.
         policy_delay: gradient steps of the critics for each of the actor's.
         adam_epsilon: added to Adam's denominator.
+        prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha, mean over the critics, as it
+            was when they were learned from last, and count in the critics' loss by importance weights.
+        priority_alpha: alpha of the draws; 0 for uniform ones.
+        priority_beta: beta of the weights, a number in [0, 1] or a schedule.
     """
 
     num_envs: int = eqx.field(static=True, default=8)
-    num_steps: int = eqx.field(static=True, default=1)
     capacity: int = eqx.field(static=True, default=1_000_000)
     batch_size: int = eqx.field(static=True, default=256)
-    gradient_steps: int = eqx.field(static=True, default=8)
+    update_ratio: float | str = eqx.field(static=True, default=1.0)
     learning_starts: int = eqx.field(static=True, default=5_000)
+    n_step: int = eqx.field(static=True, default=1)
     network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig())
     learning_rate: ScalarOrSchedule = 3e-4
     critic_learning_rate: ScalarOrSchedule | None = None
@@ -113,6 +124,9 @@ class ActorQAgent(Agent):
     tau: float | Array = 0.005
     policy_delay: int = eqx.field(static=True, default=1)
     adam_epsilon: float | Array = 1e-8
+    prioritised: bool = eqx.field(static=True, default=False)
+    priority_alpha: float | Array = 0.6
+    priority_beta: ScalarOrSchedule = Linear(0.4, 1.0, "100%")
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
@@ -129,6 +143,8 @@ class ActorQAgent(Agent):
         check_number("tau", self.tau, low=0, high=1, open_low=True)
         check_count("policy_delay", self.policy_delay)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
+        check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
+        check_schedule("priority_beta", self.priority_beta, low=0, high=1)
 
     @property
     @abstractmethod
@@ -159,8 +175,19 @@ class ActorQAgent(Agent):
 
     @property
     def learns_from(self) -> Replay:
+        num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
         return Replay(
-            self.num_envs, self.num_steps, self.capacity, self.batch_size, self.gradient_steps, self.learning_starts
+            self.num_envs,
+            num_steps,
+            self.capacity,
+            self.batch_size,
+            gradient_steps,
+            self.learning_starts,
+            self.n_step,
+            self.discount,
+            self.prioritised,
+            self.priority_alpha,
+            self.priority_beta,
         )
 
     def optimiser(self) -> optax.GradientTransformation:
@@ -196,7 +223,7 @@ class ActorQAgent(Agent):
 
         def metrics(obs: Any, action: Array, key: PRNGKeyArray) -> Scalars:
             obs, action = jax.tree.map(lambda x: x[None], (obs, action))
-            batch = Batch(obs, action, jnp.zeros(1), jnp.zeros(1, bool), obs)
+            batch = Batch(obs, action, jnp.zeros(1), jnp.zeros(1, bool), obs, jnp.zeros(1))
             learned = Learned(state.network.actor, state.log_temperature)
             return self.actor_loss(learned, state.network.critics, batch, key)[1]
 
@@ -226,12 +253,20 @@ class ActorQAgent(Agent):
     def update(
         self, state: ActorQState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[ActorQState, Scalars]:
-        batch, rate = unit_batch(state.action_space, data), value_at(self.learning_rate, data.steps)
+        state, metrics, _ = self.update_with_errors(state, data, key, axis=axis)
+        return state, metrics
+
+    def update_with_errors(
+        self, state: ActorQState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
+    ) -> tuple[ActorQState, Scalars, Float[Array, " n"]]:
+        batch, rate = unit_batch(state.action_space, data, self.discount), value_at(self.learning_rate, data.steps)
         target_key, actor_key = jax.random.split(key)
         if axis is not None:
             target_key, actor_key = (jax.random.fold_in(k, jax.lax.axis_index(axis)) for k in (target_key, actor_key))
         targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
-        critic_gradient, critic_metrics = jax.grad(critic_loss, has_aux=True)(state.network.critics, batch, targets)
+        critic_gradient, (critic_metrics, errors) = jax.grad(critic_loss, has_aux=True)(
+            state.network.critics, batch, targets
+        )
         due = state.updates % self.policy_delay == 0
         actor_gradient, actor_metrics = self._actor_gradient(state, batch, actor_key, due)
         critic_gradient, actor_gradient, critic_metrics, actor_metrics = mean_over(
@@ -266,7 +301,8 @@ class ActorQAgent(Agent):
             data.steps,
             state.action_space,
         )
-        return moved, critic_metrics | actor_metrics | {"gradient_norm": norm, "learning_rate": rate}
+        metrics = critic_metrics | actor_metrics | {"gradient_norm": norm, "learning_rate": rate}
+        return moved, metrics, errors
 
     def _actor_gradient(
         self, state: ActorQState, batch: Batch, key: PRNGKeyArray, due: Bool[Array, ""]
@@ -293,11 +329,11 @@ class ActorQAgent(Agent):
         return jax.tree.map(lambda old, new: (1.0 - tau) * old + tau * new, target, network)
 
 
-def unit_batch(space: Box, data: ReplayBatch) -> Batch:
+def unit_batch(space: Box, data: ReplayBatch, discount: float | Array) -> Batch:
     """Returns a minibatch with its actions in the unit box."""
     of = data.transitions
     action = jax.vmap(lambda action: to_unit_box(space, action))(of.action)
-    return Batch(of.obs, action, of.reward, of.terminated, of.next_obs)
+    return Batch(of.obs, action, of.reward, of.terminated, of.next_obs, data.discounts(discount), data.weights)
 
 
 def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"]) -> tuple[Float[Array, " n"], ...]:
@@ -318,13 +354,24 @@ def least(estimates: tuple[Float[Array, " n"], ...]) -> Float[Array, " n"]:
     return smallest
 
 
-def critic_loss(critics: Any, batch: Batch, targets: Float[Array, " n"]) -> tuple[Float[Array, ""], Scalars]:
-    """Computes the sum over critics of E[(Q(s, a) - y)^2 / 2], and its parts."""
+def critic_loss(
+    critics: Any, batch: Batch, targets: Float[Array, " n"]
+) -> tuple[Float[Array, ""], tuple[Scalars, Float[Array, " n"]]]:
+    """Computes the sum over critics of E[w (Q(s, a) - y)^2 / 2]; its parts; and the mean of |Q(s, a) - y| over critics.
+
+    w are the importance weights of a minibatch that is not drawn uniformly, else 1.
+    """
     estimates = values(critics, batch.obs, batch.action)
-    of_each = [jnp.mean(jax.vmap(losses.squared)(q - targets)) for q in estimates]
-    total = sum(of_each[1:], of_each[0])
-    mean = sum((jnp.mean(q) for q in estimates[1:]), jnp.mean(estimates[0])) / len(estimates)
-    return total, jax.lax.stop_gradient({"qf_loss": total / len(estimates), "qf_values": mean})
+    errors = [q - targets for q in estimates]
+    each = _sum([jax.vmap(losses.squared)(error) for error in errors])
+    loss = jnp.mean(each if batch.weights is None else batch.weights * each)
+    metrics = {"qf_loss": loss / len(critics), "qf_values": jnp.mean(_sum(estimates)) / len(critics)}
+    size = _sum([jnp.abs(error) for error in errors]) / len(critics)
+    return loss, jax.lax.stop_gradient((metrics, size))
+
+
+def _sum(terms: Sequence[Float[Array, " n"]]) -> Float[Array, " n"]:
+    return sum(terms[1:], terms[0])
 
 
 def noise_like(key: PRNGKeyArray, action: Float[Array, "n A"]) -> Float[Array, "n A"]:

@@ -34,8 +34,9 @@ class SAC(ActorQAgent):
     of a terminated one is zero.
 
     Attributes:
-        num_envs, num_steps, capacity, batch_size, gradient_steps, learning_starts, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_epsilon: as of `ActorQAgent`.
+        num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
+        critic_learning_rate, discount, tau, policy_delay, adam_epsilon, prioritised, priority_alpha, priority_beta: as
+            of `ActorQAgent`.
         temperature: alpha, or the first one where it is learned.
         learn_temperature: whether it is learned, so that the policy's entropy comes near the target.
         target_entropy: H; None for -A, A the components of an action.
@@ -89,7 +90,7 @@ class SAC(ActorQAgent):
             jax.vmap(state.network.actor)(batch.next_obs), noise_like(key, batch.action)
         )
         value = least(values(state.target, batch.next_obs, action)) - self.alpha(state.log_temperature) * log_prob
-        return batch.reward + self.discount * jnp.where(batch.terminated, 0.0, value)
+        return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
 
     def actor_loss(
         self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray

@@ -30,8 +30,9 @@ class TD3(ActorQAgent):
     successor counts, that of a terminated one is zero.
 
     Attributes:
-        num_envs, num_steps, capacity, batch_size, gradient_steps, learning_starts, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_epsilon: as of `ActorQAgent`.
+        num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
+        critic_learning_rate, discount, tau, policy_delay, adam_epsilon, prioritised, priority_alpha, priority_beta: as
+            of `ActorQAgent`.
         exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].
         target_noise: that of the noise of the targets' actions.
         target_noise_clip: the most of it.
@@ -79,7 +80,7 @@ class TD3(ActorQAgent):
         most = self.target_noise_clip
         action = jnp.clip(jax.vmap(state.target.actor)(batch.next_obs) + jnp.clip(noise, -most, most), -1.0, 1.0)
         value = least(values(state.target.critics, batch.next_obs, action))
-        return batch.reward + self.discount * jnp.where(batch.terminated, 0.0, value)
+        return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
 
     def actor_loss(
         self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray
