@@ -67,8 +67,8 @@ def drawn(show):
 def probed(drawn):
     """What a script puts into `probe` on a record's page."""
 
-    def run(record, script: str) -> dict:
-        return drawn(record).run(f"{PROBE}{script}\nreturn probe;")
+    def run(record, script: str, scheme="light") -> dict:
+        return drawn(record, scheme=scheme).run(f"{PROBE}{script}\nreturn probe;")
 
     return run
 
@@ -286,6 +286,48 @@ def test_other_sweeps_have_no_heat_map(probed, points):
         of_many_settings(points), "probe.grids = all('.pairgrid').length; probe.rows = all('#sweep tbody tr').length;"
     )
     assert found == {"grids": 0, "rows": len(points)}
+
+
+THREE = tuple(
+    {"learning_rate": a, "epsilon": e, "discount": d} for a in (0.1, 0.2, 0.5) for e in (0.05, 0.1) for d in (0.9, 1.0)
+)
+READ_LINES = """
+    const texts = (name) => all(`#sweep .parallel .${name}`).map((node) => node.textContent);
+    probe.names = texts("name");
+    probe.values = texts("value");
+    const paths = all("#sweep .parallel path");
+    const end = (path) => Number(path.getAttribute("d").split(" ").at(-1));
+    probe.lines = paths.length;
+    const highest = Math.min(...paths.map(end));
+    probe.best = all("#sweep .parallel .best").map((path) => [paths.indexOf(path), end(path) === highest]);
+    probe.color = getComputedStyle(at("#sweep .parallel .best")).stroke;
+    probe.starts = new Set(paths.map((path) => path.getAttribute("d").split("C")[0])).size;
+    const box = at("#sweep .parallel").getBoundingClientRect();
+    probe.inside = all("#sweep .parallel text").every((node) => {
+      const own = node.getBoundingClientRect();
+      return box.left <= own.left && own.right <= box.right && box.top <= own.top && own.bottom <= box.bottom;
+    });
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_three_numbers_swept_together_are_lines_through_their_values(probed, scheme):
+    """The best one is drawn last, above the others, in the colour of the highest score; no two lines are one."""
+    found = probed(of_many_settings(THREE), READ_LINES, scheme=scheme)
+    assert found["names"] == ["learning_rate", "epsilon", "discount", "mean greedy return"]
+    assert found["values"] == ["0.1", "0.2", "0.5", "0.05", "0.1", "0.9", "1"]
+    assert (found["lines"], found["starts"]) == (12, 12)
+    assert found["best"] == [[11, True]]
+    red, green, blue = (round(255 * part) for part in style.to_rgb(style.scale_colors("value", scheme)[-1]))
+    assert found["color"] == f"rgb({red}, {green}, {blue})"
+    assert found["inside"]
+
+
+def test_a_number_of_one_value_is_no_axis_and_a_few_settings_are_no_lines(probed):
+    script = "probe.names = all('#sweep .parallel .name').map((node) => node.textContent);"
+    one = tuple(point | {"step_size": 1.0} for point in THREE)
+    assert probed(of_many_settings(one), script)["names"][:-1] == ["learning_rate", "epsilon", "discount"]
+    assert probed(of_many_settings(THREE[:6]), script)["names"] == []
 
 
 def test_of_many_settings_the_best_are_coloured_and_the_others_grey(drawn):

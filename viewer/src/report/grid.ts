@@ -8,7 +8,7 @@ import type { Sweep, SweepRow } from "./data";
 import { binOf, type Layer } from "./layers";
 
 // fewer settings are read off their table
-const FEW = 6;
+export const FEW = 6;
 // a side with more values does not fit a page
 const MOST = 24;
 const CELL = { width: 68, height: 40 };
@@ -41,7 +41,7 @@ function sidesOf({ names, rows, left }: Sweep): Sides | null {
   return fits && 2 * rows.length >= xs.length * ys.length ? { xs, ys } : null;
 }
 
-function distinct(values: (number | null)[]): number[] {
+export function distinct(values: (number | null)[]): number[] {
   return [...new Set(values.filter(known))].sort((a, b) => a - b);
 }
 

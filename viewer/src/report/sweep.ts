@@ -5,6 +5,7 @@ import { DASH, known, significant, whole } from "../shared/text";
 import type { Sweep, SweepRow } from "./data";
 import { sweepGrid } from "./grid";
 import { seriesClass } from "./legend";
+import { sweepLines } from "./lines";
 import { sectionOf } from "./parts";
 
 const WIDTH = 200;
@@ -26,7 +27,7 @@ export function sweepSection(sweep: Sweep | null, colored: number, bins: number)
   const table = el("table", { class: "sweep" }, el("thead", {}, head), el("tbody", {}, rows));
   const what = errors ? " Value error is the largest error of a state's value, averaged over the agents." : "";
   return sectionOf("sweep", "Settings compared", `${orderOf(sweep, score)}${what}`,
-    sweepGrid(sweep, score, bins),
+    sweepGrid(sweep, score, bins) ?? sweepLines(sweep, score, bins),
     el("div", { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "settings compared" }, table),
     sweep.left > 0 ? el("p", { class: "note" }, `${whole(sweep.left)} settings with lower scores are left out.`) : null,
   );

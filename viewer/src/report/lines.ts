@@ -1,0 +1,89 @@
+// Three and more hyper-parameters that were swept together as parallel coordinates: one line for each setting.
+import { el, svg } from "../shared/dom";
+import { robustExtent, ticks, type Range } from "../shared/scales";
+import { known, prefixed } from "../shared/text";
+import type { Sweep, SweepRow } from "./data";
+import { distinct, FEW } from "./grid";
+
+const GAP = 210;
+const HEIGHT = 300;
+const EDGE = { left: 64, right: 72, top: 44, bottom: 18 };
+// lines through the same value lie side by side on this share of the room that the value has
+const SPREAD = 0.6;
+// the low end of the scale is hard to see as a thin line on the page
+const FAINT = 0.3;
+
+interface Axis {
+  name: string;
+  // the height of each row on it, null where it has no value
+  heights: (number | null)[];
+  labels: [height: number, text: string][];
+}
+
+export function sweepLines(sweep: Sweep, score: string, bins: number): HTMLElement | null {
+  const { names, rows, tied } = sweep;
+  if (names.length < 3 || rows.length <= FEW) return null;
+  const varied = names.map((_, side) => side).filter((side) => distinct(rows.map((row) => row.values[side])).length > 1);
+  const { range } = robustExtent(rows.map((row) => row.score[0]));
+  const axes = [...varied.map((side) => axisOf(names[side], rows, side)), scoreAxis(score, rows, range)];
+  const width = EDGE.left + (axes.length - 1) * GAP + EDGE.right;
+  const height = EDGE.top + HEIGHT + EDGE.bottom;
+  const ways = rows.map((row, rank) => way(axes, rank, colorOf(row, range, bins), rank < tied || rank === 0));
+  const picture = svg("svg", { class: "parallel", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${score} over ${names.join(", ")}; the table below has the numbers` },
+    axes.map((_, i) => svg("line", { class: "axis", x1: left(i), x2: left(i), y1: EDGE.top, y2: EDGE.top + HEIGHT })),
+    // the best ones lie above the others
+    ways.reverse(),
+    axes.map((axis, i) => [
+      svg("text", { class: "name", x: left(i), y: 18 }, axis.name),
+      axis.labels.map(([y, text]) => svg("text", { class: i < axes.length - 1 ? "value" : "scored", x: left(i) + (i < axes.length - 1 ? -8 : 8), y: y + 5 }, text)),
+    ]),
+  );
+  const best = tied > 1 ? "those that tie for the best" : "the best one";
+  return el("div", { class: "pairs" },
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each setting` }, picture),
+    el("p", { class: "note" }, `Each line is a setting, from its values to its ${score}; thick: ${best}. Of the lines through one value, those with higher scores lie above.`),
+  );
+}
+
+function left(axis: number): number {
+  return EDGE.left + axis * GAP;
+}
+
+// Values in their order, each with as much room as any other.
+function axisOf(name: string, rows: SweepRow[], side: number): Axis {
+  const values = distinct(rows.map((row) => row.values[side]));
+  const room = HEIGHT / values.length;
+  const middle = (value: number) => EDGE.top + HEIGHT - (values.indexOf(value) + 0.5) * room;
+  const heights: (number | null)[] = rows.map(() => null);
+  for (const value of values) {
+    // rows come with the highest score first
+    const through = rows.flatMap((row, rank) => (row.values[side] === value ? [rank] : []));
+    through.forEach((rank, i) => {
+      heights[rank] = middle(value) + ((i + 0.5) / through.length - 0.5) * SPREAD * room;
+    });
+  }
+  return { name, heights, labels: values.map((value) => [middle(value), String(value)]) };
+}
+
+function scoreAxis(score: string, rows: SweepRow[], [low, high]: Range): Axis {
+  const place = (value: number) => EDGE.top + HEIGHT * (1 - shareOf(value, [low, high]));
+  const heights = rows.map(({ score: [value] }) => (known(value) ? place(value) : null));
+  return { name: score, heights, labels: ticks(low, high, 5).map((value) => [place(value), prefixed(value)]) };
+}
+
+function shareOf(value: number, [low, high]: Range): number {
+  return Math.min(1, Math.max(0, (value - low) / (high - low)));
+}
+
+function colorOf({ score: [value] }: SweepRow, range: Range, bins: number): string | null {
+  return known(value) ? `var(--value${Math.round((bins - 1) * (FAINT + (1 - FAINT) * shareOf(value, range)))})` : null;
+}
+
+// A line through all axes; null for a setting without a score.
+function way(axes: Axis[], rank: number, color: string | null, best: boolean): SVGPathElement | null {
+  const heights = axes.map((axis) => axis.heights[rank]);
+  if (color === null || !heights.every(known)) return null;
+  const [first, ...others] = heights;
+  const parts = others.map((y, i) => `C${left(i) + GAP / 2} ${heights[i]} ${left(i) + GAP / 2} ${y} ${left(i + 1)} ${y}`);
+  return svg("path", { class: best ? "best" : null, d: `M${left(0)} ${first}${parts.join("")}`, stroke: color });
+}
