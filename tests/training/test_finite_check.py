@@ -195,7 +195,7 @@ def test_what_blows_up_is_counted(agent, devices):
     assert run.curves["blown_up"].tolist() == [[each // 2] * len(seeds)] * 2
     record = ks.load(run.path).record
     assert record.facts["blown_up"] == each * len(seeds)
-    assert any(f" in all, {each * len(seeds)} of them blown up" in figure.note for figure in figures(record))
+    assert any(f" in all, {each * len(seeds)} blown up" in figure.note for figure in figures(record))
 
 
 @pytest.mark.parametrize(("hidden", "told"), [(False, "in iteration 9, of steps 129 to 144"),

@@ -64,7 +64,10 @@ def test_it_goes_on_as_the_code_that_made_it(former):
     saved = checkpoints.newest(folder)
     assert saved.format == checkpoints.FORMAT
     found = dict(zip(saved.paths, saved.leaves, strict=True))
-    added = {path for path in found if path.startswith(("metrics.rests", "metrics.block"))} | {"metrics.iterations"}
+    added = {path for path in found if path.startswith(("metrics.rests", "metrics.block"))} | {
+        "metrics.iterations",
+        "slots.whole",
+    }
     assert set(end) <= set(found) <= {*end, *added}
     for path, leaf in end.items():
         if leaf.dtype.kind == "f":  # processors may round the last bit in another way; on the one of the archive none
@@ -104,10 +107,12 @@ def test_metrics_that_were_recorded_without_being_asked_for_go_on(former):
     assert "policy_loss" in run.curves
 
 
-def test_a_block_that_was_not_kept_begins_at_zero():
-    """Sums before format 6 had no block under way: all else is as it was, leaf by leaf."""
+def test_what_was_not_kept_is_as_it_was_then():
+    """Sums before format 6 had no block under way, slots before format 7 whole episodes alone."""
     kept = [("agent", "float32", np.full(2, 7.0, np.float32)), ("metrics.reward_sum", "float32", np.full(2, 3.0))]
     block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
-    assert checkpoints.FORMER[-1] == 5
-    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, [*kept, block])}
-    assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], block[0]: [0.0, 0.0]}
+    whole = ("slots.whole", "bool", np.zeros((2, 3), bool))
+    assert checkpoints.FORMER[-1] == 6
+    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, [*kept, block, whole])}
+    added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2}
+    assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}

@@ -177,7 +177,8 @@ class TestFewReturns:
             payload(self.record(lengths=(400.0, 1000.0)))["curves"]["charts"][0]["title"] != "Return, from the reward"
         )
 
-    def test_not_where_enough_reports_see_a_return(self):
-        seen = tuple(range(20, 40))
-        record = self.record(lengths=(1000.0,) * 20, seen=seen)
-        assert curve_data.ESTIMATED not in curve_data.with_derived_curves(record).curves
+    @pytest.mark.parametrize(("first", "estimated"), [(0, False), (2, False), (3, True), (20, True)])
+    def test_not_where_nearly_all_reports_see_a_return(self, first, estimated):
+        seen = tuple(range(first, 40))
+        record = self.record(lengths=(1000.0,) * len(seen), seen=seen)
+        assert (curve_data.ESTIMATED in curve_data.with_derived_curves(record).curves) == estimated

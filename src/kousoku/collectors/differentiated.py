@@ -46,7 +46,7 @@ class DifferentiatedRollouts(RolloutCollector):
       know of it; actions have to depend on the parameters smoothly.
 
     Attributes:
-        num_envs, minibatch, shares, return_discount: as of `RolloutCollector`.
+        num_envs, minibatch, shares, return_discount, staggered: as of `RolloutCollector`.
         num_steps: T, steps of each between two updates, and through which gradients go.
 
     References:

@@ -12,7 +12,7 @@ from ..core.collector import Collector, SlotFunctions, Steps, TrainState, larges
 from ..core.errors import check_count
 from ..core.timestep import Rollout, Transition
 from ..ops.trees import select
-from .slot import EnvSlot, told_to_agent
+from .slot import EnvSlot, at_staggered_ages, told_to_agent
 from .streams import IterationKeys, Stream, slot_keys
 
 SAMPLES_PER_DEVICE = 256
@@ -31,6 +31,8 @@ class RolloutCollector(Collector):
             default B.
         return_discount: gamma of the running discounted return that each step of a rollout tells, for a scale of
             rewards; None where nobody asks for it.
+        staggered: whether the slots' first episodes begin at ages that are spread over the time limit, so that episodes
+            do not end together. They begin at 0 where a rollout is as long as the time limit: each slot ends one in it.
     """
 
     num_envs: int = eqx.field(static=True)
@@ -38,6 +40,7 @@ class RolloutCollector(Collector):
     minibatch: int | None = eqx.field(static=True, default=None)
     shares: int | None = eqx.field(static=True, default=None)
     return_discount: float | Float[Array, ""] | None = None
+    staggered: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
         check_count("num_envs", self.num_envs)
@@ -70,6 +73,8 @@ class RolloutCollector(Collector):
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
+        if self.staggered and self.num_envs > 1 and slots.time_limit is not None and self.num_steps < slots.time_limit:
+            slot = at_staggered_ages(slot, slots.time_limit)
         return slot, carry, () if self.return_discount is None else jnp.zeros(self.num_envs, jnp.float32)
 
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
@@ -88,7 +93,7 @@ class Rollouts(RolloutCollector):
     `update` gets a `Rollout`.
 
     Attributes:
-        num_envs, num_steps, minibatch, shares, return_discount: as of `RolloutCollector`.
+        num_envs, num_steps, minibatch, shares, return_discount, staggered: as of `RolloutCollector`.
     """
 
     def collect(

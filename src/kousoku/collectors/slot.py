@@ -9,7 +9,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ..core.collector import EpisodeEnd, SlotFunctions
 from ..core.env import Env
@@ -26,20 +27,39 @@ class EnvSlot(eqx.Module):
     Attributes:
         env_state: the environment's own state.
         obs: what the agent sees now.
-        episode_step: steps taken in this episode.
+        episode_step: the episode's clock, which the time limit goes by: its age as it began, and steps taken in it.
         episode_return: undiscounted sum of this episode's rewards.
+        whole: whether the clock began at 0, as it does in every slot but for first episodes (see `at_staggered_ages`);
+            None where it does in those, too.
     """
 
     env_state: Any
     obs: PyTree[Array]
     episode_step: Int[Array, ""]
     episode_return: Float[Array, ""]
+    whole: Bool[Array, ""] | None = None
 
 
 def begin(env: Env, key: PRNGKeyArray) -> EnvSlot:
     """Makes a slot at the start of its first episode."""
     env_state, timestep = env.reset(key)
     return EnvSlot(env_state, timestep.obs, jnp.int32(0), jnp.float32(0.0))
+
+
+def at_staggered_ages(slots: EnvSlot, time_limit: int) -> EnvSlot:
+    """Sets the clocks of B slots, [B, ...], that are to begin: slot i's to floor(i L / B), where L is the time limit.
+
+    Episodes that begin together and end by the clock alone end together for ever: no return for L - 1 steps, then B of
+    them, and a policy that learns from one part of the episode at a time. At staggered ages B / L end at each step. A
+    first episode that the clock cuts short is truncated as any other, but it is not whole.
+    """
+    count = slots.episode_step.shape[0]
+    ages = jnp.asarray(np.arange(count, dtype=np.int64) * time_limit // count, jnp.int32)
+    return jax.vmap(_at_age)(slots, ages)
+
+
+def _at_age(slot: EnvSlot, age: Int[Array, ""]) -> EnvSlot:
+    return EnvSlot(slot.env_state, slot.obs, age, slot.episode_return, age == 0)
 
 
 def advance(
@@ -61,12 +81,13 @@ def advance(
         slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info
     )
     reset_state, reset = env.restart(reset_key, jax.lax.stop_gradient(env_state))
+    whole = None if slot.whole is None else jnp.array(True)
     next_slot = select(
         ended,
-        EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0)),
-        EnvSlot(env_state, timestep.obs, length, episode_return),
+        EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0), whole),
+        EnvSlot(env_state, timestep.obs, length, episode_return, slot.whole),
     )
-    return next_slot, transition, EpisodeEnd(ended, episode_return, length)
+    return next_slot, transition, EpisodeEnd(ended, episode_return, length, slot.whole)
 
 
 def advance_clipped(
@@ -84,7 +105,9 @@ def told_to_agent(made: Transition, action: PyTree[Array], extras: Any) -> Trans
 
 def plain_slots(env: Env) -> SlotFunctions:
     """Returns an environment's slot functions as they are: for code that is compiled as a whole."""
-    return SlotFunctions(partial(begin, env), partial(advance_clipped, env), lambda function: partial(function, env))
+    return SlotFunctions(
+        partial(begin, env), partial(advance_clipped, env), lambda function: partial(function, env), env.time_limit
+    )
 
 
 def kernel_slots(env: Env) -> SlotFunctions:
@@ -94,4 +117,4 @@ def kernel_slots(env: Env) -> SlotFunctions:
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return partial(env_kernel(function, structure), arrays)
 
-    return SlotFunctions(compiled(begin), compiled(advance_clipped), compiled)
+    return SlotFunctions(compiled(begin), compiled(advance_clipped), compiled, env.time_limit)

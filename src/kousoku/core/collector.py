@@ -30,11 +30,23 @@ class TrainState(eqx.Module):
 
 
 class EpisodeEnd(eqx.Module):
-    """The ends of episodes: whether a step ended one, and that episode's undiscounted return and its length so far."""
+    """The ends of episodes.
+
+    Attributes:
+        ended: whether a step ended one.
+        episode_return, length: that episode's undiscounted return and its length so far.
+        whole: whether its clock began at 0; see `EnvSlot.whole`.
+    """
 
     ended: Bool[Array, "..."]
     episode_return: Float[Array, "..."]
     length: Int[Array, "..."]
+    whole: Bool[Array, "..."] | None = None
+
+    @property
+    def told(self) -> Bool[Array, "..."]:
+        """Whether a step ended a whole episode, whose return and length are worth telling."""
+        return self.ended if self.whole is None else self.ended & self.whole
 
 
 class Steps(eqx.Module):
@@ -64,11 +76,13 @@ class SlotFunctions(NamedTuple):
         advance: (slot, action, key) -> (slot, `Transition`, `EpisodeEnd`); the action is clipped to its bounds.
         compiled: function -> the same of the slots' environment: what was `function(env, *rest)` is called with the
             rest. Equal functions are compiled once.
+        time_limit: the environment's, in steps; None for none.
     """
 
     begin: Callable[..., Any]
     advance: Callable[..., Any]
     compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
+    time_limit: int | None
 
 
 class Collector(eqx.Module):

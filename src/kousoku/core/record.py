@@ -31,16 +31,16 @@ class RunRecord:
             "steps_per_second" (all members), "started" (ISO time), "resumed_at" (steps), "memory" (in MiB),
             "versions": {name: version}, "device": {...}, "episodes" (all members), "best_step" (of the evaluation on
             the way by which the best checkpoint was chosen, where one was made),
-            "blown_up" (how many of these ended so, where the environment's info has a flag `diverged`)}.
+            "blown_up" (how many ended so, whole or not, where the environment's info has a flag `diverged`)}.
         points: the sweep's settings, one dict {name: value} each (see `core.sweep_names`); ({},) without a sweep.
         member_seed: [N] the seed of each member.
         member_point: [N] the sweep point of each member, an index into `points`.
         curves: "step" and "seconds" [R] are where and when each report was made; "return", "length" (means over the
-            episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes" (number
-            ended), "blown_up" (of these), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of
-            what an update from a rollout reports ("policy_loss", ...). "eval_step" [E], "eval_return", "eval_length"
-            and "eval_held_out" [E, N] are of evaluations on the way; the last is the return in that half of their
-            episodes which has no part in choosing the best checkpoint.
+            whole episodes that ended since the last report, NaN where none did), "reward" (mean per step), "episodes"
+            (how many these were), "blown_up" (how many ended so, whole or not), "td_error" and "info.NAME" are [R, N],
+            where recorded; so are the means of what an update from a rollout reports ("policy_loss", ...). "eval_step"
+            [E], "eval_return", "eval_length" and "eval_held_out" [E, N] are of evaluations on the way; the last is the
+            return in that half of their episodes which has no part in choosing the best checkpoint.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
             "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
             that are not terminal; "optimal_return" [], the largest expected return of an episode, undiscounted.

@@ -13,8 +13,8 @@ from .ranking import score
 from .reports import has_values, is_flat, mean_of_reports
 from .summary import exact_values, state_values
 
-FEW_RETURNS = 20
-"""Reports with a return that do not make a curve, where there are many more of the reward."""
+GAPS = 0.05
+"""The share of reports without a return from which on the reward makes a better curve."""
 SAME_LENGTH = 0.01
 """Episodes whose lengths differ by less, in units of the longest, end together at a time limit."""
 ESTIMATED = "reward_per_episode"
@@ -43,7 +43,7 @@ def primary_curve(record: RunRecord) -> str | None:
     """Returns the name of the curve that shows the learning; None if there is none.
 
     The return; the episodes' length where every return is the same (a goal and no cost of steps); the reward where no
-    episode ended, or of an episode's length where few reports saw one end (see `with_derived_curves`).
+    episode ended, or of an episode's length where some reports saw none end (see `with_derived_curves`).
     """
     name = returns_curve(record)
     flat = name == "return" and is_flat(record.curves[name])
@@ -72,8 +72,8 @@ def with_derived_curves(record: RunRecord) -> RunRecord:
 
     "value_error" [R, N] is the mean of |max_a q - v*|, if the tables' history is there. The evaluation after training
     is the last point of "eval_return" and "eval_length". "reward_per_episode" is the reward per step times the steps of
-    an episode: where environments that begin together end their episodes together, at a time limit, few reports see a
-    return, and this is what it is made of.
+    an episode: where all episodes are as long as the time limit, none ends for so many steps of every environment, and
+    where environments begin together, many reports see none end. The reward is what a return is made of.
     """
     return _with_estimated_return(_with_final_evaluation(_with_error_curve(record)))
 
@@ -108,7 +108,7 @@ def _with_estimated_return(record: RunRecord) -> RunRecord:
         return record
     seen, told = (int(np.isfinite(values).any(axis=1).sum()) for values in (returns, reward))
     known = np.asarray(lengths, np.float64)[np.isfinite(lengths)]
-    if not known.size or seen >= FEW_RETURNS or told < 2 * seen or np.ptp(known) > SAME_LENGTH * known.max():
+    if not known.size or seen >= (1 - GAPS) * told or np.ptp(known) > SAME_LENGTH * known.max():
         return record
     return replace(record, curves=record.curves | {ESTIMATED: np.asarray(reward, np.float64) * float(known.mean())})
 

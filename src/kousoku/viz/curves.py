@@ -41,7 +41,7 @@ COLORS = SERIES["light"]
 def plot_returns(record: RunRecord, ax: Axes | None = None) -> Figure:
     """Plots the return of the episodes that ended over the steps.
 
-    Where no episode ended, the reward per step; where few reports saw one end, at the time limit that they share, the
+    Where no episode ended, the reward per step; where some reports saw none end, at the time limit of all, the
     reward of so many steps. Where every return is the same the title says so: `plot_lengths` shows more then.
 
     Lines are means or interquartile means over the agents of each sweep point, bands 95% intervals, thin lines single

@@ -206,8 +206,8 @@ def _steps_note(record: RunRecord) -> str:
     if not finished(record) and isinstance(record.config.get("steps"), int):
         return f"of {record.config['steps']:,} asked for"
     episodes, blown_up = record.facts.get("episodes"), record.facts.get("blown_up")
-    of_them = f", {blown_up:,} of them blown up" if isinstance(blown_up, int) and blown_up else ""
-    return f"{plural(episodes, 'episode')} in all{of_them}" if isinstance(episodes, int) and episodes else ""
+    broken = f", {blown_up:,} blown up" if isinstance(blown_up, int) and blown_up else ""
+    return f"{plural(episodes, 'episode')} in all{broken}" if isinstance(episodes, int) and episodes else ""
 
 
 def _compile_note(facts: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ MAX_FAINT_CURVES = 40
 CURVES = {
     "return": ("Return", "return of the episodes that ended"),
     "reward": ("Reward", "reward per step"),
-    ESTIMATED: ("Return, from the reward", "reward per step × steps of an episode; few reports saw an episode end"),
+    ESTIMATED: ("Return, from the reward", "reward per step × steps of an episode; some reports saw no episode end"),
     "length": ("Episode length", "steps per episode"),
     "td_error": ("TD error", "mean absolute TD error"),
     "eval_return": ("Greedy return", "return of the greedy evaluations"),

@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 5: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 6: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Leaf = tuple[str, str, np.ndarray]
 def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
     """Returns the leaves of an old checkpoint under today's paths.
 
-    What was not summed up then begins at zero, and sums that nobody asks for now are left out: checkpoints are made at
-    reports, where all sums are empty, or where somebody stopped a run between two of them.
+    What was not summed up then begins at zero, every episode was whole, and sums that nobody asks for now are left out:
+    checkpoints are made at reports, where all sums are empty, or where somebody stopped a run between two of them.
 
     Args:
         leaves: of the checkpoint.
@@ -36,6 +36,8 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
     for path, kind, array in needed:
         if path.startswith("metrics."):
             found.setdefault(path, (kind, np.zeros_like(array)))
+        if path == "slots.whole":
+            found.setdefault(path, (kind, np.ones_like(array)))
     return [(path, *rest) for path, rest in found.items() if path in wanted or not path.startswith("metrics.")]
 
 

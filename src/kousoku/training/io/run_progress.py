@@ -27,8 +27,8 @@ class RunProgress:
     Attributes:
         step: steps done by each member.
         since: the step of the last report.
-        episodes: ended so far, in all members.
-        blown_up: how many of these because the environment blew up; None where none tells.
+        episodes: whole ones that ended so far, in all members.
+        blown_up: how many ended because the environment blew up; None where none tells.
         seconds: spent in blocks of steps, also by earlier processes.
         first_block_seconds: of these, the first block's, which is compiled.
         score: by what the best checkpoint is chosen: the agents' mean return in the first half of an evaluation's

@@ -89,11 +89,12 @@ class MetricSums(eqx.Module):
 
     Attributes:
         steps: environment steps since the last report; None where their number is fixed.
-        episodes: episodes finished since the last report.
+        episodes: whole episodes finished since the last report; see `EpisodeEnd`.
         return_sum, length_sum: over those episodes.
         reward_sum: over all steps since the last report.
         info_sum: of each number in the environment's info.
-        blown_up: of those episodes, how many ended with a flag `diverged` in the environment's info; None without one.
+        blown_up: how many episodes, whole or not, ended with a flag `diverged` in the environment's info; None without
+            one.
         visits: since the beginning, [S, A].
         metric_sums: of each metric, over the updates since the last report.
         updates: how many these were; None where every step is one.
@@ -224,16 +225,16 @@ def add_iteration(
 
 def _values(sums: MetricSums, steps: Steps) -> dict[str, Any]:
     """Returns what the steps of an iteration add to the sums, by name; None where that is not recorded."""
-    ended = steps.end.ended
+    told = steps.end.told
 
     def of(so_far: Any, values: Any) -> Any:
-        return None if so_far is None else sum_of(values.astype(so_far.dtype), ended.ndim)
+        return None if so_far is None else sum_of(values.astype(so_far.dtype), told.ndim)
 
     return {
         "steps": steps.taken,
-        "episodes": of(sums.episodes, ended),
-        "return_sum": of(sums.return_sum, jnp.where(ended, steps.end.episode_return, 0.0)),
-        "length_sum": of(sums.length_sum, jnp.where(ended, steps.end.length, 0)),
+        "episodes": of(sums.episodes, told),
+        "return_sum": of(sums.return_sum, jnp.where(told, steps.end.episode_return, 0.0)),
+        "length_sum": of(sums.length_sum, jnp.where(told, steps.end.length, 0)),
         "reward_sum": of(sums.reward_sum, steps.reward),
         "info_sum": None if sums.info_sum is None else jax.tree.map(of, sums.info_sum, steps.info),
         "blown_up": of(sums.blown_up, blew_up(sums, steps)),
