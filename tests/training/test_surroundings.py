@@ -127,6 +127,20 @@ def test_nothing_is_moved_that_is_not_meant_to_be(kind):
         ks.train(agent, env, steps=64, init_from=run, out="", **new)
 
 
+@pytest.mark.parametrize("guard", [jax.transfer_guard, jax.transfer_guard_host_to_device])
+@pytest.mark.parametrize("agent", ["q_learning", ks.make_agent("ppo", **ROLLOUTS)], ids=["table", "rollouts"])
+@pytest.mark.parametrize("loop", ["python", "compiled"])
+def test_a_guard_of_transfers_without_compilation_is_refused(agent, loop, guard):
+    """Each number in the code would be moved: one line says so before anything is written."""
+    with (
+        guard("disallow"),
+        jax.disable_jit(),
+        pytest.raises(ks.ConfigError, match=r"^jax\.transfer_guard: got 'disallow'"),
+    ):
+        ks.train(agent, "CartPole-v1", steps=64, loop=loop, out="run")
+    assert not Path("run").exists()
+
+
 def test_planners_move_nothing_that_is_not_meant_to_be():
     model = ks.make("FrozenLake-v1").model()
     wanted = planning.value_iteration(model, 0.9)

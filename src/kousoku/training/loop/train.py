@@ -22,6 +22,7 @@ from ..fine_tuning import TrainedMember, check_adoptable
 from ..guards.finite_check import FiniteCheck
 from ..guards.interrupt import StopRequest, stop_on_signals
 from ..guards.memory_check import check_episodes, check_memory
+from ..guards.transfers import check_transfers
 from ..io import checkpoints, compile_cache, files, folder_lock, provenance, run_folder, tree_io
 from ..io.checkpoints import Checkpoint, RunWarning
 from ..io.run_progress import RunProgress
@@ -63,6 +64,7 @@ def train(
     Raises:
         ConfigError: for anything in the arguments that cannot work, before a file is written.
     """
+    check_transfers()
     check_installed(config.log, config.out)
     compile_cache.enable()
     told = {"begun_for": config.steps, **(told or {})}
