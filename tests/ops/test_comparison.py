@@ -1,12 +1,10 @@
 """Comparisons of algorithms, beside closed forms and plain loops."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from kousoku.ops.comparison import bootstrap_mean, performance_profile, probability_of_improvement, runs_of
+from kousoku.ops.comparison import performance_profile, probability_of_improvement, runs_of
 
 
 def chance(x, y) -> float:
@@ -64,26 +62,11 @@ def test_profile_is_the_share_above_and_its_interval_is_binomial():
     assert np.all(np.diff(found.mean) <= 0)
 
 
-def test_mean_is_that_of_all_draws_there_are():
-    x = np.array([0.0, 1.0, 5.0, 6.0])
-    every = np.mean(list(itertools.product(x, repeat=4)), axis=1)
-    found = bootstrap_mean(runs_of(x), resamples=40_000)
-    assert (float(found.low), float(found.high)) == pytest.approx(np.quantile(every, (0.025, 0.975)), abs=0.26)
-    assert float(found.mean) == 3.0
-
-
-def test_strata_of_the_mean_keep_their_sizes():
-    scores, strata = np.array([0.0, 10, 0, 10, 0, 10]), np.array([0, 1, 0, 1, 0, 1])
-    found = bootstrap_mean(runs_of(scores, strata))
-    assert (float(found.mean), float(found.low), float(found.high)) == (5.0, 5.0, 5.0)
-    loose = bootstrap_mean(runs_of(scores))
-    assert loose.low < 4 < 6 < loose.high
-
-
 def test_few_runs_have_no_interval_and_the_same_seed_gives_the_same():
-    few = bootstrap_mean(runs_of(np.array([1.0, 2.0, 3.0])))
-    assert np.isnan([few.low, few.high]).all()
+    few, y = runs_of(np.array([1.0, 2.0, 3.0])), runs_of(np.arange(9.0))
+    found = probability_of_improvement(few, y)
+    assert np.isnan([found.low, found.high]).all()
     assert np.isnan(performance_profile(runs_of(np.array([1.0, 2.0])), np.zeros(3)).low).all()
-    x = runs_of(np.random.default_rng(4).normal(size=9))
-    assert bootstrap_mean(x) == bootstrap_mean(x)
-    assert bootstrap_mean(x) != bootstrap_mean(x, seed=1)
+    x = runs_of(np.random.default_rng(4).normal(4.0, 3.0, size=9))
+    assert probability_of_improvement(x, y) == probability_of_improvement(x, y)
+    assert probability_of_improvement(x, y) != probability_of_improvement(x, y, seed=1)

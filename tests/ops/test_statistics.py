@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kousoku.ops.statistics import interquartile_mean, iqm_interval, mean_interval, student_t_quantile
+from kousoku.ops.statistics import (
+    estimate_interval,
+    interquartile_mean,
+    iqm_interval,
+    mean_interval,
+    student_t_quantile,
+)
 
 
 def test_hand_numbers():
@@ -59,6 +65,47 @@ def test_coverage_is_95_percent():
     result = mean_interval(x, axis=1)
     covered = np.mean((result.low <= 1.0) & (result.high >= 1.0))
     assert covered == pytest.approx(0.95, abs=5 * np.sqrt(0.95 * 0.05 / 20_000))
+
+
+@pytest.mark.parametrize("statistic", ["mean", "IQM"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, 1, 1, 1, 1],  # FrozenLake's episodes
+        [1, 1, 1, 1],
+        [-1000, -13, -13, -13],
+        [0.0, 0.0, 0.0, 0.7],
+        [np.nan, 0, 0, 1, 1, np.nan],
+        [5.0, 5.0, 5.0, np.inf],
+    ],
+)
+def test_an_interval_holds_nothing_beyond_the_values(values, statistic):
+    x = np.array(values, np.float64)
+    found = estimate_interval(np.stack([x, x[::-1]]), statistic)
+    for low, high in zip(found.low, found.high, strict=True):
+        if np.isfinite(x[~np.isnan(x)]).all():
+            assert np.nanmin(x) <= low <= high <= np.nanmax(x)
+
+
+def test_an_interval_within_the_values_is_students():
+    x = np.random.default_rng(5).normal(size=(20, 12))
+    estimated, whole = estimate_interval(x), mean_interval(x)
+    np.testing.assert_array_equal(estimated.low, whole.low)
+    np.testing.assert_array_equal(estimated.high, whole.high)
+
+
+@pytest.mark.parametrize(("n", "share"), [(4, 0.877), (5, 0.929), (6, 0.946), (10, 0.95)])
+def test_how_often_the_truth_is_in_the_interval(n, share):
+    x = np.random.default_rng(6).normal(1.0, 3.0, (20_000, n))
+    found = estimate_interval(x)
+    covered = np.mean((found.low <= 1.0) & (found.high >= 1.0))
+    assert covered == pytest.approx(share, abs=0.01)
+
+
+def test_no_values_and_few_have_no_interval():
+    for values in (np.empty((2, 0)), np.full((2, 3), np.nan), np.ones((2, 3)), np.array([[1.0, np.nan, 2.0, 3.0]] * 2)):
+        found = estimate_interval(values)
+        assert np.isnan([found.low, found.high]).all()
 
 
 def test_quantile():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.viz.ranking import best_told
 
 
 @pytest.mark.by_default("3-4")
@@ -43,3 +44,16 @@ def test_an_episode_is_cut_at_the_environments_own_limit_alone(time_limit, lengt
     run = ks.train(agent, env, steps=32, out="", eval_episodes=1, eval_max_steps=20)
     assert run.record.evaluation["length"].tolist() == [[length]]
     assert run.evaluate(episodes=1, max_steps=20).lengths.tolist() == [[length]]
+
+
+def test_of_several_agents_as_many_episodes_judge_as_choose():
+    """One agent by itself is not chosen, and plays those that were asked for: the first ones of what it plays else."""
+    asked = {"steps": 500, "eval_episodes": 4, "out": "", "progress": False}
+    several, one = (ks.train("q_learning", "FrozenLake-v1", seeds=seeds, **asked) for seeds in (3, 1))
+    lengths = several.record.evaluation["length"]
+    assert (lengths.shape, one.record.evaluation["length"].shape) == ((3, 8), (1, 4))
+    np.testing.assert_array_equal(lengths[0, :4], one.record.evaluation["length"][0])
+    assert len(np.unique(lengths, axis=1).T) == 8, "no episode is played twice"
+    found = best_told(several.record)
+    assert found is not None
+    assert found.over == "4 episodes"

@@ -48,7 +48,9 @@ def test_it_is_told_each_report_as_the_curves_hold_it():
         assert isinstance(report.means["reward"], float)
         assert report.means["reward"] == pytest.approx(mean)
         assert (report.evaluation is not None) == evaluated
-    np.testing.assert_array_equal(told[-1].evaluation.episode_return, run.record.evaluation["return"])
+    played, judged = told[-1].evaluation.episode_return, run.record.evaluation["return"]
+    np.testing.assert_array_equal(played, judged[:, : played.shape[1]])
+    assert judged.shape == (4, 2 * played.shape[1])
     np.testing.assert_array_equal(told[-1].members["eval_return"], run.curves["eval_return"][-1])
     assert repr(told[0]).startswith("<Report at step 100: return ")
     assert "\n" not in repr(told[0])

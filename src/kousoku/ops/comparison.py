@@ -40,19 +40,6 @@ def runs_of(scores: Shaped[np.ndarray, " N"], strata: Shaped[np.ndarray, " N"] |
     return Runs(values[np.argsort(group, kind="stable")], tuple(np.bincount(group).tolist()))
 
 
-def bootstrap_mean(runs: Runs, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0) -> MeanInterval:
-    """Computes the mean of all runs and its interval by a stratified bootstrap (percentiles).
-
-    Examples:
-        >>> found = bootstrap_mean(runs_of(np.arange(10.0)))
-        >>> [round(float(x), 1) for x in found]
-        [4.5, 2.7, 6.2, 10.0]
-    """
-    n = len(runs.scores)
-    draws = runs.scores @ bootstrap_counts(runs.sizes, resamples, seed) / n
-    return _interval(float(runs.scores.mean()), draws, n, confidence)
-
-
 def performance_profile(
     runs: Runs,
     thresholds: Shaped[np.ndarray, " T"],

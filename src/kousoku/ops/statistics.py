@@ -27,20 +27,28 @@ class MeanInterval(NamedTuple):
 def estimate_interval(values: Shaped[np.ndarray, "... n"], statistic: Statistic = "mean") -> MeanInterval:
     """Computes one number for n values over the last axis and its 95% interval: the rule of all that is told of a run.
 
-    The mean has Student's interval, the interquartile mean that of the bootstrap. Fewer than four values have their
-    mean and no interval: Student's would be absurdly wide, the bootstrap's would say less than the values.
+    The mean has Student's interval as far as the values reach, the interquartile mean that of the bootstrap: neither
+    holds what was never seen, such as a share above 1 or an error below 0. So the interval of a mean of four normal
+    values covers the truth 88% of the times, of five 93%, from six on 95%. Fewer than four values have their mean and
+    no interval: Student's would be absurdly wide, the bootstrap's would say less than the values.
 
     Examples:
-        >>> [round(float(x), 2) for x in estimate_interval(np.array([1.0, 2.0, 3.0, 4.0]))]
-        [2.5, 0.45, 4.55, 4.0]
+        >>> [round(float(x), 2) for x in estimate_interval(np.array([1.0, 2.0, 2.0, 2.0, 3.0]))]
+        [2.0, 1.12, 2.88, 5.0]
+        >>> [round(float(x), 2) for x in estimate_interval(np.array([0.0, 1.0, 1.0, 1.0, 1.0]))]
+        [0.8, 0.24, 1.0, 5.0]
         >>> [float(x) for x in estimate_interval(np.array([1.0, 2.0]))]
         [1.5, nan, nan, 2.0]
     """
     if statistic == "IQM":
         return iqm_interval(values)
-    found = mean_interval(values)
-    low, high = (np.where(found.n < FEWEST, np.nan, bound) for bound in (found.low, found.high))
-    return MeanInterval(found.mean, low, high, found.n)
+    x = np.asarray(values, np.float64)
+    found, missing = mean_interval(x), np.isnan(x)
+    least = np.where(missing, np.inf, x).min(axis=-1, initial=np.inf)
+    greatest = np.where(missing, -np.inf, x).max(axis=-1, initial=-np.inf)
+    few = found.n < FEWEST
+    low, high = np.maximum(found.low, least), np.minimum(found.high, greatest)
+    return MeanInterval(found.mean, np.where(few, np.nan, low), np.where(few, np.nan, high), found.n)
 
 
 def mean_interval(values: Shaped[np.ndarray, "..."], axis: int = -1, confidence: float = 0.95) -> MeanInterval:

@@ -15,8 +15,8 @@ from jaxtyping import Float
 from ..core.errors import ConfigError, is_number
 from ..core.record import RunRecord
 from ..core.sweep_names import of_agent, of_env
-from ..ops.comparison import bootstrap_mean, probability_of_improvement, runs_of
-from ..ops.statistics import MeanInterval, iqm_interval
+from ..ops.comparison import probability_of_improvement, runs_of
+from ..ops.statistics import MeanInterval, estimate_interval
 from .ranking import optimum
 from .style import SERIES
 from .text import ascii_only, interval_text, plain, rows, setting, short, well_formed
@@ -43,13 +43,13 @@ class Entrant:
 
     @property
     def iqm(self) -> MeanInterval:
-        """The interquartile mean of the scores, with its bootstrap interval."""
-        return iqm_interval(self.scores)
+        """The interquartile mean of the scores, with its interval."""
+        return estimate_interval(self.scores, "IQM")
 
     @property
     def mean(self) -> MeanInterval:
-        """The mean of the scores, with its bootstrap interval."""
-        return bootstrap_mean(runs_of(self.scores))
+        """The mean of the scores, with its interval."""
+        return estimate_interval(self.scores)
 
     def better_than(self, other: Entrant) -> MeanInterval:
         """Returns the probability of improvement over another one."""

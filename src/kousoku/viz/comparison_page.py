@@ -52,7 +52,10 @@ def comparison_html(comparison: Comparison) -> str:
 def _section(group: Group) -> str:
     best = "" if group.optimum is None else f" The optimum, from the exact model, is {short(group.optimum)}."
     few = "" if figures.has_intervals(group) else " Fewer than four agents have no interval."
-    lead = f"Intervals hold 95% of stratified bootstrap draws; IQM is the mean of the middle half.{few}{best}"
+    lead = (
+        "IQM is the mean of the middle half. Intervals are of 95%: a mean\u2019s is Student\u2019s t, all others are "
+        f"bootstrapped.{few}{best}"
+    )
     parts = [f"<h2>{escape(group.env)}</h2>", f'<p class="lead">{escape(lead)}</p>', _table(group)]
     if len(group.entrants) == 1:
         return _joined([*parts, '<p class="note">There is no other run on this environment.</p>'])

@@ -140,7 +140,7 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     if Recording.of(tuple(job.config.record)).q_values:
         progress.history.append(jax.device_get(q_values(population, run.state.agent)))
     if whole and not run.failure and _passed(job.config.eval_every, since, progress.step):
-        row |= progress.add_evaluation(play(job, final_state(job, run.state)))
+        row |= progress.add_evaluation(play(job, final_state(job, run.state), job.config.eval_episodes))
     run.state = emptied
     progress.since = progress.step
     speed = progress.step * population.size / progress.seconds

@@ -88,19 +88,28 @@ def _first_slots(env_states: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[:, 0], env_states)
 
 
-def play(job: TrainJob, final: FinalState, unseen: bool = False) -> Episodes:
+def episodes_at_end(config: TrainConfig, members: int) -> int:
+    """Returns how many episodes each member plays after training: as asked, and as many to judge by if one is chosen.
+
+    The members' episodes are split in halves then, of which one chooses; see `core.choice`.
+    """
+    return config.eval_episodes * (2 if members > 1 else 1)
+
+
+def play(job: TrainJob, final: FinalState, episodes: int, unseen: bool = False) -> Episodes:
     """Plays greedy episodes with every member: the same ones for the same members, and no trace of them in training.
 
     Args:
         job: whose members they are.
         final: what these have become.
+        episodes: how many.
         unseen: whether to play others than those that are played on the way.
     """
     population, config = job.population, job.config
     keys = population.keys
     if unseen:
         keys = fold_in_each(keys, UNSEEN_STREAM)
-    return evaluate_population(population, final, keys, config.eval_episodes, config.eval_max_steps, config.devices)
+    return evaluate_population(population, final, keys, episodes, config.eval_max_steps, config.devices)
 
 
 def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None) -> Trained:
@@ -141,14 +150,17 @@ def _save(record: RunRecord, leaves: list[np.ndarray]) -> None:
 def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunProgress) -> RunRecord:
     """Returns the record with greedy episodes of every member, and the best one's as a film.
 
-    The episodes are those of an evaluation on the way at this step, if there was one. A run that a program ended early
-    is judged by others: it was told of those, and may have chosen the moment by them.
+    The episodes of an evaluation on the way at this step, if there was one, are among them. A run that a program ended
+    early is judged by others: it was told of those, and may have chosen the moment by them.
     """
     step, played = progress.played or (-1, None)
+    count = episodes_at_end(job.config, record.num_members)
     if job.stop.told and record.facts["status"] == "interrupted":
-        episodes = play(job, now, unseen=True)
+        episodes = play(job, now, count, unseen=True)
+    elif played is not None and step == progress.step and played.length.shape[1] == count:
+        episodes = played
     else:
-        episodes = played if played is not None and step == progress.step else play(job, now)
+        episodes = play(job, now, count)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
     record = dataclasses.replace(record, evaluation=arrays)
     return dataclasses.replace(record, film=member_film(job.population, now, record.best_member))

@@ -35,7 +35,7 @@ from ..population import Population
 from .base import TrainLoop
 from .host import OngoingRun, learn
 from .make_loop import make_loop
-from .results import Trained, TrainJob, collect, config_json, finish
+from .results import Trained, TrainJob, collect, config_json, episodes_at_end, finish
 
 MAX_HISTORY_BYTES = 2**31
 
@@ -76,7 +76,7 @@ def train(
         config = dataclasses.replace(config, init_from=begin_with.place, init_member=begin_with.number)
     recording, members = Recording.of(tuple(config.record)), population_size(config)
     check_memory(agent, envs, members, recording)
-    check_episodes("eval_episodes", env, members, config.eval_episodes)
+    check_episodes("eval_episodes", env, members, episodes_at_end(config, members))
     population = make_population(agent, envs, config)
     _check_history(config, recording, env, members)
     loop = make_loop(agent, population, config)
