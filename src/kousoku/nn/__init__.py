@@ -6,6 +6,7 @@ its float32 parameters; sizes and names of activations are static.
 
 from .actor_critic import ActorCritic, ActorCriticConfig, build
 from .actor_q import ActorQ, ActorQBuilder, ActorQConfig, DeterministicActor, SquashedNormalActor, StateActionValue
+from .atoms import AtomsHead, CategoricalAtoms, DistributionalQNetwork, QuantileAtoms
 from .boxes import clip_to
 from .cnn import CNN
 from .fits import check_network
@@ -46,11 +47,14 @@ __all__ = [
     "ActorQ",
     "ActorQBuilder",
     "ActorQConfig",
+    "AtomsHead",
     "BetaHead",
     "Carry",
+    "CategoricalAtoms",
     "CategoricalHead",
     "Dense",
     "DeterministicActor",
+    "DistributionalQNetwork",
     "DuelingHead",
     "HeadBuilder",
     "LayerNorm",
@@ -65,6 +69,7 @@ __all__ = [
     "QNetwork",
     "QNetworkBuilder",
     "QNetworkConfig",
+    "QuantileAtoms",
     "SquashedNormalActor",
     "StateActionValue",
     "TanhNormalHead",

@@ -1,0 +1,120 @@
+"""Networks of distributions of returns: N atoms for each action, whose mean is the action's value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from .layers import Dense
+from .mlp import MLP
+from .torso import Body
+
+Outputs = Float[Array, "*A N"]
+
+
+class CategoricalAtoms(eqx.Module):
+    """Fixed atoms from `low` to `high`, whose probabilities are the softmax of what the network returns.
+
+    References:
+        Bellemare, Dabney and Munos, A distributional perspective on reinforcement learning, arXiv:1707.06887.
+    """
+
+    number: int = eqx.field(static=True)
+    low: float = eqx.field(static=True)
+    high: float = eqx.field(static=True)
+
+    @property
+    def support(self) -> Float[Array, " N"]:
+        return jnp.linspace(self.low, self.high, self.number, dtype=jnp.float32)
+
+    def mean(self, outputs: Outputs) -> Float[Array, "*A"]:
+        """Returns the mean of the distributions that the network's outputs stand for."""
+        return jax.nn.softmax(outputs, axis=-1) @ self.support
+
+
+class QuantileAtoms(eqx.Module):
+    """Equally likely atoms, which the network returns: quantiles at the midpoints of N parts.
+
+    References:
+        Dabney, Rowland, Bellemare and Munos, Distributional reinforcement learning with quantile regression,
+        arXiv:1710.10044.
+    """
+
+    number: int = eqx.field(static=True)
+
+    def mean(self, outputs: Outputs) -> Float[Array, "*A"]:
+        """Returns the mean of the distributions that the network's outputs stand for."""
+        return jnp.mean(outputs, axis=-1)
+
+
+class AtomsHead(eqx.Module):
+    """Features to [A, N]; dueling for each atom apart: v_i + a_i(a) - mean over a' of a_i(a').
+
+    Attributes:
+        advantage_stream, value_stream: dense layers of their own, where it is dueling.
+        advantage, value: the last layer of each; without dueling there is no value.
+
+    References:
+        Hessel et al., Rainbow, arXiv:1710.02298, section 3 (dueling).
+    """
+
+    advantage_stream: MLP
+    value_stream: MLP | None
+    advantage: Dense
+    value: Dense | None
+    number: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        in_size: int,
+        num_actions: int,
+        number: int,
+        *,
+        dueling: bool,
+        sizes: Sequence[int],
+        key: PRNGKeyArray,
+        gain: float,
+        init: str,
+        hidden: dict[str, Any],
+    ) -> None:
+        keys = jax.random.split(key, 4)
+        last: dict[str, Any] = {"gain": gain, "init": init}
+        self.advantage_stream = MLP(in_size, sizes, key=keys[1], **hidden)
+        self.advantage = Dense(self.advantage_stream.out_size, num_actions * number, key=keys[3], **last)
+        self.value_stream = MLP(in_size, sizes, key=keys[0], **hidden) if dueling else None
+        self.value = (
+            None if self.value_stream is None else Dense(self.value_stream.out_size, number, key=keys[2], **last)
+        )
+        self.number = number
+
+    def __call__(self, x: Float[Array, " F"]) -> Float[Array, "A N"]:
+        advantage = self.advantage(self.advantage_stream(x)).reshape(-1, self.number)
+        if self.value is None or self.value_stream is None:
+            return advantage
+        return self.value(self.value_stream(x))[None, :] + (advantage - jnp.mean(advantage, axis=0, keepdims=True))
+
+
+class DistributionalQNetwork(eqx.Module):
+    """Every action's distribution of returns of one observation, and, called, its mean: the action's value.
+
+    Attributes:
+        body: from the observation to features.
+        head: from features to N outputs for each action.
+        atoms: what the outputs stand for.
+    """
+
+    body: Body
+    head: AtomsHead
+    atoms: CategoricalAtoms | QuantileAtoms
+
+    def outputs(self, obs: Any) -> Float[Array, "A N"]:
+        """Returns what stands for the distribution of each action: logits of its atoms, or the atoms themselves."""
+        return self.head(self.body(obs))
+
+    def __call__(self, obs: Any) -> Float[Array, " A"]:
+        return self.atoms.mean(self.outputs(obs))
