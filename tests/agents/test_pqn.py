@@ -163,6 +163,10 @@ def test_probes():
         np.testing.assert_allclose(q, np.broadcast_to(probe.q, (3, 2, 2)), atol=0.1, err_msg=probe.name)
 
 
+IMPORTS = """
+from kousoku.agents.deep.pqn import PQN
+from kousoku.nn import QNetworkConfig
+NAN = float('nan')"""
 BAD = {
     "num_envs": (["0", "2.5"], "use a whole number of at least 1"),
     "num_steps": (["0"], "use a whole number of at least 1"),
@@ -174,13 +178,16 @@ BAD = {
     "epsilon": (["-0.1", "1.5"], "use a number in [0, 1]"),
     "max_gradient_norm": (["0.0"], "use a number above 0"),
     "adam_epsilon": (["0.0"], "use a number above 0"),
-    "network": (["'mlp'", "None"], "use a QNetworkConfig or a function"),
+    "network": (
+        ["'mlp'", "None", "QNetworkConfig(distribution='quantile')"],
+        "use a QNetworkConfig or a function|use 'scalar', or 'dqn'",
+    ),
 }
 
 
 def test_bad_settings_are_refused_in_one_line():
     cases = {f"PQN({name}={value})": fix for name, (values, fix) in BAD.items() for value in values}
-    messages = refusals({call: call for call in cases}, "from kousoku.agents.deep.pqn import PQN\nNAN = float('nan')")
+    messages = refusals({call: call for call in cases}, IMPORTS)
     for call, fix in cases.items():
         assert ": got " in messages[call], messages[call]
         assert any(words in messages[call] for words in fix.split("|")), messages[call]

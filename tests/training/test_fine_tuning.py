@@ -23,7 +23,7 @@ from kousoku.training.loop import train as training
 PPO = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 A2C = {"num_envs": 4, "num_steps": 8, "hidden": (8,)}
 DQN = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "target_period": 7}
-CONTINUOUS = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "update_ratio": 0.5}
+CONTINUOUS = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,), "update_ratio": 1}
 SEARCH = {"population_size": 8, "max_episode_steps": 10}
 FRESH = (
     "optimiser",

@@ -105,6 +105,8 @@ class PQN(Agent):
         if not callable(self.network):
             raise ConfigError("network", self.network, "use a QNetworkConfig or a function that builds a network")
         check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        if isinstance(self.network, QNetworkConfig) and self.network.distribution != "scalar":
+            raise ConfigError("distribution", self.network.distribution, "use 'scalar', or 'dqn': PQN learns means")
         rate = self.learning_rate
         check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
         check_number("discount", self.discount, low=0, high=1)
