@@ -223,6 +223,7 @@ def test_a_target_is_tracked_and_a_time_limit_is_no_end():
         assert x * float(network.policy(away, ())[0].mode()[0]) > 0.3
 
 
+@pytest.mark.reports
 @pytest.mark.slow_because("a run is trained twice, and draws its report")
 def test_a_run_resumes_bit_for_bit_reports_and_exports(tmp_path):
     agent = ks.make_agent("apg", num_envs=4, num_steps=8, critic_minibatches=2, hidden=(8,))

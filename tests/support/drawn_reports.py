@@ -1,4 +1,7 @@
-"""Whose reports are drawn: those of examples and of tests marked `reports`; most runs of tests take less time."""
+"""Whose reports are drawn: those of examples and of tests marked `reports`; most runs of tests take less time.
+
+(A plugin named `reports` is one of pytest's own, which is loaded in the place of a module of that name.)
+"""
 
 from pathlib import Path
 from typing import Any
