@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +14,8 @@ from kousoku.training.io import provenance
 from kousoku.training.presets import preset
 
 from . import peers
-from .subprocess_timing import run_in_subprocess
-from .table import COMPILE, SPEED, Section, TableColumn, TableRow, attempt, machine, markdown, save
-from .uncached import uncached
+from .contender import Contender, not_installed
+from .table import COMPILE, SPEED, Section, TableColumn, TableRow, machine, markdown, save
 
 TITLE = "Evolution: steps and returns of the same time"
 ABOUT = (
@@ -49,8 +47,6 @@ COLUMNS = (
     TableColumn("seconds", "trained, s", ",.1f"),
     COMPILE,
 )
-PACKAGES = {"sb3_contrib": "sb3-contrib", "evosax": "evosax", "gymnax": "gymnax six", "brax": "brax"}
-"""What `pip install` calls the modules that contenders need."""
 NAMES = ("gymnasium", "gymnax", "mujoco", "sb3-contrib", "torch", "evosax", "brax", "flax")
 BRAX_NAMES = {"HalfCheetah-v5": "halfcheetah"}
 """Robots that Brax is asked for; compiling each takes it minutes."""
@@ -72,40 +68,6 @@ class EvolutionBudget:
     limit: float = 150.0
 
 
-@dataclass(frozen=True)
-class EvolutionContender:
-    """Describes what runs: a function of a module, in a new process.
-
-    Attributes:
-        name: in the table.
-        module: of this package, without its name.
-        function: in there; called with `arguments`, the seconds and the episodes.
-        arguments: as JSON has them.
-        note: for the table.
-        needs: modules of other libraries.
-    """
-
-    name: str
-    module: str
-    function: str
-    arguments: tuple[Any, ...]
-    note: str = ""
-    needs: tuple[str, ...] = ()
-
-    def row(self, seconds: float, budget: EvolutionBudget) -> TableRow:
-        """Measures without a cache; or says why not."""
-        absent = [PACKAGES[name] for name in self.needs if importlib.util.find_spec(name) is None]
-        if absent:
-            return TableRow(self.name, {"agents": 1}, f"not installed: pip install {' '.join(absent)}")
-        with uncached():
-            return attempt(self.name, 1, lambda: self._measured(seconds, budget))
-
-    def _measured(self, seconds: float, budget: EvolutionBudget) -> TableRow:
-        given = *self.arguments, seconds, budget.episodes
-        found = run_in_subprocess(f"{__package__}.{self.module}", self.function, *given, limit=budget.limit)
-        return TableRow(self.name, {"agents": 1, **found}, self.note)
-
-
 def bench(
     out: Path, budget: EvolutionBudget, only: str | None = None, say: Callable[[str], None] = print
 ) -> list[Section]:
@@ -115,8 +77,8 @@ def bench(
     name, sections, text = "evolution" if only is None else f"evolution_{only}", [], ""
     for part in PARTS if only is None else (only,):
         sections.append(_section(part, budget))
-        for contender in contenders(part):
-            sections[-1].rows.append(contender.row(budget.seconds[part], budget))
+        for contender in contenders(part, budget):
+            sections[-1].rows.append(contender.row(budget.limit))
             say(_line(part, sections[-1].rows[-1]))
             text = markdown(TITLE, about, sections)
             save(out, name, text, sections, found)
@@ -139,7 +101,7 @@ def _section(part: str, budget: EvolutionBudget) -> Section:
     return Section(part, about, COLUMNS, [], OURS)
 
 
-def contenders(env: str) -> list[EvolutionContender]:
+def contenders(env: str, budget: EvolutionBudget) -> list[Contender]:
     """Returns who trains on an environment.
 
     Raises:
@@ -147,22 +109,24 @@ def contenders(env: str) -> list[EvolutionContender]:
     """
     if env not in PARTS:
         raise ConfigError("environment", env, f"use one of {', '.join(PARTS)}")
-    ars = _ours("ars", preset("ars", env).options, env)
+    last = budget.seconds[env], budget.episodes
+    ars = _ours("ars", preset("ars", env).options, env, last)
     if env == CARTPOLE:
-        in_gymnax = (SHARED["strategy"], SHARED["population_size"], SHARED["hidden"], "gymnax", env)
+        in_gymnax = (SHARED["strategy"], SHARED["population_size"], SHARED["hidden"], "gymnax", env, *last)
         return [
             ars,
-            _ours("evosax", SHARED, env, ("evosax",)),
+            _ours("evosax", SHARED, env, last, ("evosax",)),
             _evosax(in_gymnax, "gymnax", "its own loop"),
         ]
-    sb3 = env, of_sb3(env), os.cpu_count() or 1
+    sb3 = env, of_sb3(env), os.cpu_count() or 1, *last
     in_brax = SHARED["strategy"], SHARED["population_size"], (), "brax"
+    missing = not_installed(("sb3_contrib",))
     return [
         ars,
-        _ours("ppo", preset("ppo", env).options, env),
-        EvolutionContender("SB3-contrib ARS", "evolution_peers", "sb3_contrib", sb3, "AsyncEval", ("sb3_contrib",)),
+        _ours("ppo", preset("ppo", env).options, env, last),
+        Contender("SB3-contrib ARS", "evolution_peers", "sb3_contrib", sb3, note="AsyncEval", missing=missing),
         *(
-            _evosax((*in_brax, name), "brax", "its own loop; another robot")
+            _evosax((*in_brax, name, *last), "brax", "its own loop; another robot")
             for id, name in BRAX_NAMES.items()
             if id == env
         ),
@@ -190,11 +154,15 @@ def _start(value: Any) -> float | int:
     return float(value.split(":")[1]) if isinstance(value, str) else value
 
 
-def _ours(agent: str, options: Mapping[str, Any], env: str, needs: tuple[str, ...] = ()) -> EvolutionContender:
+def _ours(
+    agent: str, options: Mapping[str, Any], env: str, last: tuple[float, int], needs: tuple[str, ...] = ()
+) -> Contender:
     said = f"{options['strategy']}, the same as evosax's own loop" if "strategy" in options else "our preset"
-    arguments = agent, dict(options), env
-    return EvolutionContender(f"kousoku {agent}", "evolution_ours", "measure", arguments, said, needs)
+    arguments = agent, dict(options), env, *last
+    missing = not_installed(needs)
+    return Contender(f"kousoku {agent}", "evolution_ours", "measure", arguments, note=said, missing=missing)
 
 
-def _evosax(arguments: tuple[Any, ...], library: str, note: str) -> EvolutionContender:
-    return EvolutionContender(f"evosax on {library}", "evolution_peers", "evosax", arguments, note, ("evosax", library))
+def _evosax(arguments: tuple[Any, ...], library: str, note: str) -> Contender:
+    missing = not_installed(("evosax", library))
+    return Contender(f"evosax on {library}", "evolution_peers", "evosax", arguments, note=note, missing=missing)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kousoku.core.errors import ConfigError
 from kousoku.training.io import provenance
 
 from . import peers, ppo_start
+from .contender import Contender
 from .ppo_settings import PUREJAXRL, PPOSettings, of_preset
 from .ppo_start import StartupContender
-from .subprocess_timing import run_in_subprocess
-from .table import COMPILE, SPEED, Section, TableColumn, TableRow, attempt, machine, markdown, save
-from .uncached import uncached
+from .table import COMPILE, SPEED, Section, TableColumn, TableRow, machine, markdown, save
 
 TITLE = "PPO: training from end to end"
 ABOUT = (
@@ -70,43 +68,6 @@ class PPOBudget:
     seconds: float = 20.0
     limit: float = 400.0
     purejaxrl: str | None = None
-
-
-@dataclass(frozen=True)
-class Contender:
-    """Describes what runs: a function of a module, in a new process.
-
-    Attributes:
-        name: in the table.
-        module: of this package, without its name.
-        function: in there; called with `arguments`.
-        settings: what it trains with.
-        seeds: how many agents at once.
-        note: for the table.
-        missing: why it cannot run here; None if it can.
-    """
-
-    name: str
-    module: str
-    function: str
-    arguments: tuple[Any, ...]
-    settings: PPOSettings
-    seeds: int = 1
-    note: str = ""
-    missing: str | None = None
-
-    def row(self, limit: float) -> TableRow:
-        """Measures without a cache; or says why not."""
-        if self.missing is not None:
-            return TableRow(self.name, {"agents": self.seeds}, self.missing)
-        with uncached():
-            return attempt(self.name, self.seeds, lambda: self._measured(limit))
-
-    def _measured(self, limit: float) -> TableRow:
-        found = run_in_subprocess(f"{__package__}.{self.module}", self.function, *self.arguments, limit=limit)
-        size = {"rollout": self.settings.rollout, "minibatch": self.settings.minibatch, "epochs": self.settings.epochs}
-        said = {"agents": self.seeds, "environments": self.settings.num_envs, **size, **found}
-        return TableRow(self.name, said, self.note)
 
 
 def bench(out: Path, budget: PPOBudget, only: str | None = None, say: Callable[[str], None] = print) -> list[Section]:
@@ -166,15 +127,21 @@ def _shared(env: str, budget: PPOBudget) -> list[Contender]:
     given, settings = PUREJAXRL, PUREJAXRL.as_dict()
     arguments = env, settings, budget.seconds
     theirs = [
-        Contender("PureJaxRL", "ppo_peers", "purejaxrl", (env, settings, seeds, budget.seconds, budget.purejaxrl),
-                  given, seeds, "gymnax" if seeds == 1 else "gymnax, vmap",
-                  NO_FOLDER if budget.purejaxrl is None else None)
+        Contender(
+            "PureJaxRL",
+            "ppo_peers",
+            "purejaxrl",
+            (env, settings, seeds, budget.seconds, budget.purejaxrl),
+            _sizes(given, seeds),
+            "gymnax" if seeds == 1 else "gymnax, vmap",
+            NO_FOLDER if budget.purejaxrl is None else None,
+        )
         for seeds in (1, SEEDS)
-    ]  # fmt: skip
+    ]
     return [
         _ours(env, given, 1, False, budget),
         theirs[0],
-        Contender("rejax", "ppo_peers", "rejax", arguments, given, note="gymnax; its evaluations left out"),
+        Contender("rejax", "ppo_peers", "rejax", arguments, _sizes(given), "gymnax; its evaluations left out"),
         *(_stable(name, env, given, 1, budget) for name in LIBRARIES),
         *_both(env, given, SEEDS, budget),
         theirs[1],
@@ -185,7 +152,7 @@ def _robot(env: str, budget: PPOBudget) -> list[Contender]:
     own = of_preset(env)
     few = own.with_envs(GYMNASIUM_ENVS)
     in_brax = [
-        Contender(f"Brax {kind}", "ppo_peers", "brax", (env, own.as_dict(), kind), own, note="its own robot")
+        Contender(f"Brax {kind}", "ppo_peers", "brax", (env, own.as_dict(), kind), _sizes(own), "its own robot")
         for kind in BACKENDS
     ]
     return [*_both(env, own, 1, budget), *(_stable(name, env, few, 0, budget) for name in LIBRARIES), *in_brax]
@@ -197,7 +164,7 @@ def _ours(env: str, settings: PPOSettings, seeds: int, spread: bool, budget: PPO
     """
     arguments = env, settings.as_dict(), seeds, spread, budget.seconds
     note = "every core a device" if spread else "one device"
-    return Contender("kousoku", "ppo_ours", "measure", arguments, settings, seeds, note)
+    return Contender("kousoku", "ppo_ours", "measure", arguments, _sizes(settings, seeds), note)
 
 
 def _both(env: str, settings: PPOSettings, seeds: int, budget: PPOBudget) -> list[Contender]:
@@ -206,4 +173,10 @@ def _both(env: str, settings: PPOSettings, seeds: int, budget: PPOBudget) -> lis
 
 def _stable(name: str, env: str, settings: PPOSettings, threads: int, budget: PPOBudget) -> Contender:
     arguments = LIBRARIES[name], env, settings.as_dict(), threads, budget.seconds
-    return Contender(name, "ppo_peers", "stable_baselines", arguments, settings, note="DummyVecEnv")
+    return Contender(name, "ppo_peers", "stable_baselines", arguments, _sizes(settings), "DummyVecEnv")
+
+
+def _sizes(settings: PPOSettings, seeds: int = 1) -> dict[str, float]:
+    """Returns the figures of a row that are known before it is measured."""
+    learning = {"rollout": settings.rollout, "minibatch": settings.minibatch, "epochs": settings.epochs}
+    return {"agents": seeds, "environments": settings.num_envs, **learning}

@@ -14,7 +14,7 @@ import kousoku as ks
 from kousoku.agents.evolution.ars import ARS
 from kousoku.cli import main
 from kousoku.core.errors import ConfigError
-from kousoku_bench import evolution, evolution_ours, evolution_peers
+from kousoku_bench import contender, evolution, evolution_ours, evolution_peers
 from kousoku_bench.evolution import EvolutionBudget
 from kousoku_bench.subprocess_timing import SubprocessFailed
 
@@ -31,7 +31,7 @@ def installed(monkeypatch):
             return object() if name in there else None
         return find(name)
 
-    monkeypatch.setattr(evolution.importlib.util, "find_spec", find_spec)
+    monkeypatch.setattr(importlib.util, "find_spec", find_spec)
     return there
 
 
@@ -47,7 +47,7 @@ def made_up(monkeypatch):
             raise SubprocessFailed("AttributeError: module 'jax' has no attribute 'device_put_replicated'")
         return evolution_peers.figures(300.0, 2_000_000 if function == "measure" else 1_000, 2.0, 3.0)
 
-    monkeypatch.setattr(evolution, "run_in_subprocess", run_in_subprocess)
+    monkeypatch.setattr(contender, "run_in_subprocess", run_in_subprocess)
     return asked
 
 
@@ -94,7 +94,7 @@ def test_others_get_the_numbers_of_our_preset():
     assert of_hopper["delta_std"] == ARS().noise_std == 0.03
     assert of_hopper["alive_bonus_offset"] == -1.0
     with pytest.raises(ConfigError, match=r"environment: got 'Ant-v5'; use one of CartPole-v1, "):
-        evolution.contenders("Ant-v5")
+        evolution.contenders("Ant-v5", EvolutionBudget())
 
 
 @pytest.mark.parametrize(("stall", "made"), [(0.0, [(800, 0), (1000, 5)]), (0.6, [(76, 5), (1000, 5)])])

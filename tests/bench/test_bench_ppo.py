@@ -13,7 +13,7 @@ from kousoku.cli import main
 from kousoku.core.cache_folder import SWITCH
 from kousoku.core.errors import ConfigError
 from kousoku.ops.schedules import in_run
-from kousoku_bench import ppo, ppo_ours, ppo_peers, ppo_start
+from kousoku_bench import contender, ppo, ppo_ours, ppo_peers, ppo_start
 from kousoku_bench.ppo_settings import PUREJAXRL, PPOSettings, of_preset
 from kousoku_bench.subprocess_timing import SubprocessFailed
 
@@ -39,7 +39,7 @@ def made_up(monkeypatch):
             raise SubprocessFailed(f"ModuleNotFoundError: No module named '{function}'")
         return ppo_peers.figures(int(RATES[function]), 1.0, 3.0)
 
-    monkeypatch.setattr(ppo, "run_in_subprocess", run_in_subprocess)
+    monkeypatch.setattr(contender, "run_in_subprocess", run_in_subprocess)
     memory = {"state_mib": 2.5, "process_peak_mib": 400.0}
     monkeypatch.setattr(ppo_start, "run_in_subprocess", lambda *arguments, limit: memory)
 
@@ -170,10 +170,10 @@ def test_without_its_source_purejaxrl_does_not_run(made_up, tmp_path):
 def test_a_library_that_is_missing_gives_its_row(monkeypatch):
     """In this process: another one would take seconds to start."""
     here = lambda module, function, *arguments, limit: getattr(ppo_peers, function)(*arguments)  # noqa: E731
-    monkeypatch.setattr(ppo, "run_in_subprocess", here)
+    monkeypatch.setattr(contender, "run_in_subprocess", here)
     monkeypatch.setitem(sys.modules, "rejax", None)
-    contender = next(one for one in ppo._shared("CartPole-v1", ppo.PPOBudget()) if one.name == "rejax")
-    row = contender.row(1.0)
+    rejax = next(one for one in ppo._shared("CartPole-v1", ppo.PPOBudget()) if one.name == "rejax")
+    row = rejax.row(1.0)
     assert row.figures == {"agents": 1}
     assert "rejax" in row.note
 

@@ -1,0 +1,59 @@
+"""What a benchmark compares: each a function of a module, measured in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .subprocess_timing import run_in_subprocess
+from .table import TableRow, attempt
+from .uncached import uncached
+
+PACKAGES = {
+    "sb3_contrib": "sb3-contrib", "stable_baselines3": "stable-baselines3", "sbx": "sbx-rl", "evosax": "evosax",
+    "gymnax": "gymnax six", "brax": "brax",
+}  # fmt: skip
+"""What `pip install` calls the modules that contenders need."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Describes what runs: a function of a module, in a new process.
+
+    Attributes:
+        name: in the table.
+        module: of this package, without its name.
+        function: in there; called with `arguments`, it returns figures.
+        arguments: as JSON has them.
+        known: figures that are known before; "agents" is how many are trained at once.
+        note: for the table.
+        missing: why it cannot run here; None if it can.
+    """
+
+    name: str
+    module: str
+    function: str
+    arguments: tuple[Any, ...]
+    known: Mapping[str, float] = field(default_factory=lambda: {"agents": 1})
+    note: str = ""
+    missing: str | None = None
+
+    def row(self, limit: float) -> TableRow:
+        """Measures without a cache, for so many seconds at most; or says why not."""
+        agents = int(self.known["agents"])
+        if self.missing is not None:
+            return TableRow(self.name, {"agents": agents}, self.missing)
+        with uncached():
+            return attempt(self.name, agents, lambda: self._measured(limit))
+
+    def _measured(self, limit: float) -> TableRow:
+        found = run_in_subprocess(f"{__package__}.{self.module}", self.function, *self.arguments, limit=limit)
+        return TableRow(self.name, {**self.known, **found}, self.note)
+
+
+def not_installed(modules: Iterable[str]) -> str | None:
+    """Says how to get those modules of `PACKAGES` that are not installed; None if all are."""
+    absent = [PACKAGES[name] for name in modules if importlib.util.find_spec(name) is None]
+    return f"not installed: pip install {' '.join(absent)}" if absent else None
