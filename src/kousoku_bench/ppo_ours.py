@@ -1,12 +1,12 @@
-"""Our PPO's speed, measured in the process that calls: `kousoku.train` as everybody calls it."""
+"""Our agents' speed, measured in the process that calls: `kousoku.train` as everybody calls it."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from kousoku.agents.deep.ppo import PPO
 from kousoku.api import train
+from kousoku.core.agent import Agent
 from kousoku.training.devices import use_all_cores
 
 from .ppo_settings import PPOSettings
@@ -16,11 +16,7 @@ LEAST_ROLLOUTS = 64
 
 
 def measure(id: str, given: dict[str, Any], seeds: int, spread: bool, seconds: float) -> dict[str, float]:
-    """Returns figures of training for about `seconds`, once everything is compiled.
-
-    A short training compiles; the same again tells what a run costs before its first step. Of the long trainings that
-    follow, what they take longer than the short one is divided into the steps that they make more, so that the host's
-    work between blocks counts and what a run begins with does not.
+    """Returns figures of PPO's training for about `seconds`, once everything is compiled: see `rate`.
 
     Args:
         id: of the environment.
@@ -32,20 +28,39 @@ def measure(id: str, given: dict[str, Any], seeds: int, spread: bool, seconds: f
     if spread:
         use_all_cores()
     settings = PPOSettings(**given)
-    agent, warm = settings.agent(), min(WARM_ROLLOUTS * settings.rollout, settings.steps)
-    first, _, _ = trained(agent, id, warm, seeds, spread)
-    short, done, learning = trained(agent, id, warm, seeds, spread)
-    affordable = max(LEAST_ROLLOUTS * settings.rollout, int(seconds * done / learning))
+    warm, least = WARM_ROLLOUTS * settings.rollout, LEAST_ROLLOUTS * settings.rollout
+    return rate(settings.agent(), id, seeds, spread, seconds, warm, least, settings.steps)
+
+
+def rate(
+    agent: Agent, id: str, seeds: int, spread: bool, seconds: float, warm: int, least: int, most: int
+) -> dict[str, float]:
+    """Returns figures of training for about `seconds`, once everything is compiled.
+
+    A short training compiles; the same again tells what a run costs before its first step. Of the long trainings that
+    follow, what they take longer than the short one is divided into the steps that they make more, so that the host's
+    work between blocks counts and what a run begins with does not.
+
+    Args:
+        agent: who is trained.
+        id: of the environment.
+        seeds: agents that are trained together.
+        spread: whether every core is a device.
+        seconds: of training.
+        warm, least, most: steps of the short training; of a long one at least, and at most.
+    """
+    first, _, _ = trained(agent, id, min(warm, most), seeds, spread)
+    short, done, learning = trained(agent, id, min(warm, most), seeds, spread)
+    affordable = max(least, int(seconds * done / learning))
     spent, made = 0.0, 0
     while not made or spent < seconds:
-        whole, steps, _ = trained(agent, id, min(settings.steps, affordable), seeds, spread)
+        whole, steps, _ = trained(agent, id, min(most, affordable), seeds, spread)
         spent += max(whole - short, 1e-9)
         made += (steps - done) * seeds
-    rate = made / spent
-    return {"steps_per_second": rate, "compile_seconds": first - short, "steps": made, "seconds": spent}
+    return {"steps_per_second": made / spent, "compile_seconds": first - short, "steps": made, "seconds": spent}
 
 
-def trained(agent: PPO, id: str, steps: int, seeds: int, spread: bool) -> tuple[float, int, float]:
+def trained(agent: Agent, id: str, steps: int, seeds: int, spread: bool) -> tuple[float, int, float]:
     """Returns wall seconds of a training, the steps that each agent made, and the seconds that all its blocks took."""
     began = time.perf_counter()
     run = train(

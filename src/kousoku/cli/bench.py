@@ -9,7 +9,9 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo", "evolution")
+BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo", "evolution", "off-policy")
+IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy")
+"""Benchmarks of which a part may be asked for."""
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
 )
@@ -21,7 +23,8 @@ OPTIONS = (
         "only",
         None,
         "PART",
-        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution); start (ppo)",
+        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution); start (ppo); 64-64 or "
+        "256-256 (off-policy)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
@@ -47,12 +50,14 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
     if given["name"] != "ppo" and "purejaxrl" in given:
         raise ConfigError("--purejaxrl", given["purejaxrl"], "it belongs to the benchmark ppo")
-    if given["name"] not in ("physics", "learning", "ppo", "evolution") and only is not None:
-        raise ConfigError("--only", only, "it belongs to the benchmarks physics, learning, ppo and evolution")
+    if given["name"] not in IN_PARTS and only is not None:
+        raise ConfigError("--only", only, f"it belongs to the benchmarks {', '.join(IN_PARTS)}")
     if given["name"] == "ppo":
         return _ppo(out, given)
     if given["name"] == "evolution":
         return _evolution(out, given)
+    if given["name"] == "off-policy":
+        return _off_policy(out, given)
     from ..training.devices import use_all_cores
 
     use_all_cores()
@@ -108,4 +113,15 @@ def _evolution(out: Path, given: Mapping[str, str | bool]) -> int:
     if only is not None:
         check_choice("--only", only, evolution.PARTS)
     evolution.bench(out, evolution.EvolutionBudget(), None if only is None else str(only))
+    return 0
+
+
+def _off_policy(out: Path, given: Mapping[str, str | bool]) -> int:
+    """Times SAC from end to end."""
+    from kousoku_bench import off_policy
+
+    only = given.get("only")
+    if only is not None:
+        check_choice("--only", only, off_policy.PARTS)
+    off_policy.bench(out, off_policy.OffPolicyBudget(), None if only is None else str(only))
     return 0

@@ -1,0 +1,115 @@
+"""`kousoku bench off-policy`: gradient steps a second of SAC, beside other libraries' with the same settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kousoku.core.errors import ConfigError
+from kousoku.training.io import provenance
+
+from . import peers
+from .contender import Contender, not_installed
+from .off_policy_settings import ENV, SIZES, SACSettings
+from .table import COMPILE, Section, TableColumn, TableRow, machine, markdown, save
+
+TITLE = "Off-policy: SAC from end to end"
+ABOUT = (
+    "Gradient steps in a second of training on {env}: acting, stepping, sampling, and updates of actor, critics and "
+    "temperature. Actor and two critics have two hidden layers of {hidden} rectified units each; minibatches of "
+    "{batch} from a buffer of a million; {ratio} gradient steps for each environment step. Each contender runs in a "
+    "process of its own for about {seconds:g} s, once everything is compiled and {learning_starts:,} steps are taken; "
+    "compile time is apart, and without a cache. GFLOP/s count the products of matrices alone. SB3 and sbx step one "
+    "of Gymnasium's environments."
+)
+UPDATES = TableColumn("updates_per_second", "updates/s", ",.0f")
+COLUMNS = (
+    UPDATES,
+    TableColumn("gflops", "GFLOP/s", ",.1f"),
+    TableColumn("steps_per_second", "steps/s", ",.0f"),
+    TableColumn("environments", "environments", ",d"),
+    COMPILE,
+    TableColumn("seconds", "measured, s", ",.1f"),
+)
+PARTS = tuple(SIZES)
+LIBRARIES = {"SB3": "stable_baselines3", "sbx": "sbx"}
+NAMES = ("gymnasium", "mujoco", "stable-baselines3", "torch", "sbx-rl", "flax")
+
+
+@dataclass(frozen=True)
+class OffPolicyBudget:
+    """Holds how long it takes.
+
+    Attributes:
+        seconds: of training, of each contender.
+        limit: seconds after which a contender's process is stopped, compiling and all.
+    """
+
+    seconds: float = 20.0
+    limit: float = 300.0
+
+
+def bench(
+    out: Path, budget: OffPolicyBudget, only: str | None = None, say: Callable[[str], None] = print
+) -> list[Section]:
+    """Measures all, or one of `PARTS`, and saves off_policy.md and .json (or off_policy_PART) after each contender."""
+    found = {"device": provenance.device(), "versions": {**provenance.versions(), **peers.installed(NAMES)}}
+    about = machine(found["device"], found["versions"])
+    name, sections, text = "off_policy" if only is None else f"off_policy_{only}", [], ""
+    for part in PARTS if only is None else (only,):
+        sections.append(_section(part, budget))
+        for contender in contenders(part, budget):
+            sections[-1].rows.append(contender.row(budget.limit))
+            say(_line(part, sections[-1].rows[-1]))
+            text = markdown(TITLE, about, sections)
+            save(out, name, text, sections, found)
+    say(f"{text}\nsaved: {out / name}.md")
+    return sections
+
+
+def _section(part: str, budget: OffPolicyBudget) -> Section:
+    """Returns the table of a size of networks, without rows."""
+    settings = SIZES[part]
+    hidden = " and ".join(map(str, dict.fromkeys(settings.hidden)))
+    about = ABOUT.format(
+        env=ENV, hidden=hidden, batch=settings.batch_size, ratio=settings.update_ratio, seconds=budget.seconds,
+        learning_starts=settings.learning_starts,
+    )  # fmt: skip
+    return Section(part, about, COLUMNS, [], "SB3")
+
+
+def _line(part: str, row: TableRow) -> str:
+    if UPDATES.key not in row.figures:
+        return f"{part}, {row.name}: {row.note}"
+    return f"{part}, {row.name}: {row.figures[UPDATES.key]:,.0f} updates/s"
+
+
+def contenders(part: str, budget: OffPolicyBudget) -> list[Contender]:
+    """Returns who trains with networks of a size.
+
+    Raises:
+        ConfigError: for one that is none of `PARTS`.
+    """
+    if part not in PARTS:
+        raise ConfigError("part", part, f"use one of {', '.join(PARTS)}")
+    settings = SIZES[part]
+    ours = [
+        Contender(
+            "kousoku",
+            "off_policy_ours",
+            "measure",
+            (settings.as_dict(), spread, budget.seconds),
+            {"agents": 1, "environments": settings.num_envs},
+            "every core a device" if spread else "one device",
+        )
+        for spread in (True, False)
+    ]
+    return [*ours, *(_stable(name, settings, budget) for name in LIBRARIES)]
+
+
+def _stable(name: str, settings: SACSettings, budget: OffPolicyBudget) -> Contender:
+    library = LIBRARIES[name]
+    arguments = library, settings.as_dict(), budget.seconds
+    known, missing = {"agents": 1, "environments": 1}, not_installed((library,))
+    return Contender(name, "off_policy_peers", "stable_baselines", arguments, known, missing=missing)
