@@ -259,8 +259,12 @@ def test_numbers_may_differ_between_members_of_a_population():
         "adam_epsilon": (1.0, 0.1),
         "priority_alpha": (0.5, 1.0),
         "priority_beta": (0.4, 1.0),
+        "munchausen_alpha": (0.2, 0.9),
+        "munchausen_temperature": (0.5, 1.0),
+        "munchausen_floor": (-0.5, -2.0),
     }
-    agent, data = linear_dqn(target_period=1, huber_delta=1.0, max_gradient_norm=1.0), batch_of([ONWARD, LAST])
+    agent = linear_dqn(target_period=1, huber_delta=1.0, max_gradient_norm=1.0, munchausen=True)
+    data = batch_of([ONWARD, LAST])
     fields = {field.name for field in dataclasses.fields(agent) if not field.metadata.get("static", False)}
     assert fields == set(numbers)
     state, arrays = state_of(agent), {name: jnp.array(values) for name, values in numbers.items()}
@@ -428,6 +432,13 @@ BAD = {
     "adam_epsilon": (["0.0"], "use a number above 0"),
     "prioritised": (["1", "'proportional'"], "use True or False"),
     "priority_alpha": (["-0.1", "NAN", "float('inf')"], "use a number of at least 0"),
+    "munchausen": (
+        ["1", "True, n_step=3", "True, network=QNetworkConfig(distribution='quantile')"],
+        "use True or False|use n_step=1, not 3|use distribution='scalar', not 'quantile'",
+    ),
+    "munchausen_alpha": (["-0.1", "1.1"], "use a number in [0, 1]"),
+    "munchausen_temperature": (["0.0", "float('inf')"], "use a number above 0"),
+    "munchausen_floor": (["0.5", "NAN"], "use a number in (-inf, 0]"),
     "priority_beta": (["-0.1", "1.5", "Linear(0.4, 1.1, 10)"], "use a number in [0, 1]"),
     "network": (["'mlp'", "None"], "use a QNetworkConfig or a function"),
 }
@@ -440,6 +451,13 @@ CONFIG = {
     "layer_norm": (["None"], "use True or False"),
     "head_gain": (["-1.0"], "use a number of at least 0"),
     "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
+    "distribution": (
+        ["'c51'", "'categoric'"],
+        "use one of 'scalar', 'categorical', 'quantile'|did you mean 'categorical'",
+    ),
+    "num_atoms": (["1", "2.5"], "use a whole number of at least 2"),
+    "v_min": (["10.0", "float('-inf')"], "use v_min below v_max|use a number that is finite"),
+    "v_max": (["-10.0", "-11.0", "NAN"], "use v_min below v_max|use a number that is finite"),
 }
 
 

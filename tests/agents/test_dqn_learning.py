@@ -19,10 +19,13 @@ pytestmark = pytest.mark.learning
 
 DISCOUNT, SEEDS, ITERATIONS = 0.9, 3, 2500
 
+ATOMS = {"distribution": "categorical", "num_atoms": 16, "v_min": -2.5, "v_max": 12.5}
+
 
 def dqn(**options: Any) -> DQN:
     sizes: dict[str, Any] = {"num_envs": 4, "num_steps": 2, "batch_size": 32, "capacity": 4000, "learning_starts": 64}
-    network = QNetworkConfig(hidden=(16,), init="lecun_normal", dueling=options.pop("dueling", False))
+    of_network = {name: options.pop(name) for name in ("dueling", *ATOMS) if name in options}
+    network = QNetworkConfig(hidden=(16,), init="lecun_normal", **of_network)
     rate = Linear(3e-3, 0.0, 8 * ITERATIONS)
     settings = {"epsilon": 1.0, "learning_rate": rate, "discount": DISCOUNT, "target_period": 25}
     return DQN(network=network, **{**sizes, **settings, **options})
@@ -54,10 +57,26 @@ def q_learned(agent: DQN, env: Any, keys: Any) -> Any:
         {},
         pytest.param({"double": False, "huber_delta": None, "target_period": 1, "tau": 0.05}, marks=pytest.mark.full),
         pytest.param({"dueling": True}, marks=pytest.mark.full),
-        {"n_step": 3},
-        {"prioritised": True},
+        pytest.param({"n_step": 3}, marks=pytest.mark.full),
+        pytest.param({"prioritised": True}, marks=pytest.mark.full),
+        pytest.param(ATOMS, marks=pytest.mark.full),
+        {"distribution": "quantile", "num_atoms": 11},
+        pytest.param(
+            {"munchausen": True, "munchausen_alpha": 0.0, "munchausen_temperature": 0.01}, marks=pytest.mark.full
+        ),
+        pytest.param({"dueling": True, "n_step": 3, "prioritised": True, **ATOMS}, marks=pytest.mark.full),
     ],
-    ids=["double", "plain with tau", "dueling", "three steps", "prioritised"],
+    ids=[
+        "double",
+        "plain with tau",
+        "dueling",
+        "three steps",
+        "prioritised",
+        "categorical",
+        "quantile",
+        "soft",
+        "rainbow",
+    ],
 )
 def test_probes(options):
     """The five probes with a time limit of 5, three seeds each: also of reward 1 for ever, which is worth 10."""

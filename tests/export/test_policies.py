@@ -44,6 +44,9 @@ CASES = {
     "lstm": (tiny_ppo(recurrent="lstm", recurrent_size=5, shared=True), EnvSpec(VECTOR, Discrete(3))),
     "q_learning": (AGENTS.make("q_learning"), EnvSpec(Discrete(50), Discrete(3))),
     "double_q_learning": (AGENTS.make("double_q_learning"), EnvSpec(Discrete(50), Discrete(3))),
+    "dqn": (ks.make_agent("dqn", hidden=(8,)), EnvSpec(VECTOR, Discrete(3))),
+    "c51": (ks.make_agent("dqn", hidden=(8,), distribution="categorical", dueling=True), EnvSpec(VECTOR, Discrete(3))),
+    "quantile": (ks.make_agent("dqn", hidden=(8,), distribution="quantile"), EnvSpec(VECTOR, Discrete(3))),
     "evolution": (AGENTS.make("ars"), EnvSpec(Discrete(50), Discrete(3))),
     "evolution, hidden": (ks.make_agent("ars", hidden=(8,)), EnvSpec(Discrete(50), MOVES)),
     "bandit": (AGENTS.make("bandit_ucb"), EnvSpec(Discrete(1), Discrete(3))),
@@ -97,7 +100,7 @@ def count_for(policy):
     return 1000 if policy.title == "cnn" else 10_000
 
 
-@pytest.mark.by_default("gru", "q_learning", "double_q_learning", "bandit", "laplace")
+@pytest.mark.by_default("gru", "q_learning", "double_q_learning", "bandit", "laplace", "c51")
 def test_numpy_file(policy):
     module = imported(policy.save("policy.py"))
     obs = observations(policy, count_for(policy))
@@ -119,7 +122,7 @@ def test_numpy_file(policy):
     assert [x.shape for x in carry] == [x.shape for x in module.initial_carry()]
 
 
-@pytest.mark.by_default("gru", "cnn", "q_learning", "bandit", "box of numbers")
+@pytest.mark.by_default("gru", "cnn", "q_learning", "bandit", "box of numbers", "c51")
 def test_onnx_model(policy):
     session = onnxruntime.InferenceSession(str(policy.save("policy.onnx")))
     obs = observations(policy, count_for(policy))
@@ -134,7 +137,7 @@ def test_onnx_model(policy):
         check(a, b)
 
 
-@pytest.mark.by_default("cnn", "lstm", "q_learning", "bandit")
+@pytest.mark.by_default("cnn", "lstm", "q_learning", "bandit", "quantile")
 def test_a_policy_does_what_the_agent_does_greedily(policy):
     agent, spec = CASES[policy.title]
     state, key = policy._state, jax.random.key(0)

@@ -99,12 +99,17 @@ NEAR: dict[str, tuple[str, str]] = {
 _CONTINUOUS = "'sac' and 'td3' are near"
 _POLICY_GRADIENT = "'a2c' and 'ppo' are near"
 _VALUES = "'dqn' is near, and its options double and dueling"
+_RAINBOW = "'dqn' is near, with its options dueling, n_step, prioritised and distribution"
+_ATOMS = "'dqn' has it, with the option distribution"
 _RECORDED = "agents learn by acting, not from recorded data"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("tqc", "redq", "droq", "crossq", "mpo"), _CONTINUOUS),
     **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2", "trpo"), _POLICY_GRADIENT),
-    **dict.fromkeys(("rainbow", "c51", "qrdqn", "iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
+    **dict.fromkeys(("iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
+    "rainbow": _RAINBOW,
+    **dict.fromkeys(("c51", "qrdqn"), _ATOMS),
+    **dict.fromkeys(("munchausendqn", "mdqn"), "'dqn' has it, with the option munchausen"),
     **dict.fromkeys(("ddqn", "d3qn", "noisydqn"), _VALUES),
     **dict.fromkeys(("recurrentppo", "ppolstm", "rppo"), "'ppo' has the option recurrent"),
     **dict.fromkeys(("shac", "bptt", "svg"), "'apg' is, with its critic"),

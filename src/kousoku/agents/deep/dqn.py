@@ -16,13 +16,16 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...core.timestep import ReplayBatch
+from ...core.timestep import ReplayBatch, Transition
+from ...nn.atoms import DistributionalQNetwork
 from ...nn.fits import check_has_numbers
 from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
 from ...ops import exploration, losses
 from ...ops.across import mean_over
+from ...ops.munchausen import munchausen_target
 from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from ...ops.td_targets import action_value, double_q_learning_target, q_learning_target
+from .distributional import atoms_loss, target_atoms, target_mean
 from .epochs import Scalars
 from .gradients import apply_gradients, init_optimiser
 
@@ -53,6 +56,9 @@ class DQN(Agent):
     loss = E[(y - Q(s, a))^2 / 2], or Huber's loss in the place of the square; Q' is the target network in
     y = r + gamma Q'(s', argmax_a Q(s', a)) with `double`, else y = r + gamma max_a Q'(s', a).
 
+    Of a network with a `distribution`, Q is the mean of what it learns: the distribution of r + gamma Z'(s', a'), a' as
+    above, projected to its atoms (C51), or by its quantiles (QR).
+
     Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
 
     Attributes:
@@ -73,13 +79,18 @@ class DQN(Agent):
         double: whether the network that learns chooses the action that the target network values.
         target_period: gradient steps between two updates of the target network.
         tau: how far each moves it, target <- (1 - tau) target + tau network: 1 copies.
-        huber_delta: the error from which on the loss is linear; None for the square everywhere.
+        huber_delta: the error from which on the loss is linear; None for the square everywhere, and of quantiles 1.
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
         adam_epsilon: added to Adam's denominator.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha as it was when they were learned
             from last, and count in the loss by the importance weights w_i.
         priority_alpha: alpha of the draws; 0 for uniform ones.
         priority_beta: beta of the weights, a number in [0, 1] or a schedule.
+        munchausen: whether y = r + alpha [t log pi(a|s)]_l0^0 + gamma t log sum_a' exp(Q'(s', a') / t), of the policy
+            pi = softmax(Q' / t); there is no maximum then that `double` could choose.
+        munchausen_alpha: alpha; 0 for soft Q-learning.
+        munchausen_temperature: t.
+        munchausen_floor: l0, below which t log pi counts as this much.
 
     Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
@@ -94,6 +105,11 @@ class DQN(Agent):
         Lillicrap et al., Continuous control with deep reinforcement learning, arXiv:1509.02971, algorithm 1 (tau).
         Hessel et al., Rainbow, arXiv:1710.02298, section 2 (n_step).
         Schaul et al., Prioritized experience replay, arXiv:1511.05952, algorithm 1 (prioritised).
+        Bellemare, Dabney and Munos, A distributional perspective on reinforcement learning, arXiv:1707.06887,
+        algorithm 1 (distribution="categorical").
+        Dabney et al., Distributional reinforcement learning with quantile regression, arXiv:1710.10044, algorithm 1
+        (distribution="quantile").
+        Vieillard, Pietquin and Geist, Munchausen reinforcement learning, arXiv:2007.14430, equation 2 (munchausen).
         Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """
 
@@ -118,6 +134,10 @@ class DQN(Agent):
     prioritised: bool = eqx.field(static=True, default=False)
     priority_alpha: float | Array = 0.6
     priority_beta: ScalarOrSchedule = Linear(0.4, 1.0, "100%")
+    munchausen: bool = eqx.field(static=True, default=False)
+    munchausen_alpha: float | Array = 0.9
+    munchausen_temperature: float | Array = 0.03
+    munchausen_floor: float | Array = -1.0
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
@@ -137,6 +157,18 @@ class DQN(Agent):
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
         check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
         check_schedule("priority_beta", self.priority_beta, low=0, high=1)
+        self._check_munchausen()
+
+    def _check_munchausen(self) -> None:
+        check_flag("munchausen", self.munchausen)
+        check_number("munchausen_alpha", self.munchausen_alpha, low=0, high=1)
+        check_number("munchausen_temperature", self.munchausen_temperature, low=0, open_low=True, open_high=True)
+        check_number("munchausen_floor", self.munchausen_floor, high=0)
+        if self.munchausen and self.n_step > 1:
+            raise ConfigError("munchausen", True, f"it adds to every step's reward; use n_step=1, not {self.n_step}")
+        if self.munchausen and isinstance(self.network, QNetworkConfig) and self.network.distribution != "scalar":
+            fix = f"its targets are of values; use distribution='scalar', not {self.network.distribution!r}"
+            raise ConfigError("munchausen", True, fix)
 
     @property
     def learns_from(self) -> Replay:
@@ -169,6 +201,8 @@ class DQN(Agent):
         network = self.network(observations, actions, key)
         if not isinstance(self.network, QNetworkConfig):
             check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+        if self.munchausen and isinstance(network, DistributionalQNetwork):
+            raise ConfigError("munchausen", True, "its targets are of values; use a network that learns nothing more")
         return DQNState(network, network, init_optimiser(network, self.optimiser()), jnp.int32(0), jnp.int32(0))
 
     def act(
@@ -209,35 +243,68 @@ class DQN(Agent):
         """Takes over the network and the target network."""
         return DQNState(trained.network, trained.target, fresh.optimiser, fresh.updates, fresh.step)
 
-    def targets(self, state: DQNState, data: ReplayBatch) -> Float[Array, " n"]:
-        """Computes what the values of the actions taken should become."""
+    def targets(self, state: DQNState, data: ReplayBatch) -> Float[Array, "n *N"]:
+        """Computes what the values of the actions taken should become; or their distributions, see `target_atoms`."""
         batch, discounts = data.transitions, data.discounts(self.discount)
+        if isinstance(state.target, DistributionalQNetwork):
+            return self._distributions(state, batch, discounts)
         next_q = jax.vmap(state.target)(batch.next_obs)
+        if self.munchausen:
+            q = jax.vmap(state.target)(batch.obs)
+            of_each = jax.vmap(munchausen_target, (0, 0, 0, 0, 0, 0, None, None, None))
+            numbers = self.munchausen_alpha, self.munchausen_temperature, self.munchausen_floor
+            return of_each(batch.reward, batch.terminated, q, batch.action, next_q, discounts, *numbers)
         if not self.double:
             return jax.vmap(q_learning_target)(batch.reward, batch.terminated, next_q, discounts)
         selector_q = jax.vmap(state.network)(batch.next_obs)
         return jax.vmap(double_q_learning_target)(batch.reward, batch.terminated, next_q, selector_q, discounts)
 
+    def _distributions(self, state: DQNState, batch: Transition, discounts: Float[Array, " n"]) -> Float[Array, "n N"]:
+        """Computes the targets of distributions, of the successor's action with the highest mean."""
+
+        def of_one(next_obs: Any, reward: Array, terminated: Array, discount: Array) -> Array:
+            outputs = state.target.outputs(next_obs)
+            q = state.network(next_obs) if self.double else state.target.atoms.mean(outputs)
+            return target_atoms(state.target.atoms, outputs[jnp.argmax(q)], reward, terminated, discount)
+
+        return jax.vmap(of_one)(batch.next_obs, batch.reward, batch.terminated, discounts)
+
     def loss(
-        self, network: Any, data: ReplayBatch, targets: Float[Array, " n"]
+        self, network: Any, data: ReplayBatch, targets: Float[Array, "n *N"]
     ) -> tuple[Float[Array, ""], tuple[Scalars, Float[Array, " n"]]]:
         """Computes the objective of one minibatch, to be minimised; its parts; and the error of each transition.
 
         Args:
             network: with the parameters that the gradient is of.
             data: transitions [n, ...].
-            targets: of their action values.
+            targets: of their action values, or of their distributions.
         """
-        batch = data.transitions
+        of_each = self._distribution_losses if isinstance(network, DistributionalQNetwork) else self._value_losses
+        each, error, td_error, q = of_each(network, data.transitions, targets)
+        loss = jnp.mean(each if data.weights is None else data.weights * each)
+        metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(td_error)), "q_value": jnp.mean(q)}
+        return loss, jax.lax.stop_gradient((metrics, error))
+
+    def _value_losses(self, network: Any, batch: Transition, targets: Float[Array, " n"]) -> tuple[Array, ...]:
+        """Returns (loss, error, TD error, value) of each transition; the second is what priorities are made of."""
         q = jax.vmap(action_value)(jax.vmap(network)(batch.obs), batch.action)
         error = targets - q
         if self.huber_delta is None:
-            each = jax.vmap(losses.squared)(error)
-        else:
-            each = jax.vmap(losses.huber, (0, None))(error, self.huber_delta)
-        loss = jnp.mean(each if data.weights is None else data.weights * each)
-        metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_value": jnp.mean(q)}
-        return loss, jax.lax.stop_gradient((metrics, error))
+            return jax.vmap(losses.squared)(error), error, error, q
+        return jax.vmap(losses.huber, (0, None))(error, self.huber_delta), error, error, q
+
+    def _distribution_losses(
+        self, network: DistributionalQNetwork, batch: Transition, targets: Float[Array, "n N"]
+    ) -> tuple[Array, ...]:
+        """Returns the same of distributions, whose error is their loss."""
+        delta, atoms = 1.0 if self.huber_delta is None else self.huber_delta, network.atoms
+
+        def of_one(obs: Any, action: Array, target: Array) -> tuple[Array, ...]:
+            outputs = network.outputs(obs)[action]
+            loss, q = atoms_loss(atoms, outputs, target, delta), atoms.mean(outputs)
+            return loss, loss, target_mean(atoms, target) - q, q
+
+        return jax.vmap(of_one)(batch.obs, batch.action, targets)
 
     def _moved_target(self, target: Any, network: Any, updates: Int[Array, ""]) -> Any:
         """Moves the target network if it is time to."""
