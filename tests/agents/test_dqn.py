@@ -480,3 +480,19 @@ NAN = float('nan')"""
             call
         ]
         assert "\n" not in messages[call]
+
+
+NEW = {"update_ratio", "n_step", "prioritised", *(name for name in describe(DQN()) if name[:4] in ("munc", "prio"))}
+
+
+def test_a_config_of_before_the_switches_is_read_as_it_was():
+    """One of a run folder that knows nothing of them, nor of distributions."""
+    agent = DQN(num_steps=2, gradient_steps=3, network=QNetworkConfig(hidden=(8,), dueling=True))
+    config = {name: value for name, value in describe(agent).items() if name not in NEW}
+    config["network"] = {
+        name: value
+        for name, value in config["network"].items()
+        if name not in ("distribution", "num_atoms", "v_min", "v_max")
+    }
+    assert rebuild(config) == agent
+    assert rebuild(config).learns_from == agent.learns_from
