@@ -1,4 +1,4 @@
-"""`kousoku bench off-policy`: every contender gets its row and the same settings, and the arithmetic is counted right."""
+"""`kousoku bench off-policy`: every contender gets its row and the same settings; the arithmetic is counted right."""
 
 import importlib.util
 import json

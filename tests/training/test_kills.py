@@ -30,6 +30,10 @@ KINDS = {
     "rollouts": f"train ppo Pendulum-v1 {ROLLOUTS}",
     "recurrent": f"train ppo Pendulum-v1 {ROLLOUTS} --recurrent gru",
     "replay": f"train dqn CartPole-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256",
+    "actor and critics": (
+        f"train sac Pendulum-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256 --update-ratio 1/4 "
+        "--policy-delay 2 --n-step 2 --prioritised"
+    ),
     "generations": "train ars CartPole-v1 --num-directions 4 --env.time-limit 20",
     "sweep": "sweep q_learning FrozenLake-v1 --learning-rate 0.1,0.5",
 }
