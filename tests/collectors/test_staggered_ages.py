@@ -88,6 +88,7 @@ def test_slots_are_staggered_where_a_rollout_is_shorter_than_an_episode(kind, op
     assert slots.episode_step.tolist() == ([0, 2, 4, 6] if staggered else [0] * options["num_envs"])
 
 
+@pytest.mark.slow_because("a network is compiled")
 @pytest.mark.parametrize("agent", ["ppo", "a2c"])
 def test_every_return_and_length_that_is_recorded_is_of_a_whole_episode(agent):
     """And every report tells some, from the first whole episode on; without staggered ages every fifth would."""
@@ -101,6 +102,7 @@ def test_every_return_and_length_that_is_recorded_is_of_a_whole_episode(agent):
     assert run.record.facts["episodes"] == run.curves["episodes"].sum() == 4 + 7 * 3
 
 
+@pytest.mark.slow_because("a network is compiled for one device and for two")
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_bits_are_the_same_on_any_number_of_devices_that_share_slots_or_agents(seeds):
     agent, env = tiny_ppo(num_steps=2, minibatches=1), counter(1000, time_limit=8)

@@ -21,9 +21,13 @@ ON_POLICY = {"steps": 192, **QUICK}
 
 
 def member(run, i):
-    """All that is known of one member after training: what it learned, its environment, curves and episodes."""
+    """All that is known of one member after training: what it learned, its environment, curves and episodes.
+
+    Of the episodes those that a run of this member alone plays, too.
+    """
     curves = {name: values[:, i] for name, values in run.curves.items() if values.ndim == 2}
-    evaluation = {name: values[i] for name, values in run.record.evaluation.items()}
+    played = run.record.config["eval_episodes"]
+    evaluation = {name: values[i][:played] for name, values in run.record.evaluation.items()}
     words = jax.tree.map(
         lambda x: jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x,
         run._trained.final_state,

@@ -148,7 +148,7 @@ def test_before_its_first_step_a_run_plays_as_the_source(begun):
         np.testing.assert_array_equal(ks.load_policy(tuned, member)(obs), ks.load_policy(source)(obs))
     same = source.record.best_member
     keyed = begun("ppo", "Pendulum-v1", steps=64, seeds=[same], init_from=source, eval_episodes=2, **PPO)
-    np.testing.assert_array_equal(keyed.record.evaluation["return"][0], source.record.evaluation["return"][same])
+    np.testing.assert_array_equal(keyed.record.evaluation["return"][0], source.record.evaluation["return"][same][:2])
 
 
 @pytest.mark.slow_because("runs of two populations are compiled")
