@@ -10,11 +10,14 @@ from fast_compile import FAST_COMPILE
 from recorder import KEY, Life, begun, iteration, logged, on_two_devices, recorder, run
 from scipy.stats import chisquare
 
+from kousoku.agents.deep.dqn import DQN
 from kousoku.collectors.priorities import SMALLEST, PrioritisedData, draw
 from kousoku.collectors.replay import Replay
-from kousoku.collectors.slot import kernel_slots
+from kousoku.collectors.slot import kernel_slots, plain_slots
+from kousoku.core.collector import TrainState
 from kousoku.core.errors import ConfigError
-from kousoku.core.timestep import Transition
+from kousoku.core.spaces import Box
+from kousoku.core.timestep import Timestep, Transition
 from kousoku.ops.schedules import Linear
 from kousoku.ops.sum_tree import empty_trees, with_weights
 
@@ -164,6 +167,7 @@ def test_several_steps_go_with_priorities():
     assert set(steps.ravel().tolist()) == {1.0, 2.0, 3.0}
 
 
+@pytest.mark.slow_because("programs of one device and of two are compiled")
 def test_two_devices_have_each_the_priorities_of_their_own_slots():
     agent = prioritised(batch_size=64, gradient_steps=2)
     state, _ = on_two_devices(agent, 8)
@@ -183,6 +187,7 @@ def test_two_devices_have_each_the_priorities_of_their_own_slots():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow_because("programs of one member and of two are compiled")
 def test_two_members_of_a_population_learn_as_each_alone():
     agent, slots, keys = prioritised(most=8, gradient_steps=2), kernel_slots(Life()), jax.random.split(KEY, 2)
     both = jax.vmap(lambda key: begun(agent, slots, key))(keys)
@@ -210,3 +215,28 @@ def test_a_buffer_without_priorities_has_none():
         Replay(priority_alpha=-1)
     with pytest.raises(ConfigError, match=r"^priority_beta.end: got 2"):
         Replay(priority_beta=Linear(0.4, 2.0, 10))
+
+
+class Bytes(Life):
+    """The same, seen in bytes."""
+
+    @property
+    def observation_space(self) -> Box:
+        return Box(0, 255, (3,), np.uint8)
+
+    def _at(self, state: Any, ends: Any) -> Timestep:
+        return Timestep(state.astype(jnp.uint8), state[0], ends, jnp.array(False))
+
+
+def test_bytes_stay_bytes():
+    env = Bytes()
+    agent = DQN(num_envs=2, capacity=8, batch_size=4, n_step=2, prioritised=True)
+    replay, slots = agent.learns_from, plain_slots(env)
+
+    def once(key: Any) -> Any:
+        first = agent.init(env.spec, key)
+        state = TrainState(first, *replay.init(agent, first, slots, key), ())
+        return iteration(agent, slots, state, jnp.int32(0), key)[0].data.kept
+
+    kept = jax.eval_shape(once, KEY)
+    assert (kept.obs.dtype, kept.next_obs.dtype, kept.obs.shape) == (jnp.uint8, jnp.uint8, (2, 4, 3))
