@@ -9,7 +9,8 @@ from test_rollout import counter
 
 import kousoku as ks
 from kousoku.collectors.differentiated import DifferentiatedRollouts
-from kousoku.collectors.rollouts import RolloutCollector, Rollouts
+from kousoku.collectors.replay import Replay
+from kousoku.collectors.rollouts import Rollouts
 from kousoku.collectors.slot import advance, at_staggered_ages, begin, plain_slots
 from kousoku.core.collector import TrainState
 from kousoku.training.loop.iteration import start
@@ -67,7 +68,7 @@ def test_a_first_episode_that_ends_by_itself_is_not_told_either():
     assert (end.length[told] == 3).all()
 
 
-@pytest.mark.parametrize("kind", [Rollouts, DifferentiatedRollouts])
+@pytest.mark.parametrize("kind", [Rollouts, DifferentiatedRollouts, Replay])
 @pytest.mark.parametrize(
     ("options", "limit", "staggered"),
     [
@@ -80,7 +81,7 @@ def test_a_first_episode_that_ends_by_itself_is_not_told_either():
     ],
 )
 def test_slots_are_staggered_where_a_rollout_is_shorter_than_an_episode(kind, options, limit, staggered):
-    collector: RolloutCollector = kind(**options)
+    collector = kind(**options)
     agent = tiny_ppo()
     env = counter(10, time_limit=limit)
     slots = collector.init(agent, agent.init(env.spec, KEY), plain_slots(env), KEY)[0]

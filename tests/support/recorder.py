@@ -97,8 +97,8 @@ class Recorder(Agent):
 
 
 def recorder(most: int = 8, **options: Any) -> Recorder:
-    """Four environments of which ten steps each are kept, two more in each iteration."""
-    sizes = {"num_envs": 4, "num_steps": 2, "capacity": 40, "batch_size": 16, "learning_starts": 0}
+    """Four environments that begin together, of which ten steps each are kept, two more in each iteration."""
+    sizes = {"num_envs": 4, "num_steps": 2, "capacity": 40, "batch_size": 16, "learning_starts": 0, "staggered": False}
     return Recorder(Replay(**{**sizes, **options}), most)  # type: ignore[arg-type]
 
 

@@ -284,3 +284,52 @@ def test_a_count_goes_on_where_a_run_is_resumed():
 def test_the_shell_tells_what_blew_up(capsys):
     notices.tell(ks.train("q_learning", Clock(fragile=10), steps=200, seeds=2, out="run"))
     assert "\nblown up: the physics of 40 episodes, which were terminated there\n" in capsys.readouterr().out
+
+
+class Forgetful(ks.Agent):
+    """Keeps what it sees in a replay buffer, and learns nothing from it."""
+
+    learns_from: ks.Replay = ks.Replay(  # type: ignore[assignment]
+        num_envs=2, capacity=finite_check.LARGE, batch_size=2, learning_starts=150
+    )
+
+    def init(self, spec, key):
+        return jnp.zeros(())
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jnp.int32(0), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        return state, {}
+
+
+class Flicker(Counter):
+    """Its observation is NaN for a single step."""
+
+    @property
+    def observation_space(self):
+        return ks.Box(-np.inf, np.inf, (1,))
+
+    def reset(self, key):
+        state, first = super().reset(key)
+        return state, eqx.tree_at(lambda t: t.obs, first, jnp.zeros(1))
+
+    def step(self, key, state, action):
+        state, made = super().step(key, state, action)
+        return state, eqx.tree_at(lambda t: t.obs, made, jnp.where(state[0] == 60, jnp.nan, 0.0)[None])
+
+
+@pytest.mark.slow_because("two small programs are compiled")
+@pytest.mark.parametrize("stop", [True, False])
+def test_a_large_buffer_is_looked_at_before_it_is_saved(stop):
+    run = ks.train(
+        Forgetful(), Flicker("nothing"), steps=200, record_every=20, checkpoint_every=100, eval_episodes=0, out="run",
+        stop_on_nan=stop,
+    )  # fmt: skip
+    facts = run.record.facts
+    if stop:
+        assert (facts["status"], facts["steps"]) == ("diverged", 100)
+        assert re.match(r"data\.(next_)?obs became nan by step 100 \(seed 0, sweep point 0\)", facts["trouble"])
+    else:
+        assert (facts["status"], facts["steps"]) == ("finished", 200)
+    assert checkpoints.newest(run.path) is None

@@ -55,6 +55,8 @@ class Replay(Collector):
         prioritised: whether large errors are drawn more often.
         priority_alpha: how much more: the exponent of priorities, 0 for uniform draws.
         priority_beta: how far weights make up for it, a number in [0, 1] or a schedule of the environment steps.
+        staggered: whether the slots' first episodes begin at ages that are spread over the time limit, so that episodes
+            do not end together.
 
     References:
         Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
@@ -74,6 +76,7 @@ class Replay(Collector):
     prioritised: bool = eqx.field(static=True, default=False)
     priority_alpha: float | Float[Array, ""] | None = 0.6
     priority_beta: ScalarOrSchedule | None = Linear(0.4, 1.0, "100%")
+    staggered: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
@@ -86,6 +89,7 @@ class Replay(Collector):
             fix = f"each of the {self.num_envs} environments keeps {self.slot_capacity} steps; use at most those"
             raise ConfigError("n_step", self.n_step, fix)
         check_flag("prioritised", self.prioritised)
+        check_flag("staggered", self.staggered)
         if self.discount is not None:
             check_number("discount", self.discount, low=0, high=1)
         if _has_numbers(self.priority_alpha) and _has_numbers(self.priority_beta):
@@ -129,7 +133,8 @@ class Replay(Collector):
         return largest_divisor(shares, max(1, min(self.batch_size // SAMPLES_PER_DEVICE, available)))
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
-        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
+        round_steps = self.num_steps if self.staggered else None
+        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs, round_steps)
         state = TrainState(agent_state, slot, carry, (), ())
         keys = self.keys(key, jnp.int32(0), self.num_envs, None)
         made = jax.eval_shape(lambda: act_and_advance(agent, slots, state, keys.steps)[1][0])

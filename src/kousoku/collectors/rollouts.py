@@ -72,9 +72,8 @@ class RolloutCollector(Collector):
         )
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
-        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)
-        if self.staggered and self.num_envs > 1 and slots.time_limit is not None and self.num_steps < slots.time_limit:
-            slot = at_staggered_ages(slot, slots.time_limit)
+        rollout = self.num_steps if self.staggered else None
+        slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs, rollout)
         return slot, carry, () if self.return_discount is None else jnp.zeros(self.num_envs, jnp.float32)
 
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
@@ -114,12 +113,28 @@ def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple
 
 
 def begin_slots(
-    agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray, num_envs: int
+    agent: Any,
+    agent_state: Any,
+    slots: SlotFunctions,
+    key: PRNGKeyArray,
+    num_envs: int,
+    num_steps: int | None = None,
 ) -> tuple[Any, Any]:
-    """Makes (slots, carry), [B, ...], before the first step; slot i has a key of its own, whatever their number."""
+    """Makes (slots, carry), [B, ...], before the first step; slot i has a key of its own, whatever their number.
+
+    Args:
+        agent, agent_state: who is to act in them.
+        slots: how a slot begins.
+        key: the member's.
+        num_envs: B.
+        num_steps: T of an iteration, where first episodes begin at staggered ages if it is shorter than the time limit;
+            None where all begin at 0.
+    """
     first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
     indices = jnp.arange(num_envs, dtype=jnp.int32)
     slot = jax.vmap(lambda i: slots.begin(jax.random.fold_in(first_key, i)))(indices)
+    if num_steps is not None and num_envs > 1 and slots.time_limit is not None and num_steps < slots.time_limit:
+        slot = at_staggered_ages(slot, slots.time_limit)
     carry = agent.initial_carry(agent_state)
     return slot, jax.tree.map(lambda x: jnp.broadcast_to(x, (num_envs, *jnp.shape(x))), carry)
 

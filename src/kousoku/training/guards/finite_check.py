@@ -15,6 +15,10 @@ from jaxtyping import Array, Bool
 from ..io import tree_io
 
 SMALL = 1 << 14
+LARGE = 1 << 16
+"""From so many numbers of a member on, what a collector keeps is looked at before it is saved, not at every report,
+which would take longer than to learn from it. What is drawn from it shows in the network that learns."""
+KEPT = "data"
 UNWATCHED = ("metrics.info_sum", "metrics.rests")
 WORDS = {"metrics.reward_sum": "the reward", "metrics.metric_sums['td_error']": "the TD error"}
 OF_BLOCK = r"^metrics\.block\['(\w+)'\]", r"metrics.\1"
@@ -56,6 +60,7 @@ class FiniteCheck:
 
     Attributes:
         watched: the numbers of the leaves that are looked at.
+        watched_often: of those that are looked at in every report: all but what is `LARGE` of a collector's data.
 
     Args:
         state: as it begins.
@@ -68,6 +73,8 @@ class FiniteCheck:
         floats = [i for i, leaf in enumerate(leaves) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
         candidates = [i for i in floats if not self.paths[i].startswith(UNWATCHED)]
         self.watched = tuple(i for i in candidates if self._is_finite(leaves[i]).all())
+        large = {i for i in self.watched if self.paths[i].startswith(KEPT) and leaves[i][0].size >= LARGE}
+        self.watched_often = tuple(i for i in self.watched if i not in large)
 
     def look(self, state: Any) -> NonFinite | None:
         """Returns what is not finite; None if all is well."""

@@ -173,8 +173,11 @@ def _failure(run: OngoingRun, job: TrainJob, sums: MetricSums, finite: np.ndarra
     found = None if finite[: job.population.size].all() else run.finite_check.look(run.state)
     if found is None:
         return None
-    member = f"seed {job.population.seed[found.member]}, sweep point {job.population.point[found.member]}"
-    return found.sentence(when(run.progress, job.agent, sums, found), member)
+    return found.sentence(when(run.progress, job.agent, sums, found), _member(job, found))
+
+
+def _member(job: TrainJob, found: NonFinite) -> str:
+    return f"seed {job.population.seed[found.member]}, sweep point {job.population.point[found.member]}"
 
 
 def when(progress: RunProgress, agent: Agent, sums: MetricSums, found: NonFinite) -> str:
@@ -201,9 +204,17 @@ def _checkpoint_is_due(run: OngoingRun, job: TrainJob) -> bool:
 
 
 def _checkpoint(run: OngoingRun, job: TrainJob) -> None:
-    """Saves the whole run; never one that is not finite, which could only end in the same failure again."""
+    """Saves the whole run; never one that is not finite, which could only end in the same failure again.
+
+    All of it is looked at now, with what reports leave out; that fails a run which is to stop where numbers are lost.
+    """
     progress, keep = run.progress, job.config.keep_checkpoints
-    if job.folder is None or not keep or progress.step == run.saved or run.finite_check.look(run.state):
+    if job.folder is None or not keep or progress.step == run.saved:
+        return
+    found = run.finite_check.look(run.state)
+    if found is not None:
+        if job.config.stop_on_nan and not run.failure:
+            run.failure = found.sentence(f"by step {progress.step}", _member(job, found))
         return
     began = time.monotonic()
     real = without_padding(run.state, job.population.size)

@@ -159,7 +159,7 @@ def _begin(loop: TrainLoop, members: int, saved: Checkpoint | None, begin_with: 
     trained = None if begin_with is None else tree_io.unplaced(begin_with.state)
     state = jax.block_until_ready(loop.start(trained))
     finite_check = FiniteCheck(state, members)
-    drain = drain_metrics(loop.placement, finite_check.watched)
+    drain = drain_metrics(loop.placement, finite_check.watched_often)
     if saved is None:
         progress = RunProgress(started=datetime.now(UTC).isoformat(timespec="seconds"))
         return OngoingRun(state, progress, finite_check, drain)
