@@ -73,7 +73,7 @@ class ActorQConfig:
     critic_layer_norm: bool = False
     init_std: float = 1.0
     hidden_gain: float = math.sqrt(2.0)
-    policy_gain: float = 0.01
+    policy_gain: float = 1.0
     value_gain: float = 1.0
     init: str = "orthogonal"
 
