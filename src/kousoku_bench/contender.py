@@ -1,4 +1,4 @@
-"""What a benchmark compares: each a function of a module, measured in a process of its own."""
+"""The contenders of a benchmark: each a function of a module, measured in a process of its own."""
 
 from __future__ import annotations
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import time
 import warnings
 from typing import Any
 
 from .off_policy_settings import ENV, SACSettings
-from .ppo_peers import figures
+from .ppo_peers import figures, watch
 
 WARM_UPDATES = 64
 """Gradient steps that do not count: sbx compiles in the first."""
@@ -32,26 +31,7 @@ def stable_baselines(library: str, given: dict[str, Any], seconds: float) -> dic
         policy_kwargs={"net_arch": list(settings.hidden)},
         **({"device": "cpu"} if library == "stable_baselines3" else {}),
     )  # fmt: skip
-    watch = _watch(settings.learning_starts + WARM_UPDATES * settings.steps_per_update, seconds)
-    model.learn(10**9, callback=watch)
-    (began, before), (ended, after) = watch.marks[0], watch.marks[-1]
+    timer = watch(seconds, settings.learning_starts + WARM_UPDATES * settings.steps_per_update)
+    model.learn(10**9, callback=timer)
+    (began, before), (ended, after) = timer.marks[1], timer.marks[-1]
     return settings.figures(figures(after - before, ended - began, None))
-
-
-def _watch(first: int, seconds: float) -> Any:
-    """Returns a callback that notes when rollouts begin after so many steps, and ends the training after `seconds`."""
-    base = importlib.import_module("stable_baselines3.common.callbacks").BaseCallback
-
-    class Watch(base):
-        def __init__(self) -> None:
-            super().__init__()
-            self.marks: list[tuple[float, int]] = []
-
-        def _on_rollout_start(self) -> None:
-            if self.num_timesteps >= first:
-                self.marks.append((time.perf_counter(), self.num_timesteps))
-
-        def _on_step(self) -> bool:
-            return len(self.marks) < 2 or self.marks[-1][0] - self.marks[0][0] < seconds
-
-    return Watch()

@@ -1,4 +1,4 @@
-"""What the contenders of `kousoku bench off-policy` train with."""
+"""Settings of the contenders of `kousoku bench off-policy`."""
 
 from __future__ import annotations
 

@@ -111,16 +111,18 @@ def stable_baselines(library: str, id: str, given: dict[str, Any], threads: int,
         learning_rate=settings.learning_rate, ent_coef=settings.entropy, clip_range_vf=settings.value_clip,
         device="cpu", seed=0,
     )  # fmt: skip
-    watch = _watch(seconds)
-    model.learn(10**9, callback=watch)
-    (began, before), (ended, after) = watch.marks[1], watch.marks[-1]
-    each = (ended - began) / (len(watch.marks) - 2)
-    first = began - watch.marks[0][0] - each
+    timer = watch(seconds)
+    model.learn(10**9, callback=timer)
+    (began, before), (ended, after) = timer.marks[1], timer.marks[-1]
+    each = (ended - began) / (len(timer.marks) - 2)
+    first = began - timer.marks[0][0] - each
     return figures(after - before, ended - began, max(first, 0.0) if library == "sbx" else None)
 
 
-def _watch(seconds: float) -> Any:
-    """Returns a callback that notes when rollouts begin, and ends the training at the first one after `seconds`."""
+def watch(seconds: float, first: int = 0) -> Any:
+    """Returns a callback that notes when rollouts begin, from so many steps on, and ends the training at the first one
+    that is `seconds` after the second.
+    """
     base = importlib.import_module("stable_baselines3.common.callbacks").BaseCallback
 
     class Watch(base):
@@ -129,7 +131,8 @@ def _watch(seconds: float) -> Any:
             self.marks: list[tuple[float, int]] = []
 
         def _on_rollout_start(self) -> None:
-            self.marks.append((time.perf_counter(), self.num_timesteps))
+            if self.num_timesteps >= first:
+                self.marks.append((time.perf_counter(), self.num_timesteps))
 
         def _on_step(self) -> bool:
             return len(self.marks) < 3 or self.marks[-1][0] - self.marks[1][0] < seconds

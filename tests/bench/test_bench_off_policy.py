@@ -13,7 +13,7 @@ from kousoku.cli import main
 from kousoku.core.errors import ConfigError
 from kousoku.core.timestep import ReplayBatch, Transition
 from kousoku.envs import make
-from kousoku_bench import contender, off_policy, off_policy_ours, off_policy_peers
+from kousoku_bench import contender, off_policy, off_policy_ours, off_policy_peers, ppo_peers
 from kousoku_bench.off_policy_settings import SIZES, SACSettings
 from kousoku_bench.subprocess_timing import SubprocessFailed
 
@@ -107,7 +107,7 @@ def test_the_first_gradient_steps_of_others_do_not_count(monkeypatch):
         module = types.ModuleType(name)
         vars(module).update(content)
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(off_policy_peers.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ppo_peers.time, "perf_counter", lambda: now[0])
     found = off_policy_peers.stable_baselines("sbx", settings.as_dict(), 5.0)
     assert (found["steps_per_second"], found["updates_per_second"], found["steps"]) == (8.0, 0.5, 48)
     assert (asked["train_freq"], asked["gradient_steps"], asked["policy_kwargs"]) == (16, 1, {"net_arch": [64, 64]})
