@@ -333,3 +333,25 @@ def test_a_large_buffer_is_looked_at_before_it_is_saved(stop):
     else:
         assert (facts["status"], facts["steps"]) == ("finished", 200)
     assert checkpoints.newest(run.path) is None
+
+
+@pytest.mark.slow_because("two small programs are compiled")
+@pytest.mark.parametrize("kept", [{"out": ""}, {"out": "run", "keep_checkpoints": 0}])
+def test_so_it_is_at_the_end_of_a_run_that_saves_nothing(kept):
+    run = ks.train(Forgetful(), Flicker("nothing"), steps=200, record_every=20, eval_episodes=0, **kept)
+    assert (run.record.facts["status"], run.record.facts["steps"]) == ("diverged", 200)
+    assert "obs became nan by step 200" in run.record.facts["trouble"]
+
+
+def test_it_is_told_of_a_run_that_somebody_stops():
+    """What the last look found is not forgotten by the report that follows."""
+    told = []
+
+    def stop_soon(report):
+        told.append(report.step)
+        return len(told) == 5
+
+    run = ks.train(
+        Forgetful(), Flicker("nothing"), steps=200, record_every=20, eval_episodes=0, out="run", on_report=stop_soon
+    )
+    assert (run.record.facts["status"], run.record.facts["steps"]) == ("diverged", 100)

@@ -45,8 +45,8 @@ class OngoingRun:
         finite_check: looks for what is not finite.
         drain: reads and empties the metric sums.
         failure: what the check found; None if all is well.
-        saved: the step of the last checkpoint.
-        saved_at, saving: when it was made, and the seconds that it took.
+        saved: the step of the last checkpoint, or at which all was looked at as for one.
+        saved_at, saving: when that was, and the seconds that it took.
         compiled: whether a block has run here.
         pace: how many steps the next one may have, at least one iteration.
     """
@@ -136,7 +136,7 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     row = progress.curves.add(progress.step, since, real, progress.seconds)
     progress.count(row)
     if job.config.stop_on_nan:
-        run.failure = _failure(run, job, sums, finite)
+        run.failure = _failure(run, job, sums, finite) or run.failure
     if Recording.of(tuple(job.config.record)).q_values:
         progress.history.append(jax.device_get(q_values(population, run.state.agent)))
     if whole and not run.failure and _passed(job.config.eval_every, since, progress.step):
@@ -204,22 +204,24 @@ def _checkpoint_is_due(run: OngoingRun, job: TrainJob) -> bool:
 
 
 def _checkpoint(run: OngoingRun, job: TrainJob) -> None:
-    """Saves the whole run; never one that is not finite, which could only end in the same failure again.
+    """Looks at the whole run, also at what reports leave out, and saves it if it is to be kept.
 
-    All of it is looked at now, with what reports leave out; that fails a run which is to stop where numbers are lost.
+    What is not finite is never saved: it could only end in the same failure again. It fails a run that is to stop then.
     """
-    progress, keep = run.progress, job.config.keep_checkpoints
-    if job.folder is None or not keep or progress.step == run.saved:
+    progress, check = run.progress, run.finite_check
+    kept = job.folder is not None and job.config.keep_checkpoints > 0
+    if progress.step == run.saved or not (kept or check.watched_often != check.watched):
         return
+    began = time.monotonic()
     found = run.finite_check.look(run.state)
     if found is not None:
         if job.config.stop_on_nan and not run.failure:
             run.failure = found.sentence(f"by step {progress.step}", _member(job, found))
         return
-    began = time.monotonic()
-    real = without_padding(run.state, job.population.size)
-    metrics = (job.folder / run_folder.METRICS).read_bytes()
-    checkpoints.save(job.folder, Checkpoint.of(real, progress, metrics), keep)
+    if job.folder is not None and kept:
+        real = without_padding(run.state, job.population.size)
+        metrics = (job.folder / run_folder.METRICS).read_bytes()
+        checkpoints.save(job.folder, Checkpoint.of(real, progress, metrics), job.config.keep_checkpoints)
     run.saved, run.saved_at = progress.step, time.monotonic()
     run.saving = run.saved_at - began
 
