@@ -10,6 +10,8 @@ from jaxtyping import Float, Int, Shaped
 
 FEWEST = 4
 """Fewer values than this speak for themselves: they have no interval."""
+ENOUGH = 6
+"""From so many values on the truth is so seldom beyond all of them that an interval may end there."""
 
 Statistic = Literal["mean", "IQM"]
 """What stands for many values: their mean, or their interquartile mean."""
@@ -27,16 +29,16 @@ class MeanInterval(NamedTuple):
 def estimate_interval(values: Shaped[np.ndarray, "... n"], statistic: Statistic = "mean") -> MeanInterval:
     """Computes one number for n values over the last axis and its 95% interval: the rule of all that is told of a run.
 
-    The mean has Student's interval as far as the values reach, the interquartile mean that of the bootstrap: neither
-    holds what was never seen, such as a share above 1 or an error below 0. So the interval of a mean of four normal
-    values covers the truth 88% of the times, of five 93%, from six on 95%. Fewer than four values have their mean and
-    no interval: Student's would be absurdly wide, the bootstrap's would say less than the values.
+    The mean has Student's interval, of six and more values as far as these reach: it holds nothing then that was never
+    seen, such as a share above 1 or an error below 0, and holds the truth as often. (Of four normal values it would
+    hold it 88% of the times only, of five 93%.) The interquartile mean has that of the bootstrap. Fewer than four
+    values have their mean and no interval: Student's would be absurdly wide, the bootstrap's would say less than they.
 
     Examples:
         >>> [round(float(x), 2) for x in estimate_interval(np.array([1.0, 2.0, 2.0, 2.0, 3.0]))]
         [2.0, 1.12, 2.88, 5.0]
-        >>> [round(float(x), 2) for x in estimate_interval(np.array([0.0, 1.0, 1.0, 1.0, 1.0]))]
-        [0.8, 0.24, 1.0, 5.0]
+        >>> [round(float(x), 2) for x in estimate_interval(np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]))]
+        [0.83, 0.4, 1.0, 6.0]
         >>> [float(x) for x in estimate_interval(np.array([1.0, 2.0]))]
         [1.5, nan, nan, 2.0]
     """
@@ -46,8 +48,9 @@ def estimate_interval(values: Shaped[np.ndarray, "... n"], statistic: Statistic 
     found, missing = mean_interval(x), np.isnan(x)
     least = np.where(missing, np.inf, x).min(axis=-1, initial=np.inf)
     greatest = np.where(missing, -np.inf, x).max(axis=-1, initial=-np.inf)
-    few = found.n < FEWEST
-    low, high = np.maximum(found.low, least), np.minimum(found.high, greatest)
+    few, enough = found.n < FEWEST, found.n >= ENOUGH
+    low = np.where(enough, np.maximum(found.low, least), found.low)
+    high = np.where(enough, np.minimum(found.high, greatest), found.high)
     return MeanInterval(found.mean, np.where(few, np.nan, low), np.where(few, np.nan, high), found.n)
 
 
