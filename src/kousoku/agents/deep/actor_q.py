@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -29,6 +29,7 @@ from ...ops.across import mean_over
 from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
 from .epochs import Scalars
 from .gradients import apply_gradients, init_optimiser
+from .replay_of import check_priorities, replay_of
 
 
 class ActorQState(eqx.Module):
@@ -143,8 +144,7 @@ class ActorQAgent(Agent):
         check_number("tau", self.tau, low=0, high=1, open_low=True)
         check_count("policy_delay", self.policy_delay)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
-        check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
-        check_schedule("priority_beta", self.priority_beta, low=0, high=1)
+        check_priorities(self)
 
     @property
     @abstractmethod
@@ -176,19 +176,7 @@ class ActorQAgent(Agent):
     @property
     def learns_from(self) -> Replay:
         num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
-        return Replay(
-            self.num_envs,
-            num_steps,
-            self.capacity,
-            self.batch_size,
-            gradient_steps,
-            self.learning_starts,
-            self.n_step,
-            self.discount,
-            self.prioritised,
-            self.priority_alpha,
-            self.priority_beta,
-        )
+        return replay_of(self, num_steps, gradient_steps)
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients."""
@@ -292,7 +280,7 @@ class ActorQAgent(Agent):
         network = ActorQ(learned.actor, critics)
         moved = ActorQState(
             network,
-            self._moved_target(state.target, self.copied(network), due),
+            optax.incremental_update(self.copied(network), state.target, self.target_step(due)),  # pyright: ignore
             learned.log_temperature,
             actor_optimiser,
             critic_optimiser,
@@ -317,16 +305,10 @@ class ActorQAgent(Agent):
             return gradient()
         return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), state.actor_metrics))
 
-    def target_is_due(self, due: Bool[Array, ""]) -> Bool[Array, ""] | None:
-        """Tells whether the target network moves in a step in which the actor's is due or not; None for always."""
+    def target_step(self, due: Bool[Array, ""]) -> float | Array:
+        """Returns how far the target network moves in a step in which the actor's is due or not: tau, or 0."""
         del due
-        return None
-
-    def _moved_target(self, target: Any, network: Any, due: Bool[Array, ""]) -> Any:
-        """Moves the target network if it is time to."""
-        moves = self.target_is_due(due)
-        tau = self.tau if moves is None else jnp.where(moves, self.tau, 0.0)
-        return jax.tree.map(lambda old, new: (1.0 - tau) * old + tau * new, target, network)
+        return self.tau
 
 
 def unit_batch(space: Box, data: ReplayBatch, discount: float | Array) -> Batch:
@@ -348,10 +330,10 @@ def least(estimates: tuple[Float[Array, " n"], ...]) -> Float[Array, " n"]:
         Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
         arXiv:1802.09477, equation 10.
     """
-    smallest = estimates[0]
-    for other in estimates[1:]:
-        smallest = jnp.minimum(smallest, other)
-    return smallest
+    return functools.reduce(jnp.minimum, estimates)
+
+
+sum_of = functools.partial(functools.reduce, jnp.add)
 
 
 def critic_loss(
@@ -363,15 +345,11 @@ def critic_loss(
     """
     estimates = values(critics, batch.obs, batch.action)
     errors = [q - targets for q in estimates]
-    each = _sum([jax.vmap(losses.squared)(error) for error in errors])
+    each = sum_of(jax.vmap(losses.squared)(error) for error in errors)
     loss = jnp.mean(each if batch.weights is None else batch.weights * each)
-    metrics = {"qf_loss": loss / len(critics), "qf_values": jnp.mean(_sum(estimates)) / len(critics)}
-    size = _sum([jnp.abs(error) for error in errors]) / len(critics)
+    metrics = {"qf_loss": loss / len(critics), "qf_values": jnp.mean(sum_of(estimates)) / len(critics)}
+    size = sum_of(jnp.abs(error) for error in errors) / len(critics)
     return loss, jax.lax.stop_gradient((metrics, size))
-
-
-def _sum(terms: Sequence[Float[Array, " n"]]) -> Float[Array, " n"]:
-    return sum(terms[1:], terms[0])
 
 
 def noise_like(key: PRNGKeyArray, action: Float[Array, "n A"]) -> Float[Array, "n A"]:

@@ -12,24 +12,22 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.replay import Replay
 from ...collectors.update_ratio import steps_of_ratio
-from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
+from ...core.errors import ConfigError, check_count, check_flag, check_number
 from ...core.timestep import ReplayBatch, Transition
 from ...nn.atoms import DistributionalQNetwork
-from ...nn.fits import check_has_numbers
-from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
-from ...ops import exploration, losses
+from ...nn.q_network import QNetworkBuilder, QNetworkConfig
+from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.munchausen import munchausen_target
-from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
+from ...ops.schedules import Linear, ScalarOrSchedule, value_at
 from ...ops.td_targets import action_value, double_q_learning_target, q_learning_target
 from .distributional import atoms_loss, target_atoms, target_mean
 from .epochs import Scalars
 from .gradients import apply_gradients, init_optimiser
-
-choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
+from .q_values import build_q_network, check_q_settings, choose
+from .replay_of import check_priorities, replay_of
 
 
 class DQNState(eqx.Module):
@@ -141,22 +139,13 @@ class DQN(Agent):
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
-        if not callable(self.network):
-            raise ConfigError("network", self.network, "use a QNetworkConfig or a function that builds a network")
-        check_takes("network", self.network, ("observation_space", "action_space", "key"))
-        rate = self.learning_rate
-        check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
-        check_number("discount", self.discount, low=0, high=1)
-        check_schedule("epsilon", self.epsilon, low=0, high=1)
+        check_q_settings(self)
         check_flag("double", self.double)
         check_count("target_period", self.target_period)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
-        for name in ("huber_delta", "max_gradient_norm"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), low=0, open_low=True)
-        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
-        check_number("priority_alpha", self.priority_alpha, low=0, open_high=True)
-        check_schedule("priority_beta", self.priority_beta, low=0, high=1)
+        if self.huber_delta is not None:
+            check_number("huber_delta", self.huber_delta, low=0, open_low=True)
+        check_priorities(self)
         self._check_munchausen()
 
     def _check_munchausen(self) -> None:
@@ -178,29 +167,13 @@ class DQN(Agent):
                 fix = "it sets num_steps and gradient_steps; leave those out, or leave it out"
                 raise ConfigError("update_ratio", self.update_ratio, fix)
             num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
-        return Replay(
-            self.num_envs,
-            num_steps,
-            self.capacity,
-            self.batch_size,
-            gradient_steps,
-            self.learning_starts,
-            self.n_step,
-            self.discount,
-            self.prioritised,
-            self.priority_alpha,
-            self.priority_beta,
-        )
+        return replay_of(self, num_steps, gradient_steps)
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> DQNState:
-        actions, observations = check_discrete(spec.action_space), spec.observation_space
-        check_has_numbers(spec)
-        network = self.network(observations, actions, key)
-        if not isinstance(self.network, QNetworkConfig):
-            check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+        network = build_q_network(self.network, spec, key)
         if self.munchausen and isinstance(network, DistributionalQNetwork):
             raise ConfigError("munchausen", True, "its targets are of values; use a network that learns nothing more")
         return DQNState(network, network, init_optimiser(network, self.optimiser()), jnp.int32(0), jnp.int32(0))
@@ -209,10 +182,7 @@ class DQN(Agent):
         self, state: DQNState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
     ) -> tuple[Int[Array, ""], tuple[()], None]:
         """Chooses an action of the highest value, ties at random; with probability epsilon any."""
-        q = state.network(obs)
-        if greedy:
-            return exploration.greedy(key, q), carry, None
-        return choose_epsilon_greedy(key, q, value_at(self.epsilon, state.step)), carry, None
+        return choose(state.network(obs), value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
 
     def update(
         self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None

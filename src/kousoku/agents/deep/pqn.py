@@ -14,20 +14,19 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from ...collectors.rollouts import Rollouts
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_number, check_takes
+from ...core.errors import ConfigError, check_count, check_number
 from ...core.timestep import Rollout
-from ...nn.fits import check_has_numbers
-from ...nn.q_network import QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
-from ...ops import exploration, losses
+from ...nn.q_network import QNetworkBuilder, QNetworkConfig
+from ...ops import losses
 from ...ops.advantages import lambda_returns
-from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
+from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
 from ...ops.td_targets import action_value
 from .actor_critic import flat_time
-from .dqn import choose_epsilon_greedy
 from .epochs import Scalars, run_epochs
 from .gradients import apply_gradients, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata
 from .ppo import MOST_EPOCHS
+from .q_values import build_q_network, check_q_settings, choose
 
 
 class PQNState(eqx.Module):
@@ -102,21 +101,12 @@ class PQN(Agent):
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
-        if not callable(self.network):
-            raise ConfigError("network", self.network, "use a QNetworkConfig or a function that builds a network")
-        check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        check_q_settings(self)
         if isinstance(self.network, QNetworkConfig) and self.network.distribution != "scalar":
             raise ConfigError("distribution", self.network.distribution, "use 'scalar', or 'dqn': PQN learns means")
-        rate = self.learning_rate
-        check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
-        check_number("discount", self.discount, low=0, high=1)
         check_number("lambda_", self.lambda_, low=0, high=1)
-        check_schedule("epsilon", self.epsilon, low=0, high=1)
         check_count("epochs", self.epochs, high=MOST_EPOCHS)
         check_count("minibatches", self.minibatches)
-        if self.max_gradient_norm is not None:
-            check_number("max_gradient_norm", self.max_gradient_norm, low=0, open_low=True)
-        check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
 
     @property
     def learns_from(self) -> Rollouts:
@@ -131,11 +121,7 @@ class PQN(Agent):
         return optax.scale_by_radam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> PQNState:
-        actions, observations = check_discrete(spec.action_space), spec.observation_space
-        check_has_numbers(spec)
-        network = self.network(observations, actions, key)
-        if not isinstance(self.network, QNetworkConfig):
-            check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+        network = build_q_network(self.network, spec, key)
         return PQNState(network, init_optimiser(network, self.optimiser()), jnp.int32(0))
 
     def adopt(self, fresh: PQNState, trained: PQNState) -> PQNState:
@@ -146,10 +132,7 @@ class PQN(Agent):
         self, state: PQNState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
     ) -> tuple[Int[Array, ""], tuple[()], None]:
         """Chooses an action of the highest value, ties at random; with probability epsilon any."""
-        q = state.network(obs)
-        if greedy:
-            return exploration.greedy(key, q), carry, None
-        return choose_epsilon_greedy(key, q, value_at(self.epsilon, state.step)), carry, None
+        return choose(state.network(obs), value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
 
     def update(
         self, state: PQNState, data: Rollout, key: PRNGKeyArray, *, axis: str | None = None

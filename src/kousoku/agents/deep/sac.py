@@ -86,7 +86,7 @@ class SAC(ActorQAgent):
         return jnp.asarray(self.temperature, jnp.float32) if log_temperature is None else jnp.exp(log_temperature)
 
     def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
-        action, log_prob = jax.vmap(of_noise)(
+        action, log_prob = jax.vmap(TanhNormal.of_noise)(
             jax.vmap(state.network.actor)(batch.next_obs), noise_like(key, batch.action)
         )
         value = least(values(state.target, batch.next_obs, action)) - self.alpha(state.log_temperature) * log_prob
@@ -95,7 +95,9 @@ class SAC(ActorQAgent):
     def actor_loss(
         self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray
     ) -> tuple[Float[Array, ""], Scalars]:
-        action, log_prob = jax.vmap(of_noise)(jax.vmap(learned.actor)(batch.obs), noise_like(key, batch.action))
+        action, log_prob = jax.vmap(TanhNormal.of_noise)(
+            jax.vmap(learned.actor)(batch.obs), noise_like(key, batch.action)
+        )
         alpha = self.alpha(learned.log_temperature)
         entropy = -jnp.mean(log_prob)
         fixed = jax.lax.stop_gradient(alpha)
@@ -107,8 +109,3 @@ class SAC(ActorQAgent):
             alpha_loss = alpha * jax.lax.stop_gradient(entropy - wanted)
             loss, metrics = loss + alpha_loss, metrics | {"alpha_loss": alpha_loss}
         return loss, jax.lax.stop_gradient(metrics)
-
-
-def of_noise(policy: TanhNormal, noise: Float[Array, " A"]) -> tuple[Float[Array, " A"], Float[Array, ""]]:
-    """Returns the action that noise makes of a policy, and its log-density."""
-    return policy.of_noise(noise)

@@ -72,8 +72,8 @@ class TD3(ActorQAgent):
     def copied(self, network: ActorQ) -> ActorQ:
         return network
 
-    def target_is_due(self, due: Bool[Array, ""]) -> Bool[Array, ""]:
-        return due
+    def target_step(self, due: Bool[Array, ""]) -> Array:
+        return jnp.where(due, self.tau, 0.0)
 
     def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
         noise = self.target_noise * noise_like(key, batch.action)

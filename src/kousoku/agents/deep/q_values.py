@@ -1,0 +1,55 @@
+"""Common ground of DQN and PQN: building a network of action values, acting by it, and the settings of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ...compiler import kernel
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_number, check_takes
+from ...nn.fits import check_has_numbers
+from ...nn.q_network import QFunction, QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
+from ...ops import exploration
+from ...ops.schedules import check_schedule
+
+choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
+
+
+def build_q_network(builder: QNetworkBuilder, spec: EnvSpec, key: PRNGKeyArray) -> QFunction:
+    """Builds the network for an environment.
+
+    Raises:
+        ConfigError: for spaces that it cannot learn, or a network that does not fit them.
+    """
+    actions, observations = check_discrete(spec.action_space), spec.observation_space
+    check_has_numbers(spec)
+    network = builder(observations, actions, key)
+    if not isinstance(builder, QNetworkConfig):
+        check_q_network(network, observations, actions, jax.eval_shape(observations.sample, key))
+    return network
+
+
+def choose(q: Float[Array, " A"], epsilon: Float[Array, ""], key: PRNGKeyArray, *, greedy: bool) -> Int[Array, ""]:
+    """Chooses an action of the highest value, ties at random; unless greedy, with probability epsilon any."""
+    return exploration.greedy(key, q) if greedy else choose_epsilon_greedy(key, q, epsilon)
+
+
+def check_q_settings(agent: Any) -> None:
+    """Refuses settings of DQN or PQN that cannot work, of those that both have.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    if not callable(agent.network):
+        raise ConfigError("network", agent.network, "use a QNetworkConfig or a function that builds a network")
+    check_takes("network", agent.network, ("observation_space", "action_space", "key"))
+    rate = agent.learning_rate
+    check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+    check_number("discount", agent.discount, low=0, high=1)
+    check_schedule("epsilon", agent.epsilon, low=0, high=1)
+    if agent.max_gradient_norm is not None:
+        check_number("max_gradient_norm", agent.max_gradient_norm, low=0, open_low=True)
+    check_number("adam_epsilon", agent.adam_epsilon, low=0, open_low=True, open_high=True)

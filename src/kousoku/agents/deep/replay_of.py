@@ -1,0 +1,30 @@
+"""The replay buffer of an agent whose fields are called as the buffer's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...collectors.replay import Replay
+from ...core.errors import check_number
+from ...ops.schedules import check_schedule
+
+SHARED = (
+    "num_envs", "capacity", "batch_size", "learning_starts", "n_step", "discount", "prioritised", "priority_alpha",
+    "priority_beta",
+)  # fmt: skip
+
+
+def replay_of(agent: Any, num_steps: int, gradient_steps: int) -> Replay:
+    """Returns the buffer that an agent's fields ask for, with the sizes of a round; it checks those that are static."""
+    fields = {name: getattr(agent, name) for name in SHARED}
+    return Replay(num_steps=num_steps, gradient_steps=gradient_steps, **fields)
+
+
+def check_priorities(agent: Any) -> None:
+    """Refuses numbers of prioritised replay that cannot work.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    check_number("priority_alpha", agent.priority_alpha, low=0, open_high=True)
+    check_schedule("priority_beta", agent.priority_beta, low=0, high=1)
