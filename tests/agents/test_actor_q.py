@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fast_compile import FAST_COMPILE
-from fresh_process import refusals
+from fresh_process import check_refusals
 from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
@@ -510,8 +510,4 @@ from kousoku.agents.deep.sac import SAC
 from kousoku.agents.deep.td3 import DDPG, TD3
 from kousoku.nn import ActorQConfig
 NAN = float('nan')"""
-    messages = refusals({call: call for call in cases}, setup)
-    for call, fix in cases.items():
-        assert ": got " in messages[call], messages[call]
-        assert any(words in messages[call] for words in fix.split("|")), messages[call]
-        assert "\n" not in messages[call]
+    check_refusals(cases, setup)

@@ -11,11 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from probes import Aim, Real, probes
+from small_learning import learned
 
 from kousoku.agents.deep.sac import SAC
 from kousoku.agents.deep.td3 import DDPG, TD3
-from kousoku.collectors.slot import kernel_slots
-from kousoku.core.collector import TrainState
 from kousoku.nn import ActorQConfig
 from kousoku.ops.schedules import Linear
 
@@ -35,24 +34,6 @@ SIZES: dict[str, Any] = {
 
 def network(policy: str, **options: Any) -> ActorQConfig:
     return ActorQConfig(hidden=(16,), policy=policy, init="lecun_normal", **options)
-
-
-@eqx.filter_jit
-def learned(agent: Any, env: Any, keys: Any, iterations: int) -> Any:
-    """The agent's state of every seed after so many iterations."""
-    collector, slots = agent.learns_from, kernel_slots(env)
-
-    def of_seed(key: Any) -> Any:
-        def iteration(i: Any, state: TrainState) -> TrainState:
-            now = collector.keys(key, i, collector.num_envs, None)
-            state, data, _ = collector.collect(agent, slots, state, now, None)
-            return collector.learn(agent, state, data, now, None)[0]
-
-        first = agent.init(env.spec, key)
-        state = TrainState(first, *collector.init(agent, first, slots, key), ())
-        return jax.lax.fori_loop(0, iterations, iteration, state).agent
-
-    return jax.vmap(of_seed)(keys)
 
 
 AGENTS = {

@@ -11,14 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fast_compile import FAST_COMPILE
-from fresh_process import refusals
+from fresh_process import check_refusals
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from probes import probes
+from small_learning import learned, values_of
 
 from kousoku.agents.deep.pqn import PQN
-from kousoku.collectors.slot import kernel_slots
-from kousoku.core.collector import TrainState
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Discrete
@@ -139,27 +138,8 @@ def test_probes():
         num_envs=4, num_steps=8, network=network, learning_rate=rate, discount=discount, lambda_=0.0, epsilon=1.0,
         epochs=2, minibatches=2,
     )  # fmt: skip
-    collector = agent.learns_from
-
-    @eqx.filter_jit
-    def learned(env: Any, keys: Any) -> Any:
-        slots = kernel_slots(env)
-
-        def of_seed(key: Any) -> Any:
-            def iteration(i: Any, state: TrainState) -> TrainState:
-                now = collector.keys(key, i, collector.num_envs, None)
-                state, data, _ = collector.collect(agent, slots, state, now, None)
-                return collector.learn(agent, state, data, now, None)[0]
-
-            first = agent.init(env.spec, key)
-            state = TrainState(first, *collector.init(agent, first, slots, key), ())
-            state = jax.lax.fori_loop(0, iterations, iteration, state)
-            return jax.vmap(state.agent.network)(jnp.arange(2, dtype=jnp.int32))
-
-        return jax.vmap(of_seed)(keys)
-
     for probe in probes(discount, 5):
-        q = learned(probe.env, jax.random.split(KEY, 3))
+        q = values_of(learned(agent, probe.env, jax.random.split(KEY, 3), iterations).network)
         np.testing.assert_allclose(q, np.broadcast_to(probe.q, (3, 2, 2)), atol=0.1, err_msg=probe.name)
 
 
@@ -187,11 +167,7 @@ BAD = {
 
 def test_bad_settings_are_refused_in_one_line():
     cases = {f"PQN({name}={value})": fix for name, (values, fix) in BAD.items() for value in values}
-    messages = refusals({call: call for call in cases}, IMPORTS)
-    for call, fix in cases.items():
-        assert ": got " in messages[call], messages[call]
-        assert any(words in messages[call] for words in fix.split("|")), messages[call]
-        assert "\n" not in messages[call]
+    check_refusals(cases, IMPORTS)
 
 
 def test_spaces_that_it_cannot_learn_are_refused():

@@ -31,3 +31,12 @@ for name, call in {calls!r}.items():
 print(json.dumps(messages))
 """
     return in_a_new_process(script)
+
+
+def check_refusals(cases: dict[str, str], setup: str) -> None:
+    """Asserts that each call is refused in one line, which says what was given and has one of the words "a|b" told."""
+    messages = refusals({call: call for call in cases}, setup)
+    for call, fixes in cases.items():
+        assert ": got " in messages[call], messages[call]
+        assert any(words in messages[call] for words in fixes.split("|")), messages[call]
+        assert "\n" not in messages[call]
