@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from kousoku.training.io import provenance
+
+from .peers import installed
 from .subprocess_timing import run_in_subprocess
-from .table import TableRow, attempt
+from .table import Section, TableRow, attempt, machine, markdown, save
 from .uncached import uncached
 
 PACKAGES = {
@@ -57,3 +61,42 @@ def not_installed(modules: Iterable[str]) -> str | None:
     """Says how to get those modules of `PACKAGES` that are not installed; None if all are."""
     absent = [PACKAGES[name] for name in modules if importlib.util.find_spec(name) is None]
     return f"not installed: pip install {' '.join(absent)}" if absent else None
+
+
+def measure_parts(
+    out: Path,
+    name: str,
+    title: str,
+    about: str,
+    parts: Iterable[tuple[Section, Sequence[Any]]],
+    limit: float,
+    packages: Iterable[str],
+    line: Callable[[Section, TableRow], str],
+    say: Callable[[str], None],
+) -> list[Section]:
+    """Measures contenders one after the other, and saves NAME.md and .json after each.
+
+    Args:
+        out: the folder.
+        name: of the files.
+        title: of the page.
+        about: what stands below the line on the machine; "" for nothing.
+        parts: tables without rows, and the contenders that their rows are of.
+        limit: seconds after which a contender is stopped.
+        packages: others' whose versions are told.
+        line: what is said of a row.
+        say: to the person.
+    """
+    found = {"device": provenance.device(), "versions": {**provenance.versions(), **installed(packages)}}
+    head = machine(found["device"], found["versions"]) + (f"\n\n{about}" if about else "")
+    sections: list[Section] = []
+    text = ""
+    for section, contenders in parts:
+        sections.append(section)
+        for contender in contenders:
+            section.rows.append(contender.row(limit))
+            say(line(section, section.rows[-1]))
+            text = markdown(title, head, sections)
+            save(out, name, text, sections, found)
+    say(f"{text}\nsaved: {out / name}.md")
+    return sections

@@ -10,12 +10,10 @@ from typing import Any
 
 from kousoku.agents.evolution.ars import ARS
 from kousoku.core.errors import ConfigError
-from kousoku.training.io import provenance
 from kousoku.training.presets import preset
 
-from . import peers
-from .contender import Contender, not_installed
-from .table import COMPILE, SPEED, Section, TableColumn, TableRow, machine, markdown, save
+from .contender import Contender, measure_parts, not_installed
+from .table import COMPILE, SPEED, Section, TableColumn, TableRow
 
 TITLE = "Evolution: steps and returns of the same time"
 ABOUT = (
@@ -72,24 +70,16 @@ def bench(
     out: Path, budget: EvolutionBudget, only: str | None = None, say: Callable[[str], None] = print
 ) -> list[Section]:
     """Measures all, or one of `PARTS`, and saves evolution.md and .json (or evolution_PART) after each contender."""
-    found = {"device": provenance.device(), "versions": {**provenance.versions(), **peers.installed(NAMES)}}
-    about = machine(found["device"], found["versions"])
-    name, sections, text = "evolution" if only is None else f"evolution_{only}", [], ""
-    for part in PARTS if only is None else (only,):
-        sections.append(_section(part, budget))
-        for contender in contenders(part, budget):
-            sections[-1].rows.append(contender.row(budget.limit))
-            say(_line(part, sections[-1].rows[-1]))
-            text = markdown(TITLE, about, sections)
-            save(out, name, text, sections, found)
-    say(f"{text}\nsaved: {out / name}.md")
-    return sections
+    name = "evolution" if only is None else f"evolution_{only}"
+    parts = ((_section(part, budget), contenders(part, budget)) for part in (PARTS if only is None else (only,)))
+    return measure_parts(out, name, TITLE, "", parts, budget.limit, NAMES, _line, say)
 
 
-def _line(part: str, row: TableRow) -> str:
-    if "return" not in row.figures:
-        return f"{part}, {row.name}: {row.note}"
-    return f"{part}, {row.name}: {row.figures['steps_per_second']:,.0f} steps/s, return {row.figures['return']:,.0f}"
+def _line(section: Section, row: TableRow) -> str:
+    who, told = f"{section.title}, {row.name}", row.figures
+    if "return" not in told:
+        return f"{who}: {row.note}"
+    return f"{who}: {told['steps_per_second']:,.0f} steps/s, return {told['return']:,.0f}"
 
 
 def _section(part: str, budget: EvolutionBudget) -> Section:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kousoku.core.errors import ConfigError
-from kousoku.training.io import provenance
 
-from . import peers
-from .contender import Contender, not_installed
+from .contender import Contender, measure_parts, not_installed
 from .off_policy_settings import ENV, SIZES, SACSettings
-from .table import COMPILE, Section, TableColumn, TableRow, machine, markdown, save
+from .table import COMPILE, Section, TableColumn, TableRow
 
 TITLE = "Off-policy: SAC from end to end"
 ABOUT = (
@@ -54,18 +52,9 @@ def bench(
     out: Path, budget: OffPolicyBudget, only: str | None = None, say: Callable[[str], None] = print
 ) -> list[Section]:
     """Measures all, or one of `PARTS`, and saves off_policy.md and .json (or off_policy_PART) after each contender."""
-    found = {"device": provenance.device(), "versions": {**provenance.versions(), **peers.installed(NAMES)}}
-    about = machine(found["device"], found["versions"])
-    name, sections, text = "off_policy" if only is None else f"off_policy_{only}", [], ""
-    for part in PARTS if only is None else (only,):
-        sections.append(_section(part, budget))
-        for contender in contenders(part, budget):
-            sections[-1].rows.append(contender.row(budget.limit))
-            say(_line(part, sections[-1].rows[-1]))
-            text = markdown(TITLE, about, sections)
-            save(out, name, text, sections, found)
-    say(f"{text}\nsaved: {out / name}.md")
-    return sections
+    name = "off_policy" if only is None else f"off_policy_{only}"
+    parts = ((_section(part, budget), contenders(part, budget)) for part in (PARTS if only is None else (only,)))
+    return measure_parts(out, name, TITLE, "", parts, budget.limit, NAMES, _line, say)
 
 
 def _section(part: str, budget: OffPolicyBudget) -> Section:
@@ -79,10 +68,10 @@ def _section(part: str, budget: OffPolicyBudget) -> Section:
     return Section(part, about, COLUMNS, [], "SB3")
 
 
-def _line(part: str, row: TableRow) -> str:
+def _line(section: Section, row: TableRow) -> str:
     if UPDATES.key not in row.figures:
-        return f"{part}, {row.name}: {row.note}"
-    return f"{part}, {row.name}: {row.figures[UPDATES.key]:,.0f} updates/s"
+        return f"{section.title}, {row.name}: {row.note}"
+    return f"{section.title}, {row.name}: {row.figures[UPDATES.key]:,.0f} updates/s"
 
 
 def contenders(part: str, budget: OffPolicyBudget) -> list[Contender]:

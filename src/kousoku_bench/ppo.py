@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kousoku.core.errors import ConfigError
-from kousoku.training.io import provenance
 
-from . import peers, ppo_start
-from .contender import Contender
+from . import ppo_start
+from .contender import Contender, measure_parts
 from .ppo_settings import PUREJAXRL, PPOSettings, of_preset
 from .ppo_start import StartupContender
-from .table import COMPILE, SPEED, Section, TableColumn, TableRow, machine, markdown, save
+from .table import COMPILE, SPEED, Section, TableColumn, TableRow
 
 TITLE = "PPO: training from end to end"
 ABOUT = (
@@ -79,20 +78,9 @@ def bench(out: Path, budget: PPOBudget, only: str | None = None, say: Callable[[
     folder = budget.purejaxrl
     if folder is not None and not (Path(folder).expanduser() / "purejaxrl" / "ppo.py").is_file():
         raise ConfigError("--purejaxrl", folder, "name a folder that holds purejaxrl/ppo.py")
-    found = {"device": provenance.device(), "versions": {**provenance.versions(), **peers.installed(NAMES)}}
-    about = machine(found["device"], found["versions"])
-    if only != ppo_start.PART:
-        about += f"\n\n{ABOUT.format(seconds=budget.seconds)}"
-    name, sections, text = "ppo" if only is None else f"ppo_{only}", [], ""
-    for section, contenders in _parts(PARTS if only is None else (only,), budget):
-        sections.append(section)
-        for contender in contenders:
-            section.rows.append(contender.row(budget.limit))
-            say(_line(section, section.rows[-1]))
-            text = markdown(TITLE, about, sections)
-            save(out, name, text, sections, found)
-    say(f"{text}\nsaved: {out / name}.md")
-    return sections
+    name, parts = ("ppo", PARTS) if only is None else (f"ppo_{only}", (only,))
+    about = "" if only == ppo_start.PART else ABOUT.format(seconds=budget.seconds)
+    return measure_parts(out, name, TITLE, about, _parts(parts, budget), budget.limit, NAMES, _line, say)
 
 
 def _line(section: Section, row: TableRow) -> str:
