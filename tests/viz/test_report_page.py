@@ -13,6 +13,7 @@ from chromium import Page
 from scipy import ndimage
 
 from kousoku.viz import report, style
+from kousoku.viz.learning import LOSSES
 from kousoku.viz.payload import payload
 
 pytestmark = pytest.mark.browser
@@ -426,7 +427,7 @@ def test_losses_are_read_together(probed):
         """,
     )
     assert found["names"][:3] == ["Policy loss", "Value loss", "Entropy"]
-    assert len(found["names"]) == found["rules"] == 13
+    assert len(found["names"]) == found["rules"] == len(LOSSES) + 1
     assert found["words"]
     assert (found["first"][7], found["last"][7]) == ("0.000300", "0.000300")
     assert 0.6 < float(found["first"][2]) < 0.75
