@@ -84,7 +84,7 @@ def _stages(given: Function) -> dict[str, Any]:
     times.append(time.perf_counter())
     graph = run_passes(from_jaxpr(jaxpr))
     times.append(time.perf_counter())
-    assembly = emit_module(graph, target.lanes, [True] * len(graph.inputs), target)
+    assembly = emit_module(graph, target.lanes, [True] * len(graph.inputs), target, False)
     times.append(time.perf_counter())
     object_code(assembly.text, target)
     times.append(time.perf_counter())

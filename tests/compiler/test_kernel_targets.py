@@ -37,7 +37,7 @@ def test_assembly(target, id):
     prepare()
     processor, sign = TARGETS[target]
     step = program(id)
-    text = emit_module(step, processor.lanes, (True,) * len(step.inputs), processor).text
+    text = emit_module(step, processor.lanes, (True,) * len(step.inputs), processor, False).text
     assert sign in assembly_code(text, processor)
 
 
@@ -54,7 +54,7 @@ def test_vectors_lie_on_the_stack_as_they_lie_in_cache(target):
         return sum(parts[k] * parts[-k] * picked for k in range(48)), jnp.prod(jnp.stack(parts))
 
     step = run_passes(from_jaxpr(jax.make_jaxpr(many)(jnp.ones(48), jnp.int32(0))))
-    text = assembly_code(emit_module(step, processor.lanes, (True, True), processor).text, processor)
+    text = assembly_code(emit_module(step, processor.lanes, (True, True), processor, False).text, processor)
     spills = re.findall(rf"^\s+(vmov\w+)\s.*# {processor.bits // 8}-byte Spill$", text, re.MULTILINE)
     assert len(spills) > 10
     assert set(spills) <= {"vmovaps", "vmovapd", "vmovdqa", "vmovdqa64"}

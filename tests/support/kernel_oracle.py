@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fast_compile import FAST_COMPILE
+from fast_compile import FAST_COMPILE, is_quick
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
@@ -71,18 +71,20 @@ def compare(
     Args:
         function: of one lane.
         columns: the arguments, with an axis of lanes.
-        ways: in each, which arguments all lanes share: the first one's. If all are, there is no axis of lanes.
+        ways: in each, which arguments all lanes share: the first one's. If all are, there is no axis of lanes, and
+            vectors along arrays are tried as well (in the full tests always).
         ulp: how far floats may be apart, in units of the last place of the larger.
         absolute: a distance that does not count.
     """
     reference = jax.jit(jax.vmap(function), compiler_options=FAST_COMPILE)
-    kernel = ks.kernel(lambda *xs: function(*xs))
-    for shared in ways:
-        alone = len(shared) == len(columns)
+    alone = len(columns)
+    both = [(shared, False) for shared in ways] + [(s, True) for s in ways if len(s) == alone or not is_quick()]
+    for shared, arrays in both:
+        kernel = ks.kernel(lambda *xs: function(*xs), arrays=arrays)
         repeated = [_repeated(c) if i in shared else c for i, c in enumerate(columns)]
         axes = tuple(None if i in shared else 0 for i in range(len(columns)))
         with no_fallback():
-            run = jax.jit(kernel if alone else jax.vmap(kernel, in_axes=axes))
+            run = jax.jit(kernel if len(shared) == alone else jax.vmap(kernel, in_axes=axes))
             given = run(*(c[0] if i in shared else c for i, c in enumerate(columns)))
         wanted = reference(*repeated)
         assert jax.tree.structure(given) == jax.tree.structure(wanted)
@@ -90,8 +92,9 @@ def compare(
             with jax.disable_jit():
                 wanted = jax.tree.map(zeros_of, wanted, jax.vmap(function)(*repeated))
         for (path, g), w in zip(jax.tree.leaves_with_path(given), jax.tree.leaves(wanted), strict=True):
-            with noted(f"result{jax.tree_util.keystr(path)}, shared arguments {[*shared]}"):
-                assert_same(g, w[0] if alone else w, ulp, absolute)
+            how = f"vectors along {'arrays' if arrays else 'lanes'}, shared arguments {[*shared]}"
+            with noted(f"result{jax.tree_util.keystr(path)}, {how}"):
+                assert_same(g, w[0] if len(shared) == alone else w, ulp, absolute)
 
 
 def same_zeros(given: Any, wanted: Any) -> bool:

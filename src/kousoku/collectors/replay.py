@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler import kernel
+from ..compiler import kernel, on_arrays
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
@@ -190,7 +190,8 @@ class Replay(Collector):
         shapes = jax.eval_shape(update, jnp.int32(0), state.agent)[1]
         zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
         no_errors = jnp.zeros(slot.shape) if self.prioritised else None
-        learned, sums, errors = jax.lax.fori_loop(0, updates, add_update, (state.agent, zeros, no_errors))
+        run = on_arrays(lambda *begin: jax.lax.fori_loop(0, updates, add_update, begin), axis)
+        learned, sums, errors = run(state.agent, zeros, no_errors)
         kept = state.data
         if self.prioritised:
             kept = with_errors(kept, slot, time, errors, self.priority_alpha, updates > 0, axis)

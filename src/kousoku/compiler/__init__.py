@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "api": ("Kernel", "compiles", "decide", "kernel", "reason_against"),
+    "api": ("Kernel", "compiles", "decide", "kernel", "on_arrays", "reason_against"),
     "config": ("kernels_are_on", "use_kernels"),
     "cost": ("Decision",),
     "explain": ("Explanation",),
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .api import compiles as compiles
     from .api import decide as decide
     from .api import kernel as kernel
+    from .api import on_arrays as on_arrays
     from .api import reason_against as reason_against
     from .config import kernels_are_on as kernels_are_on
     from .config import use_kernels as use_kernels

@@ -46,8 +46,8 @@ class Kernel(Protocol):
         ...
 
 
-def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
-    """Returns the same function, compiled for lanes.
+def kernel(function: Callable[..., Any], *, on: bool | None = None, arrays: bool = False) -> Kernel:
+    """Returns the same function, compiled for lanes, or for the arrays of one.
 
     A function of one lane goes in, in plain JAX: pure, of pytrees of arrays. The result is a JAX function with the same
     meaning. Under `jax.vmap` it becomes one SIMD kernel over all lanes that uses every core; `jit`, `scan`, `grad` and
@@ -57,6 +57,9 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
     Args:
         function: of arrays, of one lane. Leaves of its arguments that are no arrays are static.
         on: whether to compile; None for the switch (`use_kernels`, or the environment variable KOUSOKU_KERNEL).
+        arrays: whether vectors lie along its arrays, as suits few lanes that each compute with large arrays: a
+            gradient step is one, with its products of matrices in blocks that fit registers. Lanes are then shared out
+            among the cores, one at a time.
 
     Example:
         >>> import jax, jax.numpy as jnp, kousoku as ks
@@ -81,6 +84,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         consts: list[Any] = []
         if found is None:
             traced, out_tree, consts = recall_or_trace(function, name, tree, static, dynamic, alone)
+            traced.arrays = arrays
             found = traced, out_tree
             if not consts:
                 cache[identity] = found
@@ -93,6 +97,7 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
         check_count("lanes", lanes)
         began = time.perf_counter()
         traced = trace_like(function, name, *args, **kwargs)
+        traced.arrays = arrays
         return explain(traced, time.perf_counter() - began, lanes)
 
     def begin_compiling(lanes: int, in_axes: Sequence[Any]) -> None:
@@ -107,6 +112,16 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None) -> Kernel:
     made = cast(Any, wrapper)
     made.explain, made.begin_compiling = explained, begin_compiling
     return made
+
+
+def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Callable[..., Any]:
+    """Returns a learner's function compiled with vectors along its arrays; as it is where several devices share it.
+
+    Args:
+        function: of arrays.
+        axis: the devices' name, over which it takes means; None where it takes none.
+    """
+    return function if axis is not None else kernel(function, arrays=True)
 
 
 def decide(
@@ -169,7 +184,7 @@ def reason_against(function: Callable[..., Any], *args: Any) -> str | None:
 def _reason_against(traced: Traced) -> str | None:
     try:
         graph = traced.graph
-        backend().emit_module(graph, 1, [False] * len(graph.inputs), backend().target())
+        backend().emit_module(graph, 1, [False] * len(graph.inputs), backend().target(), traced.arrays)
     except Exception as error:
         return reason_of(error)
     return None

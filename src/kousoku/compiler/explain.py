@@ -88,15 +88,16 @@ class Explanation:
 
 def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     """Compiles a traced function anew, for `lanes` lanes that all have their own inputs."""
-    decision = weigh(traced.jaxpr, lanes)
+    along_arrays = Decision(True, "vectors lie along arrays, as it was asked for")
+    decision = along_arrays if traced.arrays else weigh(traced.jaxpr, lanes)
     compiler = backend()
     target = compiler.target()
-    gang = compiler.gang_size(lanes, target)
+    gang = 1 if traced.arrays else compiler.gang_size(lanes, target)
     clock = _Clock()
     try:
         graph = traced.graph
         read = clock.lap()
-        assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target)
+        assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays)
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
@@ -108,7 +109,7 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     small = sum(size <= UNROLL for size in sizes)
     return Explanation(
         name=traced.name,
-        lanes=gang,
+        lanes=target.lanes if traced.arrays else gang,
         target=target,
         fallback=None,
         decision=decision,

@@ -133,7 +133,13 @@ class GraphSummary:
 
 
 class GraphSource(ABC):
-    """Provides a graph; its operations may have to be made first, which takes long."""
+    """Provides a graph; its operations may have to be made first, which takes long.
+
+    Attributes:
+        arrays: whether vectors are to lie along the arrays of one lane, and not along lanes.
+    """
+
+    arrays: bool = False
 
     @cached_property
     @abstractmethod

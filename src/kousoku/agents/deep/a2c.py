@@ -27,7 +27,7 @@ from .actor_critic import (
     is_recurrent,
 )
 from .epochs import Scalars
-from .gradients import apply_gradients
+from .gradients import apply_gradients, gradient_of
 
 
 class A2C(ActorCriticAgent):
@@ -102,7 +102,7 @@ class A2C(ActorCriticAgent):
         before = data.carry
         batch = samples if is_recurrent(before) else flat_time(samples)
         batch = eqx.tree_at(lambda s: s.advantage, batch, self.weigh(batch.advantage, axis))
-        gradient, metrics = jax.grad(self.loss, has_aux=True)(state.network, batch, before, state)
+        gradient, metrics = gradient_of(self.loss)(state.network, batch, before, state)
         rate = value_at(self.learning_rate, state.step)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis

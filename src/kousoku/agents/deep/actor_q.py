@@ -28,7 +28,7 @@ from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
 from .epochs import Scalars
-from .gradients import apply_gradients, init_optimiser
+from .gradients import apply_gradients, gradient_of, init_optimiser
 from .replay_of import check_priorities, replay_of
 
 
@@ -252,9 +252,7 @@ class ActorQAgent(Agent):
         if axis is not None:
             target_key, actor_key = (jax.random.fold_in(k, jax.lax.axis_index(axis)) for k in (target_key, actor_key))
         targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
-        critic_gradient, (critic_metrics, errors) = jax.grad(critic_loss, has_aux=True)(
-            state.network.critics, batch, targets
-        )
+        critic_gradient, (critic_metrics, errors) = gradient_of(critic_loss)(state.network.critics, batch, targets)
         due = state.updates % self.policy_delay == 0
         actor_gradient, actor_metrics = self._actor_gradient(state, batch, actor_key, due)
         critic_gradient, actor_gradient, critic_metrics, actor_metrics = mean_over(
@@ -299,7 +297,7 @@ class ActorQAgent(Agent):
         learned = Learned(state.network.actor, state.log_temperature)
 
         def gradient() -> tuple[Learned, Scalars]:
-            return jax.grad(self.actor_loss, has_aux=True)(learned, state.network.critics, batch, key)
+            return gradient_of(self.actor_loss)(learned, state.network.critics, batch, key)
 
         if self.policy_delay == 1:
             return gradient()

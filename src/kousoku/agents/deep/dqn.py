@@ -25,7 +25,7 @@ from ...ops.schedules import Linear, ScalarOrSchedule, value_at
 from ...ops.td_targets import action_value, double_q_learning_target, q_learning_target
 from .distributional import atoms_loss, target_atoms, target_mean
 from .epochs import Scalars
-from .gradients import apply_gradients, init_optimiser
+from .gradients import apply_gradients, gradient_of, init_optimiser
 from .q_values import build_q_network, check_q_settings, choose
 from .replay_of import check_priorities, replay_of
 
@@ -196,7 +196,7 @@ class DQN(Agent):
         del key
         rate = value_at(self.learning_rate, data.steps)
         targets = self.targets(state, data)
-        gradient, (metrics, errors) = jax.grad(self.loss, has_aux=True)(state.network, data, targets)
+        gradient, (metrics, errors) = gradient_of(self.loss)(state.network, data, targets)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
         )

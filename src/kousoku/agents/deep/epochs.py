@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray
 
+from ...compiler import on_arrays
 from ...ops.across import mean_over
 
 Scalars = dict[str, Float[Array, ""]]
@@ -43,7 +45,7 @@ def run_epochs(
     """
 
     def epoch(learned: Any, key: PRNGKeyArray) -> tuple[Any, Scalars]:
-        learned, metrics = _epoch(step, learned, batches(key))
+        learned, metrics = on_arrays(partial(_epoch, step), axis)(learned, batches(key))
         return learned, mean_over(metrics, axis)
 
     if target_kl is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -9,9 +10,18 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from ...compiler import on_arrays
 from ...ops.across import mean_over
 
 Vector = Float[Array, " P"]
+
+
+def gradient_of(loss: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function (parameters, ...) -> (gradient, parts) of a loss (parameters, ...) -> (value, parts).
+
+    It is compiled with vectors along its arrays.
+    """
+    return on_arrays(jax.grad(loss, has_aux=True))
 
 
 def init_optimiser(network: Any, optimiser: Any) -> Any:

@@ -27,7 +27,7 @@ from .actor_critic import (
     is_recurrent,
 )
 from .epochs import Scalars, run_epochs
-from .gradients import apply_gradients
+from .gradients import apply_gradients, gradient_of
 from .minibatches import divide, minibatch_indices, num_strata
 
 MOST_EPOCHS = 1000
@@ -148,11 +148,14 @@ class PPO(ActorCriticAgent):
             chosen = minibatch_indices(division, key)
             return chosen, jax.vmap(lambda c: self.weigh(_take(parts.advantage, carry, c)[0], axis))(chosen)
 
-        def step(learned: tuple[Network, Any], batch: tuple[Array, Array]) -> tuple[tuple[Network, Any], Scalars]:
-            (network, optimiser), (chosen, advantage) = learned, batch
+        def loss(network: Network, chosen: Array, advantage: Array) -> tuple[Float[Array, ""], Scalars]:
             part, before = _take(parts, carry, chosen)
             part = eqx.tree_at(lambda s: s.advantage, part, advantage)
-            gradient, metrics = jax.grad(self.loss, has_aux=True)(network, part, before, state)
+            return self.loss(network, part, before, state)
+
+        def step(learned: tuple[Network, Any], batch: tuple[Array, Array]) -> tuple[tuple[Network, Any], Scalars]:
+            network, optimiser = learned
+            gradient, metrics = gradient_of(loss)(network, *batch)
             network, optimiser, norm = apply_gradients(
                 network, self.optimiser(), optimiser, gradient, rate, self.max_gradient_norm, axis
             )

@@ -23,7 +23,7 @@ from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
 from ...ops.td_targets import action_value
 from .actor_critic import flat_time
 from .epochs import Scalars, run_epochs
-from .gradients import apply_gradients, init_optimiser
+from .gradients import apply_gradients, gradient_of, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata
 from .ppo import MOST_EPOCHS
 from .q_values import build_q_network, check_q_settings, choose
@@ -145,7 +145,7 @@ class PQN(Agent):
         def step(learned: tuple[Any, Any], chosen: Int[Array, " n"]) -> tuple[tuple[Any, Any], Scalars]:
             network, optimiser = learned
             batch = jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), samples)
-            gradient, metrics = jax.grad(q_loss, has_aux=True)(network, batch)
+            gradient, metrics = gradient_of(q_loss)(network, batch)
             network, optimiser, norm = apply_gradients(
                 network, self.optimiser(), optimiser, gradient, rate, self.max_gradient_norm, axis
             )

@@ -69,8 +69,9 @@ class Backend:
         platform: JAX's name of it.
         target: returns the processor that kernels are compiled for.
         gang_size: (number of lanes, processor) -> lanes in a gang.
-        emit_module: (graph, lanes in a gang, which inputs have an axis of lanes, processor) -> LLVM IR with the entry
-            code that the registry calls. What is too large for a stack is its affair too.
+        emit_module: (graph, lanes in a gang, which inputs have an axis of lanes, processor, whether vectors lie along
+            arrays) -> LLVM IR with the entry code that the registry calls. What is too large for a stack is its affair
+            too.
         registry: returns the process's one registry, known to XLA from the first call on.
         call_target: the name of XLA's custom call, whose attribute `kernel` is a kernel's number.
     """
@@ -78,7 +79,7 @@ class Backend:
     platform: str
     target: Callable[[], Target]
     gang_size: Callable[[int, Target], int]
-    emit_module: Callable[[Graph, int, Sequence[bool], Target], KernelModule]
+    emit_module: Callable[[Graph, int, Sequence[bool], Target, bool], KernelModule]
     registry: Callable[[], KernelRegistry]
     call_target: str
 

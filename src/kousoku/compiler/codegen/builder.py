@@ -29,6 +29,7 @@ class Builder:
         self.entry: list[str] = []
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
+        self.functions: dict[str, list[str]] = {}
         self.block = "entry"
         self.counter = 0
         self.keep: list[object] = []
@@ -246,6 +247,24 @@ class Builder:
             return Operand(a.text, I1, False, a.value)
         bits = self.define(f"i{self.lanes}", False, f"bitcast {self.typed(a)} to i{self.lanes}")
         return self.define(I1, False, f"icmp ne i{self.lanes} {bits.text}, 0")
+
+    def function(self, name: str, parameters: Sequence[str], body: Callable[[], None]) -> None:
+        """Writes a function beside this one, unless there is one of that name.
+
+        Args:
+            name: what it is called by.
+            parameters: types and names.
+            body: writes the instructions.
+        """
+        if name in self.functions:
+            return
+        outer = self.lines, self.block
+        self.lines, self.block = [], "entry"
+        body()
+        given = ", ".join(parameters)
+        head = f"define internal void @{name}({given}) #0 {{"
+        self.functions[name] = [head, "entry:", *self.lines, "  ret void", "}"]
+        self.lines, self.block = outer
 
     # ---- control flow
 

@@ -21,6 +21,11 @@ from .operand import Operand
 from .value import Constant, Lazy, Position, Registers, Stored, Undef, Value
 
 UNROLL = 32
+WORK = {
+    "div": 4, "sqrt": 4, "rsqrt": 8, "threefry2x32": 100, "integer_pow": 4, "pow": 60,
+    **dict.fromkeys(("exp", "exp2", "expm1", "logistic", "log", "log1p", "tanh", "sin", "cos", "erf", "erf_inv"), 20),
+}  # fmt: skip
+"""Instructions of an operation on one element, about; where they are few, one."""
 CONTROL = frozenset({"cond", "while", "scan"})
 
 Rule = Callable[..., Any]
@@ -33,6 +38,7 @@ class Emitter:
         b: the builder.
         memory: buffers and tables.
         rules: a function for each operation's name.
+        unroll: elements up to which an array lives in registers.
         mask: the lanes that run the branch or iteration being written, as a varying i1; None for all.
         present: the lanes that exist (the last gang of lanes may be incomplete); None for all.
         single_use: whether the operation being written has one user, which may compute its elements itself.
@@ -43,6 +49,7 @@ class Emitter:
         self.b = builder
         self.memory = KernelMemory(builder)
         self.rules = rules
+        self.unroll = UNROLL
         self.mask: Operand | None = None
         self.present: Operand | None = None
         self.single_use = False
@@ -85,21 +92,39 @@ class Emitter:
 
     # ---- making values
 
+    def each(self, shape: Sequence[int], body: Callable[[Position], None], flat: bool = False, work: int = 1) -> None:
+        """Runs `body` at every position of a shape, in loops, where no position depends on another.
+
+        Args:
+            shape: the array's.
+            body: of a position.
+            flat: whether the positions mean places in memory one after the other (see `Lazy.flat`).
+            work: about how many operations the body has.
+        """
+        ix.each(self.b, shape, body)
+
+    def splat_within(self, position: Position, operand: Operand) -> Operand:
+        """Returns what a loop at that position begins with, as it will be carried on."""
+        return operand
+
     def map(self, op: Op, function: Callable[..., Operand], *inputs: Value) -> Value:
         """Maps `function(builder, *operands)` over elements; axes of size one are spread."""
         shape, dtype = op.outputs[0].shape, op.outputs[0].dtype
 
         def element(position: Position, *sources: Value) -> Operand:
-            return function(self.b, *(s.at(spread(position, s.shape)) for s in sources))
+            places = (position if s.shape == shape else spread(position, s.shape) for s in sources)
+            return function(self.b, *(s.at(p) for s, p in zip(sources, places, strict=True)))
 
-        return self.lazy(shape, dtype, inputs, element)
+        return self.lazy(shape, dtype, inputs, element, aligned=True, work=WORK.get(op.name, 1))
 
     def move(self, op: Op, where: Callable[[Position], Position], value: Value, repeats: bool = False) -> Value:
         """Returns elements of `value` in other places; `repeats` if one may be asked for several times."""
         if repeats:
             value = self.reusable(value)
         out = op.outputs[0]
-        return self.lazy(out.shape, out.dtype, (value,), lambda p, v: v.at(where(p)), costly=False)
+        return self.lazy(
+            out.shape, out.dtype, (value,), lambda p, v: v.at(where(p)), costly=False, aligned=value.size == 1
+        )
 
     def lazy(
         self,
@@ -108,14 +133,27 @@ class Emitter:
         sources: Sequence[Value],
         element: Callable[..., Operand],
         costly: bool = True,
+        aligned: bool = False,
+        work: int = 0,
     ) -> Value:
-        """Makes an array whose elements are `element(position, *sources)`."""
-        if math.prod(shape) <= UNROLL:
+        """Makes an array whose elements are `element(position, *sources)`.
+
+        Args:
+            shape, dtype: the array's.
+            sources: arrays.
+            element: from a position and the sources to the element.
+            costly: whether computing an element twice would waste work.
+            aligned: whether an element depends on the sources' elements at its own position alone.
+            work: about how many operations there are beside the sources' own.
+        """
+        if math.prod(shape) <= self.unroll:
             elements = [element(p, *sources) for p in ix.all_indices(shape)]
             return Registers(shape, dtype, self.memory, elements)
         kept = tuple(self.addressable(s) for s in sources)
         costly = costly or any(isinstance(s, Lazy) and s.costly for s in kept)
-        value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly)
+        flat = aligned and all(s.size == 1 or (s.shape == shape and is_flat(s)) for s in kept)
+        work += sum(work_of(s) for s in kept if s.size > 1)
+        value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work)
         return value if self.single_use or not costly else self.materialise(value)
 
     def addressable(self, value: Value) -> Value:
@@ -140,7 +178,7 @@ class Emitter:
             buffer = self.memory.buffer(value.type, value.size, width and self.b.lanes > 1)
             made.append(self.memory.stored(buffer, value.shape, value.dtype))
 
-        if isinstance(value, Registers | Constant) and value.size <= UNROLL:
+        if isinstance(value, Registers | Constant) and value.size <= self.unroll:
             elements = [value.at(p) for p in ix.all_indices(value.shape)]
             start(bool(varying) or any(e.varying for e in elements))
             for k, e in enumerate(elements):
@@ -158,22 +196,23 @@ class Emitter:
                 start(e.varying)
             self.memory.store(made[0].buffer, made[0].linear(position), e)
 
-        ix.each(self.b, value.shape, body)
+        self.each(value.shape, body, is_flat(value), work_of(value))
         return made[0]
 
     def write(self, target: Stored, value: Value, mask: Operand | None = None) -> None:
         """Copies the elements of `value` into `target`, in the lanes of `mask`."""
         if isinstance(value, Stored) and value.buffer is target.buffer and value.offset == target.offset:
             return
-        value = self.addressable(value) if value.size > UNROLL else value
-        if value.size <= UNROLL:
+        value = self.addressable(value) if value.size > self.unroll else value
+        if value.size <= self.unroll:
             for p in ix.all_indices(value.shape):
                 self.memory.store(target.buffer, target.linear(p), value.at(p), mask)
         else:
-            ix.each(
-                self.b,
+            self.each(
                 value.shape,
                 lambda p: self.memory.store(target.buffer, target.linear(p), value.at(p), mask),
+                is_flat(value) and is_flat(target),
+                work_of(value),
             )
 
     # ---- overwriting
@@ -214,6 +253,18 @@ def is_varying(value: Value) -> bool:
     if isinstance(value, Lazy):
         return any(map(is_varying, value.sources))
     return any(buffer.varying for buffer in value.buffers())
+
+
+def work_of(value: Value) -> int:
+    """Returns about how many operations an element takes."""
+    return value.work if isinstance(value, Lazy) else 1
+
+
+def is_flat(value: Value) -> bool:
+    """Returns whether its elements lie one after the other, or are computed from such ones place by place."""
+    if isinstance(value, Stored):
+        return value.strides == ix.strides_of(value.shape)
+    return value.uniform if isinstance(value, Constant) else isinstance(value, Lazy) and value.flat
 
 
 def spread(position: Position, shape: tuple[int, ...]) -> Position:

@@ -1,14 +1,33 @@
-"""Computes positions in arrays: a Python int known here, a uniform i64, or a varying i32 with one for each lane."""
+"""Computes positions in arrays: a Python int known here, a uniform i64, a varying i32 with one for each lane, or a
+strip of evenly spaced ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 from .builder import I32, I64, Builder
 from .operand import Operand, int_constant
 
-Index = int | Operand
+
+@dataclass(frozen=True)
+class Strip:
+    """Stands for evenly spaced positions, one for each lane: where elements lie side by side, one vector is loaded.
+
+    Attributes:
+        base: the first lane's position, an int or a uniform i64.
+        step: from each lane's to the next one's.
+        count: how many lanes have one; None for all.
+    """
+
+    base: int | Operand
+    step: int = 1
+    count: int | None = None
+
+
+Index = int | Operand | Strip
 
 
 def as_index(b: Builder, a: Operand, signed: bool = True) -> Index:
@@ -38,13 +57,28 @@ def _as_word(b: Builder, a: Operand, signed: bool) -> Operand:
     return b.cast("sext" if signed and a.type != "i1" else "zext", a, I32)
 
 
-def operand(index: Index, varying: bool = False) -> Operand:
+def operand(index: int | Operand, varying: bool = False) -> Operand:
     """Returns a position as an operand."""
     return int_constant(index, I32 if varying else I64) if isinstance(index, int) else index
 
 
+def as_lanes(b: Builder, i: Index) -> int | Operand:
+    """Returns a position with which anything can be computed: of a strip, each lane's own."""
+    if not isinstance(i, Strip):
+        return i
+    offsets = Operand("<" + ", ".join(f"i32 {lane * i.step}" for lane in range(b.lanes)) + ">", I32, True)
+    base = int_constant(i.base, I32) if isinstance(i.base, int) else b.cast("trunc", i.base, I32)
+    return b.binary("add", offsets, base)
+
+
 def add(b: Builder, i: Index, j: Index) -> Index:
     """Computes i + j."""
+    if isinstance(i, Strip) and isinstance(j, Strip):
+        return Strip(add(b, i.base, j.base), i.step + j.step, i.count)  # type: ignore[arg-type]
+    for one, other in ((i, j), (j, i)):
+        if isinstance(one, Strip) and not (isinstance(other, Operand) and other.varying):
+            return replace(one, base=add(b, one.base, other))
+    i, j = as_lanes(b, i), as_lanes(b, j)
     if isinstance(i, int) and isinstance(j, int):
         return i + j
     if isinstance(i, int):
@@ -58,6 +92,8 @@ def scale(b: Builder, i: Index, n: int) -> Index:
     """Computes i * n."""
     if isinstance(i, int):
         return i * n
+    if isinstance(i, Strip):
+        return replace(i, base=scale(b, i.base, n), step=i.step * n) if n else 0
     return 0 if n == 0 else i if n == 1 else b.mul(i, int_constant(n, i.type))
 
 
@@ -68,8 +104,9 @@ def _alike(b: Builder, i: Operand, j: Operand) -> tuple[Operand, Operand]:
     return i, j
 
 
-def clamp(b: Builder, i: Index, low: int, high: int) -> Index:
+def clamp(b: Builder, i: Index, low: int, high: int) -> int | Operand:
     """Computes i, moved into [low, high]."""
+    i = as_lanes(b, i)
     if isinstance(i, int):
         return min(max(i, low), high)
     if low == high:
@@ -80,6 +117,7 @@ def clamp(b: Builder, i: Index, low: int, high: int) -> Index:
 
 def inside(b: Builder, i: Index, size: int) -> Operand:
     """Returns whether 0 <= i < size."""
+    i = as_lanes(b, i)
     if isinstance(i, int):
         return int_constant(0 <= i < size, "i1")
     return b.icmp("ult", i, int_constant(size, i.type))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from . import index as ix
-from .builder import I1, I8, I32, Builder
-from .index import Index
+from .builder import I1, I8, I32, SHORT, Builder
+from .index import Index, Strip
 from .operand import BITS, Operand, int_constant
 from .value import Constant, Position, Registers, Stored, Value
 
@@ -116,29 +117,35 @@ class KernelMemory:
 
     # ---- loads and stores
 
-    def address(self, buffer: Buffer, terms: Sequence[Index]) -> tuple[str, Operand | None]:
+    def address(self, buffer: Buffer, terms: Sequence[Index]) -> tuple[str, Operand | Strip | None]:
         """Returns where an element lies: a pointer that all lanes share, and each lane's further elements, if
-        they differ.
+        they differ: a strip from 0 where they are evenly spaced.
         """
         b, kind = self.b, stored_type(buffer.type)
         lanes = b.lanes if buffer.varying else 1
         shared: Index = 0
         own: Index = 0
+        strip: Strip | None = None
         for term in terms:
-            if isinstance(term, Operand) and term.varying:
+            if isinstance(term, Strip):
+                shared = ix.add(b, shared, term.base)
+                strip = replace(term, base=0, step=term.step + (strip.step if strip else 0))
+            elif isinstance(term, Operand) and term.varying:
                 own = ix.add(b, own, term)
             else:
                 shared = ix.add(b, shared, term)
         shared = ix.scale(b, shared, lanes)
         pointer = buffer.text
         if shared != 0:
-            pointer = b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, {b.typed(ix.operand(shared))}").text
+            pointer = b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, {b.typed(ix.operand(shared))}").text  # type: ignore[arg-type]
         if own == 0:
-            return pointer, None
+            return pointer, strip if strip is not None and strip.step else None
+        if strip is not None:
+            own = ix.add(b, own, ix.as_lanes(b, strip))
         own = ix.scale(b, own, lanes)
         if buffer.varying and lanes > 1:
             own = b.add(own, self.lane_numbers())  # type: ignore[arg-type]
-        return pointer, ix.operand(own, varying=True)
+        return pointer, ix.operand(own, varying=True)  # type: ignore[arg-type]
 
     def lane_numbers(self) -> Operand:
         """Returns 0, 1, 2, ... over the lanes, i32."""
@@ -154,12 +161,52 @@ class KernelMemory:
                 buffer.varying,
                 f"load {b.type_of(kind, buffer.varying)}, ptr {pointer}, align {self.align(buffer, kind)}",
             )
+        elif isinstance(own, Strip):
+            loaded = self.load_strip(kind, pointer, own)
         elif b.lanes == 1:
             place = b.define("ptr", False, f"getelementptr {kind}, ptr {pointer}, {b.typed(own)}")
             loaded = b.define(kind, True, f"load {kind}, ptr {place.text}, align {element_bytes(kind)}")
         else:
             loaded = self.gather(kind, pointer, own, padded=buffer.home is not None or buffer.region is None)
         return b.icmp("ne", loaded, int_constant(0, I8)) if buffer.type == I1 else loaded
+
+    def load_strip(self, kind: str, pointer: str, strip: Strip) -> Operand:
+        """Reads evenly spaced elements from `pointer` on: a vector where they lie side by side. Zeros where there
+        is no lane.
+        """
+        b = self.b
+        if strip.step != 1:
+            return self.gather(kind, pointer, ix.as_lanes(b, strip), False, self.first_lanes(strip.count))  # type: ignore[arg-type]
+        vector, align = b.type_of(kind, True), element_bytes(kind)
+        if strip.count is None:
+            return b.define(kind, True, f"load {vector}, ptr {pointer}, align {align}")
+        name, bits = f"llvm.masked.load.v{b.lanes}{SHORT.get(kind, kind)}.p0", f"<{b.lanes} x i1>"
+        b.declarations[name] = f"declare {vector} @{name}(ptr, i32, {bits}, {vector})"
+        on = b.ref(self.first_lanes(strip.count), True)  # type: ignore[arg-type]
+        given = f"ptr {pointer}, i32 {align}, {bits} {on}, {vector} zeroinitializer"
+        return b.define(kind, True, f"call {vector} @{name}({given})")
+
+    def store_strip(self, kind: str, pointer: str, strip: Strip, value: Operand) -> None:
+        """Writes evenly spaced elements from `pointer` on, as `load_strip` reads them."""
+        b = self.b
+        if strip.step != 1:
+            self.scatter(kind, pointer, ix.as_lanes(b, strip), value, self.first_lanes(strip.count))  # type: ignore[arg-type]
+            return
+        vector, align = b.type_of(kind, True), element_bytes(kind)
+        if strip.count is None:
+            b.lines.append(f"  store {b.typed(value, True)}, ptr {pointer}, align {align}")
+            return
+        name, bits = f"llvm.masked.store.v{b.lanes}{SHORT.get(kind, kind)}.p0", f"<{b.lanes} x i1>"
+        b.declarations[name] = f"declare void @{name}({vector}, ptr, i32, {bits})"
+        on = b.ref(self.first_lanes(strip.count), True)  # type: ignore[arg-type]
+        b.lines.append(f"  call void @{name}({b.typed(value, True)}, ptr {pointer}, i32 {align}, {bits} {on})")
+
+    def first_lanes(self, count: int | None) -> Operand | None:
+        """Returns the mask of the first `count` lanes; None for all."""
+        if count is None:
+            return None
+        bits = ", ".join(f"i1 {('false', 'true')[lane < count]}" for lane in range(self.b.lanes))
+        return Operand(f"<{bits}>", I1, True)
 
     def align(self, buffer: Buffer, kind: str) -> int:
         """Returns what is known of an element's address."""
@@ -171,7 +218,7 @@ class KernelMemory:
         loaded_kind = I32 if kind in ("i8", "i16") and padded else kind
         places = b.define("ptr", True, f"getelementptr {kind}, ptr {pointer}, {b.typed(own)}")
         vector = b.type_of(loaded_kind, True)
-        short = {"float": "f32", "double": "f64"}.get(loaded_kind, loaded_kind)
+        short = SHORT.get(loaded_kind, loaded_kind)
         name = f"llvm.masked.gather.v{b.lanes}{short}.v{b.lanes}p0"
         pointers, bits = f"<{b.lanes} x ptr>", f"<{b.lanes} x i1>"
         b.declarations[name] = f"declare {vector} @{name}({pointers}, i32, {bits}, {vector})"
@@ -189,7 +236,11 @@ class KernelMemory:
         b, kind = self.b, stored_type(buffer.type)
         value = b.cast("zext", value, I8) if buffer.type == I1 else value
         pointer, own = self.address(buffer, terms)
-        if not buffer.varying:
+        if isinstance(own, Strip):
+            assert mask is None, "strips have masks of their own"
+            self.store_strip(kind, pointer, own, value)
+            return
+        if not buffer.varying and own is None:
             own_to_lanes = value.varying or (mask is not None and mask.varying)
             assert not own_to_lanes or b.lanes == 1, "a lane's own element cannot be stored where all lanes share it"
         if own is not None:
@@ -215,7 +266,7 @@ class KernelMemory:
             b.lines.append(f"  store {b.typed(value, True)}, ptr {places.text}, align {element_bytes(kind)}")
             return
         vector = b.type_of(kind, True)
-        short = {"float": "f32", "double": "f64"}.get(kind, kind)
+        short = SHORT.get(kind, kind)
         name = f"llvm.masked.scatter.v{b.lanes}{short}.v{b.lanes}p0"
         pointers, bits = f"<{b.lanes} x ptr>", f"<{b.lanes} x i1>"
         b.declarations[name] = f"declare void @{name}({vector}, {pointers}, i32, {bits})"
@@ -233,7 +284,7 @@ class KernelMemory:
         flat: Index = 0
         for i, stride in zip(position, ix.strides_of(value.shape), strict=True):
             flat = ix.add(b, flat, ix.scale(b, i, stride))
-        place = ix.operand(flat)
+        place = ix.operand(ix.as_lanes(b, flat))
         chosen = value.elements[-1]
         for k in range(len(value.elements) - 2, -1, -1):
             chosen = b.select(b.icmp("eq", place, int_constant(k, place.type)), value.elements[k], chosen)

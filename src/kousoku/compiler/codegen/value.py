@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,10 +60,15 @@ class Constant(Value):
     memory: KernelMemory
     array: np.ndarray
 
+    @cached_property
+    def uniform(self) -> bool:
+        """Returns whether all elements have the same bits."""
+        return self.size > 0 and self.array.tobytes() == self.array.flat[0].tobytes() * self.size
+
     def at(self, position: Position) -> Operand:
         if all(isinstance(i, int) for i in position):
             return constant(self.array.item(*position), self.type)  # type: ignore[arg-type]
-        if self.array.size and (self.array == self.array.flat[0]).all() and self.array.dtype.kind != "f":
+        if self.uniform:
             return constant(self.array.flat[0], self.type)
         return self.memory.table(self.array).at(position)
 
@@ -136,11 +142,16 @@ class Lazy(Value):
         element: from a position to the element.
         sources: what it reads.
         costly: whether computing an element twice would waste work.
+        flat: whether each element depends on the sources' at its own place alone, which lie one after the other: then
+            the last axis may count through all of them, the other axes being 0.
+        work: about how many operations an element takes.
     """
 
     element: Callable[[Position], Operand]
     sources: tuple[Value, ...]
     costly: bool
+    flat: bool = False
+    work: int = 1
 
     def at(self, position: Position) -> Operand:
         return self.element(position)

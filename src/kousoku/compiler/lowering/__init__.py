@@ -1,6 +1,19 @@
 """Lowers each operation by its rule, in tables by family."""
 
-from . import arrays, control, conversions, division, elementwise, floats, indexing, random, reductions, sorting
+from . import (
+    array_reductions,
+    arrays,
+    control,
+    conversions,
+    division,
+    elementwise,
+    floats,
+    indexing,
+    matrix_products,
+    random,
+    reductions,
+    sorting,
+)
 
 RULES = {
     **elementwise.RULES,
@@ -14,3 +27,6 @@ RULES = {
     **sorting.RULES,
     **control.RULES,
 }
+
+ARRAY_RULES = {**RULES, **array_reductions.RULES, **matrix_products.RULES}
+"""Those of kernels whose vectors lie along arrays."""

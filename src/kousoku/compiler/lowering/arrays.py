@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen import index as ix
-from ..codegen.emitter import UNROLL, Emitter, is_varying
+from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Constant, Position, Registers, Stored, Undef, Value
 from ..ir import Op
@@ -27,7 +27,7 @@ def broadcast_in_dim(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
     def where(p: Position) -> Position:
         return tuple(0 if n == 1 else p[axis] for axis, n in zip(axes, x.shape, strict=True))
 
-    if isinstance(x, Stored) and out.size > UNROLL:
+    if isinstance(x, Stored) and out.size > k.unroll:
         strides = [0] * len(out.shape)
         for axis, n, stride in zip(axes, x.shape, x.strides, strict=True):
             strides[axis] = 0 if n == 1 else stride
@@ -38,7 +38,7 @@ def broadcast_in_dim(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
 def reshape(k: Emitter, op: Op, x: Value, *_: Value) -> Value:
     """Lays the same elements, in the same order, along other axes."""
     out = op.outputs[0]
-    if x.size <= UNROLL:
+    if x.size <= k.unroll:
         elements = [x.at(p) for p in ix.all_indices(x.shape)]
         return Registers(out.shape, out.dtype, k.memory, elements)
     if isinstance(x, Constant):
@@ -59,7 +59,7 @@ def _without_ones(p: Position, shape: tuple[int, ...], target: tuple[int, ...]) 
 def transpose(k: Emitter, op: Op, x: Value) -> Value:
     """Orders axes otherwise."""
     order = op.params["permutation"]
-    if isinstance(x, Stored) and x.size > UNROLL:
+    if isinstance(x, Stored) and x.size > k.unroll:
         return view(k, op, x, x.offset, tuple(x.strides[axis] for axis in order))
     back = np.argsort(order)
     return k.move(op, lambda p: tuple(p[axis] for axis in back), x)
@@ -68,7 +68,7 @@ def transpose(k: Emitter, op: Op, x: Value) -> Value:
 def slice_(k: Emitter, op: Op, x: Value) -> Value:
     """Takes every stride-th element from start to limit."""
     start, steps = op.params["start_indices"], op.params["strides"] or [1] * len(x.shape)
-    if isinstance(x, Stored) and op.outputs[0].size > UNROLL:
+    if isinstance(x, Stored) and op.outputs[0].size > k.unroll:
         offset = ix.add(k.b, x.offset, sum(i * s for i, s in zip(start, x.strides, strict=True)))
         return view(k, op, x, offset, tuple(s * n for s, n in zip(x.strides, steps, strict=True)))
 
@@ -95,7 +95,7 @@ def concatenate(k: Emitter, op: Op, *parts: Value) -> Value:
     """Joins arrays along an axis."""
     out, axis = op.outputs[0], op.params["dimension"]
     ends = np.cumsum([part.shape[axis] for part in parts]).tolist()
-    if out.size <= UNROLL:
+    if out.size <= k.unroll:
         elements = []
         for p in ix.all_indices(out.shape):
             i = next(i for i, end in enumerate(ends) if p[axis] < end)
@@ -175,7 +175,10 @@ def tile(k: Emitter, op: Op, x: Value) -> Value:
 
 
 def _modulo(k: Emitter, i: ix.Index, n: int) -> ix.Index:
-    return i % n if isinstance(i, int) else 0 if n == 1 else k.b.binary("urem", i, int_constant(n, i.type))
+    if isinstance(i, int):
+        return i % n
+    place = ix.operand(ix.as_lanes(k.b, i))
+    return 0 if n == 1 else k.b.binary("urem", place, int_constant(n, place.type))
 
 
 def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
@@ -184,7 +187,7 @@ def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
     if x.size == 0:
         return k.lazy(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False)
     x = k.reusable(x)
-    if out.size > UNROLL and all(low >= 0 and high >= 0 and gap == 0 for low, high, gap in config):
+    if out.size > k.unroll and all(low >= 0 and high >= 0 and gap == 0 for low, high, gap in config):
         target = empty(k, op, (x, filler))
         k.write(target, k.lazy(out.shape, out.dtype, (filler,), lambda p, f: f.at(()), costly=False))
         k.write(window(k, target, [low for low, _, _ in config], x.shape), x)
@@ -196,7 +199,7 @@ def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
         for i, n, (low, _, gap) in zip(p, x.shape, config, strict=True):
             shifted = ix.add(b, i, -low)
             if gap:
-                at = ix.operand(shifted)
+                at = ix.operand(ix.as_lanes(b, shifted))
                 step = int_constant(gap + 1, at.type)
                 on_grid = b.icmp("eq", b.binary("srem", at, step), int_constant(0, at.type))
                 valid = b.and_(valid, on_grid)
@@ -205,7 +208,7 @@ def pad(k: Emitter, op: Op, x: Value, filler: Value) -> Value:
             places.append(ix.clamp(b, shifted, 0, max(n - 1, 0)))
         return b.select(valid, source.at(tuple(places)), fill.at(()))
 
-    if out.size <= UNROLL:
+    if out.size <= k.unroll:
         return Registers(
             out.shape, out.dtype, k.memory, [_pad_static(p, x, filler, config) for p in np.ndindex(*out.shape)]
         )
@@ -228,7 +231,7 @@ def iota(k: Emitter, op: Op, *_: Value) -> Value:
     type = LLVM_TYPES[out.dtype.name]
 
     def element(p: Position) -> Operand:
-        i = p[axis]
+        i = ix.as_lanes(k.b, p[axis])
         if isinstance(i, int):
             return k.b.const(i, type)
         if out.dtype.kind == "f":

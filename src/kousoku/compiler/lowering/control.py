@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64
-from ..codegen.emitter import UNROLL, Emitter, is_varying
+from ..codegen.emitter import Emitter, is_flat, is_varying
+from ..codegen.memory import Buffer
 from ..codegen.operand import LLVM_TYPES, Operand, int_constant
-from ..codegen.value import Registers, Stored, Value
+from ..codegen.value import Lazy, Registers, Stored, Value
 from ..ir import Graph, Op, Var
 from ..passes.uniformity import running_varying, scan_varying, varying_outputs, while_varying
 
@@ -40,9 +41,9 @@ def masked(k: Emitter, condition: Operand) -> Operand:
     return condition if counting is None else k.b.and_(condition, counting)
 
 
-def small(value: Value) -> bool:
+def small(k: Emitter, value: Value) -> bool:
     """Returns whether it lives in registers."""
-    return value.size <= UNROLL
+    return value.size <= k.unroll
 
 
 def elements(value: Value) -> list[Operand]:
@@ -133,7 +134,7 @@ def cheap(graph: Graph) -> bool:
 
 def _targets(k: Emitter, outputs: Sequence[Var], varying: Sequence[bool]) -> list[Stored | None]:
     """Makes buffers for the large results."""
-    return [None if v.size <= UNROLL else _new_stored(k, v, w) for v, w in zip(outputs, varying, strict=True)]
+    return [None if v.size <= k.unroll else _new_stored(k, v, w) for v, w in zip(outputs, varying, strict=True)]
 
 
 def _new_stored(k: Emitter, v: Var, varying: bool) -> Stored:
@@ -213,7 +214,7 @@ class Carry:
         unchanged = [*read, *(init.value for init in inits if init.fixed)]
         for init in inits:
             target = None
-            if not init.fixed and small(init.value):
+            if not init.fixed and small(k, init.value):
                 self.flat += [k.b.splat(e) if init.varying and k.b.lanes > 1 else e for e in elements(init.value)]
             elif not init.fixed:
                 taken = [t for t in self.targets if t is not None]
@@ -256,17 +257,30 @@ class Carry:
                 flat += elements(value)
             elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
                 moved.append((target, value, masked))
-        mine = [t.buffer for t, *_ in moved]
-        moved = [
-            (t, self._copy_if_overwritten(v, mine) if len(moved) > 1 or v.buffers() else v, m) for t, v, m in moved
-        ]
+        moved = [(t, self._copy_if_overwritten(t, v, moved), m) for t, v, m in moved]
         for target, value, masked in moved:
             k.write(target, value, k.mask_of(target.buffer) if masked else None)
         return flat
 
-    def _copy_if_overwritten(self, value: Value, written: list) -> Value:
-        """Returns the value, copied if it is read from a buffer that is about to be overwritten."""
-        return self.k.copy(value) if any(buffer in written for buffer in value.buffers()) else value
+    def _copy_if_overwritten(self, target: Stored, value: Value, moved: Sequence[tuple[Stored, Value, bool]]) -> Value:
+        """Returns the value, copied if it is read from a buffer that is about to be overwritten: with something else,
+        or at other places than it is read.
+        """
+        written = [t.buffer for t, *_ in moved]
+        if not any(buffer in written for buffer in value.buffers()):
+            return value
+        others = [v for t, v, _ in moved if t is not target]
+        alone = not any(target.buffer is buffer for v in others for buffer in v.buffers())
+        return value if alone and reads_in_place(value, target, written) else self.k.copy(value)
+
+
+def reads_in_place(value: Value, target: Stored, written: Sequence[Buffer]) -> bool:
+    """Returns whether each element is computed from the target's at its own place, and nothing else that is written."""
+    if isinstance(value, Lazy):
+        return value.flat and all(reads_in_place(source, target, written) for source in value.sources)
+    if not any(buffer in written for buffer in value.buffers()):
+        return True
+    return isinstance(value, Stored) and value.buffer is target.buffer and is_flat(value) and value.size == target.size
 
 
 def _unchanged(graph: Graph, skip: int, count: int) -> list[bool]:
@@ -314,9 +328,9 @@ def _while_some(k: Emitter, op: Op, consts: list[Value], inits: list[Init]) -> l
     p = op.params
     n_test = p["test_consts"]
     test_consts, body_consts = consts[:n_test], consts[n_test:]
-    in_registers = [not init.fixed and small(init.value) for init in inits]
+    in_registers = [not init.fixed and small(k, init.value) for init in inits]
     apart = [
-        is_varying(init.value) or not (init.fixed or small(init.value)) for init in inits
+        is_varying(init.value) or not (init.fixed or small(k, init.value)) for init in inits
     ]  # memory is each lane's own
     running = running_varying(op, [is_varying(v) for v in body_consts], apart)
     alike = [not r and n for r, n in zip(running, in_registers, strict=True)]
@@ -389,7 +403,7 @@ def row_view(k: Emitter, value: Stored, at: Operand) -> Stored:
 def row(k: Emitter, value: Stored, at: Operand) -> Value:
     """Returns value[at], in registers if it is small."""
     view = row_view(k, value, at)
-    if not small(view):
+    if not small(k, view):
         return view
     return Registers(view.shape, view.dtype, k.memory, elements(view))
 

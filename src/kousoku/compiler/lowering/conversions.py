@@ -63,8 +63,11 @@ def bitcast(k: Emitter, op: Op, x: Value) -> Value:
 def _part(to: str) -> Callable[[Builder, Position, Value], Operand]:
     def element(b: Builder, p: Position, x: Value) -> Operand:
         bits = _as_integer(b, x.at(p[:-1]))
-        place = ix.scale(b, p[-1], BITS[to])
-        shift = int_constant(place, bits.type) if isinstance(place, int) else b.cast("trunc", place, bits.type)
+        place = ix.as_lanes(b, ix.scale(b, p[-1], BITS[to]))
+        if isinstance(place, int):
+            shift = int_constant(place, bits.type)
+        else:
+            shift = b.cast("trunc" if BITS[bits.type] < BITS[place.type] else "zext", place, bits.type)
         return b.bitcast(b.cast("trunc", b.lshr(bits, shift), INT_OF_FLOAT.get(to, to)), to)
 
     return element

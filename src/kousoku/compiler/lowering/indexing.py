@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import Builder
-from ..codegen.emitter import UNROLL, Emitter, is_varying
+from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Position, Registers, Stored, Value
 from ..ir import Graph, Op, Unsupported
@@ -58,33 +59,33 @@ def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: 
     """Replaces a part of x."""
     start = starts(k, indices, [n - s for n, s in zip(x.shape, update.shape, strict=True)])
     varying = is_varying(update) or any(isinstance(i, Operand) and i.varying for i in start)
-    if all(isinstance(i, int) for i in start) and x.size <= UNROLL:
+    if all(isinstance(i, int) for i in start) and x.size <= k.unroll:
         elements = [x.at(p) for p in ix.all_indices(x.shape)]
         strides = ix.strides_of(x.shape)
         for p in ix.all_indices(update.shape):
             flat = sum((i + s) * stride for i, s, stride in zip(p, start, strides, strict=True))  # type: ignore[operator]
             elements[flat] = update.at(p)
         return Registers(x.shape, x.dtype, k.memory, elements)
-    if x.size <= UNROLL and update.size == 1 and x.size <= SELECTED:
+    if x.size <= k.unroll and update.size == 1 and x.size <= SELECTED:
         return _select_write(k, x, start, update.at((0,) * len(update.shape)), int_constant(1, "i1"), None)
-    update = k.reusable(k.addressable(update) if update.size > UNROLL else update)
+    update = k.reusable(k.addressable(update) if update.size > k.unroll else update)
     target = k.writable(x, varying, (update,))
     mask = k.mask_of(target.buffer)
 
     def write(p: Position) -> None:
         k.memory.store(target.buffer, target.linear(add_positions(k.b, p, start)), update.at(p), mask)
 
-    positions(k, update.shape, write)
+    visit(k, update.shape, write, k.each)
     return target
 
 
-def positions(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], None]) -> None:
-    """Visits every position: written out for few, else in loops."""
-    if math.prod(shape) <= UNROLL:
+def visit(k: Emitter, shape: tuple[int, ...], body: Callable[[Position], None], loops: Callable[..., None]) -> None:
+    """Visits every position: written out for few, else by `loops`."""
+    if math.prod(shape) <= k.unroll:
         for p in ix.all_indices(shape):
             body(p)
     else:
-        ix.each(k.b, shape, body)
+        loops(shape, body)
 
 
 # ---- gather
@@ -176,13 +177,13 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
     indices, updates = k.reusable(indices), k.reusable(updates)
     if any(x.shape[d] < window[d] for d in range(rank)):
         return x
-    if x.size <= UNROLL and x.size * updates.size <= SELECTED:
+    if x.size <= k.unroll and x.size * updates.size <= SELECTED:
         result: Value = x
         for p in ix.all_indices(updates.shape):
             place, valid = target_of(p)
             result = _select_write(k, result, place, updates.at(p), valid, combine)
         return result
-    if updates.size > UNROLL:
+    if updates.size > k.unroll:
         indices, updates = k.addressable(indices), k.addressable(updates)
     varying = is_varying(updates) or is_varying(indices)
     target = k.writable(x, varying, (indices, updates))
@@ -191,7 +192,7 @@ def scatter(k: Emitter, op: Op, x: Value, indices: Value, updates: Value) -> Val
         place, valid = target_of(p)
         _combine_at(k, target, tuple(place), updates.at(p), valid, combine)
 
-    positions(k, updates.shape, write)
+    visit(k, updates.shape, write, partial(ix.each, k.b))  # in order: they may meet
     return target
 
 
@@ -226,22 +227,16 @@ def _select_write(
     flat: ix.Index = 0
     for i, stride in zip(place, ix.strides_of(x.shape), strict=True):
         flat = ix.add(b, flat, ix.scale(b, i, stride))
-    elements = []
+    at, elements = ix.as_lanes(b, flat), []
     for j, p in enumerate(ix.all_indices(x.shape)):
         old = x.at(p)
-        here = (
-            int_constant(j == flat, "i1") if isinstance(flat, int) else b.icmp("eq", flat, int_constant(j, flat.type))
-        )
+        here = int_constant(j == at, "i1") if isinstance(at, int) else b.icmp("eq", at, int_constant(j, at.type))
         hit = _and(b, here, valid)
         if hit.value == 0:
             elements.append(old)
             continue
         elements.append(b.select(hit, update if combine is None else combine(b, old, update), old))
     return Registers(x.shape, x.dtype, k.memory, elements)
-
-
-def _is(b: Builder, i: ix.Index, n: int) -> Operand:
-    return int_constant(i == n, "i1") if isinstance(i, int) else b.icmp("eq", i, int_constant(n, i.type))
 
 
 RULES: dict[str, Callable[..., Any]] = {

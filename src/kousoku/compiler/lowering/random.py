@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..codegen.builder import I32, I64, Builder
-from ..codegen.emitter import UNROLL, Emitter, spread
-from ..codegen.index import Index, add, each, operand, scale, strides_of
+from ..codegen.emitter import WORK, Emitter, spread
+from ..codegen.index import Index, add, as_lanes, operand, scale, strides_of
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Lazy, Position, Registers, Value
 from ..ir import Op
@@ -61,7 +61,7 @@ def _in_memory(k: Emitter, op: Op, words: tuple[Value, ...]) -> list[Value]:
                 buffers.append(k.memory.stored(k.memory.buffer(I32, out.size, varying), out.shape, out.dtype))
             k.memory.store(buffers[i].buffer, buffers[i].linear(position), word)
 
-    each(k.b, out.shape, body)
+    k.each(out.shape, body, work=WORK["threefry2x32"])
     return list(buffers)
 
 
@@ -74,13 +74,14 @@ def iota_2x32_shape(k: Emitter, op: Op) -> list[Value]:
         total: Index = 0
         for i, stride in zip(position, strides, strict=True):
             total = add(k.b, total, scale(k.b, i, stride))
+        total = as_lanes(k.b, total)
         if isinstance(total, int):
             return int_constant(total, I32)
         return k.b.cast("trunc", operand(total), I32) if total.type == I64 else total
 
     zero = int_constant(0, I32)
     high = Lazy(out.shape, out.dtype, lambda p: zero, (), costly=False)
-    if out.size <= UNROLL:
+    if out.size <= k.unroll:
         positions = list(np.ndindex(*out.shape))
         return [
             Registers(out.shape, out.dtype, k.memory, [zero] * len(positions)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64, Builder
-from ..codegen.emitter import UNROLL, Emitter, is_varying
+from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Position, Registers, Value
 from ..ir import Graph, Op
@@ -66,10 +66,10 @@ def reduce(name: str) -> Callable[..., Value]:
             def term(q: Position) -> Operand:
                 return source.at(merge(p, q, axes, len(x.shape)))
 
-            return fold(k, inner, term, combine, start, x)
+            return fold(k, inner, term, combine, k.splat_within(p, start), x)
 
         return k.lazy(
-            op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > UNROLL else x,), element
+            op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > k.unroll else x,), element
         )
 
     return rule
@@ -176,16 +176,16 @@ def arg_extreme(which: str) -> Callable[..., Value]:
                 return source.at((*p[:axis], i, *p[axis:]))
 
             n = x.shape[axis]
-            if n <= UNROLL and x.size <= 4 * UNROLL:
+            if n <= k.unroll and x.size <= 4 * k.unroll:
                 pair = [term(0), int_constant(0, type)]
                 for i in range(1, n):
                     pair = choose(pair, term(i), int_constant(i, type))
                 return pair[1]
             first = [term(0), int_constant(0, type)]
-            first = [b.splat(a) for a in first] if is_varying(x) else first
+            first = [b.splat(a) if is_varying(x) else k.splat_within(p, a) for a in first]
             return b.for_(int_constant(n, I64), first, lambda i, c: choose(c, term(i), _as(b, i, type)))[1]
 
-        return k.lazy(out.shape, out.dtype, (k.reusable(k.addressable(x) if x.size > UNROLL else x),), element)
+        return k.lazy(out.shape, out.dtype, (k.reusable(k.addressable(x) if x.size > k.unroll else x),), element)
 
     return rule
 
@@ -204,7 +204,7 @@ def cumulative(name: str) -> Callable[..., Value]:
         axis, reverse = op.params["axis"], op.params["reverse"]
         combine, n = combiner(name, x.dtype), x.shape[axis]
         outer = (*x.shape[:axis], *x.shape[axis + 1 :])
-        if x.size <= UNROLL:
+        if x.size <= k.unroll:
             return _cumulative_in_registers(k, x, axis, reverse, combine)
         target = empty(k, op, (x,))
         source = k.addressable(x)
@@ -275,18 +275,18 @@ def dot_general(k: Emitter, op: Op, x: Value, y: Value) -> Value:
 
     def element(p: Position, left: Value, right: Value) -> Operand:
         at = factors(p, left, right)
-        if math.prod(inner) <= UNROLL and x.size <= 4 * UNROLL and y.size <= 4 * UNROLL:
+        if math.prod(inner) <= k.unroll and x.size <= 4 * k.unroll and y.size <= 4 * k.unroll:
             total = None
             for q in ix.all_indices(inner):
                 new = total is None and floating
                 total = b.fmul(*at(q)) if new else add_product(zero if total is None else total, *at(q))
             return zero if total is None else total
-        return nest(b, inner, lambda q, c: [add_product(c[0], *at(q))], [first])[0]
+        return nest(b, inner, lambda q, c: [add_product(c[0], *at(q))], [k.splat_within(p, first)])[0]
 
-    if out.size * math.prod(inner) <= UNROLL * 4:
+    if out.size * math.prod(inner) <= k.unroll * 4:
         return k.lazy(out.shape, out.dtype, [k.reusable(v) for v in (x, y)], element)
     sources = [k.reusable(k.addressable(v)) for v in (x, y)]
-    if not (floating and varying and out.shape and out.shape[-1] > 1 and x.size + y.size > 4 * UNROLL):
+    if not (floating and varying and out.shape and out.shape[-1] > 1 and x.size + y.size > 4 * k.unroll):
         return k.lazy(out.shape, out.dtype, sources, element)
     target = empty(k, op, (x, y))
 

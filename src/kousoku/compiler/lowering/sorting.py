@@ -14,7 +14,7 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import I32, I64, Builder
-from ..codegen.emitter import UNROLL, Emitter, is_varying
+from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Position, Registers, Stored, Value
 from ..ir import Op, Unsupported
@@ -98,7 +98,7 @@ def numbers(k: Emitter, shape: tuple[int, ...], axis: int) -> Value:
     """Counts 0, 1, 2, ... along an axis."""
 
     def element(p: Position) -> Operand:
-        i = p[axis]
+        i = ix.as_lanes(k.b, p[axis])
         return int_constant(i, I32) if isinstance(i, int) else k.b.cast("trunc", i, I32)
 
     return k.lazy(shape, PLACE, (), element, costly=False)
@@ -110,7 +110,7 @@ def in_order(k: Emitter, order: Order, arrays: list[Value], axis: int) -> list[V
     n = shape[axis]
     if n > LONGEST:
         raise Unsupported(f"sort of {n} elements")
-    if arrays[0].size <= UNROLL:
+    if arrays[0].size <= k.unroll:
         return _in_registers(k, order, arrays, axis)
     varying = any(map(is_varying, arrays))
     targets = [k.copy(a, varying) for a in arrays]

@@ -23,6 +23,7 @@ from ..backends import BACKENDS, Backend
 from ..config import kernels_are_on
 from ..fallback import reason_of, warn_once
 from ..frontend.keys import is_key, physical
+from ..ir import Unsupported
 from ..runtime.kernels import CompiledKernel, compiled
 from ..tracing.devices import of_one_device, varying_axes
 from ..tracing.traced import Flags, Traced, is_differentiable, struct
@@ -143,7 +144,8 @@ def _lower_compiled(
     try:
         code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
-        warn_once(kernel.name, reason_of(error))
+        if not (kernel.arrays and isinstance(error, Unsupported)):  # XLA does well with arrays
+            warn_once(kernel.name, reason_of(error))
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     kernel.begun = None if kernel.begun is code else kernel.begun  # from here on the programs keep it
     ctx.module_context.add_keepalive(code)

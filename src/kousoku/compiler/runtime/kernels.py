@@ -74,8 +74,14 @@ class KernelSpec:
     def key(self) -> str:
         """Returns the hash of it, in hexadecimal digits."""
         sha = hashlib.sha256(self.source.summary.digest)
-        sha.update(repr((compiler_version(), self.target, self.lanes, self.batched, self.has_axis)).encode())
+        sha.update(repr(self.settings).encode())
         return sha.hexdigest()
+
+    @property
+    def settings(self) -> tuple[object, ...]:
+        """Returns what it depends on beside what it does."""
+        told = compiler_version(), self.target, self.lanes, self.batched, self.has_axis
+        return (*told, "arrays") if self.source.arrays else told
 
     @property
     def number(self) -> int:
@@ -97,7 +103,8 @@ class KernelSpec:
         def text() -> str:
             graph = self.source.graph
             with no_gc():
-                return self.backend.emit_module(graph, self.lanes, self.batched, self.target).text
+                module = self.backend.emit_module(graph, self.lanes, self.batched, self.target, self.source.arrays)
+                return module.text
 
         return build(self.key, text, self.target, checked)
 
@@ -169,7 +176,8 @@ def _finish(begun: CompiledKernel, wanted: KernelSpec) -> None:
 
 def _wanted(backend: Backend, source: GraphSource, count: int, batched: tuple[bool, ...], has_axis: bool) -> KernelSpec:
     target = backend.target()
-    return KernelSpec(backend, source, backend.gang_size(count, target), batched, has_axis, target)
+    lanes = 1 if source.arrays else backend.gang_size(count, target)
+    return KernelSpec(backend, source, lanes, batched, has_axis, target)
 
 
 def _turn(number: int) -> threading.Lock:

@@ -35,6 +35,7 @@ class Traced(GraphSource):
         origin: of a tangent function: the function that it belongs to, and which of its inputs have tangents.
         told: called with the summary when it has been worked out.
         prepared: its jaxpr as it is differentiated, once it has been.
+        arrays: whether vectors are to lie along its arrays, and not along lanes.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Traced(GraphSource):
         self.jitted: dict[Any, Any] = {}
         self.prepared: Any = None
         self.begun: CompiledKernel | None = None
+        self.arrays = False
 
     @classmethod
     def of(cls, jaxpr: Any, name: str) -> Traced:
@@ -156,6 +158,7 @@ class Traced(GraphSource):
             jaxpr = jax.make_jaxpr(push)(*map(struct, [*avals, *given]))
             found = self.derived["jvp", nonzero] = Traced.of(jaxpr, f"jvp of {self.name}")
             found.origin = self, nonzero
+            found.arrays = self.arrays
         return self.derived["jvp", nonzero]
 
     def cotangent(self, nonzero: tuple[bool, ...], prepare: Callable[[Any], Any]) -> Traced:
@@ -179,7 +182,8 @@ class Traced(GraphSource):
 
             outs = [a for a in self.out_avals if is_differentiable(a)]
             jaxpr = jax.make_jaxpr(pull)(*map(struct, [*avals, *outs]))
-            self.derived["vjp", nonzero] = Traced.of(jaxpr, f"vjp of {self.name}")
+            found = self.derived["vjp", nonzero] = Traced.of(jaxpr, f"vjp of {self.name}")
+            found.arrays = self.arrays
         return self.derived["vjp", nonzero]
 
 

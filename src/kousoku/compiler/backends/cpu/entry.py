@@ -7,17 +7,19 @@ read what its last lane has, and write nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from ...codegen import index as ix
+from ...codegen.array_emitter import ArrayEmitter
 from ...codegen.builder import I1, I8, I32, I64, Builder
-from ...codegen.emitter import UNROLL, Emitter
+from ...codegen.emitter import Emitter
 from ...codegen.memory import Buffer, element_bytes, stored_type
 from ...codegen.operand import LLVM_TYPES, Operand, int_constant
 from ...codegen.value import Registers, Value
 from ...ir import Graph, Var
 from ...llvm.target import Target
-from ...lowering import RULES
+from ...lowering import ARRAY_RULES, RULES
 from ..backend import KernelModule
 from .frame import frame
 
@@ -25,7 +27,7 @@ SHUFFLED = 8
 NAME = "kousoku_kernel"
 
 
-def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Target) -> KernelModule:
+def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Target, arrays: bool) -> KernelModule:
     """Writes the function `void (ptr inputs, ptr outputs, i64 begin, i64 end)` for lanes in [begin, end).
 
     Args:
@@ -33,23 +35,33 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
         lanes: lanes in a gang; 1 for a single lane, whose inputs all count as shared.
         batched: which inputs have a leading axis of lanes; the others are shared.
         target: the processor, whose attributes the function gets.
+        arrays: whether vectors lie along arrays, a lane at a time.
     """
-    writer = (_ScalarEntry if lanes == 1 else _GangEntry)(graph, lanes, batched, target)
+    if arrays:
+        writer: _Entry = _ArrayEntry(graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES))
+    else:
+        emitter = Emitter(Builder(lanes, target.rare_convention), RULES)
+        writer = (_ScalarEntry if lanes == 1 else _GangEntry)(graph, batched, emitter)
     body, k = writer.write(), writer.k
     buffers, release = frame(k.memory)
     header = f"define void @{NAME}(ptr %inputs, ptr %outputs, i64 %begin, i64 %end) {target.attributes()} {{"
     function = [header, "entry:", *buffers, *body, *release, "  ret void", "}"]
-    text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *function, ""])
+    beside = [line for lines in k.b.functions.values() for line in lines]
+    attributes = [f"attributes #0 = {{ noinline {target.attributes()} }}"] if beside else []
+    text = "\n".join([*k.b.globals.values(), *k.b.declarations.values(), *beside, *function, *attributes, ""])
     return KernelModule(text, lanes, k.memory.bytes)
 
 
-class _Entry:
-    """Shares what both forms of entry code have."""
+class _Entry(ABC):
+    """Shares what all forms of entry code have."""
 
-    def __init__(self, graph: Graph, lanes: int, batched: Sequence[bool], target: Target) -> None:
+    def __init__(self, graph: Graph, batched: Sequence[bool], emitter: Emitter) -> None:
         self.graph, self.batched = graph, batched
-        self.k = Emitter(Builder(lanes, target.rare_convention), RULES)
-        self.b = self.k.b
+        self.k, self.b = emitter, emitter.b
+
+    @abstractmethod
+    def write(self) -> list[str]:
+        """Returns the function's instructions."""
 
     def pointer(self, array: str, place: int) -> str:
         """Returns the address of an input or output."""
@@ -61,7 +73,7 @@ class _Entry:
         """Returns an input that all lanes share: small ones are read now, large ones where they lie."""
         buffer = Buffer(pointer, LLVM_TYPES[v.dtype.name], v.size, False, "input")
         stored = self.k.memory.stored(buffer, v.shape, v.dtype)
-        if v.size > UNROLL:
+        if v.size > self.k.unroll:
             return stored
         elements = [stored.at(p) for p in ix.all_indices(v.shape)]
         return Registers(v.shape, v.dtype, self.k.memory, elements)
@@ -103,6 +115,10 @@ class _ScalarEntry(_Entry):
             self.k.write(self.k.memory.stored(buffer, value.shape, value.dtype), value)
 
 
+class _ArrayEntry(_ScalarEntry):
+    """Writes lanes one after the other, each in vectors of its arrays' elements."""
+
+
 class _GangEntry(_Entry):
     """Writes many lanes, in vectors, a gang at a time."""
 
@@ -136,7 +152,7 @@ class _GangEntry(_Entry):
         k.present = b.icmp("slt", k.memory.lane_numbers(), self.count)
         self.lane = b.intrinsic("llvm.umin", k.memory.lane_numbers(), b.sub(self.count, int_constant(1, I32)))
         varying = {i: v for i, v in enumerate(self.graph.inputs) if i not in constant}
-        small = {i: v for i, v in varying.items() if v.size <= UNROLL}
+        small = {i: v for i, v in varying.items() if v.size <= self.k.unroll}
         args = constant | self.load_small(small, inputs, first)
         args |= {i: self.load_large(v, inputs[i], first) for i, v in varying.items() if i not in small}
         results = k.run(self.graph, [args[i] for i in range(len(self.graph.inputs))])
@@ -190,7 +206,7 @@ class _GangEntry(_Entry):
         own = self.strided(size)
         pointer = base
         if element != 0:
-            offset = self.b.typed(ix.operand(element))
+            offset = self.b.typed(ix.operand(ix.as_lanes(self.b, element)))
             pointer = self.b.define("ptr", False, f"getelementptr {kind}, ptr {base}, {offset}").text
         return self.k.memory.gather(kind, pointer, own, padded=False)
 
@@ -227,11 +243,11 @@ class _GangEntry(_Entry):
         """Writes the results of the lanes that exist."""
         b = self.b
         bases = [self.base(p, first, v.size, stored_type(v.type)) for v, p in zip(results, pointers, strict=True)]
-        large = [(v, base) for v, base in zip(results, bases, strict=True) if v.size > UNROLL]
+        large = [(v, base) for v, base in zip(results, bases, strict=True) if v.size > self.k.unroll]
         small = [
             ([self.in_memory(v.at(p)) for p in ix.all_indices(v.shape)], base)
             for v, base in zip(results, bases, strict=True)
-            if v.size <= UNROLL
+            if v.size <= self.k.unroll
         ]
         for value, base in large:
             self.store_large(value, base)
@@ -297,7 +313,7 @@ class _GangEntry(_Entry):
         """Writes one element of every lane that exists, one by one."""
         kind, pointer = element.type, base
         if place != 0:
-            offset = self.b.typed(ix.operand(place))
+            offset = self.b.typed(ix.operand(ix.as_lanes(self.b, place)))
             pointer = self.b.define("ptr", False, f"getelementptr {kind}, ptr {base}, {offset}").text
         self.k.memory.scatter(kind, pointer, self.strided(size), element, self.k.present)
 

@@ -1,0 +1,194 @@
+"""Kernels whose vectors lie along arrays: what they compute, beside XLA and beside NumPy in float64."""
+
+import re
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from kernel_oracle import no_fallback
+from test_kernel_targets import TARGETS
+
+import kousoku as ks
+from kousoku.agents.deep.sac import SAC
+from kousoku.compiler import on_arrays
+from kousoku.compiler.backends.cpu.entry import emit_module
+from kousoku.compiler.frontend import from_jaxpr
+from kousoku.compiler.llvm.compile import assembly_code
+from kousoku.compiler.llvm.target import prepare
+from kousoku.compiler.passes import run_passes
+from kousoku.core.timestep import ReplayBatch, Transition
+from kousoku.nn import ActorQConfig
+
+RNG = np.random.default_rng(0)
+
+
+def normal(*shape):
+    return jnp.asarray(RNG.normal(size=shape), jnp.float32)
+
+
+def arrays(function, *args):
+    """What the kernel gives."""
+    with no_fallback():
+        return jax.jit(ks.kernel(function, arrays=True))(*args)
+
+
+def assert_close(given, wanted, rtol=2e-6):
+    """Equal to so much of the largest element."""
+    assert jax.tree.structure(given) == jax.tree.structure(wanted)
+    for g, w in zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True):
+        assert (g.shape, g.dtype) == (w.shape, w.dtype)
+        np.testing.assert_allclose(g, w, rtol=0, atol=rtol * float(np.abs(w).max(initial=1e-3)))
+
+
+SIZES = [
+    (256, 17, 64), (256, 64, 1), (256, 1, 64), (1, 64, 64), (7, 9, 11), (65, 256, 33), (40, 200, 130), (13, 5, 6),
+]  # fmt: skip
+"""Rows, inner elements and columns: whole tiles and remainders of each, several blocks, single rows and columns."""
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_products_of_matrices_whichever_axes_are_summed(sizes):
+    rows, inner, columns = sizes
+    x, y = normal(rows, inner), normal(inner, columns)
+
+    def products(x, y, xt, yt):
+        return x @ y, xt.T @ y, x @ yt.T, (yt @ xt).T
+
+    exact = np.asarray(x, np.float64) @ np.asarray(y, np.float64)
+    for product in arrays(products, x, y, x.T.copy(), y.T.copy()):
+        np.testing.assert_allclose(product, exact, atol=3e-6 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.int32])
+def test_products_with_batch_axes_and_free_axes(dtype):
+    x, y = (normal(*shape).astype(dtype) for shape in ((3, 2, 9, 20), (3, 20, 5)))
+    equations = ("abij,ajk->abik", "abij,ajk->kabi", "abij,ajk->abk", "abij,ajk->ik")
+    product = lambda x, y: [jnp.einsum(e, x, y) for e in equations]  # noqa: E731
+    assert_close(arrays(product, x, y), jax.jit(product)(x, y))
+
+
+@pytest.mark.parametrize("shape", [(256, 64), (5, 150), (70, 6), (3, 4, 33), (1, 40, 1), (16,)], ids=str)
+def test_reductions_of_every_axis(shape):
+    rank = len(shape)
+    axes = [None, *range(rank), *([tuple(range(rank - 1)), (0, rank - 1)] if rank > 1 else [])]
+    x = normal(*shape)
+
+    def reduced(x):
+        return [(x.sum(axis), x.max(axis), (x > 0).all(axis), jnp.prod(1 + x / 99, axis)) for axis in axes]
+
+    assert_close(arrays(reduced, x), jax.jit(reduced)(x), 2e-5)
+
+
+def test_neighbours_of_what_is_written_stay():
+    """The last strip of a row is shorter than a vector, and so are the columns of a window."""
+
+    def written(x, row, column):
+        x = jax.lax.dynamic_update_slice(x, row[None], (1, 2))
+        x = jax.lax.dynamic_update_slice(x, column[:, None], (0, 5))
+        return x.at[:, 7].set(column), jnp.concatenate([x, column[:, None], x[:, :3]], axis=1)
+
+    args = normal(9, 20), normal(17), normal(9)
+    assert_close(arrays(written, *args), jax.jit(written)(*args), 0)
+
+
+def test_what_a_loop_carries_is_not_overwritten_before_it_is_read():
+    def swapped(a, b, c):
+        def body(carry, _):
+            a, b, c = carry
+            return (b * 2, a + c, c + 1), a.sum()
+
+        return jax.lax.scan(body, (a, b, c), None, length=5)
+
+    def shifted(a):
+        return jax.lax.fori_loop(0, 3, lambda _, a: a[::-1] + jnp.roll(a, 1), a)
+
+    args = normal(50), normal(50), normal(50)
+    assert_close(arrays(swapped, *args), jax.jit(swapped)(*args))
+    assert_close(arrays(shifted, args[0]), jax.jit(shifted)(args[0]))
+
+
+def test_lanes_are_taken_one_at_a_time():
+    """Each has its own arrays; what they share is read where it lies."""
+
+    def layer(x, w, b):
+        return jnp.tanh(x @ w + b[None])
+
+    args = normal(5, 30, 17), normal(17, 40), normal(5, 40)
+    axes = (0, None, 0)
+    with no_fallback():
+        given = jax.jit(jax.vmap(ks.kernel(layer, arrays=True), axes))(*args)
+    assert_close(given, jax.jit(jax.vmap(layer, axes))(*args))
+
+
+def test_derivatives():
+    loss = lambda w, x: jnp.mean(jnp.tanh(x @ w) ** 2)  # noqa: E731
+    w, x = normal(17, 40), normal(30, 17)
+    with no_fallback():
+        given = jax.jit(jax.grad(ks.kernel(loss, arrays=True)))(w, x)
+    assert_close(given, jax.jit(jax.grad(loss))(w, x))
+
+
+def test_random_numbers_are_the_same():
+    def drawn(key):
+        return jax.random.bits(key, (33, 6)), jax.random.uniform(key, (200,)), jax.random.split(key, 20)[3:]
+
+    key = jax.random.key(5)
+    for given, wanted in zip(arrays(drawn, key), jax.jit(drawn)(key), strict=True):
+        same = jnp.all(jax.random.key_data(given) == jax.random.key_data(wanted)) if given.dtype == key.dtype else None
+        assert jnp.array_equal(given, wanted) if same is None else same
+
+
+def test_where_there_is_no_rule_it_is_plain_jax_and_nobody_is_warned():
+    image, kernel = normal(1, 8, 8, 3), normal(3, 3, 3, 4)
+
+    def convolved(image, kernel):
+        return jax.lax.conv_general_dilated(image, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ks.KernelWarning)
+        given = jax.jit(on_arrays(convolved))(image, kernel)
+    assert_close(given, jax.jit(convolved)(image, kernel))
+
+
+def test_what_several_devices_share_is_left_to_xla():
+    function = lambda x: x + 1  # noqa: E731
+    assert on_arrays(function, "devices") is function
+
+
+@pytest.mark.parametrize("target", ["NEON", "AVX2", "AVX-512"])
+def test_every_processor_has_its_tiles_in_registers(target):
+    prepare()
+    processor, sign = TARGETS[target]
+    graph = run_passes(from_jaxpr(jax.make_jaxpr(lambda x, w: jnp.tanh(x @ w))(normal(64, 40), normal(40, 64))))
+    assembly = assembly_code(emit_module(graph, 1, (False, False), processor, True).text, processor)
+    parts = re.split(r"^(\w+):", assembly, flags=re.MULTILINE)
+    (product,) = [code for name, code in zip(parts[1::2], parts[2::2], strict=True) if name.startswith("multiply_wide")]
+    assert sign in product
+    assert not re.search(r"vmov\w+\s+%[yz]mm.* Spill", product)
+
+
+@pytest.mark.slow_because("a whole update is compiled twice, by LLVM and by XLA")
+def test_a_hundred_updates_of_sac_are_those_of_xla():
+    env = ks.make("Pendulum-v1")
+    agent = SAC(network=ActorQConfig(hidden=(32, 32)), learning_rate=1e-3)
+    state, n, count = agent.init(env.spec, jax.random.key(0)), 64, 100
+    size = env.spec.observation_space.shape[0]
+    made = (
+        normal(count, n, size), 2 * jnp.tanh(normal(count, n, 1)), normal(count, n), normal(count, n) > 1,
+        jnp.zeros((count, n), bool), normal(count, n, size),
+    )  # fmt: skip
+    keys = jax.random.split(jax.random.key(1), count)
+
+    def learn(state, made, keys):
+        def update(state, now):
+            batch = ReplayBatch(jax.vmap(Transition)(*now[0]), jnp.int32(10_000))
+            return agent.update(state, batch, now[1])
+
+        return jax.lax.scan(update, state, (made, keys))
+
+    given, wanted = arrays(learn, state, made, keys), jax.jit(learn)(state, made, keys)
+    assert_close(given[1], wanted[1], 1e-4)
+    for g, w in zip(jax.tree.leaves(given[0]), jax.tree.leaves(wanted[0]), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5)
