@@ -81,6 +81,22 @@ def test_reductions_of_every_axis(shape):
     assert_close(arrays(reduced, x), jax.jit(reduced)(x), 2e-5)
 
 
+def test_slices_of_products_and_products_and_a_row():
+    """Of which only the slice is computed, and which begin with the row; others use some of them whole."""
+
+    def layers(x, w, b, stacked):
+        wide = x @ w
+        batch = jnp.einsum("bij,bjk->bik", stacked, stacked.swapaxes(1, 2))
+        used_twice = x @ (w + 1)
+        return (
+            wide[3:20:2, 30:37], batch[1:, 2:9, 4:], jnp.tanh(x @ w + b), x.T @ (x @ w + b)[:, 1:2],
+            used_twice[:, :5], used_twice + b, (x[:2, :3] @ w[:3, :4]) + b[:, :4], b + w.T @ x.T[:, :70],
+        )  # fmt: skip
+
+    args = normal(70, 33), normal(33, 70), normal(1, 70), normal(3, 12, 20)
+    assert_close(arrays(layers, *args), jax.jit(layers)(*args), 1e-5)
+
+
 def test_neighbours_of_what_is_written_stay():
     """The last strip of a row is shorter than a vector, and so are the columns of a window."""
 

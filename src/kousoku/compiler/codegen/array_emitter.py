@@ -18,6 +18,7 @@ from .operand import Operand, int_constant
 from .value import Position, Stored, Value
 
 UNROLL = 4
+RECOMPUTED = 3
 SCATTERED = 40
 """Instructions that a vector's elements take which are read and written one by one, about."""
 
@@ -42,7 +43,7 @@ class ArrayEmitter(Emitter):
     def __init__(self, builder: Builder, rules: dict[str, Rule]) -> None:
         super().__init__(builder, rules)
         self.memory: ArrayMemory = ArrayMemory(builder)
-        self.unroll = UNROLL
+        self.unroll, self.recomputed = UNROLL, RECOMPUTED
 
     def each(self, shape: Sequence[int], body: Callable[[Position], None], flat: bool = False, work: int = 1) -> None:
         """Runs `body` at every position: along one axis in strips of neighbours, and a last one that is shorter."""

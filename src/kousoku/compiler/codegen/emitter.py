@@ -39,6 +39,7 @@ class Emitter:
         memory: buffers and tables.
         rules: a function for each operation's name.
         unroll: elements up to which an array lives in registers.
+        recomputed: operations up to which an element is computed again rather than kept in memory.
         mask: the lanes that run the branch or iteration being written, as a varying i1; None for all.
         present: the lanes that exist (the last gang of lanes may be incomplete); None for all.
         single_use: whether the operation being written has one user, which may compute its elements itself.
@@ -50,6 +51,7 @@ class Emitter:
         self.memory = KernelMemory(builder)
         self.rules = rules
         self.unroll = UNROLL
+        self.recomputed = 0
         self.mask: Operand | None = None
         self.present: Operand | None = None
         self.single_use = False
@@ -154,7 +156,8 @@ class Emitter:
         flat = aligned and all(s.size == 1 or (s.shape == shape and is_flat(s)) for s in kept)
         work += sum(work_of(s) for s in kept if s.size > 1)
         value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work)
-        return value if self.single_use or not costly else self.materialise(value)
+        cheap = self.single_use or not costly or work <= self.recomputed
+        return value if cheap else self.materialise(value)
 
     def addressable(self, value: Value) -> Value:
         """Returns the value so that any element can be read inside a loop."""

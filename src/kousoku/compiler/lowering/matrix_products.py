@@ -19,7 +19,7 @@ from ..codegen.memory import Buffer
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Lazy, Position, Stored, Value
 from ..ir import Op
-from . import reductions
+from . import elementwise, reductions
 from .array_reductions import across
 from .arrays import empty
 
@@ -69,15 +69,16 @@ class Matrix:
         k.memory.store(self.array.buffer, self.place(k, i, j), value)
 
 
-def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value) -> Value:
-    """Sums products over contracted axes; batch axes first."""
+def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value, row: Value | None = None) -> Value:
+    """Sums products over contracted axes, batch axes first; and adds a row, [1, ..., 1, N], to each row of them."""
     (x_sum, y_sum), (x_batch, y_batch) = op.params["dimension_numbers"]
     out = op.outputs[0]
     inner = math.prod(x.shape[a] for a in x_sum)
     alike = x.dtype == y.dtype == out.dtype and out.dtype.kind == "f"
     if not alike or len(x_sum) > 1 or out.size * inner <= SMALL:
-        return reductions.dot_general(k, op, x, y)
-    left, right = in_memory(k, x), in_memory(k, y)
+        plain = reductions.dot_general(k, op, x, y)
+        return plain if row is None else RULES["add"](k, op, plain, row)
+    left, right, first = in_memory(k, x), in_memory(k, y), None if row is None else in_memory(k, row)
     target = empty(k, op, (x, y))
     x_free = [a for a in range(len(x.shape)) if a not in (*x_sum, *x_batch)]
     y_free = [a for a in range(len(y.shape)) if a not in (*y_sum, *y_batch)]
@@ -91,7 +92,8 @@ def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value) -> Value:
         y_at = {a: at[i] for i, a in [*enumerate(y_batch), *enumerate(y_free, free)] if i in at}
         a = _matrix(k, left, x_at, _last(x_free), _last(x_sum))
         b = _matrix(k, right, y_at, _last(y_sum), _last(y_free))
-        multiply(k, a, b, _matrix(k, target, at, rows, columns))
+        c = _matrix(k, target, at, rows, columns)
+        multiply(k, a, b, c, None if first is None else Matrix(first, c.rows, c.columns, 0, first.strides[-1]))
 
     ix.each(k.b, tuple(out.shape[axis] for axis in outer), product)
     return target
@@ -116,29 +118,31 @@ def _matrix(k: ArrayEmitter, array: Stored, at: dict[int, ix.Index], rows: int |
     return Matrix(replace(array, offset=offset), *sizes, *steps)
 
 
-def multiply(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Computes c = a b, along whichever axis vectors lie best."""
+def multiply(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None) -> None:
+    """Computes c = first + a b, along whichever axis vectors lie best; first is 0 where it is None."""
     lanes = k.b.lanes
     wide = a.rows * -(-b.columns // lanes) * a.columns + (0 if b.column == 1 else a.columns * b.columns)
     tall = b.columns * -(-a.rows // lanes) * a.columns + (0 if a.row == 1 else a.columns * a.rows)
     tall += 0 if c.row == 1 or c.columns == 1 else c.rows * c.columns
     deep = a.rows * b.columns * (-(-a.columns // lanes) + 8)
     if a.column == 1 and b.row == 1 and deep < min(wide, tall):
-        call_shared(k, _multiply_deep, a, b, c)
+        call_shared(k, _multiply_deep, a, b, c, *([] if first is None else [first]))
     elif wide <= tall:
-        _multiply_in_blocks(k, a, b, c)
+        _multiply_in_blocks(k, a, b, c, first)
     else:
-        _multiply_in_blocks(k, b.transposed, a.transposed, c.transposed)
+        flipped = None if first is None else first.transposed
+        _multiply_in_blocks(k, b.transposed, a.transposed, c.transposed, flipped)
 
 
-def _multiply_in_blocks(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Computes c = a b in blocks of b that fit a core's first cache, each copied so that it lies in one piece."""
+def _multiply_in_blocks(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None) -> None:
+    """Computes c = first + a b in blocks of b that fit a core's first cache, each copied to lie in one piece."""
     rows = range(a.rows)
     for columns in blocks(b.columns, BLOCK_COLUMNS):
         for inner in blocks(a.columns, BLOCK_ROWS):
             block = _in_one_piece(k, b.part(k, inner, columns))
-            write = _add_product if inner.start else _multiply_wide
-            call_shared(k, write, a.part(k, rows, inner), block, c.part(k, rows, columns))
+            begin = c if inner.start else first
+            parts = [m.part(k, rows, columns) for m in (c, begin) if m is not None]
+            call_shared(k, _multiply_wide, a.part(k, rows, inner), block, *parts)
 
 
 def blocks(size: int, most: int) -> Iterator[range]:
@@ -152,7 +156,7 @@ def call_shared(k: ArrayEmitter, write: Callable[..., None], *matrices: Matrix) 
     """Writes `write(k, *matrices)` as a function that is called wherever matrices are like these, and calls it."""
     names = [f"%matrix{i}" for i in range(len(matrices))]
     name, arguments = function_name(write.__name__, matrices), _arguments(matrices, names)
-    k.b.function(name, [f"ptr noalias {n}" for n in names], lambda: write(k, *arguments))
+    k.b.function(name, [f"ptr {n}" for n in names], lambda: write(k, *arguments))
     k.b.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in _pointers(k, matrices))})")
 
 
@@ -241,7 +245,7 @@ def _exchanged(e: Builder, vectors: list[Operand]) -> list[Operand]:
     return now
 
 
-def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix) -> None:
+def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None = None) -> None:
     """Computes each element as the product of a row and a column, both in strips."""
     e = k.b
     whole, left = divmod(a.columns, e.lanes)
@@ -255,29 +259,25 @@ def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix) -> None:
             total = zero
             for s, factor in zip(strips, factors, strict=True):
                 total = e.fma(a.load(k, p[0], s), factor, total)
-            c.store(k, p[0], j, across(e, total, lambda _, x, y: e.fadd(x, y)))
+            product = across(e, total, lambda _, x, y: e.fadd(x, y))
+            c.store(k, p[0], j, product if first is None else e.fadd(product, first.load(k, p[0], j)))
 
         ix.each(e, (a.rows,), element)
 
     ix.each(e, (b.columns,), lambda p: column(p[0]))
 
 
-def _add_product(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Adds a b to c."""
-    _multiply_wide(k, a, b, c, adds=True)
-
-
-def _multiply_wide(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, adds: bool = False) -> None:
-    """Computes tiles of c whose rows lie in strips; `adds` if the product is added to what c holds."""
+def _multiply_wide(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None = None) -> None:
+    """Computes tiles of c = first + a b whose rows lie in strips; `first` may be c."""
     e = k.b
     height, width = tile_size(e.lanes, b.columns)
     panels, rest = divmod(b.columns, width * e.lanes)
 
-    def panel(first: ix.Index, strips: list[Strip]) -> None:
-        columns = [replace(s, base=ix.add(e, first, s.base)) for s in strips]  # type: ignore[arg-type]
+    def panel(origin: ix.Index, strips: list[Strip]) -> None:
+        columns = [replace(s, base=ix.add(e, origin, s.base)) for s in strips]  # type: ignore[arg-type]
 
         def tiles(begin: ix.Index, count: int) -> None:
-            _tile(k, a, b, c, [ix.add(e, begin, r) for r in range(count)], columns, adds)
+            _tile(k, a, b, c, [ix.add(e, begin, r) for r in range(count)], columns, first)
 
         whole, left = divmod(a.rows, height)
         ix.each(e, (whole,), lambda p: tiles(ix.scale(e, p[0], height), height))
@@ -301,9 +301,9 @@ def tile_size(lanes: int, columns: int) -> tuple[int, int]:
 
 
 def _tile(
-    k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, rows: list[ix.Index], columns: list[Strip], adds: bool
+    k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, rows: list[ix.Index], columns: list[Strip], first: Matrix | None
 ) -> None:
-    """Computes one tile of c, or adds to it."""
+    """Computes one tile of c."""
     e = k.b
 
     def add(i: ix.Index, now: list[Operand]) -> list[Operand]:
@@ -321,10 +321,10 @@ def _tile(
             now = add(ix.add(e, first, step), now)
         return now
 
-    if adds:
-        now = [c.load(k, r, s) for r in rows for s in columns]
-    else:
+    if first is None:
         now = [e.splat(e.const(0, c.array.type))] * (len(rows) * len(columns))
+    else:
+        now = [e.splat(first.load(k, r, s)) for r in rows for s in columns]
     whole, left = divmod(a.columns, UNROLLED)
     if whole:
         now = e.for_(int_constant(whole, I64), now, several)
@@ -336,4 +336,4 @@ def _tile(
             c.store(k, r, s, next(totals))
 
 
-RULES = {"dot_general": dot_general}
+RULES = {"add": elementwise.RULES["add"], "dot_general": dot_general}

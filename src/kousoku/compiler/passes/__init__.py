@@ -1,9 +1,16 @@
 """Runs passes over a graph, between the front end and code generation."""
 
 from ..ir import Graph
+from .narrow_products import narrow_products
 from .sink_into_branches import sink_into_branches
 
 
-def run_passes(graph: Graph) -> Graph:
-    """Returns the graph after all passes, in their order; dead code is left out by the front end and by each pass."""
-    return sink_into_branches(graph)
+def run_passes(graph: Graph, arrays: bool = False) -> Graph:
+    """Returns the graph after all passes, in their order; dead code is left out by the front end and by each pass.
+
+    Args:
+        graph: what one lane does.
+        arrays: whether vectors will lie along its arrays.
+    """
+    sunk = sink_into_branches(graph)
+    return narrow_products(sunk) if arrays else sunk

@@ -90,7 +90,7 @@ class Traced(GraphSource):
         """Makes the graph."""
         jaxpr = self.jaxpr
         with no_gc():
-            return run_passes(from_jaxpr(jaxpr, backend().platform))
+            return run_passes(from_jaxpr(jaxpr, backend().platform), self.arrays)
 
     def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
         """Compiles for `count` lanes in a thread, while this one goes on.
