@@ -168,6 +168,20 @@ def test_where_there_is_no_rule_it_is_plain_jax_and_nobody_is_warned():
     assert_close(given, jax.jit(convolved)(image, kernel))
 
 
+def test_large_products_of_one_lane_are_left_to_the_threads_of_xla():
+    def product(x, y):
+        return x @ y
+
+    def calls(lanes, size):
+        x = jnp.ones((*lanes, size, size))
+        run = ks.kernel(product, arrays=True)
+        return "kousoku_kernel" in jax.jit(jax.vmap(run) if lanes else run).lower(x, x).as_text()
+
+    assert [calls((), 64), calls((), 256), calls((1,), 256), calls((3,), 256)] == [True, False, False, True]
+    wide = jax.ShapeDtypeStruct((256, 256), jnp.float32)
+    assert "16,777,216" in ks.kernel(product, arrays=True).explain(wide, wide).decision.reason
+
+
 def test_what_several_devices_share_is_left_to_xla():
     function = lambda x: x + 1  # noqa: E731
     assert on_arrays(function, "devices") is function

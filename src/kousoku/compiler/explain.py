@@ -11,7 +11,7 @@ from typing import Any
 
 from .backends import backend
 from .codegen.emitter import UNROLL
-from .cost import Decision, weigh
+from .cost import Decision, weigh, weigh_arrays
 from .fallback import reason_of
 from .ir import Graph
 from .llvm.compile import assembly_code, object_code, optimised_code
@@ -88,8 +88,7 @@ class Explanation:
 
 def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     """Compiles a traced function anew, for `lanes` lanes that all have their own inputs."""
-    along_arrays = Decision(True, "vectors lie along arrays, as it was asked for")
-    decision = along_arrays if traced.arrays else weigh(traced.jaxpr, lanes)
+    decision = weigh_arrays(traced.jaxpr) if traced.arrays else weigh(traced.jaxpr, lanes)
     compiler = backend()
     target = compiler.target()
     gang = 1 if traced.arrays else compiler.gang_size(lanes, target)

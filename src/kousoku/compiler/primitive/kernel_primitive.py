@@ -21,6 +21,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ..backends import BACKENDS, Backend
 from ..config import kernels_are_on
+from ..cost import weigh_arrays
 from ..fallback import reason_of, warn_once
 from ..frontend.keys import is_key, physical
 from ..ir import Unsupported
@@ -139,7 +140,7 @@ def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], b
 def _lower_compiled(
     backend: Backend, ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 ) -> Any:
-    if not kernels_are_on() or not kernel.out_avals or 0 in lanes:
+    if not kernels_are_on() or not kernel.out_avals or 0 in lanes or _is_for_xla(ctx, kernel, lanes):
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
         code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes))
@@ -154,6 +155,12 @@ def _lower_compiled(
     else:
         call = partial(_call, backend, kernel, lanes, batched, code)
     return mlir.lower_fun(call, multiple_results=True)(ctx, *args)
+
+
+def _is_for_xla(ctx: Any, kernel: Traced, lanes: tuple[int, ...]) -> bool:
+    """Returns whether XLA's threads are faster: one lane's large arrays, where no other device is busy with its own."""
+    alone = kernel.arrays and math.prod(lanes) == 1 and not any(map(varying_axes, ctx.avals_in))
+    return alone and not weigh_arrays(kernel.jaxpr).take
 
 
 def _flat(batched: Flags) -> tuple[bool, ...]:
