@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from actor_q_reference import Reference, same
 from fast_compile import FAST_COMPILE
 from fresh_process import check_refusals
 from jax.flatten_util import ravel_pytree
@@ -24,13 +25,15 @@ from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.core.timestep import ReplayBatch, Transition
-from kousoku.nn import ActorQ, ActorQConfig
+from kousoku.nn import ActorQ, ActorQConfig, hidden
+from kousoku.nn.batch_renorm import WARM_UP, BatchRenorm
 
 KEY = jax.random.key(0)
 N = 5
 LOW, HIGH = (-1.0, 0.0), (3.0, 0.5)
 SPEC = EnvSpec(Box(-np.inf, np.inf, (3,)), Box(LOW, HIGH, (2,)))
 NOISE = np.random.default_rng(3).normal(size=(N, 2)).astype(np.float32)
+KEPT = np.array([True, False, True, True])
 fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
 AGENTS = {"sac": SAC, "td3": TD3, "ddpg": DDPG}
 
@@ -38,9 +41,8 @@ AGENTS = {"sac": SAC, "td3": TD3, "ddpg": DDPG}
 def small(kind: Any, **options: Any) -> Any:
     """An agent whose network is small enough for differences by each of its parameters; weights are of order 1."""
     default = kind().network
-    network = dataclasses.replace(
-        default, hidden=(3,), critic_hidden=(4,), activation="tanh", policy_gain=0.7, **options.pop("net", {})
-    )
+    sizes = {"hidden": (3,), "critic_hidden": (4,), "activation": "tanh", "policy_gain": 0.7}
+    network = dataclasses.replace(default, **(sizes | options.pop("net", {})))
     return kind(**{"network": network, "learning_rate": 0.03, "adam_epsilon": 1e-3, "tau": 0.2, **options})
 
 
@@ -62,132 +64,17 @@ def updated(agent, state, data, key=KEY):
     return agent.update(state, data, key)
 
 
-# ---- the same in NumPy and float64, gradients by central differences ----
+def settled(state: Any) -> Any:
+    """The state with running moments that have been seen enough of after the next two updates, and are not 0 and 1."""
 
+    def of(node: Any) -> Any:
+        if not isinstance(node, BatchRenorm):
+            return node
+        moments = 0.3 * jnp.ones_like(node.mean), 0.5 * jnp.ones_like(node.mean), jnp.float32(WARM_UP - 2)
+        return eqx.tree_at(lambda norm: (norm.mean, norm.variance, norm.seen), node, moments)
 
-def dense(layer: Any, x: np.ndarray) -> np.ndarray:
-    return x @ layer.weight + layer.bias
-
-
-def critic_value(critic: Any, obs: np.ndarray, action: np.ndarray) -> np.ndarray:
-    return dense(critic.head, np.tanh(dense(critic.mlp.layers[0], np.concatenate([obs, action], 1))))[:, 0]
-
-
-def squashed(actor: Any, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    y = dense(actor.gaussian.linear, np.tanh(dense(actor.body.mlp.layers[0], obs)))
-    log_std = np.clip(y[:, 2:], -20, 2)
-    x = y[:, :2] + np.exp(log_std) * NOISE
-    log_prob = -0.5 * NOISE**2 - log_std - 0.5 * np.log(2 * np.pi) - np.log(1 - np.tanh(x) ** 2)
-    return np.tanh(x), log_prob.sum(1)
-
-
-def deterministic(actor: Any, obs: np.ndarray) -> np.ndarray:
-    return np.tanh(dense(actor.head, np.tanh(dense(actor.body.mlp.layers[0], obs))))
-
-
-def gradient_of(loss: Any, parameters: Any) -> np.ndarray:
-    flat, unravel = ravel(parameters)
-    steps = np.eye(flat.size) * 1e-6
-    return np.array([(loss(unravel(flat + h)) - loss(unravel(flat - h))) / 2e-6 for h in steps])
-
-
-def ravel(tree: Any) -> tuple[np.ndarray, Any]:
-    leaves, structure = jax.tree.flatten(tree)
-    ends = np.cumsum([np.size(leaf) for leaf in leaves])[:-1]
-
-    def unravel(flat: np.ndarray) -> Any:
-        parts = np.split(flat, ends)
-        return jax.tree.unflatten(structure, [p.reshape(np.shape(x)) for p, x in zip(parts, leaves, strict=True)])
-
-    return np.concatenate([np.ravel(leaf) for leaf in leaves]), unravel
-
-
-class Adam:
-    def __init__(self) -> None:
-        self.m, self.v, self.t = 0.0, 0.0, 0
-
-    def step(self, parameters: Any, gradient: np.ndarray, rate: float, epsilon: float) -> Any:
-        flat, unravel = ravel(parameters)
-        self.t += 1
-        self.m = 0.9 * self.m + 0.1 * gradient
-        self.v = 0.999 * self.v + 0.001 * gradient**2
-        return unravel(flat - rate * (self.m / (1 - 0.9**self.t)) / (np.sqrt(self.v / (1 - 0.999**self.t)) + epsilon))
-
-
-def in_float64(tree: Any) -> Any:
-    return jax.tree.map(lambda x: np.asarray(x, np.float64), tree)
-
-
-class Reference:
-    """The algorithms of the papers, gradients at the parameters before a step."""
-
-    def __init__(self, agent: Any, state: Any) -> None:
-        self.agent, self.soft = agent, isinstance(agent, SAC)
-        self.actor, self.critics = in_float64(state.network.actor), in_float64(state.network.critics)
-        self.target_actor, self.target_critics = self.actor, self.critics
-        self.log_temperature = None if state.log_temperature is None else np.float64(state.log_temperature)
-        self.actor_adam, self.critic_adam, self.updates = Adam(), Adam(), 0
-
-    def alpha(self, log_temperature: Any) -> Any:
-        return self.agent.temperature if log_temperature is None else np.exp(log_temperature)
-
-    def target(self, batch: Any) -> np.ndarray:
-        if self.soft:
-            action, log_prob = squashed(self.actor, batch.next_obs)
-            bonus = -self.alpha(self.log_temperature) * log_prob
-        else:
-            most = self.agent.target_noise_clip
-            noise = np.clip(self.agent.target_noise * NOISE.astype(np.float64), -most, most)
-            action, bonus = np.clip(deterministic(self.target_actor, batch.next_obs) + noise, -1, 1), 0.0
-        least = np.min([critic_value(c, batch.next_obs, action) for c in self.target_critics], 0)
-        return batch.reward + self.discount * (1.0 - batch.terminated) * (least + bonus)
-
-    def actor_loss(self, learned: Any, batch: Any, critics: Any, fixed: Any) -> float:
-        actor, log_temperature = learned
-        if not self.soft:
-            return -np.mean(critic_value(critics[0], batch.obs, deterministic(actor, batch.obs)))
-        action, log_prob = squashed(actor, batch.obs)
-        least = np.min([critic_value(c, batch.obs, action) for c in critics], 0)
-        loss = np.mean(fixed[0] * log_prob - least)
-        return loss if log_temperature is None else loss - np.exp(log_temperature) * (fixed[1] - 2.0)
-
-    def update(self, data: ReplayBatch) -> None:
-        batch = in_float64(data.transitions)
-        low, high = np.array(LOW), np.array(HIGH)
-        action = 2 * (batch.action - low) / (high - low) - 1
-        self.discount = self.agent.discount if data.discount is None else np.asarray(data.discount, np.float64)
-        weights = 1.0 if data.weights is None else np.asarray(data.weights, np.float64)
-        y = self.target(batch)
-
-        def critic_loss(critics: Any) -> float:
-            return sum(np.mean(0.5 * weights * (critic_value(c, batch.obs, action) - y) ** 2) for c in critics)
-
-        self.errors = np.mean([np.abs(critic_value(c, batch.obs, action) - y) for c in self.critics], 0)
-
-        gradient = gradient_of(critic_loss, self.critics)
-        before = self.critics
-        rate, epsilon = self.agent.learning_rate, self.agent.adam_epsilon
-        critic_rate = self.agent.critic_learning_rate or rate
-        self.critics = self.critic_adam.step(self.critics, gradient, critic_rate, epsilon)
-        due = self.updates % self.agent.policy_delay == 0
-        if due:
-            fixed = None
-            if self.soft:
-                fixed = self.alpha(self.log_temperature), np.mean(squashed(self.actor, batch.obs)[1])
-            learned = (self.actor, self.log_temperature)
-            gradient = gradient_of(lambda p: self.actor_loss(p, batch, before, fixed), learned)
-            self.actor, self.log_temperature = self.actor_adam.step(learned, gradient, rate, epsilon)
-        if self.soft or due:
-            tau = self.agent.tau
-            mix = partial(jax.tree.map, lambda old, new: (1 - tau) * old + tau * new)
-            self.target_critics = mix(self.target_critics, self.critics)
-            self.target_actor = mix(self.target_actor, self.actor)
-        self.updates += 1
-
-
-def same(ours: Any, theirs: Any, tolerance: float = 3e-4) -> None:
-    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+    network = jax.tree.map(of, state.network, is_leaf=lambda node: isinstance(node, BatchRenorm))
+    return dataclasses.replace(state, network=network)
 
 
 @pytest.mark.parametrize(
@@ -201,17 +88,39 @@ def same(ours: Any, theirs: Any, tolerance: float = 3e-4) -> None:
         (TD3, {"target_noise": 1.0, "target_noise_clip": 0.3, "policy_delay": 3}),
         (DDPG, {}),
         (SAC, {"prioritised": True, "n_step": 3}),
+        (SAC, {"net": {"critic_body": "layer_norm", "actor_body": "layer_norm"}}),
+        (SAC, {"net": {"critic_body": "crossq", "actor_body": "crossq"}, "policy_delay": 2}),
+        (TD3, {"net": {"critic_body": "crossq"}}),
+        (SAC, {"net": {"critic_body": "droq", "dropout": 0.4}}),
+        (TD3, {"net": {"critic_body": "simba", "actor_body": "simba", "critic_hidden": (3, 3)}}),
+        (SAC, {"normalise_observations": True, "observation_limit": 1.2, "adam_beta1": 0.5}),
     ],
-    ids=["sac", "temperature", "delayed", "three", "td3", "noisy", "ddpg", "prioritised"],
+    ids=[
+        "sac",
+        "temperature",
+        "delayed",
+        "three",
+        "td3",
+        "noisy",
+        "ddpg",
+        "prioritised",
+        "layer norm",
+        "crossq",
+        "crossq, td3",
+        "droq",
+        "simba",
+        "normalised",
+    ],
 )
 @pytest.mark.slow_because("an update is compiled for each kind")
 def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
     """Five updates in a row, beside the reference's."""
     for module in (sac, td3):
         monkeypatch.setattr(module, "noise_like", lambda key, action: jnp.asarray(NOISE)[: len(action)])
+    monkeypatch.setattr(hidden, "kept_units", lambda key, units, rate: jnp.asarray(KEPT))
     agent = small(kind, **options)
-    state = agent.init(SPEC, KEY)
-    reference = Reference(agent, state)
+    state = settled(agent.init(SPEC, KEY))
+    reference = Reference(agent, state, NOISE, KEPT)
     learn = lambda state, data: agent.update_with_errors(state, data, KEY)  # noqa: E731
     step = eqx.filter_jit(learn, compiler_options=FAST_COMPILE)
     rng = np.random.default_rng(7)
@@ -221,11 +130,14 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
             discount, weights = (jnp.asarray(rng.uniform(0.5, 1.0, N), jnp.float32) for _ in range(2))
             data = dataclasses.replace(data, discount=discount, weights=weights)
         state, metrics, errors = step(state, data)
-        reference.update(data)
+        reference.update(data, np.array(LOW), np.array(HIGH))
         np.testing.assert_allclose(errors, reference.errors, rtol=3e-4, atol=3e-4)
         same(state.network, ActorQ(reference.actor, reference.critics))
         target = (reference.target_actor, reference.target_critics)
-        same(state.target, reference.target_critics if kind is SAC else ActorQ(*target))
+        if reference.joint:
+            assert state.target is None
+        else:
+            same(state.target, reference.target_critics if kind is SAC else ActorQ(*target))
         if state.log_temperature is not None:
             same(state.log_temperature, reference.log_temperature)
     assert all(np.isfinite(value) for value in metrics.values())
@@ -290,9 +202,11 @@ def test_schedules_are_read_at_the_environment_steps(kind):
     assert np.any(ravel_pytree(after.network.critics)[0] != ravel_pytree(state.network.critics)[0])
 
 
-def test_two_devices_learn_as_one_does():
+@pytest.mark.parametrize("body", ["plain", "crossq"])
+def test_two_devices_learn_as_one_does(body):
     """Without noise: of that each device has its own."""
-    agent = small(TD3, target_noise=0.0, policy_delay=1)
+    options: dict[str, Any] = {"policy_delay": 1, "normalise_observations": body == "crossq"}
+    agent = small(TD3, target_noise=0.0, net={"critic_body": body, "actor_body": body}, **options)
     state, data = agent.init(SPEC, KEY), batch_of(n=8)
     one, said = updated(agent, state, data)
     mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
@@ -328,6 +242,22 @@ def test_devices_stay_equal_and_draw_noise_of_their_own():
 
 
 # ---- acting ----
+
+
+@pytest.mark.parametrize("kind", [SAC, TD3])
+def test_it_acts_by_the_moments_that_it_learned_with_and_leaves_them(kind):
+    agent = small(kind, normalise_observations=True, learning_starts=0)
+    state = agent.init(SPEC, KEY)
+    later, _ = updated(agent, state, batch_of(n=16))
+    seen = np.asarray(batch_of(n=16).transitions.obs)
+    np.testing.assert_allclose(later.observations.mean, seen.mean(0), rtol=1e-5)
+    plain = small(kind, learning_starts=0)
+    scaled = (np.ones(3, np.float32) - seen.mean(0)) / np.sqrt(seen.var(0) + 1e-8)
+    ours = agent.act(later, jnp.ones(3), (), KEY, greedy=True)[0]
+    bare = dataclasses.replace(later, observations=None)
+    np.testing.assert_allclose(ours, plain.act(bare, jnp.asarray(scaled), (), KEY, greedy=True)[0], rtol=1e-4)
+    adopted = agent.adopt(state, later)
+    np.testing.assert_array_equal(adopted.observations.mean, later.observations.mean)
 
 
 def actions_of(agent: Any, state: Any, count: int = 4000, **options: Any) -> np.ndarray:
@@ -470,7 +400,10 @@ BAD = {
     "priority_alpha": (["-1.0", "NAN"], "use a number of at least 0"),
     "priority_beta": (["-0.1", "1.5"], "use a number in [0, 1]"),
     "policy_delay": (["0", "1.5"], "use a whole number of at least 1"),
+    "adam_beta1": (["-0.1", "1.0"], "use a number in [0, 1)"),
     "adam_epsilon": (["0.0"], "use a number above 0"),
+    "normalise_observations": (["1"], "use True or False"),
+    "observation_limit": (["0.0", "NAN"], "use a number above 0"),
     "network": (["'mlp'", "None"], "use an ActorQConfig or a function"),
 }
 OF_SAC = {
@@ -489,8 +422,9 @@ CONFIG = {
     "num_critics": (["0"], "use a whole number of at least 1"),
     "policy": (["'normal'"], "use one of"),
     "body": (["'rnn'"], "use one of"),
-    "actor_layer_norm": (["None"], "use True or False"),
-    "critic_layer_norm": (["1"], "use True or False"),
+    "actor_body": (["'droq'", "True"], "use one of"),
+    "critic_body": (["'crossQ'"], "did you mean 'crossq'"),
+    "dropout": (["-0.1", "1.0", "NAN"], "use a number in [0, 1)"),
     "init_std": (["0.0"], "use a number above 0"),
     "hidden_gain": (["-1.0"], "use a number of at least 0"),
     "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
@@ -505,6 +439,8 @@ def test_bad_settings_are_refused_in_one_line():
         for name, (values, fix) in fields.items()
         for value in values
     }
+    cases["ActorQConfig(actor_body='simba', hidden=(8, 16))"] = "use one width for all"
+    cases["ActorQConfig(critic_body='simba', critic_hidden=())"] = "use one width for all"
     setup = """
 from kousoku.agents.deep.sac import SAC
 from kousoku.agents.deep.td3 import DDPG, TD3

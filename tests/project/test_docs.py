@@ -36,6 +36,7 @@ from kousoku.nn import (
 from kousoku.nn.actor_q import ACTORS
 from kousoku.nn.gaussian import STDS
 from kousoku.nn.heads import KINDS
+from kousoku.nn.hidden import ACTOR_KINDS, CRITIC_KINDS
 from kousoku.nn.torso import BODIES, RECURRENT
 from kousoku.ops.schedules import FORMS, SCHEDULES, Linear, parse_schedule
 from kousoku.training.config import TrainConfig
@@ -202,7 +203,7 @@ def test_the_tables_of_networks(title, config):
     fields = config.__dataclass_fields__
     choices = {
         "activation": ACTIVATIONS, "recurrent": (*RECURRENT, None), "body": BODIES, "std": STDS, "init": INITIALISERS,
-        "policy": ACTORS if config is ActorQConfig else KINDS,
+        "policy": ACTORS if config is ActorQConfig else KINDS, "actor_body": ACTOR_KINDS, "critic_body": CRITIC_KINDS,
     }  # fmt: skip
     assert list(rows) == list(fields)
     for name, (said, bounds, _) in rows.items():

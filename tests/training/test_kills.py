@@ -34,6 +34,14 @@ KINDS = {
         f"train sac Pendulum-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256 --update-ratio 1/4 "
         "--policy-delay 2 --n-step 2 --prioritised"
     ),
+    "running moments": (
+        f"train sac Pendulum-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256 --update-ratio 1/4 "
+        "--policy-delay 3 --actor-body crossq --critic-body crossq"
+    ),
+    "dropout": (
+        f"train td3 Pendulum-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256 --update-ratio 1/4 "
+        "--actor-body simba --critic-body droq --dropout 0.1"
+    ),
     "generations": "train ars CartPole-v1 --num-directions 4 --env.time-limit 20",
     "sweep": "sweep q_learning FrozenLake-v1 --learning-rate 0.1,0.5",
 }

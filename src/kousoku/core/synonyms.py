@@ -104,7 +104,8 @@ _ATOMS = "'dqn' has it, with the option distribution"
 _RECORDED = "agents learn by acting, not from recorded data"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("tqc", "redq", "droq", "crossq", "mpo"), _CONTINUOUS),
+    **dict.fromkeys(("tqc", "redq", "mpo"), _CONTINUOUS),
+    **{id: f"'sac' and 'td3' have it, with the option critic_body={id!r}" for id in ("crossq", "droq", "simba")},
     **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2", "trpo"), _POLICY_GRADIENT),
     **dict.fromkeys(("iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
     "rainbow": _RAINBOW,

@@ -12,14 +12,25 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number, shorten
+from ..core.errors import ConfigError, check_choice, check_count, check_number, shorten
 from ..core.spaces import Box, Space
 from ..ops.distributions import TanhNormal
 from .boxes import bounds, check_bounded, size_of
 from .gaussian import Gaussian
+from .hidden import (
+    ACTOR_KINDS,
+    CRITIC_KINDS,
+    Hidden,
+    HiddenBody,
+    Training,
+    actor_body_for,
+    check_kind_fits,
+    hidden_for,
+    train,
+)
 from .initialise import initialiser
 from .layers import Dense, check_activation
-from .mlp import MLP, check_sizes
+from .mlp import check_sizes
 from .torso import BODIES, Body, body_for
 
 ACTORS = ("tanh_normal", "deterministic")
@@ -39,9 +50,12 @@ class ActorQConfig:
         policy: "tanh_normal", a distribution of actions, or "deterministic", one action.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP. Actor and critics have
             one each.
-        actor_layer_norm: whether the actor's dense layers are normalised before the activation.
-        critic_layer_norm: whether the critics' are. Values that are learned from values far from the data grow without
-            end more seldom with it.
+        actor_body: kind of the actor's dense layers: "plain"; "layer_norm", normalised before the activation; "crossq",
+            by batch renormalisation; or "simba", residual blocks, one for each width.
+        critic_body: that of the critics': one of these, or "droq", normalised and with dropout. "layer_norm" keeps
+            values that are learned from values far from the data from growing without end. With "crossq" there is no
+            target network.
+        dropout: probability that a unit of "droq" is left out.
         init_std: the first standard deviation of the normal variable, before it is squashed.
         hidden_gain: gain of the weights of all hidden layers.
         policy_gain: gain of the actor's last layer.
@@ -53,7 +67,9 @@ class ActorQConfig:
 
     References:
         Haarnoja et al., Soft actor-critic algorithms and applications, arXiv:1812.05905, appendix D.
-        Ball et al., Efficient online reinforcement learning with offline data, arXiv:2302.02948 (`critic_layer_norm`).
+        Ball et al., Efficient online reinforcement learning with offline data, arXiv:2302.02948 ("layer_norm").
+        Bhatt et al., CrossQ, arXiv:1902.05605. Hiraoka et al., Dropout Q-functions, arXiv:2110.02034 ("droq"). Lee et
+        al., SimBa, arXiv:2410.09754.
 
     Examples:
         >>> from kousoku.core.spaces import Box
@@ -69,8 +85,9 @@ class ActorQConfig:
     num_critics: int = 2
     policy: str = "tanh_normal"
     body: str = "auto"
-    actor_layer_norm: bool = False
-    critic_layer_norm: bool = False
+    actor_body: str = "plain"
+    critic_body: str = "plain"
+    dropout: float = 0.01
     init_std: float = 1.0
     hidden_gain: float = math.sqrt(2.0)
     policy_gain: float = 1.0
@@ -85,8 +102,12 @@ class ActorQConfig:
         check_count("num_critics", self.num_critics)
         check_choice("policy", self.policy, ACTORS)
         check_choice("body", self.body, BODIES)
-        for flag in ("actor_layer_norm", "critic_layer_norm"):
-            check_flag(flag, getattr(self, flag))
+        check_choice("actor_body", self.actor_body, ACTOR_KINDS)
+        check_choice("critic_body", self.critic_body, CRITIC_KINDS)
+        check_kind_fits("hidden", self.actor_body, self.hidden)
+        widths = "hidden" if self.critic_hidden is None else "critic_hidden"
+        check_kind_fits(widths, self.critic_body, getattr(self, widths))
+        check_number("dropout", self.dropout, low=0, high=1, open_high=True)
         check_number("init_std", self.init_std, low=0, open_low=True, open_high=True)
         for gain in ("hidden_gain", "policy_gain", "value_gain"):
             check_number(gain, getattr(self, gain), low=0, open_high=True)
@@ -101,36 +122,33 @@ class ActorQConfig:
         space = check_bounded_box(action_space)
         actor_key, critic_key = jax.random.split(key)
         sizes = self.hidden if self.critic_hidden is None else self.critic_hidden
-        common: dict[str, Any] = {
-            "kind": self.body,
-            "activation": self.activation,
-            "gain": self.hidden_gain,
-            "init": self.init,
-        }
-        critics = tuple(
-            StateActionValue(
-                observation_space,
-                size_of(space),
-                sizes,
-                key=jax.random.fold_in(critic_key, i),
-                head_gain=self.value_gain,
-                layer_norm=self.critic_layer_norm,
-                **common,
+        weights: dict[str, Any] = {"activation": self.activation, "gain": self.hidden_gain, "init": self.init}
+
+        def critic(key: PRNGKeyArray) -> StateActionValue:
+            body_key, hidden_key, head_key = jax.random.split(key, 3)
+            body = body_for(observation_space, (), key=body_key, kind=self.body, **weights)
+            in_size = body.out_size + size_of(space)
+            hidden = hidden_for(self.critic_body, in_size, sizes, key=hidden_key, dropout=self.dropout, **weights)
+            return StateActionValue(
+                body, hidden, Dense(hidden.out_size, 1, key=head_key, **self._head(self.value_gain))
             )
-            for i in range(self.num_critics)
-        )
-        return ActorQ(self._actor(observation_space, space, actor_key, common), critics)
+
+        critics = tuple(critic(jax.random.fold_in(critic_key, i)) for i in range(self.num_critics))
+        return ActorQ(self._actor(observation_space, space, actor_key, weights), critics)
 
     def _actor(
-        self, observation_space: Space, space: Box, key: PRNGKeyArray, common: dict[str, Any]
+        self, observation_space: Space, space: Box, key: PRNGKeyArray, weights: dict[str, Any]
     ) -> SquashedNormalActor | DeterministicActor:
         body_key, head_key = jax.random.split(key)
-        body = body_for(observation_space, self.hidden, key=body_key, layer_norm=self.actor_layer_norm, **common)
-        head: dict[str, Any] = {"key": head_key, "gain": self.policy_gain, "init": self.init}
+        body = actor_body_for(self.actor_body, observation_space, self.hidden, key=body_key, body=self.body, **weights)
+        head: dict[str, Any] = {"key": head_key, **self._head(self.policy_gain)}
         if self.policy == "deterministic":
             return DeterministicActor(body, Dense(body.out_size, size_of(space), **head))
         gaussian = Gaussian(size_of(space), body.out_size, init_std=self.init_std, std="exp", **head)
         return SquashedNormalActor(body, gaussian)
+
+    def _head(self, gain: float) -> dict[str, Any]:
+        return {"gain": gain, "init": self.init}
 
 
 class SquashedNormalActor(eqx.Module):
@@ -141,11 +159,19 @@ class SquashedNormalActor(eqx.Module):
         gaussian: from features to location and scale.
     """
 
-    body: Body
+    body: Body | HiddenBody
     gaussian: Gaussian
 
     def __call__(self, obs: Any) -> TanhNormal:
-        loc, scale = self.gaussian(self.body(obs))
+        return self._policy(self.body(obs))
+
+    def train(self, obs: Any, training: Training) -> tuple[TanhNormal, SquashedNormalActor]:
+        """Returns the distribution for one sample of a minibatch, and the actor with running moments after it."""
+        x, body = train(self.body, obs, training)
+        return self._policy(x), SquashedNormalActor(body, self.gaussian)
+
+    def _policy(self, x: Float[Array, " F"]) -> TanhNormal:
+        loc, scale = self.gaussian(x)
         return TanhNormal(loc, scale, -jnp.ones_like(loc), jnp.ones_like(loc))
 
 
@@ -157,46 +183,43 @@ class DeterministicActor(eqx.Module):
         head: from features to one number for each component of an action.
     """
 
-    body: Body
+    body: Body | HiddenBody
     head: Dense
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
         return jnp.tanh(self.head(self.body(obs)))
 
+    def train(self, obs: Any, training: Training) -> tuple[Float[Array, " A"], DeterministicActor]:
+        """Returns the action for one sample of a minibatch, and the actor with running moments after it."""
+        x, body = train(self.body, obs, training)
+        return jnp.tanh(self.head(x)), DeterministicActor(body, self.head)
+
 
 class StateActionValue(eqx.Module):
-    """Q(s, a): an MLP over the observation, or what a CNN makes of it, with the action in the unit box beside it.
+    """Q(s, a): hidden layers over the observation, or what a CNN makes of it, and the action in the unit box.
 
     Attributes:
         body: from the observation to numbers: flattened, or what the convolutions of an image give.
-        mlp: the hidden layers, of these numbers and the action.
+        hidden: the hidden layers, of these numbers and the action.
         head: the last layer.
     """
 
     body: Body
-    mlp: MLP
+    hidden: Hidden
     head: Dense
 
-    def __init__(
-        self,
-        space: Space,
-        action_size: int,
-        sizes: tuple[int, ...],
-        *,
-        key: PRNGKeyArray,
-        kind: str,
-        head_gain: float,
-        gain: float,
-        init: str,
-        **options: Any,
-    ) -> None:
-        body_key, mlp_key, head_key = jax.random.split(key, 3)
-        self.body = body_for(space, (), key=body_key, kind=kind, gain=gain, init=init, **options)
-        self.mlp = MLP(self.body.out_size + action_size, sizes, key=mlp_key, gain=gain, init=init, **options)
-        self.head = Dense(self.mlp.out_size, 1, key=head_key, gain=head_gain, init=init)
-
     def __call__(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, ""]:
-        return self.head(self.mlp(jnp.concatenate([self.body(obs), action])))[0]
+        return self.head(self.hidden(self._both(obs, action)))[0]
+
+    def train(
+        self, obs: Any, action: Float[Array, " A"], training: Training
+    ) -> tuple[Float[Array, ""], StateActionValue]:
+        """Returns the value of one sample of a minibatch, and the critic with running moments after it."""
+        x, hidden = train(self.hidden, self._both(obs, action), training)
+        return self.head(x)[0], StateActionValue(self.body, hidden, self.head)
+
+    def _both(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, " F"]:
+        return jnp.concatenate([self.body(obs), action])
 
 
 class ActorQ(eqx.Module):

@@ -84,7 +84,7 @@ def _map(function: Any, tree: Any) -> Any:
     return jax.tree.map(function, tree, is_leaf=lambda node: isinstance(node, (RunningMoments, SampleSums)))
 
 
-def _as_it_is(_: None, obs: Array) -> Array:
+def _as_it_is(_: None, obs: PyTree[Array]) -> PyTree[Array]:
     """Returns a part that there are no statistics of."""
     return obs
 

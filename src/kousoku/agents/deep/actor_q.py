@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
@@ -18,17 +17,20 @@ from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_number, check_takes
+from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
 from ...core.spaces import Box
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_bounded_box, to_box, to_unit_box
+from ...nn.batch_renorm import with_statistics
 from ...nn.boxes import size_of
 from ...nn.fits import check_has_numbers
-from ...ops import losses
+from ...nn.hidden import drops
+from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops.across import mean_over
 from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
+from .critics import Batch, CriticLoss, Follows, critic_loss, has_target, joint_critic_loss, targets_of, values
 from .epochs import Scalars
-from .gradients import apply_gradients, gradient_of, init_optimiser
+from .gradients import apply_gradients, init_optimiser
 from .replay_of import check_priorities, replay_of
 
 
@@ -37,13 +39,14 @@ class ActorQState(eqx.Module):
 
     Attributes:
         network: the parameters of actor and critics.
-        target: an average of them over updates, which targets are computed with.
+        target: an average of them over updates, which targets are computed with; None where there is none.
         log_temperature: log alpha; None where there is none to learn.
         actor_optimiser, critic_optimiser: optax's states; the first is of the temperature, too.
         actor_metrics: of the last step of the actor.
         updates: gradient steps so far.
         step: environment steps at the last update, of all environments: the count that schedules are read at.
         action_space: where actions lie.
+        observations: running moments of what was observed; None for parts that are not scaled.
     """
 
     network: ActorQ
@@ -55,27 +58,7 @@ class ActorQState(eqx.Module):
     updates: Int[Array, ""]
     step: Int[Array, ""]
     action_space: Box
-
-
-class Batch(NamedTuple):
-    """A minibatch of n transitions, with actions in the unit box.
-
-    Attributes:
-        obs, next_obs: [n, ...].
-        action: [n, A].
-        reward: [n]; of several steps, their discounted sum.
-        terminated: [n].
-        discount: [n] what the values of `next_obs` are multiplied by.
-        weights: [n] what each counts in the critics' loss; None for all the same.
-    """
-
-    obs: PyTree[Array]
-    action: Float[Array, "n A"]
-    reward: Float[Array, " n"]
-    terminated: Bool[Array, " n"]
-    next_obs: PyTree[Array]
-    discount: Float[Array, " n"]
-    weights: Float[Array, " n"] | None = None
+    observations: Statistics = None
 
 
 class Learned(NamedTuple):
@@ -105,7 +88,11 @@ class ActorQAgent(Agent):
         discount: gamma in [0, 1].
         tau: how far a gradient step moves the target network, target <- (1 - tau) target + tau network.
         policy_delay: gradient steps of the critics for each of the actor's.
+        adam_beta1: Adam's decay of the mean of gradients.
         adam_epsilon: added to Adam's denominator.
+        normalise_observations: whether floating point observations are centred and scaled by their running moments,
+            which are those of all minibatches so far.
+        observation_limit: scaled observations are clipped to +- this.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha, mean over the critics, as it
             was when they were learned from last, and count in the critics' loss by importance weights.
         priority_alpha: alpha of the draws; 0 for uniform ones.
@@ -124,7 +111,10 @@ class ActorQAgent(Agent):
     discount: float | Array = 0.99
     tau: float | Array = 0.005
     policy_delay: int = eqx.field(static=True, default=1)
+    adam_beta1: float | Array = 0.9
     adam_epsilon: float | Array = 1e-8
+    normalise_observations: bool = eqx.field(static=True, default=False)
+    observation_limit: float | Array = 10.0
     prioritised: bool = eqx.field(static=True, default=False)
     priority_alpha: float | Array = 0.6
     priority_beta: ScalarOrSchedule = Linear(0.4, 1.0, "100%")
@@ -143,7 +133,10 @@ class ActorQAgent(Agent):
         check_number("discount", self.discount, low=0, high=1)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
         check_count("policy_delay", self.policy_delay)
+        check_number("adam_beta1", self.adam_beta1, low=0, high=1, open_high=True)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
+        check_flag("normalise_observations", self.normalise_observations)
+        check_number("observation_limit", self.observation_limit, low=0, open_low=True)
         check_priorities(self)
 
     @property
@@ -164,14 +157,20 @@ class ActorQAgent(Agent):
         """Returns the part of a network that the target network is a copy of."""
 
     @abstractmethod
-    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
-        """Computes what the values of the actions taken should become."""
+    def target_critics(self, target: Any) -> tuple:
+        """Returns the critics of a target network."""
+
+    @abstractmethod
+    def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
+        """Returns what it would do in the successors of a minibatch."""
 
     @abstractmethod
     def actor_loss(
-        self, learned: Learned, critics: Any, batch: Batch, key: PRNGKeyArray
-    ) -> tuple[Float[Array, ""], Scalars]:
-        """Computes the objective of the actor (and of the temperature), to be minimised, and its parts."""
+        self, learned: Learned, critics: Any, batch: Batch, key: PRNGKeyArray, axis: str | None = None
+    ) -> tuple[Float[Array, ""], tuple[Scalars, Any]]:
+        """Computes the objective of the actor (and of the temperature), to be minimised; its parts, and the actor with
+        its running moments after the minibatch.
+        """
 
     @property
     def learns_from(self) -> Replay:
@@ -180,7 +179,7 @@ class ActorQAgent(Agent):
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients."""
-        return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
+        return optax.scale_by_adam(b1=self.adam_beta1, eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
 
     def first_log_temperature(self) -> Float[Array, ""] | None:
         """Returns log alpha before the first update; None where there is none to learn."""
@@ -195,7 +194,7 @@ class ActorQAgent(Agent):
         learned = Learned(network.actor, self.first_log_temperature())
         state = ActorQState(
             network=network,
-            target=self.copied(network),
+            target=self._target_of(network),
             log_temperature=learned.log_temperature,
             actor_optimiser=init_optimiser(learned, self.optimiser()),
             critic_optimiser=init_optimiser(network.critics, self.optimiser()),
@@ -203,6 +202,7 @@ class ActorQAgent(Agent):
             updates=jnp.int32(0),
             step=jnp.int32(0),
             action_space=actions,
+            observations=init_obs_stats(observations) if self.normalise_observations else None,
         )
         return dataclasses.replace(state, actor_metrics=self._no_actor_metrics(state, obs))
 
@@ -213,23 +213,22 @@ class ActorQAgent(Agent):
             obs, action = jax.tree.map(lambda x: x[None], (obs, action))
             batch = Batch(obs, action, jnp.zeros(1), jnp.zeros(1, bool), obs, jnp.zeros(1))
             learned = Learned(state.network.actor, state.log_temperature)
-            return self.actor_loss(learned, state.network.critics, batch, key)[1]
+            return self.actor_loss(learned, state.network.critics, batch, key)[1][0]
 
         action = jax.ShapeDtypeStruct((size_of(state.action_space),), jnp.float32)
         key = jax.eval_shape(lambda: jax.random.key(0))
         return {name: jnp.float32(0.0) for name in jax.eval_shape(metrics, obs, action, key)}
 
     def adopt(self, fresh: ActorQState, trained: ActorQState) -> ActorQState:
-        """Takes over the network, the target network and the temperature."""
-        kept = (trained.network, trained.target, trained.log_temperature)
-        return eqx.tree_at(
-            lambda s: (s.network, s.target, s.log_temperature), fresh, kept, is_leaf=lambda leaf: leaf is None
-        )
+        """Takes over the network, the target network, the temperature, and the moments that scale observations."""
+        names = ("network", "target", "log_temperature", "observations")
+        return dataclasses.replace(fresh, **{name: getattr(trained, name) for name in names})
 
     def act(
         self, state: ActorQState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
     ) -> tuple[Array, tuple[()], None]:
         """Chooses an action: the learned one, one near it, or until learning starts any."""
+        obs = normalise_obs(state.observations, obs, self.observation_limit)
         if greedy:
             return to_box(state.action_space, self.most_likely(state, obs)), carry, None
         chosen_key, any_key = jax.random.split(key)
@@ -247,16 +246,18 @@ class ActorQAgent(Agent):
     def update_with_errors(
         self, state: ActorQState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[ActorQState, Scalars, Float[Array, " n"]]:
-        batch, rate = unit_batch(state.action_space, data, self.discount), value_at(self.learning_rate, data.steps)
-        target_key, actor_key = jax.random.split(key)
+        rate = value_at(self.learning_rate, data.steps)
+        batch, observations = self._scaled(
+            state.observations, unit_batch(state.action_space, data, self.discount), axis
+        )
+        critic_key, actor_key = jax.random.split(key)
         if axis is not None:
-            target_key, actor_key = (jax.random.fold_in(k, jax.lax.axis_index(axis)) for k in (target_key, actor_key))
-        targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
-        critic_gradient, (critic_metrics, errors) = gradient_of(critic_loss)(state.network.critics, batch, targets)
+            critic_key, actor_key = (jax.random.fold_in(k, jax.lax.axis_index(axis)) for k in (critic_key, actor_key))
+        critic_gradient, beside = self._critic_gradient(state, batch, critic_key, axis)
         due = state.updates % self.policy_delay == 0
-        actor_gradient, actor_metrics = self._actor_gradient(state, batch, actor_key, due)
+        actor_gradient, (actor_metrics, actor) = self._actor_gradient(state, batch, actor_key, due, axis)
         critic_gradient, actor_gradient, critic_metrics, actor_metrics = mean_over(
-            (critic_gradient, actor_gradient, critic_metrics, actor_metrics), axis
+            (critic_gradient, actor_gradient, beside.metrics, actor_metrics), axis
         )
         critics, critic_optimiser, norm = apply_gradients(
             state.network.critics,
@@ -275,10 +276,10 @@ class ActorQAgent(Agent):
             learned, actor_optimiser = jax.tree.map(
                 lambda new, old: jnp.where(due, new, old), (learned, actor_optimiser), old
             )
-        network = ActorQ(learned.actor, critics)
+        network = ActorQ(with_statistics(learned.actor, actor), with_statistics(critics, beside.moved))
         moved = ActorQState(
             network,
-            optax.incremental_update(self.copied(network), state.target, self.target_step(due)),  # pyright: ignore
+            optax.incremental_update(self._target_of(network), state.target, self.target_step(due)),  # pyright: ignore
             learned.log_temperature,
             actor_optimiser,
             critic_optimiser,
@@ -286,22 +287,57 @@ class ActorQAgent(Agent):
             counted(state.updates),
             data.steps,
             state.action_space,
+            observations,
         )
         metrics = critic_metrics | actor_metrics | {"gradient_norm": norm, "learning_rate": rate}
-        return moved, metrics, errors
+        return moved, metrics, beside.errors
+
+    def _scaled(self, observations: Statistics, batch: Batch, axis: str | None) -> tuple[Batch, Statistics]:
+        """Returns a minibatch with scaled observations, and their moments with those of the minibatch in them."""
+        if observations is None:
+            return batch, None
+        observations = update_obs_stats(observations, batch.obs, axis)
+        scale = jax.vmap(lambda obs: normalise_obs(observations, obs, self.observation_limit))
+        return batch._replace(obs=scale(batch.obs), next_obs=scale(batch.next_obs)), observations
+
+    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
+        """Computes what the values of the actions taken should become, by the target network."""
+        critics = self.target_critics(state.target)
+        acting_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
+        follows = self.follows(state, batch, acting_key)
+        return targets_of(batch, values(critics, batch.next_obs, follows.action, critic_key), follows.bonus)
+
+    def _target_of(self, network: ActorQ) -> Any:
+        """Returns what the target network is a copy of; None where there is none."""
+        return self.copied(network) if has_target(network.critics) else None
+
+    def _critic_gradient(
+        self, state: ActorQState, batch: Batch, key: PRNGKeyArray, axis: str | None
+    ) -> tuple[Any, CriticLoss]:
+        """Returns the gradient of the critics' loss, and what comes beside it."""
+        critics = state.network.critics
+        target_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
+        if not has_target(critics):
+            follows = jax.lax.stop_gradient(self.follows(state, batch, target_key))
+            return jax.grad(joint_critic_loss, has_aux=True)(critics, batch, follows, critic_key, axis)
+        targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
+        return jax.grad(critic_loss, has_aux=True)(critics, batch, targets, critic_key, axis)
 
     def _actor_gradient(
-        self, state: ActorQState, batch: Batch, key: PRNGKeyArray, due: Bool[Array, ""]
-    ) -> tuple[Learned, Scalars]:
-        """Returns the gradient of the actor's loss and its metrics; where no step is due, zeros and the last ones."""
+        self, state: ActorQState, batch: Batch, key: PRNGKeyArray, due: Bool[Array, ""], axis: str | None
+    ) -> tuple[Learned, tuple[Scalars, Any]]:
+        """Returns the gradient of the actor's loss, its metrics, and the actor with its running moments; where no step
+        is due, zeros and the last ones.
+        """
         learned = Learned(state.network.actor, state.log_temperature)
 
-        def gradient() -> tuple[Learned, Scalars]:
-            return gradient_of(self.actor_loss)(learned, state.network.critics, batch, key)
+        def gradient() -> tuple[Learned, tuple[Scalars, Any]]:
+            return jax.grad(self.actor_loss, has_aux=True)(learned, state.network.critics, batch, key, axis)
 
         if self.policy_delay == 1:
             return gradient()
-        return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), state.actor_metrics))
+        kept = (state.actor_metrics, learned.actor)
+        return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), kept))
 
     def target_step(self, due: Bool[Array, ""]) -> float | Array:
         """Returns how far the target network moves in a step in which the actor's is due or not: tau, or 0."""
@@ -314,40 +350,6 @@ def unit_batch(space: Box, data: ReplayBatch, discount: float | Array) -> Batch:
     of = data.transitions
     action = jax.vmap(lambda action: to_unit_box(space, action))(of.action)
     return Batch(of.obs, action, of.reward, of.terminated, of.next_obs, data.discounts(discount), data.weights)
-
-
-def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"]) -> tuple[Float[Array, " n"], ...]:
-    """Returns each critic's values of n actions in the unit box."""
-    return tuple(jax.vmap(critic)(obs, action) for critic in critics)
-
-
-def least(estimates: tuple[Float[Array, " n"], ...]) -> Float[Array, " n"]:
-    """Returns the least of the critics' values: of estimates that err, the largest is too high more often.
-
-    References:
-        Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
-        arXiv:1802.09477, equation 10.
-    """
-    return functools.reduce(jnp.minimum, estimates)
-
-
-sum_of = functools.partial(functools.reduce, jnp.add)
-
-
-def critic_loss(
-    critics: Any, batch: Batch, targets: Float[Array, " n"]
-) -> tuple[Float[Array, ""], tuple[Scalars, Float[Array, " n"]]]:
-    """Computes the sum over critics of E[w (Q(s, a) - y)^2 / 2]; its parts; and the mean of |Q(s, a) - y| over critics.
-
-    w are the importance weights of a minibatch that is not drawn uniformly, else 1.
-    """
-    estimates = values(critics, batch.obs, batch.action)
-    errors = [q - targets for q in estimates]
-    each = sum_of(jax.vmap(losses.squared)(error) for error in errors)
-    loss = jnp.mean(each if batch.weights is None else batch.weights * each)
-    metrics = {"qf_loss": loss / len(critics), "qf_values": jnp.mean(sum_of(estimates)) / len(critics)}
-    size = sum_of(jnp.abs(error) for error in errors) / len(critics)
-    return loss, jax.lax.stop_gradient((metrics, size))
 
 
 def noise_like(key: PRNGKeyArray, action: Float[Array, "n A"]) -> Float[Array, "n A"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,9 +13,11 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from ...compiler import kernel
 from ...core.errors import check_flag, check_number
 from ...nn.actor_q import ActorQ
+from ...nn.hidden import drops
 from ...ops.distributions import TanhNormal
 from .actor_critic import draw
-from .actor_q import ActorQAgent, ActorQState, Batch, Learned, least, noise_like, values
+from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
+from .critics import Batch, Follows, acted, least, values
 from .epochs import Scalars
 
 
@@ -35,8 +38,8 @@ class SAC(ActorQAgent):
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_epsilon, prioritised, priority_alpha, priority_beta: as
-            of `ActorQAgent`.
+        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, normalise_observations,
+            observation_limit, prioritised, priority_alpha, priority_beta: as of `ActorQAgent`.
         temperature: alpha, or the first one where it is learned.
         learn_temperature: whether it is learned, so that the policy's entropy comes near the target.
         target_entropy: H; None for -A, A the components of an action.
@@ -85,27 +88,29 @@ class SAC(ActorQAgent):
         """Returns the temperature."""
         return jnp.asarray(self.temperature, jnp.float32) if log_temperature is None else jnp.exp(log_temperature)
 
-    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
+    def target_critics(self, target: tuple) -> tuple:
+        return target
+
+    def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
         action, log_prob = jax.vmap(TanhNormal.of_noise)(
             jax.vmap(state.network.actor)(batch.next_obs), noise_like(key, batch.action)
         )
-        value = least(values(state.target, batch.next_obs, action)) - self.alpha(state.log_temperature) * log_prob
-        return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
+        return Follows(action, -self.alpha(state.log_temperature) * log_prob)
 
     def actor_loss(
-        self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray
-    ) -> tuple[Float[Array, ""], Scalars]:
-        action, log_prob = jax.vmap(TanhNormal.of_noise)(
-            jax.vmap(learned.actor)(batch.obs), noise_like(key, batch.action)
-        )
+        self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray, axis: str | None = None
+    ) -> tuple[Float[Array, ""], tuple[Scalars, Any]]:
+        policies, actor = acted(learned.actor, batch.obs, axis)
+        noise_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
+        action, log_prob = jax.vmap(TanhNormal.of_noise)(policies, noise_like(noise_key, batch.action))
         alpha = self.alpha(learned.log_temperature)
         entropy = -jnp.mean(log_prob)
         fixed = jax.lax.stop_gradient(alpha)
-        actor_loss = jnp.mean(fixed * log_prob - least(values(critics, batch.obs, action)))
+        actor_loss = jnp.mean(fixed * log_prob - least(values(critics, batch.obs, action, critic_key)))
         metrics = {"actor_loss": actor_loss, "alpha": alpha, "entropy": entropy}
         loss = actor_loss
         if learned.log_temperature is not None:
             wanted = -float(math.prod(batch.action.shape[1:])) if self.target_entropy is None else self.target_entropy
             alpha_loss = alpha * jax.lax.stop_gradient(entropy - wanted)
             loss, metrics = loss + alpha_loss, metrics | {"alpha_loss": alpha_loss}
-        return loss, jax.lax.stop_gradient(metrics)
+        return loss, (jax.lax.stop_gradient(metrics), actor)

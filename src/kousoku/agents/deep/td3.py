@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,8 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray, PyTree
 from ...compiler import kernel
 from ...core.errors import check_number
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig
-from .actor_q import ActorQAgent, ActorQState, Batch, Learned, least, noise_like, values
+from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
+from .critics import Batch, Follows, acted, values
 from .epochs import Scalars
 
 
@@ -31,8 +34,8 @@ class TD3(ActorQAgent):
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_epsilon, prioritised, priority_alpha, priority_beta: as
-            of `ActorQAgent`.
+        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, normalise_observations,
+            observation_limit, prioritised, priority_alpha, priority_beta: as of `ActorQAgent`.
         exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].
         target_noise: that of the noise of the targets' actions.
         target_noise_clip: the most of it.
@@ -75,20 +78,23 @@ class TD3(ActorQAgent):
     def target_step(self, due: Bool[Array, ""]) -> Array:
         return jnp.where(due, self.tau, 0.0)
 
-    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
+    def target_critics(self, target: ActorQ) -> tuple:
+        return target.critics
+
+    def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
         noise = self.target_noise * noise_like(key, batch.action)
         most = self.target_noise_clip
-        action = jnp.clip(jax.vmap(state.target.actor)(batch.next_obs) + jnp.clip(noise, -most, most), -1.0, 1.0)
-        value = least(values(state.target.critics, batch.next_obs, action))
-        return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
+        actor = (state.network if state.target is None else state.target).actor
+        action = jnp.clip(jax.vmap(actor)(batch.next_obs) + jnp.clip(noise, -most, most), -1.0, 1.0)
+        return Follows(action, None)
 
     def actor_loss(
-        self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray
-    ) -> tuple[Float[Array, ""], Scalars]:
-        del key
-        action = jax.vmap(learned.actor)(batch.obs)
-        loss = -jnp.mean(jax.vmap(critics[0])(batch.obs, action))
-        return loss, jax.lax.stop_gradient({"actor_loss": loss})
+        self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray, axis: str | None = None
+    ) -> tuple[Float[Array, ""], tuple[Scalars, Any]]:
+        action, actor = acted(learned.actor, batch.obs, axis)
+        (value,) = values(critics[:1], batch.obs, action, key)
+        loss = -jnp.mean(value)
+        return loss, (jax.lax.stop_gradient({"actor_loss": loss}), actor)
 
 
 class DDPG(TD3):

@@ -1,0 +1,196 @@
+"""Actors and critics over minibatches: what they return as they are and while they learn, and the critics' loss."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
+
+from ...nn.batch_renorm import has_statistics
+from ...nn.hidden import Training, differs_in_training, drops
+from ...ops import losses
+from .epochs import Scalars
+
+SAMPLES = "samples"
+"""The name of the axis of a minibatch."""
+
+Values = tuple[Float[Array, " n"], ...]
+"""Each critic's values of n actions."""
+
+
+Keys = Key[Array, " n"]
+
+
+class Batch(NamedTuple):
+    """A minibatch of n transitions, with actions in the unit box.
+
+    Attributes:
+        obs, next_obs: [n, ...].
+        action: [n, A].
+        reward: [n]; of several steps, their discounted sum.
+        terminated: [n].
+        discount: [n] what the values of `next_obs` are multiplied by.
+        weights: [n] what each counts in the critics' loss; None for all the same.
+    """
+
+    obs: PyTree[Array]
+    action: Float[Array, "n A"]
+    reward: Float[Array, " n"]
+    terminated: Bool[Array, " n"]
+    next_obs: PyTree[Array]
+    discount: Float[Array, " n"]
+    weights: Float[Array, " n"] | None = None
+
+
+class Follows(NamedTuple):
+    """The actions of an agent in the successors of a minibatch.
+
+    Attributes:
+        action: [n, A] in the unit box.
+        bonus: [n] added to the value of each; None for nothing.
+    """
+
+    action: Float[Array, "n A"]
+    bonus: Float[Array, " n"] | None
+
+
+def acted(actor: Any, obs: PyTree[Array], axis: str | None) -> tuple[Any, Any]:
+    """Returns what an actor that learns does in n observations, and the actor with its running moments after them.
+
+    Args:
+        actor: from one observation.
+        obs: [n, ...].
+        axis: of devices that share the minibatch.
+    """
+    if not differs_in_training(actor):
+        return jax.vmap(actor)(obs), actor
+    training = Training(None, _axes(axis))
+    return jax.vmap(lambda obs: actor.train(obs, training), axis_name=SAMPLES, out_axes=(0, None))(obs)
+
+
+def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray) -> Values:
+    """Returns each critic's values of n actions in the unit box: by running moments, but with dropout if it has any."""
+
+    def of_one(critic: Any, keys: Keys | None) -> Float[Array, " n"]:
+        if keys is None:
+            return jax.vmap(critic)(obs, action)
+        return jax.vmap(lambda obs, action, key: critic.train(obs, action, Training(key))[0])(obs, action, keys)
+
+    return tuple(of_one(critic, keys) for critic, keys in _with_keys(critics, action.shape[0], key))
+
+
+def learned_values(
+    critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray, axis: str | None
+) -> tuple[Values, tuple[Any, ...]]:
+    """Returns each critic's values while it learns from them, and the critics with their running moments after them.
+
+    Args:
+        critics: each from one observation and one action.
+        obs, action: [n, ...], [n, A].
+        key: of dropout.
+        axis: of devices that share the minibatch.
+    """
+
+    def of_one(critic: Any, keys: Keys | None) -> tuple[Float[Array, " n"], Any]:
+        if not differs_in_training(critic):
+            return jax.vmap(critic)(obs, action), critic
+        of_sample = lambda obs, action, key: critic.train(obs, action, Training(key, _axes(axis)))  # noqa: E731
+        return jax.vmap(of_sample, axis_name=SAMPLES, out_axes=(0, None))(obs, action, keys)
+
+    each, moved = zip(*(of_one(*pair) for pair in _with_keys(critics, action.shape[0], key)), strict=True)
+    return each, moved
+
+
+def _with_keys(critics: Any, n: int, key: PRNGKeyArray) -> list[tuple[Any, Keys | None]]:
+    """Returns each critic with a key for each of n samples; with None, if it drops nothing."""
+    return [
+        (critic, jax.random.split(jax.random.fold_in(key, i), n) if drops(critic) else None)
+        for i, critic in enumerate(critics)
+    ]
+
+
+def _axes(axis: str | None) -> tuple[str, ...]:
+    return (SAMPLES,) if axis is None else (SAMPLES, axis)
+
+
+def least(estimates: Values) -> Float[Array, " n"]:
+    """Returns the least of the critics' values: of estimates that err, the largest is too high more often.
+
+    References:
+        Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
+        arXiv:1802.09477, equation 10.
+    """
+    return functools.reduce(jnp.minimum, estimates)
+
+
+sum_of = functools.partial(functools.reduce, jnp.add)
+
+
+def targets_of(batch: Batch, following: Values, bonus: Float[Array, " n"] | None) -> Float[Array, " n"]:
+    """Returns r + gamma (min_i Q_i(s', a') + bonus), by the critics' values of what follows; r after a termination."""
+    value = least(following) if bonus is None else least(following) + bonus
+    return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
+
+
+class CriticLoss(NamedTuple):
+    """The rest of what the critics' loss gives: metrics, the size of each error, the critics' running moments.
+
+    Attributes:
+        metrics: "qf_loss" and "qf_values", means over the critics.
+        errors: [n] the mean over critics of |Q(s, a) - y|.
+        moved: the critics, with their running moments after the minibatch.
+    """
+
+    metrics: Scalars
+    errors: Float[Array, " n"]
+    moved: Any
+
+
+def critic_loss(
+    critics: Any, batch: Batch, targets: Float[Array, " n"], key: PRNGKeyArray, axis: str | None
+) -> tuple[Float[Array, ""], CriticLoss]:
+    """Computes the sum over critics of E[w (Q(s, a) - y)^2 / 2], and what comes beside it.
+
+    w are the importance weights of a minibatch that is not drawn uniformly, else 1.
+    """
+    estimates, moved = learned_values(critics, batch.obs, batch.action, key, axis)
+    return _loss_of(estimates, targets, batch, moved)
+
+
+def joint_critic_loss(
+    critics: Any, batch: Batch, follows: Follows, key: PRNGKeyArray, axis: str | None
+) -> tuple[Float[Array, ""], CriticLoss]:
+    """Computes the same where y is by the critics that learn themselves, in one pass over (s, a) and (s', a').
+
+    Batch statistics are then those of both together: s' and a' are of another distribution, and moments of s and a
+    alone would not fit them.
+
+    References:
+        Bhatt et al., CrossQ, arXiv:1902.05605, equation 2 and figure 2.
+    """
+    join = lambda a, b: jnp.concatenate([a, b])  # noqa: E731
+    obs = jax.tree.map(join, batch.obs, batch.next_obs)
+    both, moved = learned_values(critics, obs, join(batch.action, follows.action), key, axis)
+    n = batch.reward.shape[0]
+    targets = jax.lax.stop_gradient(targets_of(batch, tuple(q[n:] for q in both), follows.bonus))
+    return _loss_of(tuple(q[:n] for q in both), targets, batch, moved)
+
+
+def _loss_of(
+    estimates: Values, targets: Float[Array, " n"], batch: Batch, moved: Any
+) -> tuple[Float[Array, ""], CriticLoss]:
+    errors = [q - targets for q in estimates]
+    each = sum_of(jax.vmap(losses.squared)(error) for error in errors)
+    loss = jnp.mean(each if batch.weights is None else batch.weights * each)
+    number = len(estimates)
+    metrics = {"qf_loss": loss / number, "qf_values": jnp.mean(sum_of(estimates)) / number}
+    size = sum_of(jnp.abs(error) for error in errors) / number
+    return loss, CriticLoss(*jax.lax.stop_gradient((metrics, size)), moved)
+
+
+def has_target(critics: Any) -> bool:
+    """Tells whether targets are by an older copy of the critics; by themselves, where they have batch statistics."""
+    return not has_statistics(critics)
