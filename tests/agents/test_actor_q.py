@@ -33,6 +33,7 @@ N = 5
 LOW, HIGH = (-1.0, 0.0), (3.0, 0.5)
 SPEC = EnvSpec(Box(-np.inf, np.inf, (3,)), Box(LOW, HIGH, (2,)))
 NOISE = np.random.default_rng(3).normal(size=(N, 2)).astype(np.float32)
+ATOMS = {"num_atoms": 5, "v_min": -2.0, "v_max": 1.5}
 KEPT = np.array([True, False, True, True])
 fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
 AGENTS = {"sac": SAC, "td3": TD3, "ddpg": DDPG}
@@ -93,6 +94,10 @@ def settled(state: Any) -> Any:
         (TD3, {"net": {"critic_body": "crossq"}}),
         (SAC, {"net": {"critic_body": "droq", "dropout": 0.4}}),
         (TD3, {"net": {"critic_body": "simba", "actor_body": "simba", "critic_hidden": (3, 3)}}),
+        (SAC, {"net": {"distribution": "categorical", **ATOMS}, "prioritised": True}),
+        (TD3, {"net": {"distribution": "hl_gauss", **ATOMS}}),
+        (SAC, {"net": {"distribution": "quantile", "num_atoms": 3}}),
+        (SAC, {"net": {"distribution": "hl_gauss", "critic_body": "crossq", **ATOMS}}),
         (SAC, {"normalise_observations": True, "observation_limit": 1.2, "adam_beta1": 0.5}),
     ],
     ids=[
@@ -109,6 +114,10 @@ def settled(state: Any) -> Any:
         "crossq, td3",
         "droq",
         "simba",
+        "c51",
+        "hl gauss, td3",
+        "quantiles",
+        "crossq, hl gauss",
         "normalised",
     ],
 )
@@ -121,6 +130,7 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
     agent = small(kind, **options)
     state = settled(agent.init(SPEC, KEY))
     reference = Reference(agent, state, NOISE, KEPT)
+    assert (reference.atoms is None) == (agent.network.distribution == "scalar")
     learn = lambda state, data: agent.update_with_errors(state, data, KEY)  # noqa: E731
     step = eqx.filter_jit(learn, compiler_options=FAST_COMPILE)
     rng = np.random.default_rng(7)
@@ -132,6 +142,7 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
         state, metrics, errors = step(state, data)
         reference.update(data, np.array(LOW), np.array(HIGH))
         np.testing.assert_allclose(errors, reference.errors, rtol=3e-4, atol=3e-4)
+        assert float(metrics["qf_values"]) == pytest.approx(reference.values, rel=1e-3, abs=1e-4)
         same(state.network, ActorQ(reference.actor, reference.critics))
         target = (reference.target_actor, reference.target_critics)
         if reference.joint:
@@ -428,6 +439,10 @@ CONFIG = {
     "init_std": (["0.0"], "use a number above 0"),
     "hidden_gain": (["-1.0"], "use a number of at least 0"),
     "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
+    "distribution": (["'c51'"], "use one of"),
+    "num_atoms": (["1"], "use a whole number of at least 2"),
+    "v_max": (["-250.0", "NAN"], "use v_min below v_max|use a number that is finite"),
+    "smoothing": (["0.0"], "use a number above 0"),
 }
 
 

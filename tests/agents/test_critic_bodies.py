@@ -92,7 +92,7 @@ def test_units_are_dropped_by_chance_apart_and_nothing_is_when_it_acts():
     one, other = critics.values(alike, obs, action, KEY)
     assert len(np.unique(one)) == 500
     assert (one != other).all()
-    again, _ = critics.learned_values(alike, obs, action, KEY, None)
+    again, _ = critics.learned_outputs(alike, obs, action, KEY, None)
     np.testing.assert_array_equal(again[0], one)
     assert (critics.values(alike, obs, action, jax.random.key(1))[0] != one).all()
     kept = np.asarray(jax.vmap(lambda key: kept_units(key, jnp.zeros(64), 0.25))(jax.random.split(KEY, 500)))

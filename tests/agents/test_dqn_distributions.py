@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import returns_reference as returns
 from fast_compile import FAST_COMPILE
+from returns_reference import softmax
 
 from kousoku.agents.deep.dqn import DQN
 from kousoku.core.env import EnvSpec
@@ -21,6 +23,7 @@ from kousoku.nn import QNetworkConfig
 SPEC, KEY, N = EnvSpec(Box(-np.inf, np.inf, (3,)), Discrete(4)), jax.random.key(0), 32
 CATEGORICAL = {"distribution": "categorical", "num_atoms": 11, "v_min": -2.0, "v_max": 3.0}
 fast_jit = partial(eqx.filter_jit, compiler_options=FAST_COMPILE)
+HL_GAUSS = CATEGORICAL | {"distribution": "hl_gauss", "smoothing": 0.6}
 QUANTILE = {"distribution": "quantile", "num_atoms": 7}
 ATOMS = np.linspace(-2.0, 3.0, 11)
 
@@ -49,11 +52,6 @@ def batch() -> ReplayBatch:
     return ReplayBatch(transitions, jnp.int32(100), discount, jnp.linspace(0.1, 1.0, N))
 
 
-def softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
 def outputs_of(network: Any, obs: Any) -> np.ndarray:
     return np.asarray(jax.vmap(network.outputs)(obs), np.float64)
 
@@ -67,29 +65,22 @@ def follows(state: Any, data: ReplayBatch, double: bool, mean: Any) -> tuple[np.
     return after[np.arange(N), best], goes_on[:, None]
 
 
-def projected(moved: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """By interpolation: the weight of atom i is that of a hat over it."""
-    hats = np.eye(11)
-    return np.stack([sum(p[j] * np.array([np.interp(moved[j], ATOMS, hat) for hat in hats]) for j in range(11))])[0]
-
-
-@pytest.mark.parametrize("double", [True, False])
-def test_c51_in_float64(double):
-    agent = dqn(CATEGORICAL, double=double)
+@pytest.mark.parametrize(("of_network", "double"), [("c51", True), ("c51", False), ("hl_gauss", True)])
+def test_c51_and_hl_gauss_in_float64(of_network, double):
+    agent = dqn(CATEGORICAL if of_network == "c51" else HL_GAUSS, double=double)
     state, data = state_of(agent), batch()
-    after, goes_on = follows(state, data, double, lambda x: softmax(x) @ ATOMS)
-    moved = np.asarray(data.transitions.reward, np.float64)[:, None] + goes_on * ATOMS
-    target = np.stack([projected(m, p) for m, p in zip(moved, softmax(after), strict=True)])
+    atoms = state.network.atoms
+    after, goes_on = follows(state, data, double, lambda x: returns.mean(atoms, x))
+    reward = np.asarray(data.transitions.reward, np.float64)
+    target = returns.target(atoms, after, reward, goes_on[:, 0])
     np.testing.assert_allclose(agent.targets(state, data), target, atol=1e-5)
     taken = outputs_of(state.network, data.transitions.obs)[np.arange(N), data.transitions.action]
-    entropy = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0)), 0.0).sum(axis=1)
-    each = entropy - (target * np.log(softmax(taken))).sum(axis=1)
+    each, q = returns.loss(atoms, taken, target), returns.mean(atoms, taken)
     _, metrics, errors = fast_jit(agent.update_with_errors)(state, data, KEY)
     np.testing.assert_allclose(errors, each, rtol=1e-3, atol=1e-5)
     assert float(metrics["loss"]) == pytest.approx((np.asarray(data.weights) * each).mean(), rel=1e-4)
-    assert float(metrics["q_value"]) == pytest.approx((softmax(taken) @ ATOMS).mean(), rel=1e-4)
-    apart = np.abs(target @ ATOMS - softmax(taken) @ ATOMS)
-    assert float(metrics["td_error"]) == pytest.approx(apart.mean(), rel=1e-4)
+    assert float(metrics["q_value"]) == pytest.approx(q.mean(), rel=1e-4)
+    assert float(metrics["td_error"]) == pytest.approx(np.abs(target @ returns.places(atoms) - q).mean(), rel=1e-4)
 
 
 @pytest.mark.parametrize("delta", [None, 0.3])
@@ -100,10 +91,7 @@ def test_qr_in_float64(delta):
     target = np.asarray(data.transitions.reward, np.float64)[:, None] + goes_on * after
     np.testing.assert_allclose(agent.targets(state, data), target, rtol=1e-4, atol=1e-5)
     taken = outputs_of(state.network, data.transitions.obs)[np.arange(N), data.transitions.action]
-    u, kappa = target[:, None, :] - taken[:, :, None], 1.0 if delta is None else delta
-    huber = np.where(np.abs(u) <= kappa, 0.5 * u * u, kappa * (np.abs(u) - 0.5 * kappa))
-    level = ((np.arange(7) + 0.5) / 7)[None, :, None]
-    each = (np.abs(level - (u < 0)) * huber).mean(axis=2).sum(axis=1)
+    each = returns.loss(state.network.atoms, taken, target, 1.0 if delta is None else delta)
     _, metrics, errors = fast_jit(agent.update_with_errors)(state, data, KEY)
     np.testing.assert_allclose(errors, each, rtol=1e-4, atol=1e-6)
     assert float(metrics["loss"]) == pytest.approx((np.asarray(data.weights) * each).mean(), rel=1e-4)

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
+import returns_reference as returns
 
 from kousoku.agents.deep.sac import SAC
 from kousoku.core.timestep import ReplayBatch
@@ -79,8 +80,17 @@ def features(hidden: Any, x: np.ndarray, how: Pass) -> np.ndarray:
     return x
 
 
+def critic_outputs(critic: Any, obs: np.ndarray, action: np.ndarray, how: Pass | None = None) -> np.ndarray:
+    y = dense(critic.head, features(critic.hidden, np.concatenate([obs, action], 1), how or Pass()))
+    return y[:, 0] if critic.atoms is None else y
+
+
 def critic_value(critic: Any, obs: np.ndarray, action: np.ndarray, how: Pass | None = None) -> np.ndarray:
-    return dense(critic.head, features(critic.hidden, np.concatenate([obs, action], 1), how or Pass()))[:, 0]
+    return value_of(critic.atoms, critic_outputs(critic, obs, action, how))
+
+
+def value_of(atoms: Any, outputs: np.ndarray) -> np.ndarray:
+    return outputs if atoms is None else returns.mean(atoms, outputs)
 
 
 def actor_features(actor: Any, obs: np.ndarray, how: Pass | None) -> np.ndarray:
@@ -151,6 +161,7 @@ class Reference:
         self.agent, self.soft = agent, isinstance(agent, SAC)
         self.noise, self.kept = noise.astype(np.float64), kept
         self.actor, self.critics = in_float64(state.network.actor), in_float64(state.network.critics)
+        self.atoms = state.network.critics[0].atoms
         self.joint = agent.network.critic_body == "crossq"
         self.target_actor, self.target_critics = self.actor, self.critics
         self.log_temperature = None if state.log_temperature is None else np.float64(state.log_temperature)
@@ -172,7 +183,15 @@ class Reference:
         return np.clip(deterministic(self.target_actor, batch.next_obs) + noise, -1, 1), 0.0
 
     def target(self, batch: Any, following: Any, bonus: Any) -> np.ndarray:
-        return batch.reward + self.discount * (1.0 - batch.terminated) * (np.min(following, 0) + bonus)
+        goes_on = self.discount * (1.0 - batch.terminated)
+        if self.atoms is None:
+            return batch.reward + goes_on * (np.min(following, 0) + bonus)
+        lowest = np.argmin([returns.mean(self.atoms, each) for each in following], 0)
+        chosen = np.stack(following)[lowest, np.arange(len(lowest))]
+        return returns.target(self.atoms, chosen, batch.reward + goes_on * bonus, goes_on)
+
+    def losses(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return 0.5 * (outputs - y) ** 2 if self.atoms is None else returns.loss(self.atoms, outputs, y)
 
     def actor_loss(self, learned: Any, batch: Any, critics: Any, fixed: Any, how: Pass) -> float:
         actor, log_temperature = learned
@@ -191,17 +210,19 @@ class Reference:
         obs = np.concatenate([batch.obs, batch.next_obs]) if self.joint else batch.obs
         actions = np.concatenate([action, follow]) if self.joint else action
         passes = [self.dropping(True) for _ in self.critics]
-        values = [critic_value(c, obs, actions, p) for c, p in zip(self.critics, passes, strict=True)]
+        outputs = [critic_outputs(c, obs, actions, p) for c, p in zip(self.critics, passes, strict=True)]
         if self.joint:
-            following = [value[n:] for value in values]
+            following = [each[n:] for each in outputs]
         else:
-            following = [critic_value(c, batch.next_obs, follow, self.dropping()) for c in self.target_critics]
+            following = [critic_outputs(c, batch.next_obs, follow, self.dropping()) for c in self.target_critics]
         y = self.target(batch, following, bonus)
-        self.errors = np.mean([np.abs(value[:n] - y) for value in values], 0)
+        size = (lambda q: np.abs(q - y)) if self.atoms is None else (lambda x: self.losses(x, y))
+        self.errors = np.mean([size(each[:n]) for each in outputs], 0)
+        self.values = np.mean([value_of(self.atoms, each[:n]) for each in outputs])
 
         def loss(critics: Any) -> float:
-            each = [critic_value(c, obs, actions, p.again())[:n] for c, p in zip(critics, passes, strict=True)]
-            return float(sum(np.mean(0.5 * weights * (value - y) ** 2) for value in each))
+            each = [critic_outputs(c, obs, actions, p.again())[:n] for c, p in zip(critics, passes, strict=True)]
+            return float(sum(np.mean(weights * self.losses(one, y)) for one in each))
 
         rate = self.agent.critic_learning_rate or self.agent.learning_rate
         numbers = rate, self.agent.adam_epsilon, self.agent.adam_beta1

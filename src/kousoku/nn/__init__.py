@@ -6,7 +6,8 @@ its float32 parameters; sizes and names of activations are static.
 
 from .actor_critic import ActorCritic, ActorCriticConfig, build
 from .actor_q import ActorQ, ActorQBuilder, ActorQConfig, DeterministicActor, SquashedNormalActor, StateActionValue
-from .atoms import AtomsHead, CategoricalAtoms, DistributionalQNetwork, QuantileAtoms
+from .atoms import AtomsHead, CategoricalAtoms, DistributionalQNetwork, GaussianBins, QuantileAtoms
+from .batch_renorm import BatchRenorm
 from .boxes import clip_to
 from .cnn import CNN
 from .fits import check_network
@@ -21,6 +22,7 @@ from .heads import (
     ValueHead,
     head_for,
 )
+from .hidden import DropoutMLP, HiddenBody, RenormMLP, SimBa
 from .initialise import INITIALISERS, he_normal, lecun_normal, orthogonal, uniform_fan_in, zeros
 from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
@@ -48,6 +50,7 @@ __all__ = [
     "ActorQBuilder",
     "ActorQConfig",
     "AtomsHead",
+    "BatchRenorm",
     "BetaHead",
     "Carry",
     "CategoricalAtoms",
@@ -55,8 +58,11 @@ __all__ = [
     "Dense",
     "DeterministicActor",
     "DistributionalQNetwork",
+    "DropoutMLP",
     "DuelingHead",
+    "GaussianBins",
     "HeadBuilder",
+    "HiddenBody",
     "LayerNorm",
     "MultiCategoricalHead",
     "Network",
@@ -70,6 +76,8 @@ __all__ = [
     "QNetworkBuilder",
     "QNetworkConfig",
     "QuantileAtoms",
+    "RenormMLP",
+    "SimBa",
     "SquashedNormalActor",
     "StateActionValue",
     "TanhNormalHead",

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..core.errors import ConfigError, check_choice, check_count, check_number, shorten
 from ..core.spaces import Box, Space
 from ..ops.distributions import TanhNormal
+from .atoms import Atoms, atoms_of, check_atoms
 from .boxes import bounds, check_bounded, size_of
 from .gaussian import Gaussian
 from .hidden import (
@@ -61,6 +62,8 @@ class ActorQConfig:
         policy_gain: gain of the actor's last layer.
         value_gain: gain of the critics' last layer.
         init: how weights begin, one of `initialise.INITIALISERS`.
+        distribution, num_atoms, v_min, v_max, smoothing: what critics learn of the returns of an action, as of
+            `QNetworkConfig`: their mean alone, or a distribution.
 
     Raises:
         ConfigError: for a value that cannot be used.
@@ -93,6 +96,11 @@ class ActorQConfig:
     policy_gain: float = 1.0
     value_gain: float = 1.0
     init: str = "orthogonal"
+    distribution: str = "scalar"
+    num_atoms: int = 101
+    v_min: float = -250.0
+    v_max: float = 250.0
+    smoothing: float = 0.75
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", check_sizes("hidden", self.hidden))
@@ -112,6 +120,7 @@ class ActorQConfig:
         for gain in ("hidden_gain", "policy_gain", "value_gain"):
             check_number(gain, getattr(self, gain), low=0, open_high=True)
         initialiser(self.init)
+        check_atoms(self)
 
     def __call__(self, observation_space: Space, action_space: Space, key: PRNGKeyArray) -> ActorQ:
         """Builds actor and critics with new weights.
@@ -122,6 +131,7 @@ class ActorQConfig:
         space = check_bounded_box(action_space)
         actor_key, critic_key = jax.random.split(key)
         sizes = self.hidden if self.critic_hidden is None else self.critic_hidden
+        atoms = atoms_of(self)
         weights: dict[str, Any] = {"activation": self.activation, "gain": self.hidden_gain, "init": self.init}
 
         def critic(key: PRNGKeyArray) -> StateActionValue:
@@ -129,9 +139,9 @@ class ActorQConfig:
             body = body_for(observation_space, (), key=body_key, kind=self.body, **weights)
             in_size = body.out_size + size_of(space)
             hidden = hidden_for(self.critic_body, in_size, sizes, key=hidden_key, dropout=self.dropout, **weights)
-            return StateActionValue(
-                body, hidden, Dense(hidden.out_size, 1, key=head_key, **self._head(self.value_gain))
-            )
+            outputs = 1 if atoms is None else self.num_atoms
+            head = Dense(hidden.out_size, outputs, key=head_key, **self._head(self.value_gain))
+            return StateActionValue(body, hidden, head, atoms)
 
         critics = tuple(critic(jax.random.fold_in(critic_key, i)) for i in range(self.num_critics))
         return ActorQ(self._actor(observation_space, space, actor_key, weights), critics)
@@ -202,24 +212,35 @@ class StateActionValue(eqx.Module):
         body: from the observation to numbers: flattened, or what the convolutions of an image give.
         hidden: the hidden layers, of these numbers and the action.
         head: the last layer.
+        atoms: what its N outputs stand for; None where there is one, the value.
     """
 
     body: Body
     hidden: Hidden
     head: Dense
+    atoms: Atoms | None = None
 
     def __call__(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, ""]:
-        return self.head(self.hidden(self._both(obs, action)))[0]
+        outputs = self.outputs(obs, action)
+        return outputs if self.atoms is None else self.atoms.mean(outputs)
+
+    def outputs(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, "*N"]:
+        """Returns the value, or what stands for the distribution of returns."""
+        return self._outputs(self.hidden(self._both(obs, action)))
 
     def train(
         self, obs: Any, action: Float[Array, " A"], training: Training
-    ) -> tuple[Float[Array, ""], StateActionValue]:
-        """Returns the value of one sample of a minibatch, and the critic with running moments after it."""
+    ) -> tuple[Float[Array, "*N"], StateActionValue]:
+        """Returns the outputs for one sample of a minibatch, and the critic with running moments after it."""
         x, hidden = train(self.hidden, self._both(obs, action), training)
-        return self.head(x)[0], StateActionValue(self.body, hidden, self.head)
+        return self._outputs(x), StateActionValue(self.body, hidden, self.head, self.atoms)
 
     def _both(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, " F"]:
         return jnp.concatenate([self.body(obs), action])
+
+    def _outputs(self, x: Float[Array, " F"]) -> Float[Array, "*N"]:
+        y = self.head(x)
+        return y[0] if self.atoms is None else y
 
 
 class ActorQ(eqx.Module):

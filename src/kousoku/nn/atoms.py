@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..core.errors import ConfigError, check_choice, check_count, check_finite, check_number
 from .layers import Dense
 from .mlp import MLP
 from .torso import Body
@@ -37,6 +38,44 @@ class CategoricalAtoms(eqx.Module):
         return jax.nn.softmax(outputs, axis=-1) @ self.support
 
 
+class GaussianBins(eqx.Module):
+    """Bins of one width from `low` to `high`, whose probabilities are the softmax of what the network returns.
+
+    They are learned from a value, as the probabilities of a normal distribution around it (HL-Gauss): the value is one
+    number, but neighbouring bins say so, too.
+
+    Attributes:
+        smoothing: the deviation of that distribution, in widths of a bin.
+
+    References:
+        Farebrother et al., Stop regressing, arXiv:2403.03950, section 3.1.
+    """
+
+    number: int = eqx.field(static=True)
+    low: float = eqx.field(static=True)
+    high: float = eqx.field(static=True)
+    smoothing: float = eqx.field(static=True)
+
+    @property
+    def edges(self) -> Float[Array, " M"]:
+        """The bounds of the bins, N + 1 of them."""
+        return jnp.linspace(self.low, self.high, self.number + 1, dtype=jnp.float32)
+
+    @property
+    def support(self) -> Float[Array, " N"]:
+        """The centres of the bins."""
+        return 0.5 * (self.edges[1:] + self.edges[:-1])
+
+    @property
+    def deviation(self) -> float:
+        """The deviation of what is learned, in units of the values."""
+        return self.smoothing * (self.high - self.low) / self.number
+
+    def mean(self, outputs: Outputs) -> Float[Array, "*A"]:
+        """Returns the mean of the distributions that the network's outputs stand for."""
+        return jax.nn.softmax(outputs, axis=-1) @ self.support
+
+
 class QuantileAtoms(eqx.Module):
     """Equally likely atoms, which the network returns: quantiles at the midpoints of N parts.
 
@@ -50,6 +89,38 @@ class QuantileAtoms(eqx.Module):
     def mean(self, outputs: Outputs) -> Float[Array, "*A"]:
         """Returns the mean of the distributions that the network's outputs stand for."""
         return jnp.mean(outputs, axis=-1)
+
+
+Atoms = CategoricalAtoms | GaussianBins | QuantileAtoms
+
+DISTRIBUTIONS = ("scalar", "categorical", "hl_gauss", "quantile")
+
+
+def check_atoms(config: Any) -> None:
+    """Refuses fields of a network's config that say what is learned of returns, if they cannot be used.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    check_choice("distribution", config.distribution, DISTRIBUTIONS)
+    check_count("num_atoms", config.num_atoms, low=2)
+    for name in ("v_min", "v_max"):
+        check_finite(name, getattr(config, name))
+    if config.v_min >= config.v_max:
+        name = "v_max" if config.v_max != type(config).v_max else "v_min"
+        fix = f"use v_min below v_max: the atoms lie from {config.v_min:g} to {config.v_max:g}"
+        raise ConfigError(name, getattr(config, name), fix)
+    check_number("smoothing", config.smoothing, low=0, open_low=True, open_high=True)
+
+
+def atoms_of(config: Any) -> Atoms | None:
+    """Returns what the outputs of a network with these fields stand for; None for values alone."""
+    ends = config.num_atoms, config.v_min, config.v_max
+    if config.distribution == "categorical":
+        return CategoricalAtoms(*ends)
+    if config.distribution == "hl_gauss":
+        return GaussianBins(*ends, config.smoothing)
+    return QuantileAtoms(config.num_atoms) if config.distribution == "quantile" else None
 
 
 class AtomsHead(eqx.Module):
@@ -110,7 +181,7 @@ class DistributionalQNetwork(eqx.Module):
 
     body: Body
     head: AtomsHead
-    atoms: CategoricalAtoms | QuantileAtoms
+    atoms: Atoms
 
     def outputs(self, obs: Any) -> Float[Array, "A N"]:
         """Returns what stands for the distribution of each action: logits of its atoms, or the atoms themselves."""

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..core.errors import ConfigError, check_choice, check_count, check_finite, check_flag, check_number, shorten
+from ..core.errors import ConfigError, check_choice, check_flag, check_number, shorten
 from ..core.spaces import Discrete, Space
-from .atoms import AtomsHead, CategoricalAtoms, DistributionalQNetwork, QuantileAtoms
+from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import MLP, check_sizes
@@ -22,8 +22,6 @@ from .torso import BODIES, Body, body_for
 
 QFunction = Callable[[Any], Float[Array, " A"]]
 """From one observation to every action's value: a pytree whose float32 arrays are its parameters."""
-
-DISTRIBUTIONS = ("scalar", "categorical", "quantile")
 
 QNetworkBuilder = Callable[[Space, Space, PRNGKeyArray], QFunction]
 """(observation space, action space, key) -> network of action values."""
@@ -45,9 +43,12 @@ class QNetworkConfig:
         head_gain: gain of the last layer's weights.
         init: how weights begin, one of `initialise.INITIALISERS`.
         distribution: what is learned of the returns of an action: "scalar" for their mean alone, "categorical" for the
-            probabilities of fixed atoms (C51), "quantile" for quantiles (QR).
-        num_atoms: atoms, or quantiles, of each action.
-        v_min, v_max: the least and the largest of the fixed atoms: no return counts for less or more.
+            probabilities of fixed atoms (C51), "hl_gauss" for those of bins about the mean (HL-Gauss), "quantile" for
+            quantiles (QR).
+        num_atoms: atoms, bins or quantiles of each action.
+        v_min, v_max: the least and the largest of the fixed atoms, or the outer edges of the bins: no return counts for
+            less or more.
+        smoothing: deviation of what bins learn, in widths of a bin.
 
     Raises:
         ConfigError: for a value that cannot be used.
@@ -56,7 +57,8 @@ class QNetworkConfig:
         Gallici et al., Simplifying deep temporal difference learning, arXiv:2407.04811 (`layer_norm`).
         Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581 (`dueling`).
         Bellemare, Dabney and Munos, A distributional perspective on reinforcement learning, arXiv:1707.06887
-        ("categorical"). Dabney et al., arXiv:1710.10044 ("quantile").
+        ("categorical"). Dabney et al., arXiv:1710.10044 ("quantile"). Farebrother et al., Stop regressing,
+        arXiv:2403.03950 ("hl_gauss").
 
     Examples:
         >>> from kousoku.core.spaces import Box, Discrete
@@ -79,6 +81,7 @@ class QNetworkConfig:
     num_atoms: int = 51
     v_min: float = -10.0
     v_max: float = 10.0
+    smoothing: float = 0.75
 
     def __post_init__(self) -> None:
         for name in ("hidden", "stream_hidden"):
@@ -92,14 +95,7 @@ class QNetworkConfig:
         for gain in ("hidden_gain", "head_gain"):
             check_number(gain, getattr(self, gain), low=0, open_high=True)
         initialiser(self.init)
-        check_choice("distribution", self.distribution, DISTRIBUTIONS)
-        check_count("num_atoms", self.num_atoms, low=2)
-        for name in ("v_min", "v_max"):
-            check_finite(name, getattr(self, name))
-        if self.v_min >= self.v_max:
-            name = "v_max" if self.v_max != type(self).v_max else "v_min"
-            fix = f"use v_min below v_max: the atoms lie from {self.v_min:g} to {self.v_max:g}"
-            raise ConfigError(name, getattr(self, name), fix)
+        check_atoms(self)
 
     def __call__(
         self, observation_space: Space, action_space: Space, key: PRNGKeyArray
@@ -119,18 +115,14 @@ class QNetworkConfig:
         }
         body = body_for(observation_space, self.hidden, key=body_key, kind=self.body, **hidden)
         head: dict[str, Any] = {"key": head_key, "gain": self.head_gain, "init": self.init}
-        if self.distribution != "scalar":
+        atoms = atoms_of(self)
+        if atoms is not None:
             sizes = {"dueling": self.dueling, "sizes": self.stream_hidden}
             outputs = AtomsHead(body.out_size, num_actions, self.num_atoms, hidden=hidden, **sizes, **head)
-            return DistributionalQNetwork(body, outputs, self._atoms())
+            return DistributionalQNetwork(body, outputs, atoms)
         if not self.dueling:
             return QNetwork(body, Dense(body.out_size, num_actions, **head))
         return QNetwork(body, DuelingHead(body.out_size, self.stream_hidden, num_actions, hidden=hidden, **head))
-
-    def _atoms(self) -> CategoricalAtoms | QuantileAtoms:
-        if self.distribution == "quantile":
-            return QuantileAtoms(self.num_atoms)
-        return CategoricalAtoms(self.num_atoms, self.v_min, self.v_max)
 
 
 class DuelingHead(eqx.Module):

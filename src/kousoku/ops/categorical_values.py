@@ -1,4 +1,4 @@
-"""Distributions of returns over fixed atoms (C51), unbatched.
+"""Distributions of returns over fixed atoms (C51) or bins (HL-Gauss), unbatched.
 
 None of these functions stops gradients: their users do.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 Atoms = Float[Array, " N"]
@@ -35,6 +36,32 @@ def project(moved: Float[Array, " M"], probabilities: Float[Array, " M"], atoms:
     within = jnp.clip(moved, atoms[0], atoms[-1])
     share = jnp.clip(1.0 - jnp.abs(within[None, :] - atoms[:, None]) / spacing, 0.0, 1.0)
     return share @ probabilities
+
+
+def gaussian_bins(
+    mean: Float[Array, ""], edges: Float[Array, " M"], deviation: float | Float[Array, ""]
+) -> Float[Array, " N"]:
+    """Returns the probabilities of N = M - 1 bins under a normal distribution that ends at the outer edges.
+
+    p_i = [Phi((e_(i+1) - y) / sigma) - Phi((e_i - y) / sigma)] / [Phi((e_N - y) / sigma) - Phi((e_0 - y) / sigma)],
+    Phi the standard normal distribution function.
+
+    Args:
+        mean: y; beyond the outer edges it counts as the nearer one.
+        edges: e, increasing.
+        deviation: sigma.
+
+    References:
+        Farebrother et al., Stop regressing: training value functions via classification for scalable deep RL,
+        arXiv:2403.03950, section 3.1 (HL-Gauss). Imani and White, Improving regression performance with distributional
+        losses, arXiv:1806.04613.
+
+    Examples:
+        >>> gaussian_bins(jnp.float32(0.0), jnp.array([-1.0, 0.0, 1.0]), 0.5).tolist()
+        [0.5, 0.5]
+    """
+    below = ndtr((edges - jnp.clip(mean, edges[0], edges[-1])) / deviation)
+    return (below[1:] - below[:-1]) / (below[-1] - below[0])
 
 
 def kl_divergence(probabilities: Atoms, logits: Atoms) -> Float[Array, ""]:

@@ -28,7 +28,7 @@ from ...nn.hidden import drops
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops.across import mean_over
 from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
-from .critics import Batch, CriticLoss, Follows, critic_loss, has_target, joint_critic_loss, targets_of, values
+from .critics import Batch, CriticLoss, Follows, critic_loss, has_target, joint_critic_loss, outputs_of, targets_of
 from .epochs import Scalars
 from .gradients import apply_gradients, init_optimiser
 from .replay_of import check_priorities, replay_of
@@ -300,12 +300,13 @@ class ActorQAgent(Agent):
         scale = jax.vmap(lambda obs: normalise_obs(observations, obs, self.observation_limit))
         return batch._replace(obs=scale(batch.obs), next_obs=scale(batch.next_obs)), observations
 
-    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, " n"]:
-        """Computes what the values of the actions taken should become, by the target network."""
+    def targets(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Float[Array, "n *N"]:
+        """Computes what values of the actions taken, or their distributions, should become, by the target network."""
         critics = self.target_critics(state.target)
         acting_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
         follows = self.follows(state, batch, acting_key)
-        return targets_of(batch, values(critics, batch.next_obs, follows.action, critic_key), follows.bonus)
+        following = outputs_of(critics, batch.next_obs, follows.action, critic_key)
+        return targets_of(critics, batch, following, follows.bonus)
 
     def _target_of(self, network: ActorQ) -> Any:
         """Returns what the target network is a copy of; None where there is none."""

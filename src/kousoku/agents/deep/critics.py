@@ -9,9 +9,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
 
+from ...nn.actor_q import StateActionValue
+from ...nn.atoms import Atoms
 from ...nn.batch_renorm import has_statistics
 from ...nn.hidden import Training, differs_in_training, drops
 from ...ops import losses
+from .distributional import atoms_loss, target_atoms
 from .epochs import Scalars
 
 SAMPLES = "samples"
@@ -19,6 +22,9 @@ SAMPLES = "samples"
 
 Values = tuple[Float[Array, " n"], ...]
 """Each critic's values of n actions."""
+
+Outputs = tuple[Float[Array, "n *N"], ...]
+"""Each critic's values of n actions, or what stands for the distributions of their returns."""
 
 
 Keys = Key[Array, " n"]
@@ -71,21 +77,41 @@ def acted(actor: Any, obs: PyTree[Array], axis: str | None) -> tuple[Any, Any]:
     return jax.vmap(lambda obs: actor.train(obs, training), axis_name=SAMPLES, out_axes=(0, None))(obs)
 
 
-def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray) -> Values:
-    """Returns each critic's values of n actions in the unit box: by running moments, but with dropout if it has any."""
+def outputs_of(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray) -> Outputs:
+    """Returns each critic's outputs for n actions in the unit box, by running moments; with dropout, where it is."""
 
-    def of_one(critic: Any, keys: Keys | None) -> Float[Array, " n"]:
+    def of_one(critic: Any, keys: Keys | None) -> Float[Array, "n *N"]:
         if keys is None:
-            return jax.vmap(critic)(obs, action)
+            return jax.vmap(_outputs(critic))(obs, action)
         return jax.vmap(lambda obs, action, key: critic.train(obs, action, Training(key))[0])(obs, action, keys)
 
     return tuple(of_one(critic, keys) for critic, keys in _with_keys(critics, action.shape[0], key))
 
 
-def learned_values(
+def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray) -> Values:
+    """Returns each critic's values of n actions: the means of its outputs."""
+    return means(critics, outputs_of(critics, obs, action, key))
+
+
+def atoms_of(critics: Any) -> Atoms | None:
+    """Returns what the outputs of critics stand for; None where they are values."""
+    return critics[0].atoms if isinstance(critics[0], StateActionValue) else None
+
+
+def means(critics: Any, outputs: Outputs) -> Values:
+    """Returns the values that outputs of critics stand for."""
+    atoms = atoms_of(critics)
+    return outputs if atoms is None else tuple(atoms.mean(each) for each in outputs)
+
+
+def _outputs(critic: Any) -> Any:
+    return critic.outputs if isinstance(critic, StateActionValue) else critic
+
+
+def learned_outputs(
     critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray, axis: str | None
-) -> tuple[Values, tuple[Any, ...]]:
-    """Returns each critic's values while it learns from them, and the critics with their running moments after them.
+) -> tuple[Outputs, tuple[Any, ...]]:
+    """Returns each critic's outputs while it learns from them, and the critics with their running moments after them.
 
     Args:
         critics: each from one observation and one action.
@@ -94,9 +120,9 @@ def learned_values(
         axis: of devices that share the minibatch.
     """
 
-    def of_one(critic: Any, keys: Keys | None) -> tuple[Float[Array, " n"], Any]:
+    def of_one(critic: Any, keys: Keys | None) -> tuple[Float[Array, "n *N"], Any]:
         if not differs_in_training(critic):
-            return jax.vmap(critic)(obs, action), critic
+            return jax.vmap(_outputs(critic))(obs, action), critic
         of_sample = lambda obs, action, key: critic.train(obs, action, Training(key, _axes(axis)))  # noqa: E731
         return jax.vmap(of_sample, axis_name=SAMPLES, out_axes=(0, None))(obs, action, keys)
 
@@ -129,10 +155,25 @@ def least(estimates: Values) -> Float[Array, " n"]:
 sum_of = functools.partial(functools.reduce, jnp.add)
 
 
-def targets_of(batch: Batch, following: Values, bonus: Float[Array, " n"] | None) -> Float[Array, " n"]:
-    """Returns r + gamma (min_i Q_i(s', a') + bonus), by the critics' values of what follows; r after a termination."""
-    value = least(following) if bonus is None else least(following) + bonus
-    return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
+def targets_of(
+    critics: Any, batch: Batch, following: Outputs, bonus: Float[Array, " n"] | None
+) -> Float[Array, "n *N"]:
+    """Returns r + gamma (min_i Q_i(s', a') + bonus), by the critics' outputs for what follows; r after a termination.
+
+    Of critics of distributions it is the distribution to be learned, see `target_atoms`: that of
+    r + gamma (Z(s', a') + bonus) by the critic whose mean is the least.
+    """
+    atoms = atoms_of(critics)
+    if atoms is None:
+        value = least(following) if bonus is None else least(following) + bonus
+        return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
+    lowest = jnp.argmin(jnp.stack(means(critics, following)), axis=0)
+    chosen = jax.vmap(lambda each, i: each[i], (1, 0))(jnp.stack(following), lowest)
+    reward = batch.reward
+    if bonus is not None:
+        reward = reward + batch.discount * jnp.where(batch.terminated, 0.0, bonus)
+    of_each = lambda *row: target_atoms(atoms, *row)  # noqa: E731
+    return jax.vmap(of_each)(chosen, reward, batch.terminated, batch.discount)
 
 
 class CriticLoss(NamedTuple):
@@ -140,7 +181,7 @@ class CriticLoss(NamedTuple):
 
     Attributes:
         metrics: "qf_loss" and "qf_values", means over the critics.
-        errors: [n] the mean over critics of |Q(s, a) - y|.
+        errors: [n] the mean over critics of |Q(s, a) - y|; of distributions, of their losses.
         moved: the critics, with their running moments after the minibatch.
     """
 
@@ -150,14 +191,15 @@ class CriticLoss(NamedTuple):
 
 
 def critic_loss(
-    critics: Any, batch: Batch, targets: Float[Array, " n"], key: PRNGKeyArray, axis: str | None
+    critics: Any, batch: Batch, targets: Float[Array, "n *N"], key: PRNGKeyArray, axis: str | None
 ) -> tuple[Float[Array, ""], CriticLoss]:
-    """Computes the sum over critics of E[w (Q(s, a) - y)^2 / 2], and what comes beside it.
+    """Computes the sum over critics of E[w (Q(s, a) - y)^2 / 2], and the rest.
 
-    w are the importance weights of a minibatch that is not drawn uniformly, else 1.
+    w are the importance weights of a minibatch that is not drawn uniformly, else 1. Of critics of distributions the
+    loss is that of `atoms_loss`.
     """
-    estimates, moved = learned_values(critics, batch.obs, batch.action, key, axis)
-    return _loss_of(estimates, targets, batch, moved)
+    outputs, moved = learned_outputs(critics, batch.obs, batch.action, key, axis)
+    return _loss_of(critics, outputs, targets, batch, moved)
 
 
 def joint_critic_loss(
@@ -173,21 +215,26 @@ def joint_critic_loss(
     """
     join = lambda a, b: jnp.concatenate([a, b])  # noqa: E731
     obs = jax.tree.map(join, batch.obs, batch.next_obs)
-    both, moved = learned_values(critics, obs, join(batch.action, follows.action), key, axis)
+    both, moved = learned_outputs(critics, obs, join(batch.action, follows.action), key, axis)
     n = batch.reward.shape[0]
-    targets = jax.lax.stop_gradient(targets_of(batch, tuple(q[n:] for q in both), follows.bonus))
-    return _loss_of(tuple(q[:n] for q in both), targets, batch, moved)
+    targets = jax.lax.stop_gradient(targets_of(critics, batch, tuple(each[n:] for each in both), follows.bonus))
+    return _loss_of(critics, tuple(each[:n] for each in both), targets, batch, moved)
 
 
 def _loss_of(
-    estimates: Values, targets: Float[Array, " n"], batch: Batch, moved: Any
+    critics: Any, outputs: Outputs, targets: Float[Array, "n *N"], batch: Batch, moved: Any
 ) -> tuple[Float[Array, ""], CriticLoss]:
-    errors = [q - targets for q in estimates]
-    each = sum_of(jax.vmap(losses.squared)(error) for error in errors)
+    atoms, number, estimates = atoms_of(critics), len(outputs), means(critics, outputs)
+    if atoms is None:
+        errors = [q - targets for q in outputs]
+        each = sum_of(jax.vmap(losses.squared)(error) for error in errors)
+        size = sum_of(jnp.abs(error) for error in errors) / number
+    else:
+        of_each = lambda one, target: atoms_loss(atoms, one, target, 1.0)  # noqa: E731
+        each = sum_of(jax.vmap(of_each)(one, targets) for one in outputs)
+        size = each / number
     loss = jnp.mean(each if batch.weights is None else batch.weights * each)
-    number = len(estimates)
     metrics = {"qf_loss": loss / number, "qf_values": jnp.mean(sum_of(estimates)) / number}
-    size = sum_of(jnp.abs(error) for error in errors) / number
     return loss, CriticLoss(*jax.lax.stop_gradient((metrics, size)), moved)
 
 

@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ...nn.atoms import CategoricalAtoms, QuantileAtoms
-from ...ops.categorical_values import kl_divergence, project
+from ...nn.atoms import Atoms, CategoricalAtoms, GaussianBins, QuantileAtoms
+from ...ops.categorical_values import gaussian_bins, kl_divergence, project
 from ...ops.quantile_values import quantile_huber
 
-Atoms = CategoricalAtoms | QuantileAtoms
 Outputs = Float[Array, " N"]
 Scalar = Float[Array, ""]
 
@@ -30,12 +29,14 @@ def target_atoms(
     goes_on = jnp.where(terminated, 0.0, discount)
     if isinstance(atoms, CategoricalAtoms):
         return project(reward + goes_on * atoms.support, jax.nn.softmax(follows), atoms.support)
+    if isinstance(atoms, GaussianBins):
+        return gaussian_bins(reward + goes_on * atoms.mean(follows), atoms.edges, atoms.deviation)
     return reward + goes_on * follows
 
 
 def target_mean(atoms: Atoms, target: Outputs) -> Scalar:
     """Returns the mean of a target that `target_atoms` made."""
-    return target @ atoms.support if isinstance(atoms, CategoricalAtoms) else jnp.mean(target)
+    return jnp.mean(target) if isinstance(atoms, QuantileAtoms) else target @ atoms.support
 
 
 def atoms_loss(atoms: Atoms, outputs: Outputs, target: Outputs, delta: float | Array) -> Scalar:
@@ -47,6 +48,6 @@ def atoms_loss(atoms: Atoms, outputs: Outputs, target: Outputs, delta: float | A
         target: as `target_atoms` made it.
         delta: the error from which on a quantile's loss is linear.
     """
-    if isinstance(atoms, CategoricalAtoms):
-        return kl_divergence(target, outputs)
-    return quantile_huber(outputs, target, delta)
+    if isinstance(atoms, QuantileAtoms):
+        return quantile_huber(outputs, target, delta)
+    return kl_divergence(target, outputs)

@@ -55,7 +55,7 @@ class DQN(Agent):
     y = r + gamma Q'(s', argmax_a Q(s', a)) with `double`, else y = r + gamma max_a Q'(s', a).
 
     Of a network with a `distribution`, Q is the mean of what it learns: the distribution of r + gamma Z'(s', a'), a' as
-    above, projected to its atoms (C51), or by its quantiles (QR).
+    above, projected to its atoms (C51), by its quantiles (QR), or of its mean by bins around it (HL-Gauss).
 
     Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
 
@@ -107,6 +107,7 @@ class DQN(Agent):
         algorithm 1 (distribution="categorical").
         Dabney et al., Distributional reinforcement learning with quantile regression, arXiv:1710.10044, algorithm 1
         (distribution="quantile").
+        Farebrother et al., Stop regressing, arXiv:2403.03950, section 3.1 (distribution="hl_gauss").
         Vieillard, Pietquin and Geist, Munchausen reinforcement learning, arXiv:2007.14430, equation 2 (munchausen).
         Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """

@@ -55,6 +55,7 @@ class SAC(ActorQAgent):
         Haarnoja et al., Soft actor-critic algorithms and applications, arXiv:1812.05905, equations 5, 9 and 18 and
         algorithm 1.
         Haarnoja et al., Soft actor-critic, arXiv:1801.01290.
+        Bellemare, Dabney and Munos, arXiv:1707.06887; Farebrother et al., arXiv:2403.03950 (critics of distributions).
         Kingma and Welling, Auto-encoding variational Bayes, arXiv:1312.6114, section 2.4 (a function of noise).
     """
 
