@@ -158,7 +158,7 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
 def test_only_a_termination_is_worth_nothing_afterwards(kind):
     agent = small(kind)
     state = agent.init(SPEC, KEY)
-    batch = actor_q.unit_batch(state.action_space, batch_of(), 0.99)
+    batch = actor_q.learned_batch(state.action_space, batch_of(), 0.99)
     y = agent.targets(state, batch, KEY)
     ended = np.asarray(batch.terminated)
     assert 0 < ended.sum() < N
@@ -239,7 +239,7 @@ def test_devices_stay_equal_and_draw_noise_of_their_own():
     mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
 
     def on_each(state, part):
-        batch = actor_q.unit_batch(state.action_space, ReplayBatch(part, data.steps), 0.99)
+        batch = actor_q.learned_batch(state.action_space, ReplayBatch(part, data.steps), 0.99)
         key = jax.random.fold_in(KEY, jax.lax.axis_index("d"))
         learned, metrics = agent.update(state, ReplayBatch(part, data.steps), KEY, axis="d")
         return jax.tree.map(lambda x: x[None], (learned, metrics, agent.targets(state, batch, key)))
@@ -347,9 +347,9 @@ def test_observations_of_every_kind_are_learned_from(space):
 
 
 def test_spaces_that_they_cannot_learn_are_refused():
-    for actions in (Discrete(3), MultiDiscrete((2, 2)), Box(0, 5, (2,), np.int32)):
-        with pytest.raises(ConfigError, match=r"^action space: got .*'dqn'.*'ppo'"):
-            SAC().init(EnvSpec(SPEC.observation_space, actions), KEY)
+    for agent, actions in ((TD3(), Discrete(3)), (SAC(), MultiDiscrete((2, 2))), (SAC(), Box(0, 5, (2,), np.int32))):
+        with pytest.raises(ConfigError, match=r"^action space: got .*'sac' and 'dqn'.*'ppo'"):
+            agent.init(EnvSpec(SPEC.observation_space, actions), KEY)
     for actions, words in ((Box(-np.inf, 1.0, (2,)), "infinite bounds"), (Box(1.0, 1.0, (2,)), "low = high")):
         with pytest.raises(ConfigError, match=words):
             TD3().init(EnvSpec(SPEC.observation_space, actions), KEY)
@@ -391,7 +391,7 @@ def test_a_network_of_ones_own_is_taken_and_checked():
 
 
 def test_a_policy_of_the_other_kind_is_refused():
-    for agent, wanted in ((SAC(network=TD3().network), "tanh_normal"), (TD3(network=SAC().network), "deterministic")):
+    for agent, wanted in ((SAC(network=TD3().network), "stochastic"), (TD3(network=SAC().network), "deterministic")):
         with pytest.raises(ConfigError, match=f"^policy: got .*{wanted}"):
             agent.init(SPEC, KEY)
 

@@ -39,7 +39,7 @@ def network(policy: str, **options: Any) -> ActorQConfig:
 AGENTS = {
     "td3": TD3(network=network("deterministic"), exploration_noise=1.0, target_noise=0.05, **SIZES),
     "ddpg": DDPG(network=network("deterministic", num_critics=1), exploration_noise=1.0, **SIZES),
-    "sac": SAC(network=network("tanh_normal"), learn_temperature=False, temperature=1e-3, **SIZES),
+    "sac": SAC(network=network("stochastic"), learn_temperature=False, temperature=1e-3, **SIZES),
 }
 
 
@@ -85,7 +85,7 @@ def test_the_soft_policy_is_that_of_the_temperature(options, deviation):
     """The best soft policy of reward -(a - x / 2)^2 is normal of mean x / 2 and variance alpha / 2."""
     iterations = 4000
     rate = Linear(5e-3, 0.0, 8 * iterations)
-    agent = SAC(network=network("tanh_normal"), learning_rate=rate, **options, **SIZES)
+    agent = SAC(network=network("stochastic"), learning_rate=rate, **options, **SIZES)
     state = learned(agent, Aim(), jax.random.split(jax.random.key(1), SEEDS), iterations)
     sides = jnp.array([[-1.0], [1.0]])
     policies = jax.vmap(lambda actor: jax.vmap(actor)(sides))(state.network.actor)

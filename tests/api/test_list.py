@@ -42,14 +42,14 @@ def test_everything_has_one_line_of_eighty_columns(capsys):
         assert sizes in row(text, id)
     found = {group: lines for group, lines in groups(text).items() if group.startswith("environments")}
     assert [lines[0] for lines in found.values() if any("CartPole-v1" in line for line in lines)] == [
-        "for a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sep_cma_es"
+        "for a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, sep_cma_es"
     ]
     fits = {
         "environments: Box observations -> Box actions": (
             "for a2c, apg, ars, ddpg, openai_es, pgpe, ppo, sac, sep_cma_es, td3"
         ),
         "environments: Discrete observations -> Discrete actions": (
-            "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sep_cma_es"
+            "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, sep_cma_es"
         ),
         "environments: one observation -> Discrete actions": (
             "for all bandit agents, all tabular agents, a2c, ars, dqn, openai_es, pgpe, ..."
@@ -118,9 +118,9 @@ def test_what_there_is_not(word, message, capsys):
 
 def test_the_agents_that_fit():
     fits = {id: fitting_agents(ks.make(id).spec) for id in ("GridWorld-v0", "Bandit-v0", "CartPole-v1", "Pendulum-v1")}
-    assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "dqn", "ppo", "pqn"}
-    assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, *EVOLUTION, "a2c", "dqn", "ppo", "pqn"}
-    assert fits["CartPole-v1"] == sorted([*EVOLUTION, "a2c", "dqn", "ppo", "pqn"])
+    assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "dqn", "ppo", "pqn", "sac"}
+    assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, *EVOLUTION, "a2c", "dqn", "ppo", "pqn", "sac"}
+    assert fits["CartPole-v1"] == sorted([*EVOLUTION, "a2c", "dqn", "ppo", "pqn", "sac"])
     assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "apg", "ddpg", "ppo", "sac", "td3"])
 
 

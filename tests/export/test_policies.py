@@ -50,6 +50,7 @@ CASES = {
     "pqn": (ks.make_agent("pqn", hidden=(8,)), EnvSpec(VECTOR, Discrete(3))),
     "sac": (ks.make_agent("sac", hidden=(8,)), EnvSpec(VECTOR, MOVES)),
     "sac, images": (ks.make_agent("sac", hidden=(8,), actor_body="layer_norm"), EnvSpec(IMAGE, Box(-1.0, 1.0, (2, 2)))),
+    "sac, discrete": (ks.make_agent("sac", hidden=(8,)), EnvSpec(VECTOR, Discrete(3))),
     "sac, crossq": (ks.make_agent("sac", hidden=(8,), actor_body="crossq"), EnvSpec(VECTOR, MOVES)),
     "td3, simba": (ks.make_agent("td3", hidden=(8, 8), actor_body="simba"), EnvSpec(NAMED, MOVES)),
     "td3": (ks.make_agent("td3", hidden=(8,)), EnvSpec(NAMED, MOVES)),

@@ -5,11 +5,13 @@ its float32 parameters; sizes and names of activations are static.
 """
 
 from .actor_critic import ActorCritic, ActorCriticConfig, build
-from .actor_q import ActorQ, ActorQBuilder, ActorQConfig, DeterministicActor, SquashedNormalActor, StateActionValue
+from .actor_q import ActorQ, ActorQBuilder, ActorQConfig
+from .actors import CategoricalActor, DeterministicActor, SquashedNormalActor
 from .atoms import AtomsHead, CategoricalAtoms, DistributionalQNetwork, GaussianBins, QuantileAtoms
 from .batch_renorm import BatchRenorm
 from .boxes import clip_to
 from .cnn import CNN
+from .critics import StateActionValue, StateActionValues
 from .fits import check_network
 from .heads import (
     BetaHead,
@@ -53,6 +55,7 @@ __all__ = [
     "BatchRenorm",
     "BetaHead",
     "Carry",
+    "CategoricalActor",
     "CategoricalAtoms",
     "CategoricalHead",
     "Dense",
@@ -80,6 +83,7 @@ __all__ = [
     "SimBa",
     "SquashedNormalActor",
     "StateActionValue",
+    "StateActionValues",
     "TanhNormalHead",
     "Torso",
     "ValueHead",

@@ -1,4 +1,4 @@
-"""Networks of actor and action values, for actions of a bounded Box, by a config of a few words."""
+"""Networks of actor and action values, for actions of a bounded Box or Discrete ones, by a config of a few words."""
 
 from __future__ import annotations
 
@@ -13,28 +13,20 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_count, check_number, shorten
-from ..core.spaces import Box, Space
-from ..ops.distributions import TanhNormal
+from ..core.spaces import Box, Discrete, Space
+from ..ops.distributions import Categorical, TanhNormal
+from .actors import CategoricalActor, DeterministicActor, SquashedNormalActor
 from .atoms import Atoms, atoms_of, check_atoms
 from .boxes import bounds, check_bounded, size_of
+from .critics import StateActionValue, StateActionValues
 from .gaussian import Gaussian
-from .hidden import (
-    ACTOR_KINDS,
-    CRITIC_KINDS,
-    Hidden,
-    HiddenBody,
-    Training,
-    actor_body_for,
-    check_kind_fits,
-    hidden_for,
-    train,
-)
+from .hidden import ACTOR_KINDS, CRITIC_KINDS, HiddenBody, actor_body_for, check_kind_fits, hidden_for
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import check_sizes
-from .torso import BODIES, Body, body_for
+from .torso import BODIES, body_for
 
-ACTORS = ("tanh_normal", "deterministic")
+ACTORS = ("stochastic", "deterministic")
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,8 @@ class ActorQConfig:
         critic_hidden: the critics'; None for the same.
         activation: of every hidden layer, one of `layers.ACTIVATIONS`.
         num_critics: how many critics estimate the same values, each from weights of its own.
-        policy: "tanh_normal", a distribution of actions, or "deterministic", one action.
+        policy: "stochastic", a distribution of actions (over a Box, that of the tanh of a normal variable), or
+            "deterministic", one action of a Box.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP. Actor and critics have
             one each.
         actor_body: kind of the actor's dense layers: "plain"; "layer_norm", normalised before the activation; "crossq",
@@ -86,7 +79,7 @@ class ActorQConfig:
     critic_hidden: tuple[int, ...] | None = None
     activation: str = "relu"
     num_critics: int = 2
-    policy: str = "tanh_normal"
+    policy: str = "stochastic"
     body: str = "auto"
     actor_body: str = "plain"
     critic_body: str = "plain"
@@ -128,164 +121,103 @@ class ActorQConfig:
         Raises:
             ConfigError: where the config does not fit the spaces.
         """
-        space = check_bounded_box(action_space)
-        actor_key, critic_key = jax.random.split(key)
-        sizes = self.hidden if self.critic_hidden is None else self.critic_hidden
+        space = check_learnable(action_space, self.policy)
         atoms = atoms_of(self)
+        if atoms is not None and isinstance(space, Discrete):
+            fix = "use 'scalar' where actions can be counted; 'dqn' learns distributions of their returns"
+            raise ConfigError("distribution", self.distribution, fix)
+        actor_key, critic_key = jax.random.split(key)
         weights: dict[str, Any] = {"activation": self.activation, "gain": self.hidden_gain, "init": self.init}
-
-        def critic(key: PRNGKeyArray) -> StateActionValue:
-            body_key, hidden_key, head_key = jax.random.split(key, 3)
-            body = body_for(observation_space, (), key=body_key, kind=self.body, **weights)
-            in_size = body.out_size + size_of(space)
-            hidden = hidden_for(self.critic_body, in_size, sizes, key=hidden_key, dropout=self.dropout, **weights)
-            outputs = 1 if atoms is None else self.num_atoms
-            head = Dense(hidden.out_size, outputs, key=head_key, **self._head(self.value_gain))
-            return StateActionValue(body, hidden, head, atoms)
-
-        critics = tuple(critic(jax.random.fold_in(critic_key, i)) for i in range(self.num_critics))
+        keys = [jax.random.fold_in(critic_key, i) for i in range(self.num_critics)]
+        critics = tuple(self._critic(observation_space, space, atoms, key, weights) for key in keys)
         return ActorQ(self._actor(observation_space, space, actor_key, weights), critics)
 
+    def _critic(
+        self, observation_space: Space, space: Box | Discrete, atoms: Atoms | None, key: PRNGKeyArray, weights: Any
+    ) -> StateActionValue | StateActionValues:
+        body_key, hidden_key, head_key = jax.random.split(key, 3)
+        sizes = self.hidden if self.critic_hidden is None else self.critic_hidden
+        body = body_for(observation_space, (), key=body_key, kind=self.body, **weights)
+        in_size = body.out_size + (size_of(space) if isinstance(space, Box) else 0)
+        hidden = hidden_for(self.critic_body, in_size, sizes, key=hidden_key, dropout=self.dropout, **weights)
+        head: dict[str, Any] = {"key": head_key, "gain": self.value_gain, "init": self.init}
+        if isinstance(space, Discrete):
+            return StateActionValues(HiddenBody(body, hidden), Dense(hidden.out_size, space.n, **head))
+        outputs = 1 if atoms is None else self.num_atoms
+        return StateActionValue(body, hidden, Dense(hidden.out_size, outputs, **head), atoms)
+
     def _actor(
-        self, observation_space: Space, space: Box, key: PRNGKeyArray, weights: dict[str, Any]
-    ) -> SquashedNormalActor | DeterministicActor:
+        self, observation_space: Space, space: Box | Discrete, key: PRNGKeyArray, weights: dict[str, Any]
+    ) -> SquashedNormalActor | DeterministicActor | CategoricalActor:
         body_key, head_key = jax.random.split(key)
         body = actor_body_for(self.actor_body, observation_space, self.hidden, key=body_key, body=self.body, **weights)
-        head: dict[str, Any] = {"key": head_key, **self._head(self.policy_gain)}
+        head: dict[str, Any] = {"key": head_key, "gain": self.policy_gain, "init": self.init}
+        if isinstance(space, Discrete):
+            return CategoricalActor(body, Dense(body.out_size, space.n, **head))
         if self.policy == "deterministic":
             return DeterministicActor(body, Dense(body.out_size, size_of(space), **head))
         gaussian = Gaussian(size_of(space), body.out_size, init_std=self.init_std, std="exp", **head)
         return SquashedNormalActor(body, gaussian)
-
-    def _head(self, gain: float) -> dict[str, Any]:
-        return {"gain": gain, "init": self.init}
-
-
-class SquashedNormalActor(eqx.Module):
-    """pi(. | s) over the unit box [-1, 1]^A: tanh of a normal variable.
-
-    Attributes:
-        body: from the observation to features.
-        gaussian: from features to location and scale.
-    """
-
-    body: Body | HiddenBody
-    gaussian: Gaussian
-
-    def __call__(self, obs: Any) -> TanhNormal:
-        return self._policy(self.body(obs))
-
-    def train(self, obs: Any, training: Training) -> tuple[TanhNormal, SquashedNormalActor]:
-        """Returns the distribution for one sample of a minibatch, and the actor with running moments after it."""
-        x, body = train(self.body, obs, training)
-        return self._policy(x), SquashedNormalActor(body, self.gaussian)
-
-    def _policy(self, x: Float[Array, " F"]) -> TanhNormal:
-        loc, scale = self.gaussian(x)
-        return TanhNormal(loc, scale, -jnp.ones_like(loc), jnp.ones_like(loc))
-
-
-class DeterministicActor(eqx.Module):
-    """mu(s) in the unit box [-1, 1]^A: tanh of an affine function of the features.
-
-    Attributes:
-        body: from the observation to features.
-        head: from features to one number for each component of an action.
-    """
-
-    body: Body | HiddenBody
-    head: Dense
-
-    def __call__(self, obs: Any) -> Float[Array, " A"]:
-        return jnp.tanh(self.head(self.body(obs)))
-
-    def train(self, obs: Any, training: Training) -> tuple[Float[Array, " A"], DeterministicActor]:
-        """Returns the action for one sample of a minibatch, and the actor with running moments after it."""
-        x, body = train(self.body, obs, training)
-        return jnp.tanh(self.head(x)), DeterministicActor(body, self.head)
-
-
-class StateActionValue(eqx.Module):
-    """Q(s, a): hidden layers over the observation, or what a CNN makes of it, and the action in the unit box.
-
-    Attributes:
-        body: from the observation to numbers: flattened, or what the convolutions of an image give.
-        hidden: the hidden layers, of these numbers and the action.
-        head: the last layer.
-        atoms: what its N outputs stand for; None where there is one, the value.
-    """
-
-    body: Body
-    hidden: Hidden
-    head: Dense
-    atoms: Atoms | None = None
-
-    def __call__(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, ""]:
-        outputs = self.outputs(obs, action)
-        return outputs if self.atoms is None else self.atoms.mean(outputs)
-
-    def outputs(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, "*N"]:
-        """Returns the value, or what stands for the distribution of returns."""
-        return self._outputs(self.hidden(self._both(obs, action)))
-
-    def train(
-        self, obs: Any, action: Float[Array, " A"], training: Training
-    ) -> tuple[Float[Array, "*N"], StateActionValue]:
-        """Returns the outputs for one sample of a minibatch, and the critic with running moments after it."""
-        x, hidden = train(self.hidden, self._both(obs, action), training)
-        return self._outputs(x), StateActionValue(self.body, hidden, self.head, self.atoms)
-
-    def _both(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, " F"]:
-        return jnp.concatenate([self.body(obs), action])
-
-    def _outputs(self, x: Float[Array, " F"]) -> Float[Array, "*N"]:
-        y = self.head(x)
-        return y[0] if self.atoms is None else y
 
 
 class ActorQ(eqx.Module):
     """An actor and its critics, of one environment and without a batch axis.
 
     Attributes:
-        actor: from an observation to a distribution over the unit box, or to one action in it.
-        critics: each from (observation, action in the unit box [A]) to an estimate of the action's value.
+        actor: from an observation to a distribution over the unit box or Discrete actions, or to one action in the box.
+        critics: each from (observation, action in the unit box [A]) to an estimate of the action's value; of Discrete
+            actions from an observation to estimates of them all, [A].
     """
 
     actor: Callable[[Any], Any]
-    critics: tuple[Callable[[Any, Float[Array, " A"]], Float[Array, ""]], ...]
+    critics: tuple[Callable[..., Float[Array, "*A"]], ...]
 
 
 ActorQBuilder = Callable[[Space, Space, PRNGKeyArray], ActorQ]
 """(observation space, action space, key) -> actor and critics: pytrees whose float32 arrays are their parameters."""
 
 
-def to_box(space: Box, unit: Float[Array, " A"]) -> Array:
-    """Returns the action of the space at a place in the unit box: -1 is the lower bound, 1 the upper one."""
+def to_action(space: Box | Discrete, learned: Array) -> Array:
+    """Returns the action of the space: for a Box that at a place in the unit box, where -1 is the lower bound and 1 the
+    upper one; a Discrete one itself.
+    """
+    if isinstance(space, Discrete):
+        return learned
     low, high = bounds(space)
-    action = 0.5 * (low + high) + 0.5 * (high - low) * unit
+    action = 0.5 * (low + high) + 0.5 * (high - low) * learned
     return jnp.clip(action, low, high).reshape(space.shape).astype(space.dtype)
 
 
-def to_unit_box(space: Box, action: Array) -> Float[Array, " A"]:
-    """Returns the place of an action of the space in the unit box."""
+def learned_action(space: Box | Discrete, action: Array) -> Array:
+    """Returns what is learned of an action of the space: its place in the unit box, [A]; of a Discrete one itself."""
+    if isinstance(space, Discrete):
+        return action
     low, high = bounds(space)
     return (action.reshape(-1).astype(jnp.float32) - 0.5 * (low + high)) / (0.5 * (high - low))
 
 
-def check_bounded_box(space: Space) -> Box:
-    """Returns an action space that can be stretched to from the unit box.
+def like_learned(space: Box | Discrete) -> jax.ShapeDtypeStruct:
+    """Returns the shape and dtype of what is learned of an action."""
+    return jax.eval_shape(lambda key: learned_action(space, space.sample(key)), jax.eval_shape(jax.random.key, 0))
+
+
+def check_learnable(space: Space, policy: str) -> Box | Discrete:
+    """Returns an action space that a policy of this kind, one of `ACTORS`, can act in.
 
     Raises:
-        ConfigError: for one that is no Box of floating point numbers, or has an infinite bound.
+        ConfigError: for another one: a Box of whole numbers or with an infinite bound, or Discrete actions for a policy
+            that gives one without a probability.
     """
+    if isinstance(space, Discrete) and policy == "stochastic":
+        return space
     if not isinstance(space, Box) or space.dtype.kind != "f":
-        fix = "it has to be a Box of floating point numbers; 'dqn' learns actions that can be counted, 'ppo' any"
+        fix = "it has to be a Box of floating point numbers; 'sac' and 'dqn' learn Discrete actions, 'ppo' any"
         raise ConfigError("action space", shorten(space), fix)
     check_bounded("action space", space)
     return space
 
 
-def check_actor_q(network: Any, observation_space: Space, action_space: Box, obs: Any, policy: str) -> None:
+def check_actor_q(network: Any, observation_space: Space, action_space: Box | Discrete, obs: Any, policy: str) -> None:
     """Refuses what a builder returned if it would not learn.
 
     Args:
@@ -296,7 +228,7 @@ def check_actor_q(network: Any, observation_space: Space, action_space: Box, obs
 
     Raises:
         ConfigError: for what is no `ActorQ`, a leaf that is no array of float32, observations that it does not take,
-            another kind of policy, or a value that is no scalar.
+            another kind of policy, or values of another shape.
     """
     if not isinstance(network, ActorQ) or not network.critics:
         raise ConfigError("network", network, "its builder has to return a kousoku.nn.ActorQ with at least one critic")
@@ -304,19 +236,21 @@ def check_actor_q(network: Any, observation_space: Space, action_space: Box, obs
     if not all(eqx.is_array(leaf) and leaf.dtype == jnp.float32 for leaf in leaves):
         fix = "its parameters have to be arrays of float32; mark other fields eqx.field(static=True)"
         raise ConfigError("network", type(network.actor).__name__, fix)
-    size = size_of(action_space)
-    unit = jax.ShapeDtypeStruct((size,), jnp.float32)
+    discrete, action = isinstance(action_space, Discrete), like_learned(action_space)
+    size = (action_space.n,) if isinstance(action_space, Discrete) else action.shape
     try:
         acted = jax.eval_shape(network.actor, obs)
-        values = [jax.eval_shape(critic, obs, unit) for critic in network.critics]
+        values = [jax.eval_shape(critic, obs, *(() if discrete else (action,))) for critic in network.critics]
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         why = str(error).strip().splitlines()[0]
-        fix = f"it does not take observations of {shorten(observation_space, 80)} and actions [{size}]: {why}"
+        fix = f"it does not take observations of {shorten(observation_space, 80)} and actions {list(size)}: {why}"
         raise ConfigError("network", "ActorQ", fix) from error
-    if isinstance(acted, TanhNormal) != (policy == "tanh_normal"):
+    kind = Categorical if discrete else TanhNormal
+    if isinstance(acted, kind) != (policy == "stochastic"):
         raise ConfigError("policy", type(network.actor).__name__, f"this agent learns a policy of the kind {policy!r}")
-    found = acted.loc if isinstance(acted, TanhNormal) else acted
-    for told, what, shape in [(found, "action", (size,)), *((value, "value", ()) for value in values)]:
+    found = acted.loc if isinstance(acted, TanhNormal) else acted.logits if isinstance(acted, Categorical) else acted
+    of_value = size if discrete else ()
+    for told, what, shape in [(found, "action", size), *((value, "value", of_value) for value in values)]:
         if getattr(told, "shape", None) != shape or told.dtype != jnp.float32:
             fix = f"its {what} has to be float32{list(shape)}, not {getattr(told, 'dtype', told)}{list(told.shape)}"
             raise ConfigError("network", "ActorQ", fix)

@@ -1,4 +1,4 @@
-"""Common ground of SAC, TD3 and DDPG: an actor and its critics, learned from a replay buffer, for actions of a Box."""
+"""Common ground of SAC, TD3 and DDPG: an actor and its critics, learned from a replay buffer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,18 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...core.spaces import Box
+from ...core.spaces import Box, Discrete
 from ...core.timestep import ReplayBatch
-from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_bounded_box, to_box, to_unit_box
+from ...nn.actor_q import (
+    ActorQ,
+    ActorQBuilder,
+    ActorQConfig,
+    check_actor_q,
+    check_learnable,
+    learned_action,
+    like_learned,
+    to_action,
+)
 from ...nn.batch_renorm import with_statistics
 from ...nn.boxes import size_of
 from ...nn.fits import check_has_numbers
@@ -57,7 +66,7 @@ class ActorQState(eqx.Module):
     actor_metrics: Scalars
     updates: Int[Array, ""]
     step: Int[Array, ""]
-    action_space: Box
+    action_space: Box | Discrete
     observations: Statistics = None
 
 
@@ -71,8 +80,8 @@ class Learned(NamedTuple):
 class ActorQAgent(Agent):
     """An actor, and critics that learn the values of what it would do, from minibatches of a replay buffer.
 
-    A subclass says what targets the critics have and what the actor's loss is. Actions are learned in the unit box,
-    whatever the bounds of the action space. All gradients of a step are taken at the parameters before it.
+    A subclass says what targets the critics have and what the actor's loss is. Actions of a Box are learned in the unit
+    box, whatever its bounds. All gradients of a step are taken at the parameters before it.
 
     Attributes:
         num_envs: environments that act at once.
@@ -145,12 +154,12 @@ class ActorQAgent(Agent):
         """The kind of policy that it learns, one of `nn.actor_q.ACTORS`."""
 
     @abstractmethod
-    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Float[Array, " A"]:
-        """Returns an action in the unit box that is not always the same."""
+    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Array:
+        """Returns an action, in the unit box or a Discrete one, that is not always the same."""
 
     @abstractmethod
-    def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, " A"]:
-        """Returns the action in the unit box that has been learned."""
+    def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Array:
+        """Returns the action that has been learned."""
 
     @abstractmethod
     def copied(self, network: ActorQ) -> Any:
@@ -187,7 +196,7 @@ class ActorQAgent(Agent):
 
     def init(self, spec: EnvSpec, key: PRNGKeyArray) -> ActorQState:
         check_has_numbers(spec)
-        actions, observations = check_bounded_box(spec.action_space), spec.observation_space
+        actions, observations = check_learnable(spec.action_space, self.policy), spec.observation_space
         network = self.network(observations, actions, key)
         obs = jax.eval_shape(observations.sample, key)
         check_actor_q(network, observations, actions, obs, self.policy)
@@ -215,9 +224,8 @@ class ActorQAgent(Agent):
             learned = Learned(state.network.actor, state.log_temperature)
             return self.actor_loss(learned, state.network.critics, batch, key)[1][0]
 
-        action = jax.ShapeDtypeStruct((size_of(state.action_space),), jnp.float32)
         key = jax.eval_shape(lambda: jax.random.key(0))
-        return {name: jnp.float32(0.0) for name in jax.eval_shape(metrics, obs, action, key)}
+        return {name: jnp.float32(0.0) for name in jax.eval_shape(metrics, obs, like_learned(state.action_space), key)}
 
     def adopt(self, fresh: ActorQState, trained: ActorQState) -> ActorQState:
         """Takes over the network, the target network, the temperature, and the moments that scale observations."""
@@ -230,12 +238,12 @@ class ActorQAgent(Agent):
         """Chooses an action: the learned one, one near it, or until learning starts any."""
         obs = normalise_obs(state.observations, obs, self.observation_limit)
         if greedy:
-            return to_box(state.action_space, self.most_likely(state, obs)), carry, None
+            return to_action(state.action_space, self.most_likely(state, obs)), carry, None
         chosen_key, any_key = jax.random.split(key)
-        unit = self.explore(state, obs, chosen_key)
+        chosen = self.explore(state, obs, chosen_key)
         if self.learning_starts:
-            unit = jnp.where(state.step >= self.learning_starts, unit, kernel(anything)(any_key, unit))
-        return to_box(state.action_space, unit), carry, None
+            chosen = jnp.where(state.step >= self.learning_starts, chosen, any_action(state.action_space, any_key))
+        return to_action(state.action_space, chosen), carry, None
 
     def update(
         self, state: ActorQState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
@@ -248,7 +256,7 @@ class ActorQAgent(Agent):
     ) -> tuple[ActorQState, Scalars, Float[Array, " n"]]:
         rate = value_at(self.learning_rate, data.steps)
         batch, observations = self._scaled(
-            state.observations, unit_batch(state.action_space, data, self.discount), axis
+            state.observations, learned_batch(state.action_space, data, self.discount), axis
         )
         critic_key, actor_key = jax.random.split(key)
         if axis is not None:
@@ -306,7 +314,7 @@ class ActorQAgent(Agent):
         acting_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
         follows = self.follows(state, batch, acting_key)
         following = outputs_of(critics, batch.next_obs, follows.action, critic_key)
-        return targets_of(critics, batch, following, follows.bonus)
+        return targets_of(critics, batch, following, follows)
 
     def _target_of(self, network: ActorQ) -> Any:
         """Returns what the target network is a copy of; None where there is none."""
@@ -346,10 +354,10 @@ class ActorQAgent(Agent):
         return self.tau
 
 
-def unit_batch(space: Box, data: ReplayBatch, discount: float | Array) -> Batch:
-    """Returns a minibatch with its actions in the unit box."""
+def learned_batch(space: Box | Discrete, data: ReplayBatch, discount: float | Array) -> Batch:
+    """Returns a minibatch with what is learned of its actions."""
     of = data.transitions
-    action = jax.vmap(lambda action: to_unit_box(space, action))(of.action)
+    action = jax.vmap(lambda action: learned_action(space, action))(of.action)
     return Batch(of.obs, action, of.reward, of.terminated, of.next_obs, data.discounts(discount), data.weights)
 
 
@@ -363,6 +371,16 @@ def _normal(key: PRNGKeyArray, row: Int[Array, ""], like: Float[Array, " A"]) ->
     return jax.random.normal(jax.random.fold_in(key, row), like.shape, like.dtype)
 
 
-def anything(key: PRNGKeyArray, like: Float[Array, " A"]) -> Float[Array, " A"]:
-    """Draws from the unit box, uniformly: a function for the kernel."""
+def any_action(space: Box | Discrete, key: PRNGKeyArray) -> Array:
+    """Draws from the unit box, or from Discrete actions, uniformly."""
+    if isinstance(space, Discrete):
+        return kernel(_any_of)(key, jnp.int32(space.n))
+    return kernel(_anywhere)(key, jnp.zeros(size_of(space), jnp.float32))
+
+
+def _any_of(key: PRNGKeyArray, n: Int[Array, ""]) -> Int[Array, ""]:
+    return jax.random.randint(key, (), 0, n)
+
+
+def _anywhere(key: PRNGKeyArray, like: Float[Array, " A"]) -> Float[Array, " A"]:
     return jax.random.uniform(key, like.shape, like.dtype, -1.0, 1.0)

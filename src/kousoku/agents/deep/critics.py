@@ -7,21 +7,22 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Key, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
-from ...nn.actor_q import StateActionValue
 from ...nn.atoms import Atoms
 from ...nn.batch_renorm import has_statistics
+from ...nn.critics import StateActionValue
 from ...nn.hidden import Training, differs_in_training, drops
 from ...ops import losses
+from ...ops.td_targets import action_value
 from .distributional import atoms_loss, target_atoms
 from .epochs import Scalars
 
 SAMPLES = "samples"
 """The name of the axis of a minibatch."""
 
-Values = tuple[Float[Array, " n"], ...]
-"""Each critic's values of n actions."""
+Values = tuple[Float[Array, "n *A"], ...]
+"""Each critic's values of n actions; or of every Discrete action in n observations."""
 
 Outputs = tuple[Float[Array, "n *N"], ...]
 """Each critic's values of n actions, or what stands for the distributions of their returns."""
@@ -31,11 +32,11 @@ Keys = Key[Array, " n"]
 
 
 class Batch(NamedTuple):
-    """A minibatch of n transitions, with actions in the unit box.
+    """A minibatch of n transitions, with what is learned of their actions.
 
     Attributes:
         obs, next_obs: [n, ...].
-        action: [n, A].
+        action: [n, A] in the unit box; [n] of Discrete ones.
         reward: [n]; of several steps, their discounted sum.
         terminated: [n].
         discount: [n] what the values of `next_obs` are multiplied by.
@@ -43,7 +44,7 @@ class Batch(NamedTuple):
     """
 
     obs: PyTree[Array]
-    action: Float[Array, "n A"]
+    action: Float[Array, "n A"] | Int[Array, " n"]
     reward: Float[Array, " n"]
     terminated: Bool[Array, " n"]
     next_obs: PyTree[Array]
@@ -55,12 +56,14 @@ class Follows(NamedTuple):
     """The actions of an agent in the successors of a minibatch.
 
     Attributes:
-        action: [n, A] in the unit box.
-        bonus: [n] added to the value of each; None for nothing.
+        action: [n, A] in the unit box; None for all of Discrete ones.
+        bonus: [n], or of all actions [n, A]: added to the value of each; None for nothing.
+        probabilities: [n, A] of all actions; None where there is one.
     """
 
-    action: Float[Array, "n A"]
-    bonus: Float[Array, " n"] | None
+    action: Float[Array, "n A"] | None
+    bonus: Float[Array, "n *A"] | None
+    probabilities: Float[Array, "n A"] | None = None
 
 
 def acted(actor: Any, obs: PyTree[Array], axis: str | None) -> tuple[Any, Any]:
@@ -77,18 +80,22 @@ def acted(actor: Any, obs: PyTree[Array], axis: str | None) -> tuple[Any, Any]:
     return jax.vmap(lambda obs: actor.train(obs, training), axis_name=SAMPLES, out_axes=(0, None))(obs)
 
 
-def outputs_of(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray) -> Outputs:
-    """Returns each critic's outputs for n actions in the unit box, by running moments; with dropout, where it is."""
+def outputs_of(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"] | None, key: PRNGKeyArray) -> Outputs:
+    """Returns each critic's outputs for n actions in the unit box, by running moments; with dropout, where it is.
+
+    Without actions they are those of every Discrete action, [n, A].
+    """
 
     def of_one(critic: Any, keys: Keys | None) -> Float[Array, "n *N"]:
         if keys is None:
-            return jax.vmap(_outputs(critic))(obs, action)
-        return jax.vmap(lambda obs, action, key: critic.train(obs, action, Training(key))[0])(obs, action, keys)
+            return jax.vmap(_outputs(critic))(*inputs)
+        return jax.vmap(lambda key, *inputs: critic.train(*inputs, Training(key))[0])(keys, *inputs)
 
-    return tuple(of_one(critic, keys) for critic, keys in _with_keys(critics, action.shape[0], key))
+    inputs = _inputs(obs, action)
+    return tuple(of_one(critic, keys) for critic, keys in _with_keys(critics, obs, key))
 
 
-def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray) -> Values:
+def values(critics: Any, obs: PyTree[Array], action: Float[Array, "n A"] | None, key: PRNGKeyArray) -> Values:
     """Returns each critic's values of n actions: the means of its outputs."""
     return means(critics, outputs_of(critics, obs, action, key))
 
@@ -109,29 +116,35 @@ def _outputs(critic: Any) -> Any:
 
 
 def learned_outputs(
-    critics: Any, obs: PyTree[Array], action: Float[Array, "n A"], key: PRNGKeyArray, axis: str | None
+    critics: Any, obs: PyTree[Array], action: Float[Array, "n A"] | None, key: PRNGKeyArray, axis: str | None
 ) -> tuple[Outputs, tuple[Any, ...]]:
     """Returns each critic's outputs while it learns from them, and the critics with their running moments after them.
 
     Args:
         critics: each from one observation and one action.
-        obs, action: [n, ...], [n, A].
+        obs, action: [n, ...], and [n, A], or None for every Discrete action.
         key: of dropout.
         axis: of devices that share the minibatch.
     """
 
     def of_one(critic: Any, keys: Keys | None) -> tuple[Float[Array, "n *N"], Any]:
         if not differs_in_training(critic):
-            return jax.vmap(_outputs(critic))(obs, action), critic
-        of_sample = lambda obs, action, key: critic.train(obs, action, Training(key, _axes(axis)))  # noqa: E731
-        return jax.vmap(of_sample, axis_name=SAMPLES, out_axes=(0, None))(obs, action, keys)
+            return jax.vmap(_outputs(critic))(*inputs), critic
+        of_sample = lambda key, *inputs: critic.train(*inputs, Training(key, _axes(axis)))  # noqa: E731
+        return jax.vmap(of_sample, axis_name=SAMPLES, out_axes=(0, None))(keys, *inputs)
 
-    each, moved = zip(*(of_one(*pair) for pair in _with_keys(critics, action.shape[0], key)), strict=True)
+    inputs = _inputs(obs, action)
+    each, moved = zip(*(of_one(*pair) for pair in _with_keys(critics, obs, key)), strict=True)
     return each, moved
 
 
-def _with_keys(critics: Any, n: int, key: PRNGKeyArray) -> list[tuple[Any, Keys | None]]:
-    """Returns each critic with a key for each of n samples; with None, if it drops nothing."""
+def _inputs(obs: PyTree[Array], action: Array | None) -> tuple[Any, ...]:
+    return (obs,) if action is None else (obs, action)
+
+
+def _with_keys(critics: Any, obs: PyTree[Array], key: PRNGKeyArray) -> list[tuple[Any, Keys | None]]:
+    """Returns each critic with a key for each of n observations; with None, if it drops nothing."""
+    n = jax.tree.leaves(obs)[0].shape[0]
     return [
         (critic, jax.random.split(jax.random.fold_in(key, i), n) if drops(critic) else None)
         for i, critic in enumerate(critics)
@@ -142,7 +155,7 @@ def _axes(axis: str | None) -> tuple[str, ...]:
     return (SAMPLES,) if axis is None else (SAMPLES, axis)
 
 
-def least(estimates: Values) -> Float[Array, " n"]:
+def least(estimates: Values) -> Float[Array, "n *A"]:
     """Returns the least of the critics' values: of estimates that err, the largest is too high more often.
 
     References:
@@ -155,17 +168,17 @@ def least(estimates: Values) -> Float[Array, " n"]:
 sum_of = functools.partial(functools.reduce, jnp.add)
 
 
-def targets_of(
-    critics: Any, batch: Batch, following: Outputs, bonus: Float[Array, " n"] | None
-) -> Float[Array, "n *N"]:
+def targets_of(critics: Any, batch: Batch, following: Outputs, follows: Follows) -> Float[Array, "n *T"]:
     """Returns r + gamma (min_i Q_i(s', a') + bonus), by the critics' outputs for what follows; r after a termination.
 
-    Of critics of distributions it is the distribution to be learned, see `target_atoms`: that of
-    r + gamma (Z(s', a') + bonus) by the critic whose mean is the least.
+    Where all actions follow it is their mean, by their probabilities. Of critics of distributions it is what is to be
+    learned of r + gamma (Z(s', a') + bonus), see `target_atoms`, Z that of the critic whose mean is the least.
     """
-    atoms = atoms_of(critics)
+    atoms, bonus = atoms_of(critics), follows.bonus
     if atoms is None:
         value = least(following) if bonus is None else least(following) + bonus
+        if follows.probabilities is not None:
+            value = jnp.sum(follows.probabilities * value, axis=1)
         return batch.reward + batch.discount * jnp.where(batch.terminated, 0.0, value)
     lowest = jnp.argmin(jnp.stack(means(critics, following)), axis=0)
     chosen = jax.vmap(lambda each, i: each[i], (1, 0))(jnp.stack(following), lowest)
@@ -174,6 +187,11 @@ def targets_of(
         reward = reward + batch.discount * jnp.where(batch.terminated, 0.0, bonus)
     of_each = lambda *row: target_atoms(atoms, *row)  # noqa: E731
     return jax.vmap(of_each)(chosen, reward, batch.terminated, batch.discount)
+
+
+def is_counted(action: Array) -> bool:
+    """Tells whether actions are Discrete ones, of which critics value all at once."""
+    return jnp.issubdtype(action.dtype, jnp.integer)
 
 
 class CriticLoss(NamedTuple):
@@ -191,14 +209,15 @@ class CriticLoss(NamedTuple):
 
 
 def critic_loss(
-    critics: Any, batch: Batch, targets: Float[Array, "n *N"], key: PRNGKeyArray, axis: str | None
+    critics: Any, batch: Batch, targets: Float[Array, "n *T"], key: PRNGKeyArray, axis: str | None
 ) -> tuple[Float[Array, ""], CriticLoss]:
     """Computes the sum over critics of E[w (Q(s, a) - y)^2 / 2], and the rest.
 
     w are the importance weights of a minibatch that is not drawn uniformly, else 1. Of critics of distributions the
     loss is that of `atoms_loss`.
     """
-    outputs, moved = learned_outputs(critics, batch.obs, batch.action, key, axis)
+    action = None if is_counted(batch.action) else batch.action
+    outputs, moved = learned_outputs(critics, batch.obs, action, key, axis)
     return _loss_of(critics, outputs, targets, batch, moved)
 
 
@@ -215,15 +234,18 @@ def joint_critic_loss(
     """
     join = lambda a, b: jnp.concatenate([a, b])  # noqa: E731
     obs = jax.tree.map(join, batch.obs, batch.next_obs)
-    both, moved = learned_outputs(critics, obs, join(batch.action, follows.action), key, axis)
+    action = None if follows.action is None else join(batch.action, follows.action)
+    both, moved = learned_outputs(critics, obs, action, key, axis)
     n = batch.reward.shape[0]
-    targets = jax.lax.stop_gradient(targets_of(critics, batch, tuple(each[n:] for each in both), follows.bonus))
+    targets = jax.lax.stop_gradient(targets_of(critics, batch, tuple(each[n:] for each in both), follows))
     return _loss_of(critics, tuple(each[:n] for each in both), targets, batch, moved)
 
 
 def _loss_of(
-    critics: Any, outputs: Outputs, targets: Float[Array, "n *N"], batch: Batch, moved: Any
+    critics: Any, outputs: Outputs, targets: Float[Array, "n *T"], batch: Batch, moved: Any
 ) -> tuple[Float[Array, ""], CriticLoss]:
+    if is_counted(batch.action):
+        outputs = tuple(jax.vmap(action_value)(each, batch.action) for each in outputs)
     atoms, number, estimates = atoms_of(critics), len(outputs), means(critics, outputs)
     if atoms is None:
         errors = [q - targets for q in outputs]

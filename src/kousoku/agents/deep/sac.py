@@ -14,11 +14,14 @@ from ...compiler import kernel
 from ...core.errors import check_flag, check_number
 from ...nn.actor_q import ActorQ
 from ...nn.hidden import drops
-from ...ops.distributions import TanhNormal
+from ...ops.distributions import Categorical, TanhNormal
 from .actor_critic import draw
 from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
 from .critics import Batch, Follows, acted, least, values
 from .epochs import Scalars
+
+SHARE_OF_ENTROPY = 0.98
+"""The share of the largest entropy that policies over Discrete actions keep: Christodoulou's."""
 
 
 class SAC(ActorQAgent):
@@ -32,9 +35,13 @@ class SAC(ActorQAgent):
         actor: E[alpha log pi(a | s) - min_i Q_i(s, a)], a ~ pi(. | s) as a function of noise
         temperature: -E[log pi(a | s) + H] alpha, H the target entropy
 
-    Log-probabilities are of densities over the unit box [-1, 1]^A, so that a target entropy means the same whatever the
-    bounds of the action space are. Time limits bootstrap: the value of a truncated step's true successor counts, that
-    of a terminated one is zero.
+    Of Discrete actions critics value all, and expectations over a' and a are sums over them, without a draw:
+
+        y = r + gamma sum_a' pi(a' | s') [min_i Q'_i(s', a') - alpha log pi(a' | s')]
+
+    Log-probabilities of a Box are of densities over the unit box [-1, 1]^A, so that a target entropy means the same
+    whatever the bounds of the action space are. Time limits bootstrap: the value of a truncated step's true successor
+    counts, that of a terminated one is zero.
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
@@ -42,7 +49,7 @@ class SAC(ActorQAgent):
             observation_limit, prioritised, priority_alpha, priority_beta: as of `ActorQAgent`.
         temperature: alpha, or the first one where it is learned.
         learn_temperature: whether it is learned, so that the policy's entropy comes near the target.
-        target_entropy: H; None for -A, A the components of an action.
+        target_entropy: H; None for -A, A the components of an action, and for 0.98 log A, A the Discrete actions.
 
     Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "actor_loss", "alpha",
     "alpha_loss", "entropy" (-E[log pi]), "gradient_norm" (the critics'), "learning_rate". Of gradient steps without one
@@ -55,6 +62,7 @@ class SAC(ActorQAgent):
         Haarnoja et al., Soft actor-critic algorithms and applications, arXiv:1812.05905, equations 5, 9 and 18 and
         algorithm 1.
         Haarnoja et al., Soft actor-critic, arXiv:1801.01290.
+        Christodoulou, Soft actor-critic for discrete action settings, arXiv:1910.07207, equations 10 to 12 (Discrete).
         Bellemare, Dabney and Munos, arXiv:1707.06887; Farebrother et al., arXiv:2403.03950 (critics of distributions).
         Kingma and Welling, Auto-encoding variational Bayes, arXiv:1312.6114, section 2.4 (a function of noise).
     """
@@ -71,15 +79,15 @@ class SAC(ActorQAgent):
 
     @property
     def policy(self) -> str:
-        return "tanh_normal"
+        return "stochastic"
 
     def first_log_temperature(self) -> Float[Array, ""] | None:
         return jnp.log(jnp.asarray(self.temperature, jnp.float32)) if self.learn_temperature else None
 
-    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Float[Array, " A"]:
+    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Array:
         return kernel(draw)(state.network.actor(obs), key)
 
-    def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, " A"]:
+    def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Array:
         return state.network.actor(obs).mode()
 
     def copied(self, network: ActorQ) -> tuple:
@@ -93,25 +101,46 @@ class SAC(ActorQAgent):
         return target
 
     def follows(self, state: ActorQState, batch: Batch, key: PRNGKeyArray) -> Follows:
-        action, log_prob = jax.vmap(TanhNormal.of_noise)(
-            jax.vmap(state.network.actor)(batch.next_obs), noise_like(key, batch.action)
-        )
-        return Follows(action, -self.alpha(state.log_temperature) * log_prob)
+        policies, alpha = jax.vmap(state.network.actor)(batch.next_obs), self.alpha(state.log_temperature)
+        if isinstance(policies, Categorical):
+            log_probs = jax.vmap(Categorical.log_probs)(policies)
+            return Follows(None, -alpha * log_probs, jnp.exp(log_probs))
+        action, log_prob = jax.vmap(TanhNormal.of_noise)(policies, noise_like(key, batch.action))
+        return Follows(action, -alpha * log_prob)
 
     def actor_loss(
         self, learned: Learned, critics: tuple, batch: Batch, key: PRNGKeyArray, axis: str | None = None
     ) -> tuple[Float[Array, ""], tuple[Scalars, Any]]:
         policies, actor = acted(learned.actor, batch.obs, axis)
-        noise_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
-        action, log_prob = jax.vmap(TanhNormal.of_noise)(policies, noise_like(noise_key, batch.action))
+        log_prob, value = log_prob_and_value(policies, critics, batch, key)
         alpha = self.alpha(learned.log_temperature)
         entropy = -jnp.mean(log_prob)
         fixed = jax.lax.stop_gradient(alpha)
-        actor_loss = jnp.mean(fixed * log_prob - least(values(critics, batch.obs, action, critic_key)))
+        actor_loss = jnp.mean(fixed * log_prob - value)
         metrics = {"actor_loss": actor_loss, "alpha": alpha, "entropy": entropy}
         loss = actor_loss
         if learned.log_temperature is not None:
-            wanted = -float(math.prod(batch.action.shape[1:])) if self.target_entropy is None else self.target_entropy
+            wanted = usual_entropy(policies) if self.target_entropy is None else self.target_entropy
             alpha_loss = alpha * jax.lax.stop_gradient(entropy - wanted)
             loss, metrics = loss + alpha_loss, metrics | {"alpha_loss": alpha_loss}
         return loss, (jax.lax.stop_gradient(metrics), actor)
+
+
+def log_prob_and_value(
+    policies: TanhNormal | Categorical, critics: tuple, batch: Batch, key: PRNGKeyArray
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Returns log pi(a | s) and min_i Q_i(s, a) of one action of each policy; their means over all Discrete ones."""
+    noise_key, critic_key = jax.random.split(key) if drops(critics) else (key, key)
+    if isinstance(policies, Categorical):
+        log_probs = jax.vmap(Categorical.log_probs)(policies)
+        mean = lambda x: jnp.sum(jnp.exp(log_probs) * x, axis=1)  # noqa: E731
+        return mean(log_probs), mean(least(values(critics, batch.obs, None, critic_key)))
+    action, log_prob = jax.vmap(TanhNormal.of_noise)(policies, noise_like(noise_key, batch.action))
+    return log_prob, least(values(critics, batch.obs, action, critic_key))
+
+
+def usual_entropy(policies: TanhNormal | Categorical) -> float:
+    """Returns the target entropy where none is given: -A, A an action's components; 0.98 log A, A Discrete ones."""
+    if isinstance(policies, Categorical):
+        return SHARE_OF_ENTROPY * math.log(policies.logits.shape[-1])
+    return -float(policies.loc.shape[-1])
