@@ -453,10 +453,12 @@ CONFIG = {
     "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
     "distribution": (
         ["'c51'", "'categoric'"],
-        "use one of 'scalar', 'categorical', 'quantile'|did you mean 'categorical'",
+        "use one of 'scalar', 'categorical', 'hl_gauss', 'quantile'|did you mean 'categorical'",
     ),
     "num_atoms": (["1", "2.5"], "use a whole number of at least 2"),
     "v_min": (["10.0", "float('-inf')"], "use v_min below v_max|use a number that is finite"),
+    "smoothing": (["0.0"], "use a number above 0"),
+    "noisy": (["1"], "use True or False"),
     "v_max": (["-10.0", "-11.0", "NAN"], "use v_min below v_max|use a number that is finite"),
 }
 
@@ -486,7 +488,7 @@ def test_a_config_of_before_the_switches_is_read_as_it_was():
     config["network"] = {
         name: value
         for name, value in config["network"].items()
-        if name not in ("distribution", "num_atoms", "v_min", "v_max")
+        if name not in ("distribution", "num_atoms", "v_min", "v_max", "smoothing", "noisy", "noisy_std")
     }
     assert rebuild(config) == agent
     assert rebuild(config).learns_from == agent.learns_from

@@ -175,6 +175,7 @@ def test_unknown_names_are_answered_with_what_is_meant(name, known, message):
         ("DroQ", "it is not here; 'sac' and 'td3' have it, with the option critic_body='droq'"),
         ("TD3", "did you mean td3?"),
         ("sac_discrete", "it is not here; 'sac' learns Discrete actions, too"),
+        ("NoisyNet", "it is not here; 'dqn' has it, with the option noisy"),
         ("rainbow", "it is not here; 'dqn' is near"),
         ("double-DQN", "it is not here; 'dqn' is near"),
         ("value_iteration", "kousoku.agents.planning"),

@@ -99,7 +99,7 @@ NEAR: dict[str, tuple[str, str]] = {
 _CONTINUOUS = "'sac' and 'td3' are near"
 _POLICY_GRADIENT = "'a2c' and 'ppo' are near"
 _VALUES = "'dqn' is near, and its options double and dueling"
-_RAINBOW = "'dqn' is near, with its options dueling, n_step, prioritised and distribution"
+_RAINBOW = "'dqn' is near, with its options dueling, n_step, prioritised, distribution and noisy"
 _ATOMS = "'dqn' has it, with the option distribution"
 _RECORDED = "agents learn by acting, not from recorded data"
 
@@ -112,7 +112,8 @@ AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("sacdiscrete", "discretesac", "sacd"), "'sac' learns Discrete actions, too"),
     **dict.fromkeys(("c51", "qrdqn"), _ATOMS),
     **dict.fromkeys(("munchausendqn", "mdqn"), "'dqn' has it, with the option munchausen"),
-    **dict.fromkeys(("ddqn", "d3qn", "noisydqn"), _VALUES),
+    **dict.fromkeys(("ddqn", "d3qn"), _VALUES),
+    **dict.fromkeys(("noisydqn", "noisynet"), "'dqn' has it, with the option noisy"),
     **dict.fromkeys(("recurrentppo", "ppolstm", "rppo"), "'ppo' has the option recurrent"),
     **dict.fromkeys(("shac", "bptt", "svg"), "'apg' is, with its critic"),
     **dict.fromkeys(("dreamer", "dreamerv3", "muzero", "alphazero", "mbpo"), "'dyna_q' plans with a model it learns"),

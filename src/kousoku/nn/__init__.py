@@ -29,6 +29,7 @@ from .initialise import INITIALISERS, he_normal, lecun_normal, orthogonal, unifo
 from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
 from .network import Carry, Network, NetworkBuilder
+from .noisy import NoisyDense
 from .observation import flat_size, flattened
 from .policy_network import PolicyConfig, PolicyNetwork
 from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig
@@ -70,6 +71,7 @@ __all__ = [
     "MultiCategoricalHead",
     "Network",
     "NetworkBuilder",
+    "NoisyDense",
     "NormalHead",
     "PolicyConfig",
     "PolicyHead",

@@ -18,6 +18,7 @@ from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import MLP, check_sizes
+from .noisy import noisy
 from .torso import BODIES, Body, body_for
 
 QFunction = Callable[[Any], Float[Array, " A"]]
@@ -49,6 +50,8 @@ class QNetworkConfig:
         v_min, v_max: the least and the largest of the fixed atoms, or the outer edges of the bins: no return counts for
             less or more.
         smoothing: deviation of what bins learn, in widths of a bin.
+        noisy: whether dense layers and heads have noise of a size that is learned, by which an agent explores.
+        noisy_std: the first size, over the root of a layer's inputs.
 
     Raises:
         ConfigError: for a value that cannot be used.
@@ -58,7 +61,7 @@ class QNetworkConfig:
         Wang et al., Dueling network architectures for deep reinforcement learning, arXiv:1511.06581 (`dueling`).
         Bellemare, Dabney and Munos, A distributional perspective on reinforcement learning, arXiv:1707.06887
         ("categorical"). Dabney et al., arXiv:1710.10044 ("quantile"). Farebrother et al., Stop regressing,
-        arXiv:2403.03950 ("hl_gauss").
+        arXiv:2403.03950 ("hl_gauss"). Fortunato et al., Noisy networks for exploration, arXiv:1706.10295 (`noisy`).
 
     Examples:
         >>> from kousoku.core.spaces import Box, Discrete
@@ -82,6 +85,8 @@ class QNetworkConfig:
     v_min: float = -10.0
     v_max: float = 10.0
     smoothing: float = 0.75
+    noisy: bool = False
+    noisy_std: float = 0.5
 
     def __post_init__(self) -> None:
         for name in ("hidden", "stream_hidden"):
@@ -96,6 +101,8 @@ class QNetworkConfig:
             check_number(gain, getattr(self, gain), low=0, open_high=True)
         initialiser(self.init)
         check_atoms(self)
+        check_flag("noisy", self.noisy)
+        check_number("noisy_std", self.noisy_std, low=0, open_low=True, open_high=True)
 
     def __call__(
         self, observation_space: Space, action_space: Space, key: PRNGKeyArray
@@ -105,6 +112,12 @@ class QNetworkConfig:
         Raises:
             ConfigError: where the config does not fit the spaces.
         """
+        network = self._without_noise(observation_space, action_space, key)
+        return noisy(network, self.noisy_std) if self.noisy else network
+
+    def _without_noise(
+        self, observation_space: Space, action_space: Space, key: PRNGKeyArray
+    ) -> QNetwork | DistributionalQNetwork:
         body_key, head_key = jax.random.split(key)
         num_actions = check_discrete(action_space).n
         hidden: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -17,6 +18,7 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number
 from ...core.timestep import ReplayBatch, Transition
 from ...nn.atoms import DistributionalQNetwork
+from ...nn.noisy import is_noisy, with_noise
 from ...nn.q_network import QNetworkBuilder, QNetworkConfig
 from ...ops import losses
 from ...ops.across import mean_over
@@ -56,6 +58,9 @@ class DQN(Agent):
 
     Of a network with a `distribution`, Q is the mean of what it learns: the distribution of r + gamma Z'(s', a'), a' as
     above, projected to its atoms (C51), by its quantiles (QR), or of its mean by bins around it (HL-Gauss).
+
+    Of a `noisy` network the noise is drawn anew for each action, and in a gradient step once each for the loss, the
+    targets, and the choice of their actions. Evaluation is without it. With `epsilon=0` it is all that explores.
 
     Time limits bootstrap: the value of a truncated step's true successor counts, that of a terminated one is zero.
 
@@ -108,6 +113,7 @@ class DQN(Agent):
         Dabney et al., Distributional reinforcement learning with quantile regression, arXiv:1710.10044, algorithm 1
         (distribution="quantile").
         Farebrother et al., Stop regressing, arXiv:2403.03950, section 3.1 (distribution="hl_gauss").
+        Fortunato et al., Noisy networks for exploration, arXiv:1706.10295, section 3.1 (noisy).
         Vieillard, Pietquin and Geist, Munchausen reinforcement learning, arXiv:2007.14430, equation 2 (munchausen).
         Obando-Ceron and Castro, Revisiting Rainbow, arXiv:2011.14826 (Adam with the square).
     """
@@ -183,7 +189,11 @@ class DQN(Agent):
         self, state: DQNState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
     ) -> tuple[Int[Array, ""], tuple[()], None]:
         """Chooses an action of the highest value, ties at random; with probability epsilon any."""
-        return choose(state.network(obs), value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
+        network = state.network
+        if is_noisy(network) and not greedy:
+            noise_key, key = jax.random.split(key)
+            network = with_noise(network, noise_key)
+        return choose(network(obs), value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
 
     def update(
         self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
@@ -194,10 +204,15 @@ class DQN(Agent):
     def update_with_errors(
         self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[DQNState, Scalars, Float[Array, " n"]]:
-        del key
         rate = value_at(self.learning_rate, data.steps)
-        targets = self.targets(state, data)
-        gradient, (metrics, errors) = gradient_of(self.loss)(state.network, data, targets)
+        loss_key, target_key, choice_key = jax.random.split(key, 3)  # the same on all devices, as the noise has to be
+        disturbed = with_noise(state.network, choice_key), with_noise(state.target, target_key)
+        targets = self.targets(dataclasses.replace(state, network=disturbed[0], target=disturbed[1]), data)
+
+        def loss(network: Any) -> tuple[Float[Array, ""], tuple[Scalars, Float[Array, " n"]]]:
+            return self.loss(with_noise(network, loss_key), data, targets)
+
+        gradient, (metrics, errors) = jax.grad(loss, has_aux=True)(state.network)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
         )

@@ -104,6 +104,8 @@ class PQN(Agent):
         check_q_settings(self)
         if isinstance(self.network, QNetworkConfig) and self.network.distribution != "scalar":
             raise ConfigError("distribution", self.network.distribution, "use 'scalar', or 'dqn': PQN learns means")
+        if isinstance(self.network, QNetworkConfig) and self.network.noisy:
+            raise ConfigError("noisy", True, "use False, or 'dqn': PQN explores by epsilon alone")
         check_number("lambda_", self.lambda_, low=0, high=1)
         check_count("epochs", self.epochs, high=MOST_EPOCHS)
         check_count("minibatches", self.minibatches)
