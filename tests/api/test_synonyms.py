@@ -172,7 +172,7 @@ def test_unknown_names_are_answered_with_what_is_meant(name, known, message):
     ("agent", "message"),
     [
         ("tqc", "agent id: got 'tqc'; it is not here; 'sac' and 'td3' are near"),
-        ("DroQ", "it is not here; 'sac' and 'td3' have it, with the option critic_body='droq'"),
+        ("DroQ", "it is not here; 'sac' and 'td3' have it, with the option critic_body"),
         ("TD3", "did you mean td3?"),
         ("sac_discrete", "it is not here; 'sac' learns Discrete actions, too"),
         ("NoisyNet", "it is not here; 'dqn' has it, with the option noisy"),

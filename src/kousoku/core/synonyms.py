@@ -105,7 +105,7 @@ _RECORDED = "agents learn by acting, not from recorded data"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("tqc", "redq", "mpo"), _CONTINUOUS),
-    **{id: f"'sac' and 'td3' have it, with the option critic_body={id!r}" for id in ("crossq", "droq", "simba")},
+    **dict.fromkeys(("crossq", "droq", "simba"), "'sac' and 'td3' have it, with the option critic_body"),
     **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2", "trpo"), _POLICY_GRADIENT),
     **dict.fromkeys(("iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
     "rainbow": _RAINBOW,
