@@ -41,10 +41,23 @@ AGENTS = {
     "ddpg": DDPG(network=network("deterministic", num_critics=1), exploration_noise=1.0, **SIZES),
     "sac": SAC(network=network("stochastic"), learn_temperature=False, temperature=1e-3, **SIZES),
 }
+BINS = {"num_atoms": 61, "v_min": -3.0, "v_max": 12.0}
+AGENTS |= {
+    f"td3, {name}": TD3(network=network("deterministic", **options), exploration_noise=1.0, target_noise=0.05, **SIZES)
+    for name, options in {
+        "crossq": {"critic_body": "crossq"},
+        "droq": {"critic_body": "droq", "num_critics": 1},  # the least of two that differ by chance is too low
+        "simba": {"critic_body": "simba", "actor_body": "simba"},
+        "c51": {"distribution": "categorical", **BINS},
+        "hl gauss": {"distribution": "hl_gauss", **BINS},
+        "quantiles": {"distribution": "quantile", "num_atoms": 11},
+    }.items()
+}
 
 
 @pytest.mark.slow_because("networks have to learn")
-@pytest.mark.parametrize("name", ["td3", *(pytest.param(name, marks=pytest.mark.full) for name in ("ddpg", "sac"))])
+@pytest.mark.by_default("td3")
+@pytest.mark.parametrize("name", AGENTS)
 def test_probes(name):
     """The five probes with a time limit of 5, three seeds each: also of reward 1 for ever, which is worth 10.
 

@@ -100,6 +100,9 @@ def test_values_as_people_write_them():
     assert literal("x", "yes", False) is True
     assert literal("x", "[[1, 2]]", None) == [[1, 2]]
     assert hyper_parameter("max_gradient_norm", "none", 0.5) is None
+    assert hyper_parameter("update_ratio", "3/16", 1.0) == 3 / 16
+    with pytest.raises(ks.ConfigError, match="use a number"):
+        hyper_parameter("update_ratio", "1/0", 1.0)
     with pytest.raises(ks.ConfigError, match="use true or false"):
         literal("x", "maybe", True)
 

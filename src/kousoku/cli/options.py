@@ -22,13 +22,14 @@ from typing import Annotated, Any
 import docstring_parser
 import tyro
 
-from ..core.errors import ConfigError, check_count, check_keys
+from ..core.errors import ConfigError, check_count, check_keys, is_number
 from ..core.synonyms import our_name
 from ..ops.schedules import parse_schedule
 from ..training.io.files import typed
 
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
 EXPONENTS = {"k": "e3", "m": "e6", "b": "e9"}
+FRACTION = re.compile(r"(\d+)/([1-9]\d*)")
 USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
 
@@ -256,9 +257,16 @@ def map_text(field: str, text: str) -> str:
 
 
 def hyper_parameter(field: str, text: str, like: Any) -> Any:
-    """Reads a hyper-parameter: none, a schedule where a number may be one, otherwise a `literal`."""
+    """Reads a hyper-parameter: none, a schedule where a number may be one, a fraction, otherwise a `literal`.
+
+    Examples:
+        >>> hyper_parameter("update_ratio", "1/16", 1.0), hyper_parameter("learning_rate", "3e-4", 1e-3)
+        (0.0625, 0.0003)
+    """
     if text.lower() in ("none", "null"):
         return None
     if ":" in text:
         return parse_schedule(field, text)
+    if is_number(like) and (fraction := FRACTION.fullmatch(text)):
+        return int(fraction[1]) / int(fraction[2])
     return literal(field, text, like)
