@@ -440,7 +440,10 @@ BAD = {
     "munchausen_temperature": (["0.0", "float('inf')"], "use a number above 0"),
     "munchausen_floor": (["0.5", "NAN"], "use a number in (-inf, 0]"),
     "priority_beta": (["-0.1", "1.5", "Linear(0.4, 1.1, 10)"], "use a number in [0, 1]"),
-    "network": (["'mlp'", "None"], "use a QNetworkConfig or a function"),
+    "network": (
+        ["'mlp'", "None", "QNetworkConfig(recurrent='gru')"],
+        "use a QNetworkConfig or a function|or use 'pqn'",
+    ),
 }
 CONFIG = {
     "hidden": (["64", "(0,)"], "use a"),
@@ -459,6 +462,8 @@ CONFIG = {
     "v_min": (["10.0", "float('-inf')"], "use v_min below v_max|use a number that is finite"),
     "smoothing": (["0.0"], "use a number above 0"),
     "noisy": (["1"], "use True or False"),
+    "recurrent": (["'gur'", "'gru', distribution='quantile'"], "did you mean 'gru'|use distribution='scalar'"),
+    "recurrent_size": (["0"], "use a whole number of at least 1"),
     "v_max": (["-10.0", "-11.0", "NAN"], "use v_min below v_max|use a number that is finite"),
 }
 
@@ -488,7 +493,7 @@ def test_a_config_of_before_the_switches_is_read_as_it_was():
     config["network"] = {
         name: value
         for name, value in config["network"].items()
-        if name not in ("distribution", "num_atoms", "v_min", "v_max", "smoothing", "noisy", "noisy_std")
+        if name in ("type", "hidden", "dueling", "activation", "layer_norm")
     }
     assert rebuild(config) == agent
     assert rebuild(config).learns_from == agent.learns_from

@@ -13,8 +13,8 @@ from rollouts import Scene, Walk, begin, begun, collect, collected, fast_jit, le
 from kousoku.agents.deep.a2c import A2C
 from kousoku.agents.deep.actor_critic import evaluate_actions, flat_time, is_recurrent
 from kousoku.agents.deep.gradients import clip_by_global_norm
-from kousoku.agents.deep.minibatches import divide, minibatch_indices
-from kousoku.agents.deep.ppo import PPO, _take
+from kousoku.agents.deep.minibatches import divide, minibatch_indices, take_minibatch
+from kousoku.agents.deep.ppo import PPO
 from kousoku.agents.options import make_agent
 from kousoku.core.env import EnvSpec
 from kousoku.core.errors import ConfigError
@@ -108,7 +108,7 @@ def three_rounds(agent, env, key):
         samples, _ = agent.samples(state, rollout, None)
         whole = is_recurrent(carry)
         chosen = minibatch_indices(divide(8, 8, 1 if whole else 8, 2, None), key)[0]
-        batch, before = _take(samples if whole else flat_time(samples), carry, chosen)
+        batch, before = take_minibatch(samples if whole else flat_time(samples), carry, chosen)
         ratio = jnp.exp(evaluate_actions(state.network, batch, before).log_prob - batch.log_prob.reshape(-1))
         train_state = eqx.tree_at(lambda x: x.agent, train_state, moved_on(state, rollout))
         return train_state, (ratio, rollout.action, rollout.terminated | rollout.truncated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -10,11 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from actor_q_reference import gradient_of, in_float64, ravel, same
 from fast_compile import FAST_COMPILE
 from fresh_process import check_refusals
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from probes import probes
+from rollouts import Recall
 from small_learning import learned, values_of
 
 from kousoku.agents.deep.pqn import PQN
@@ -94,17 +97,102 @@ def test_a_long_gradient_is_scaled_down():
     np.testing.assert_allclose(np.linalg.norm(after.network.weight - WEIGHT), 1e-3, rtol=1e-3)
 
 
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def remembered(network: Any, obs: np.ndarray, carry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Action values of n observations, and the GRU's carry after them."""
+    (layer,), cell = network.torso.body.mlp.layers, network.torso.cell
+    x = np.tanh(obs @ layer.weight + layer.bias)
+    ri, zi, ni = np.split(x @ cell.weight + cell.bias, 3, axis=1)
+    rh, zh, nh = np.split(carry @ cell.recurrent, 3, axis=1)
+    z = sigmoid(zi + zh)
+    carry = (1 - z) * np.tanh(ni + sigmoid(ri + rh) * (nh + cell.candidate_bias)) + z * carry
+    return carry @ network.head.weight + network.head.bias, carry
+
+
+RECURRENT = QNetworkConfig(hidden=(3,), activation="tanh", layer_norm=False, recurrent="gru", recurrent_size=2)
+
+
+@pytest.mark.slow_because("an update through time is compiled")
+def test_a_recurrent_update_is_that_of_a_loop_in_float64():
+    """One epoch of one minibatch, through time: what is remembered begins anew where an episode does."""
+    agent = PQN(
+        num_envs=4, num_steps=5, network=RECURRENT, epochs=1, minibatches=1, learning_rate=0.3, max_gradient_norm=None,
+        discount=0.9, lambda_=0.7,
+    )  # fmt: skip
+    state, data = agent.init(SPEC, KEY), rollout_of(5, 4)
+    before = np.random.default_rng(1).normal(size=(4, 2)).astype(np.float32)
+    data = dataclasses.replace(data, carry=jnp.asarray(before))
+    network = in_float64(state.network)
+    ended = np.asarray(data.terminated | data.truncated)
+    actions = np.asarray(data.action)
+
+    def sequence(network: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Values of the actions taken, and the best ones of what follows, [T, B] each."""
+        carry, taken, best = before.astype(np.float64), [], []
+        for t in range(5):
+            if t:
+                carry = np.where(ended[t - 1][:, None], 0.0, carry)
+            q, carry = remembered(network, np.asarray(data.obs[t], np.float64), carry)
+            taken.append(q[range(4), actions[t]])
+            best.append(remembered(network, np.asarray(data.next_obs[t], np.float64), carry)[0].max(1))
+        return np.array(taken), np.array(best)
+
+    best, target = sequence(network)[1], np.zeros((5, 4))
+    for b in range(4):
+        following = None
+        for t in reversed(range(5)):
+            mix = best[t, b] if following is None or ended[t, b] else 0.3 * best[t, b] + 0.7 * following
+            following = target[t, b] = float(data.reward[t, b]) + 0.9 * (0.0 if data.terminated[t, b] else mix)
+    np.testing.assert_allclose(agent.targets(state.network, data), target, rtol=1e-4, atol=1e-5)
+    loss = lambda network: float(np.mean(0.5 * (sequence(network)[0] - target) ** 2))  # noqa: E731
+    after, metrics = fast_jit(lambda s, d: agent.update(s, d, KEY))(state, data)
+    flat, unravel = ravel(network)
+    same(after.network, unravel(flat - 0.3 * gradient_of(loss, network)), 1e-4)
+    assert float(metrics["loss"]) == pytest.approx(loss(network), rel=1e-4)
+
+
+@pytest.mark.learning
+@pytest.mark.slow_because("a recurrent network has to learn")
+@pytest.mark.by_default("gru")
+@pytest.mark.parametrize("recurrent", ["gru", "lstm"])
+def test_a_cue_is_remembered(recurrent):
+    """Three steps after the cue the answers are worth 1 and -1: the right one, and the other."""
+    iterations = 200
+    agent = PQN(
+        num_envs=32, num_steps=8, network=QNetworkConfig(hidden=(16,), recurrent=recurrent, recurrent_size=16),
+        learning_rate=Linear(1e-2, 0.0, iterations * 256), epsilon=0.3, minibatches=2,
+    )  # fmt: skip
+    networks = learned(agent, Recall(), jax.random.split(KEY, 3), iterations).network
+
+    def asked(network: Any, cue: Any) -> Any:
+        carry, q = network.initial_carry(), None
+        for obs in (cue, 2, 2, 3):
+            q, carry = network(jnp.int32(obs), carry)
+        return q
+
+    q = jax.vmap(lambda network: jax.vmap(lambda cue: asked(network, cue))(jnp.arange(2)))(networks)
+    np.testing.assert_allclose(q, np.broadcast_to(2 * np.eye(2) - 1, (3, 2, 2)), atol=0.15)
+
+
 @pytest.mark.slow_because("a program for two devices is compiled")
-def test_two_devices_learn_as_one_does():
-    agent = PQN(num_envs=8, num_steps=4, network=QNetworkConfig(hidden=(8,)), epochs=2, minibatches=2)
+@pytest.mark.by_default("plain")
+@pytest.mark.parametrize("recurrent", [None, "gru"], ids=["plain", "gru"])
+def test_two_devices_learn_as_one_does(recurrent):
+    network = QNetworkConfig(hidden=(8,), recurrent=recurrent, recurrent_size=4)
+    agent = PQN(num_envs=8, num_steps=4, network=network, epochs=2, minibatches=2)
     state, data = agent.init(SPEC, KEY), rollout_of(4, 8)
+    if recurrent:
+        data = dataclasses.replace(data, carry=jnp.zeros((8, 4)))
     one, said = fast_jit(lambda s, d: agent.update(s, d, KEY))(state, data)
     mesh = Mesh(np.array(jax.devices()[:2]), ("d",))
 
     def on_each(state, part):
         return jax.tree.map(lambda x: x[None], agent.update(state, part, KEY, axis="d"))
 
-    spread = jax.tree.map(lambda _: P(None, "d"), data)
+    spread = jax.tree.map(lambda x: P("d") if x.shape == (8, 4) else P(None, "d"), data)  # a carry is without time
     mapped = jax.shard_map(on_each, mesh=mesh, in_specs=(P(), spread), out_specs=P("d"), check_vma=False)
     both, each = jax.jit(mapped, compiler_options=FAST_COMPILE)(state, data)
     for device in range(2):

@@ -49,6 +49,7 @@ CASES = {
     "quantile": (ks.make_agent("dqn", hidden=(8,), distribution="quantile"), EnvSpec(VECTOR, Discrete(3))),
     "noisy": (ks.make_agent("dqn", hidden=(8,), noisy=True), EnvSpec(VECTOR, Discrete(3))),
     "pqn": (ks.make_agent("pqn", hidden=(8,)), EnvSpec(VECTOR, Discrete(3))),
+    "pqn, gru": (ks.make_agent("pqn", hidden=(8,), recurrent="gru", recurrent_size=5), EnvSpec(VECTOR, Discrete(3))),
     "sac": (ks.make_agent("sac", hidden=(8,)), EnvSpec(VECTOR, MOVES)),
     "sac, images": (ks.make_agent("sac", hidden=(8,), actor_body="layer_norm"), EnvSpec(IMAGE, Box(-1.0, 1.0, (2, 2)))),
     "sac, discrete": (ks.make_agent("sac", hidden=(8,)), EnvSpec(VECTOR, Discrete(3))),

@@ -109,6 +109,7 @@ AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2", "trpo"), _POLICY_GRADIENT),
     **dict.fromkeys(("iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
     "rainbow": _RAINBOW,
+    **dict.fromkeys(("drqn", "recurrentdqn", "recurrentpqn"), "'pqn' has the option recurrent"),
     **dict.fromkeys(("sacdiscrete", "discretesac", "sacd"), "'sac' learns Discrete actions, too"),
     **dict.fromkeys(("c51", "qrdqn"), _ATOMS),
     **dict.fromkeys(("munchausendqn", "mdqn"), "'dqn' has it, with the option munchausen"),

@@ -32,7 +32,7 @@ from .network import Carry, Network, NetworkBuilder
 from .noisy import NoisyDense
 from .observation import flat_size, flattened
 from .policy_network import PolicyConfig, PolicyNetwork
-from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig
+from .q_network import DuelingHead, QFunction, QNetwork, QNetworkBuilder, QNetworkConfig, RecurrentQNetwork
 from .recurrent import GRU, LSTM
 from .torso import Torso, VectorBody, body_for
 
@@ -81,6 +81,7 @@ __all__ = [
     "QNetworkBuilder",
     "QNetworkConfig",
     "QuantileAtoms",
+    "RecurrentQNetwork",
     "RenormMLP",
     "SimBa",
     "SquashedNormalActor",

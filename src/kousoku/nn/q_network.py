@@ -10,16 +10,16 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from ..core.errors import ConfigError, check_choice, check_flag, check_number, shorten
+from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number, shorten
 from ..core.spaces import Discrete, Space
 from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import MLP, check_sizes
 from .noisy import noisy
-from .torso import BODIES, Body, body_for
+from .torso import BODIES, RECURRENT, Body, Torso, body_for, torso_for
 
 QFunction = Callable[[Any], Float[Array, " A"]]
 """From one observation to every action's value: a pytree whose float32 arrays are its parameters."""
@@ -52,6 +52,8 @@ class QNetworkConfig:
         smoothing: deviation of what bins learn, in widths of a bin.
         noisy: whether dense layers and heads have noise of a size that is learned, by which an agent explores.
         noisy_std: the first size, over the root of a layer's inputs.
+        recurrent: None, "gru" or "lstm": a cell between body and head, which remembers what was observed before.
+        recurrent_size: its units.
 
     Raises:
         ConfigError: for a value that cannot be used.
@@ -87,6 +89,8 @@ class QNetworkConfig:
     smoothing: float = 0.75
     noisy: bool = False
     noisy_std: float = 0.5
+    recurrent: str | None = None
+    recurrent_size: int = 128
 
     def __post_init__(self) -> None:
         for name in ("hidden", "stream_hidden"):
@@ -103,10 +107,15 @@ class QNetworkConfig:
         check_atoms(self)
         check_flag("noisy", self.noisy)
         check_number("noisy_std", self.noisy_std, low=0, open_low=True, open_high=True)
+        if self.recurrent is not None:
+            check_choice("recurrent", self.recurrent, RECURRENT)
+            if self.distribution != "scalar":
+                raise ConfigError("recurrent", self.recurrent, "leave it out, or use distribution='scalar'")
+        check_count("recurrent_size", self.recurrent_size)
 
     def __call__(
         self, observation_space: Space, action_space: Space, key: PRNGKeyArray
-    ) -> QNetwork | DistributionalQNetwork:
+    ) -> QNetwork | DistributionalQNetwork | RecurrentQNetwork:
         """Builds the network with fresh weights.
 
         Raises:
@@ -117,7 +126,7 @@ class QNetworkConfig:
 
     def _without_noise(
         self, observation_space: Space, action_space: Space, key: PRNGKeyArray
-    ) -> QNetwork | DistributionalQNetwork:
+    ) -> QNetwork | DistributionalQNetwork | RecurrentQNetwork:
         body_key, head_key = jax.random.split(key)
         num_actions = check_discrete(action_space).n
         hidden: dict[str, Any] = {
@@ -126,16 +135,25 @@ class QNetworkConfig:
             "layer_norm": self.layer_norm,
             "init": self.init,
         }
-        body = body_for(observation_space, self.hidden, key=body_key, kind=self.body, **hidden)
         head: dict[str, Any] = {"key": head_key, "gain": self.head_gain, "init": self.init}
+        if self.recurrent is not None:
+            cell = {"recurrent": self.recurrent, "recurrent_size": self.recurrent_size}
+            torso = torso_for(observation_space, self.hidden, key=body_key, kind=self.body, **cell, **hidden)
+            return RecurrentQNetwork(torso, self._values(torso.out_size, num_actions, hidden, head))
+        body = body_for(observation_space, self.hidden, key=body_key, kind=self.body, **hidden)
         atoms = atoms_of(self)
-        if atoms is not None:
-            sizes = {"dueling": self.dueling, "sizes": self.stream_hidden}
-            outputs = AtomsHead(body.out_size, num_actions, self.num_atoms, hidden=hidden, **sizes, **head)
-            return DistributionalQNetwork(body, outputs, atoms)
-        if not self.dueling:
-            return QNetwork(body, Dense(body.out_size, num_actions, **head))
-        return QNetwork(body, DuelingHead(body.out_size, self.stream_hidden, num_actions, hidden=hidden, **head))
+        if atoms is None:
+            return QNetwork(body, self._values(body.out_size, num_actions, hidden, head))
+        sizes = {"dueling": self.dueling, "sizes": self.stream_hidden}
+        outputs = AtomsHead(body.out_size, num_actions, self.num_atoms, hidden=hidden, **sizes, **head)
+        return DistributionalQNetwork(body, outputs, atoms)
+
+    def _values(
+        self, in_size: int, num_actions: int, hidden: dict[str, Any], head: dict[str, Any]
+    ) -> Dense | DuelingHead:
+        if self.dueling:
+            return DuelingHead(in_size, self.stream_hidden, num_actions, hidden=hidden, **head)
+        return Dense(in_size, num_actions, **head)
 
 
 class DuelingHead(eqx.Module):
@@ -190,6 +208,26 @@ class QNetwork(eqx.Module):
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
         return self.head(self.body(obs))
+
+
+class RecurrentQNetwork(eqx.Module):
+    """Every action's value of one observation and of what is remembered of those before, without a batch axis.
+
+    Attributes:
+        torso: from the observation and the carry to features and the carry after.
+        head: from features to one value for each action.
+    """
+
+    torso: Torso
+    head: Dense | DuelingHead
+
+    def initial_carry(self) -> PyTree[Array]:
+        """Returns the carry at the beginning of an episode."""
+        return self.torso.initial_carry()
+
+    def __call__(self, obs: Any, carry: PyTree[Array]) -> tuple[Float[Array, " A"], PyTree[Array]]:
+        features, carry = self.torso(obs, carry)
+        return self.head(features), carry
 
 
 def check_discrete(space: Space) -> Discrete:

@@ -147,6 +147,9 @@ class DQN(Agent):
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
         check_q_settings(self)
+        if isinstance(self.network, QNetworkConfig) and self.network.recurrent is not None:
+            fix = "leave it out, or use 'pqn': the buffer keeps single steps, not what was remembered before them"
+            raise ConfigError("recurrent", self.network.recurrent, fix)
         check_flag("double", self.double)
         check_count("target_period", self.target_period)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
@@ -212,7 +215,7 @@ class DQN(Agent):
         def loss(network: Any) -> tuple[Float[Array, ""], tuple[Scalars, Float[Array, " n"]]]:
             return self.loss(with_noise(network, loss_key), data, targets)
 
-        gradient, (metrics, errors) = jax.grad(loss, has_aux=True)(state.network)
+        gradient, (metrics, errors) = gradient_of(loss)(state.network)
         network, optimiser, norm = apply_gradients(
             state.network, self.optimiser(), state.optimiser, gradient, rate, self.max_gradient_norm, axis
         )

@@ -8,10 +8,12 @@ result does not depend on the number of devices.
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PRNGKeyArray, UInt32
+from jaxtyping import Array, Int, PRNGKeyArray, PyTree, UInt32
 
 from ...compiler import kernel
 from ...core.errors import ConfigError
@@ -111,3 +113,16 @@ def minibatch_indices(division: Division, key: PRNGKeyArray) -> Int[Array, "M n"
     env = jnp.arange(groups, dtype=jnp.int32)[:, None] * width + order % width
     flat = (order // width) * num_envs + env
     return flat.reshape(groups, minibatches, length // minibatches).swapaxes(0, 1).reshape(minibatches, -1)
+
+
+def take_minibatch(parts: PyTree[Array], carry: PyTree[Array], chosen: Int[Array, " n"]) -> tuple[Any, Any]:
+    """Takes a minibatch: chosen samples; or, with a carry, chosen environments with all their steps and their carry.
+
+    Args:
+        parts: samples [N, ...], or [T, B, ...] with a carry.
+        carry: of a recurrent network, [B, ...] before the first step; else `()`.
+        chosen: indices of samples, or of environments.
+    """
+    if jax.tree.leaves(carry):
+        return jax.tree.map(lambda x: x[:, chosen], parts), jax.tree.map(lambda x: x[chosen], carry)
+    return jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), parts), carry

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray, PyTree
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
 from ...core.errors import ConfigError, check_count, check_number
@@ -28,7 +28,7 @@ from .actor_critic import (
 )
 from .epochs import Scalars, run_epochs
 from .gradients import apply_gradients, gradient_of
-from .minibatches import divide, minibatch_indices, num_strata
+from .minibatches import divide, minibatch_indices, num_strata, take_minibatch
 
 MOST_EPOCHS = 1000
 
@@ -146,10 +146,10 @@ class PPO(ActorCriticAgent):
 
         def batches(key: PRNGKeyArray) -> tuple[Array, Array]:
             chosen = minibatch_indices(division, key)
-            return chosen, jax.vmap(lambda c: self.weigh(_take(parts.advantage, carry, c)[0], axis))(chosen)
+            return chosen, jax.vmap(lambda c: self.weigh(take_minibatch(parts.advantage, carry, c)[0], axis))(chosen)
 
         def loss(network: Network, chosen: Array, advantage: Array) -> tuple[Float[Array, ""], Scalars]:
-            part, before = _take(parts, carry, chosen)
+            part, before = take_minibatch(parts, carry, chosen)
             part = eqx.tree_at(lambda s: s.advantage, part, advantage)
             return self.loss(network, part, before, state)
 
@@ -198,10 +198,3 @@ class PPO(ActorCriticAgent):
             "clipfrac": jnp.mean(jax.vmap(losses.was_clipped, (0, None))(log_ratio, clip).astype(jnp.float32)),
         }
         return policy_loss + self.value_coefficient * value_loss - bonus, jax.lax.stop_gradient(metrics)
-
-
-def _take(parts: PyTree[Array], carry: Any, chosen: Array) -> tuple[Any, Any]:
-    """Takes a minibatch: chosen samples, or chosen environments with all their steps and their carry."""
-    if is_recurrent(carry):
-        return jax.tree.map(lambda x: x[:, chosen], parts), jax.tree.map(lambda x: x[chosen], carry)
-    return jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), parts), carry

@@ -9,22 +9,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.rollouts import Rollouts
 from ...core.agent import Agent
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_number
 from ...core.timestep import Rollout
-from ...nn.q_network import QNetworkBuilder, QNetworkConfig
+from ...nn.q_network import QNetworkBuilder, QNetworkConfig, RecurrentQNetwork
 from ...ops import losses
 from ...ops.advantages import lambda_returns
 from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
 from ...ops.td_targets import action_value
-from .actor_critic import flat_time
+from ...ops.trees import select
+from .actor_critic import flat_time, is_recurrent
 from .epochs import Scalars, run_epochs
 from .gradients import apply_gradients, gradient_of, init_optimiser
-from .minibatches import divide, minibatch_indices, num_strata
+from .minibatches import divide, minibatch_indices, num_strata, take_minibatch
 from .ppo import MOST_EPOCHS
 from .q_values import build_q_network, check_q_settings, choose
 
@@ -44,9 +45,17 @@ class PQNState(eqx.Module):
 
 
 class QSamples(eqx.Module):
-    """Samples of a rollout, [n, ...]: observation, action, and what its value should become."""
+    """Samples of a rollout, [n, ...], of a recurrent network [T, n, ...].
+
+    Attributes:
+        obs: the observation.
+        is_first: whether an episode began with it, so that the carry begins anew.
+        action: what was done.
+        target: what its value should become.
+    """
 
     obs: PyTree[Array]
+    is_first: Bool[Array, "*n"]
     action: Int[Array, "*n"]
     target: Float[Array, "*n"]
 
@@ -79,7 +88,11 @@ class PQN(Agent):
     Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
 
-    Differs from the paper: minibatches are drawn from strata (see `minibatches`); a network has no recurrent part.
+    A recurrent network remembers what it observed since an episode began; minibatches are then whole sequences of some
+    environments, which begin with what was remembered when the rollout did.
+
+    Differs from the paper: minibatches are drawn from strata (see `minibatches`); sequences begin with what the network
+    remembered then, without steps before them to warm up on.
 
     References:
         Gallici et al., Simplifying deep temporal difference learning, arXiv:2407.04811, algorithm 1 and section 4.
@@ -115,8 +128,13 @@ class PQN(Agent):
         """Rollouts whose environments devices share by whole strata of the minibatches."""
         for name in ("num_envs", "num_steps", "minibatches"):
             check_count(name, getattr(self, name))
-        strata = num_strata(self.num_envs, self.num_steps, self.minibatches)
+        per_env = 1 if self._is_recurrent() else self.num_steps
+        strata = num_strata(self.num_envs, per_env, self.minibatches)
         return Rollouts(self.num_envs, self.num_steps, self.num_envs * self.num_steps // self.minibatches, strata)
+
+    def _is_recurrent(self) -> bool:
+        """Tells whether its network remembers, and so learns from whole sequences."""
+        return isinstance(self.network, QNetworkConfig) and self.network.recurrent is not None
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients."""
@@ -130,24 +148,29 @@ class PQN(Agent):
         """Takes over the network."""
         return PQNState(trained.network, fresh.optimiser, fresh.step)
 
+    def initial_carry(self, state: PQNState) -> PyTree[Array]:
+        return state.network.initial_carry() if isinstance(state.network, RecurrentQNetwork) else ()
+
     def act(
-        self, state: PQNState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Int[Array, ""], tuple[()], None]:
+        self, state: PQNState, obs: PyTree[Array], carry: PyTree[Array], key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Int[Array, ""], PyTree[Array], None]:
         """Chooses an action of the highest value, ties at random; with probability epsilon any."""
-        return choose(state.network(obs), value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
+        q, carry = q_and_carry(state.network, obs, carry)
+        return choose(q, value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
 
     def update(
         self, state: PQNState, data: Rollout, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[PQNState, Scalars]:
-        samples = flat_time(QSamples(data.obs, data.action, self.targets(state.network, data)))
-        steps, here = data.reward.shape
-        division = divide(self.num_envs, here, steps, self.minibatches, axis)
+        whole, (steps, here) = is_recurrent(data.carry), data.reward.shape
+        samples = QSamples(data.obs, is_first(data), data.action, self.targets(state.network, data))
+        samples = samples if whole else flat_time(samples)
+        division = divide(self.num_envs, here, 1 if whole else steps, self.minibatches, axis)
         rate = value_at(self.learning_rate, state.step)
 
         def step(learned: tuple[Any, Any], chosen: Int[Array, " n"]) -> tuple[tuple[Any, Any], Scalars]:
             network, optimiser = learned
-            batch = jax.tree.map(lambda x: x.at[chosen].get(mode="promise_in_bounds"), samples)
-            gradient, metrics = gradient_of(q_loss)(network, batch)
+            batch, carry = take_minibatch(samples, data.carry, chosen)
+            gradient, metrics = gradient_of(q_loss)(network, batch, carry)
             network, optimiser, norm = apply_gradients(
                 network, self.optimiser(), optimiser, gradient, rate, self.max_gradient_norm, axis
             )
@@ -161,10 +184,9 @@ class PQN(Agent):
 
     def targets(self, network: Any, rollout: Rollout) -> Float[Array, "T B"]:
         """Computes what the values of a rollout's actions should become."""
-        next_q = jax.vmap(lambda obs: jnp.max(network(obs)))(flat_time(rollout.next_obs))
         return jax.vmap(lambda_returns, (1, 1, 1, 1, None, None), 1)(
             rollout.reward,
-            next_q.reshape(rollout.reward.shape),
+            best_next(network, rollout),
             rollout.terminated,
             rollout.truncated,
             self.discount,
@@ -172,10 +194,50 @@ class PQN(Agent):
         )
 
 
-def q_loss(network: Any, batch: QSamples) -> tuple[Float[Array, ""], Scalars]:
+def is_first(rollout: Rollout) -> Bool[Array, "T B"]:
+    """Returns where a recurrent network's carry begins anew: after a step that ended an episode."""
+    ended = rollout.terminated | rollout.truncated
+    return jnp.concatenate([jnp.zeros_like(ended[:1]), ended[:-1]])
+
+
+def q_and_carry(network: Any, obs: PyTree[Array], carry: PyTree[Array]) -> tuple[Float[Array, " A"], PyTree[Array]]:
+    """Returns every action's value, and the carry after the observation; `()` stays as it is."""
+    return network(obs, carry) if isinstance(network, RecurrentQNetwork) else (network(obs), carry)
+
+
+def best_next(network: Any, rollout: Rollout) -> Float[Array, "T B"]:
+    """Returns the largest value of every true successor, by what is remembered there."""
+    if not is_recurrent(rollout.carry):
+        next_q = jax.vmap(lambda obs: jnp.max(network(obs)))(flat_time(rollout.next_obs))
+        return next_q.reshape(rollout.reward.shape)
+
+    def step(carry: Any, now: tuple[Any, Any, Array]) -> tuple[Any, Array]:
+        obs, next_obs, first = now
+        _, after = network(obs, select(first, network.initial_carry(), carry))
+        return after, jnp.max(network(next_obs, after)[0])
+
+    of_one = lambda carry, *steps: jax.lax.scan(step, carry, steps)[1]  # noqa: E731
+    return jax.vmap(of_one, (0, 1, 1, 1), 1)(rollout.carry, rollout.obs, rollout.next_obs, is_first(rollout))
+
+
+def taken_values(network: Any, batch: QSamples, carry: PyTree[Array]) -> Float[Array, "*n"]:
+    """Returns the values of the actions taken; with a carry [n, ...] of whole sequences, one step after the other."""
+    if not is_recurrent(carry):
+        return jax.vmap(action_value)(jax.vmap(network)(batch.obs), batch.action)
+
+    def step(carry: Any, now: tuple[Any, Array, Array]) -> tuple[Any, Array]:
+        obs, first, action = now
+        q, after = network(obs, select(first, network.initial_carry(), carry))
+        return after, action_value(q, action)
+
+    of_one = lambda carry, *steps: jax.lax.scan(step, carry, steps)[1]  # noqa: E731
+    return jax.vmap(of_one, (0, 1, 1, 1), 1)(carry, batch.obs, batch.is_first, batch.action)
+
+
+def q_loss(network: Any, batch: QSamples, carry: PyTree[Array]) -> tuple[Float[Array, ""], Scalars]:
     """Computes the objective of one minibatch, to be minimised, and its parts."""
-    q = jax.vmap(action_value)(jax.vmap(network)(batch.obs), batch.action)
-    error = batch.target - q
+    q = taken_values(network, batch, carry).reshape(-1)
+    error = batch.target.reshape(-1) - q
     loss = jnp.mean(jax.vmap(losses.squared)(error))
     metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_value": jnp.mean(q)}
     return loss, jax.lax.stop_gradient(metrics)
