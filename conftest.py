@@ -24,6 +24,8 @@ import pytest
 jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+if is_quick():  # where in Python each operation comes from is a tenth of what tracing and lowering take
+    jax.config.update("jax_traceback_in_locations_limit", 0)
 if os.environ["KOUSOKU_COMPILATION_CACHE"] != "off":
     jax.config.update("jax_compilation_cache_dir", os.environ["KOUSOKU_COMPILATION_CACHE"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.02)
@@ -33,16 +35,26 @@ hypothesis.settings.register_profile("default", deadline=None, max_examples=30, 
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("default" if is_quick() else "full")
 
-pytest_plugins = ["browser", "drawn_reports", "rerun", "selection"]
+pytest_plugins = ["browser", "drawn_reports", "few_reports", "filmed_runs", "rerun", "selection"]
 
 LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 """How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
 
 
 DOCS = Path(__file__).parent / "docs"
-OFTEN = ("q_learning.md", "ppo.md", "value_iteration.md")
+OFTEN = ("q_learning.md", "value_iteration.md")
 """Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
-SELDOM = ("environments.md", "locomotion.md", "gradients.md", "ppo-by-hand.md")
+SELDOM = (
+    "differentiable-simulation.md",
+    "environments.md",
+    "evolution.md",
+    "films.md",
+    "gradients.md",
+    "locomotion.md",
+    "policies.md",
+    "ppo-by-hand.md",
+    "runs.md",
+)
 """Other pages whose examples take long and are tested elsewhere as well: they run in the full tests."""
 
 
@@ -59,7 +71,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         folder, name = item.path.parent, item.path.name
         if (folder == DOCS and name in SELDOM) or (folder == DOCS / "agents" and name not in OFTEN):
-            item.add_marker(pytest.mark.full)
+            item.add_marker(pytest.mark.full("pages"))
         for mark in item.iter_markers("slow_because"):
             if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str) or not mark.args[0].strip():
                 raise pytest.UsageError(f"{item.nodeid}: slow_because takes the reason, as text")

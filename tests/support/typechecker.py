@@ -21,7 +21,7 @@ from beartype import BeartypeConf, beartype
 from fast_compile import is_quick
 from jaxtyping import AbstractArray, TypeCheckError, jaxtyped
 
-CALLS = 20
+CALLS = 5
 """How many calls of a function are checked in each test, in `make test`."""
 COPIES = 3
 """How many of the inner functions made of the same code are checked there: each check is code that is compiled."""

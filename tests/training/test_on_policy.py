@@ -194,7 +194,7 @@ def test_agent_and_environment_never_get_the_same_key():
 TWO = {"num_envs": 2, "num_steps": 2, "hidden": (3,)}
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize(
     ("agent", "space"),
     [
@@ -343,7 +343,7 @@ def test_policies_are_asked_alike():
     assert int(clip_to(Discrete(3), jnp.int32(2))) == 2
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize(
     "options", [{"recurrent": "lstm", "recurrent_size": 6}, {"target_kl": 0.01}, {"value_clip": 0.2}]
 )
@@ -356,6 +356,7 @@ def test_other_agents_too_are_the_same_on_two_devices(options):
     leaves_equal(two, one, **CLOSE)
 
 
+@pytest.mark.films
 def test_a_step_is_traced_twice_by_a_whole_training(tmp_path):
     """For rollouts, and for evaluation and film: a robot's takes seconds. Before that, what is not ours is checked."""
     traced = []

@@ -18,6 +18,8 @@ from .metrics.report import Report, check_on_report
 LOOPS = ("compiled", "python")
 MAX_SEED = 2**32 - 1
 MOST_STEPS = 10**15
+USUAL_REPORTS = 200
+"""How many reports a run makes in all, about, where nobody says how many steps lie between two."""
 
 
 class Kind(Enum):
@@ -119,7 +121,9 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         steps = check_count("steps", self.steps, high=MOST_STEPS)
-        every = -(-steps // 200) if self.record_every is None else check_count("record_every", self.record_every)
+        every = (
+            -(-steps // USUAL_REPORTS) if self.record_every is None else check_count("record_every", self.record_every)
+        )
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "record_every", min(every, steps))
         object.__setattr__(self, "seeds", check_seeds(self.seeds))
