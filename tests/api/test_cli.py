@@ -8,6 +8,7 @@ import pytest
 import kousoku as ks
 from kousoku.cli import COMMANDS, main
 from kousoku.cli.options import hyper_parameter, literal, number, numbers
+from kousoku.viz.payload import payload
 
 TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
 
@@ -47,7 +48,6 @@ def test_sweep(capsys):
     assert len(ks.load("run").record.points) == 6
 
 
-@pytest.mark.reports
 def test_a_sweep_of_a_number_of_the_environment(capsys):
     words = ["sweep", *TRAIN[1:], "--epsilon", "0.1,0.2", "--env.slip", "0.1,0.3", "--env.step-reward", "-0.5"]
     assert main(words) == 0
@@ -55,11 +55,11 @@ def test_a_sweep_of_a_number_of_the_environment(capsys):
     run = ks.load("run")
     assert run.record.config["sweep"] == {"epsilon": [0.1, 0.2], "env.slip": [0.1, 0.3]}
     assert run.record.config["env"]["options"] == {"step_reward": -0.5}
-    assert "env.slip" in (run.path / "report.html").read_text(encoding="utf-8")
+    assert "env.slip" in json.dumps(payload(run.record))
     assert main(["evaluate", "run", "--episodes", "2"]) == 0
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_a_sweep_of_a_number_that_is_none_by_default(capsys):
     assert main(["sweep", "monte_carlo", *TRAIN[2:], "--learning-rate", "0.1,0.5"]) == 0
     assert "greedy return at learning_rate = 0.1" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from fresh_process import without_types_checked
 
 import kousoku as ks
 
@@ -92,14 +92,14 @@ print(json.dumps(accepted))
 
 
 def test_hyper_parameters():
-    found = {tuple(field) for field in in_a_new_process(ALL_FIELDS + AGENTS)}
+    found = {tuple(field) for field in without_types_checked(ALL_FIELDS + AGENTS)}
     limits = {(id, name, "inf") for id, names in UNLIMITED.items() for name in names}
     assert found == limits | {("Softmax", "temperature", "inf")}
 
 
 @pytest.mark.slow_because("every environment is made, robots included")
 def test_options_of_environments():
-    found = in_a_new_process(ALL_FIELDS + ENVIRONMENTS)
+    found = without_types_checked(ALL_FIELDS + ENVIRONMENTS)
     assert found
     assert all(name.endswith("_range") for _, name, _ in found), found
     assert all("nan" not in value for _, _, value in found), found
@@ -131,7 +131,7 @@ def test_without_limits_it_trains_as_with_large_ones(id):
     assert "inf" in (longer.path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_a_sweep_may_reach_to_infinity():
     agent = ks.make_agent("a2c", **SMALL)
     run = ks.train(

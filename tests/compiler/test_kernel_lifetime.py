@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh_process import in_a_new_process
 
 import kousoku as ks
 from kousoku.compiler.backends.cpu.ffi import registry
@@ -24,7 +25,7 @@ def settle() -> int:
     return len(registry())
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("count", [40, 1000])
 def test_small_functions_in_a_row_leave_nothing(count):
     """Neither code nor records: those of kernels that are gone are used again."""
@@ -38,7 +39,7 @@ def test_small_functions_in_a_row_leave_nothing(count):
     assert len(registry().records) <= records + count // 4
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_computation_runs_on_when_its_function_is_gone():
     """XLA runs it in a thread of its own, when what it waits for is there: here after everything was let go of."""
     wait = jax.jit(lambda x: jax.lax.fori_loop(0, 40, lambda _, c: jnp.tanh(c @ x), x)[0, :64])
@@ -55,17 +56,29 @@ def test_a_computation_runs_on_when_its_function_is_gone():
         np.testing.assert_array_equal(result, expected + np.float32(i))
 
 
+ONE_FOR_ALL = """
+import gc, json
+import jax, jax.numpy as jnp, numpy as np
+import kousoku as ks
+from kousoku.compiler.backends.cpu.ffi import registry
+
+x = np.arange(8, dtype=np.float32)
+functions = [jax.jit(jax.vmap(ks.kernel(lambda x: x * jnp.float32(0.5) + jnp.float32(3)))) for _ in range(4)]
+results = [f(x) for f in functions]
+counts = [len(registry())]
+del functions[1:], results
+jax.block_until_ready(functions[0](x))
+counts.append(len(registry()))
+del functions
+jax.clear_caches()
+gc.collect()
+print(json.dumps([*counts, len(registry())]))
+"""
+
+
 def test_one_kernel_serves_all_who_need_the_same():
-    before = settle()
-    x = np.arange(8, dtype=np.float32)
-    functions = [jax.jit(jax.vmap(ks.kernel(step(3)))) for _ in range(4)]
-    results = [f(x) for f in functions]
-    assert len(registry()) == before + 1
-    del functions[1:], results
-    jax.block_until_ready(functions[0](x))
-    assert len(registry()) == before + 1
-    del functions
-    assert settle() == before
+    """In a process of its own, so that nothing that other tests have compiled is thrown away."""
+    assert in_a_new_process(ONE_FOR_ALL) == [1, 1, 0]
 
 
 FAR = """

@@ -214,17 +214,22 @@ def test_unequal_parts_and_large_counts_over_lanes():
     assert (int(merged.count[0, 0]) << 32) + int(merged.count[0, 1]) == 2**32 + 2 * (2**32 - 1) + 5
 
 
+@jax.jit
+def add_to_sums(sums, sample):
+    return sums.add(sample)
+
+
 @pytest.mark.property
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.floats(-1e3, 1e3), st.integers(0, 2**31 - 1))
 def test_moments_of_sums_of_slots_are_those_of_all_samples(sizes, offset, seed):
     """Each slot sums its samples about its first one; merged they are the moments of all of them together."""
-    rng, add = np.random.default_rng(seed), jax.jit(lambda sums, sample: sums.add(sample))
+    rng = np.random.default_rng(seed)
     slots = [(offset + rng.normal(size=(n, 2))).astype(np.float32) for n in sizes]
     told = []
     for samples in slots:
         sums = ops.no_sums(jnp.asarray(samples[0]))
         for sample in samples:
-            sums = add(sums, jnp.asarray(sample))
+            sums = add_to_sums(sums, jnp.asarray(sample))
         told.append(sums.moments(jnp.int32(len(samples))))
     together = ops.merge_all(jax.tree.map(lambda *leaves: jnp.stack(leaves), *told))
     everything = np.concatenate(slots).astype(np.float64)

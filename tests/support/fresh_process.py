@@ -1,5 +1,8 @@
-"""Code in a new process, as a user runs it: nothing imported yet, no types checked, warnings as errors."""
+"""Code in another process, as a user runs it: no types checked, warnings as errors; a new one, or one that stays."""
 
+import atexit
+import contextlib
+import functools
 import json
 import subprocess
 import sys
@@ -11,6 +14,47 @@ def in_a_new_process(script: str) -> Any:
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+SERVER = """
+import contextlib, io, json, sys, traceback
+for line in sys.stdin:
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        try:
+            exec(json.loads(line), {"__name__": "__main__"})
+            error = None
+        except BaseException:
+            error = traceback.format_exc()
+    print(json.dumps([told.getvalue(), error]), flush=True)
+"""
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    """Returns the process that stays, which has imported what the scripts before have."""
+    server = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    atexit.register(_end, server)
+    return server
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        server.communicate(timeout=60)
+
+
+def without_types_checked(script: str) -> Any:
+    """What a script prints as JSON; it has its own names, and shares what is imported with those before it."""
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps(script) + "\n")
+    server.stdin.flush()
+    printed, error = json.loads(server.stdout.readline())
+    assert error is None, error
+    return json.loads(printed)
 
 
 def refusals(calls: dict[str, str], setup: str) -> dict[str, str]:
@@ -30,7 +74,7 @@ for name, call in {calls!r}.items():
         raise SystemExit(f"{{name}}: {{error!r}}")
 print(json.dumps(messages))
 """
-    return in_a_new_process(script)
+    return without_types_checked(script)
 
 
 def check_refusals(cases: dict[str, str], setup: str) -> None:
