@@ -316,6 +316,7 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     same(one.network, other.network, 0.0)
 
 
+@pytest.mark.by_default("dict", "discrete")
 @pytest.mark.parametrize(
     "space",
     [

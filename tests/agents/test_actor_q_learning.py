@@ -55,8 +55,7 @@ AGENTS |= {
 }
 
 
-@pytest.mark.slow_because("networks have to learn")
-@pytest.mark.by_default("td3")
+@pytest.mark.full("learning")
 @pytest.mark.parametrize("name", AGENTS)
 def test_probes(name):
     """The five probes with a time limit of 5, three seeds each: also of reward 1 for ever, which is worth 10.
@@ -90,7 +89,7 @@ ENTROPY = 0.5 * math.log(2 * math.pi * math.e * OF_UNIT**2)
     ("options", "deviation"),
     [
         ({"learn_temperature": False, "temperature": ALPHA}, math.sqrt(ALPHA / 2)),
-        pytest.param({"target_entropy": ENTROPY}, 5 * OF_UNIT, marks=pytest.mark.full),
+        pytest.param({"target_entropy": ENTROPY}, 5 * OF_UNIT, marks=pytest.mark.full("more cases")),
     ],
     ids=["fixed", "learned"],
 )
@@ -110,6 +109,7 @@ def test_the_soft_policy_is_that_of_the_temperature(options, deviation):
         np.testing.assert_allclose(np.exp(state.log_temperature), 2 * deviation**2, rtol=0.3)
 
 
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("agent", [SAC, TD3])
 @pytest.mark.slow_because("two programs are compiled")
 def test_numbers_may_differ_between_members_of_a_population(agent):

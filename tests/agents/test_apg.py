@@ -105,6 +105,7 @@ def test_the_target_critic_follows_and_the_policy_step_leaves_the_critic_alone()
     assert jax.tree.structure(before) == jax.tree.structure(begun)
 
 
+@pytest.mark.slow_because("two programs are compiled")
 def test_the_first_gradient_is_clipped_to_the_norm_it_may_have():
     """Adam's first moment is a tenth of the gradient that it was given."""
     for limit in (1e-3, None):
@@ -176,6 +177,7 @@ def test_observations_of_every_kind():
     assert all(np.isfinite(value).all() for value in metrics.values())
 
 
+@pytest.mark.full("more cases")
 def test_the_window_of_a_random_walk_has_ends_and_stays_finite():
     metrics = metrics_of(learned(tiny_apg(), Walk(), 3))
     assert set(metrics) == {
@@ -184,6 +186,7 @@ def test_the_window_of_a_random_walk_has_ends_and_stays_finite():
     assert all(np.isfinite(value).all() for value in metrics.values())
 
 
+@pytest.mark.full("more cases")
 def test_seeds_and_sweep_points_are_what_they_are_alone():
     rates = [1e-3, 1e-2]
     many = learned(tiny_apg(), Track(), 3, seeds=2, learning_rate=rates)
@@ -191,11 +194,13 @@ def test_seeds_and_sweep_points_are_what_they_are_alone():
     leaves_equal(of_member(many, 3), of_member(alone), **CLOSE)
 
 
+@pytest.mark.full("more cases")
 def test_two_devices_give_what_one_gives():
     one, two = (learned(tiny_apg(), Track(), 3, devices=devices) for devices in (1, 2))
     leaves_equal(one, two, **CLOSE)
 
 
+@pytest.mark.full("learning")
 @pytest.mark.learning
 @pytest.mark.parametrize("critic", [True, False])
 def test_an_action_is_aimed(critic):
@@ -223,6 +228,7 @@ def test_a_target_is_tracked_and_a_time_limit_is_no_end():
         assert x * float(network.policy(away, ())[0].mode()[0]) > 0.3
 
 
+@pytest.mark.full("whole way")
 @pytest.mark.reports
 @pytest.mark.slow_because("a run is trained twice, and draws its report")
 def test_a_run_resumes_bit_for_bit_reports_and_exports(tmp_path):
@@ -249,6 +255,7 @@ class Steep(Track):
         return after, dataclasses.replace(timestep, reward=timestep.reward + jnp.sqrt(0.0 * action[0] * action[0]))
 
 
+@pytest.mark.full("more cases")
 def test_a_gradient_that_is_not_a_number_ends_the_run():
     run = ks.train(tiny_apg(), Steep(), steps=128, out="", progress=False, eval_episodes=0)
     assert run.record.facts["status"] == "diverged"

@@ -59,7 +59,7 @@ def test_figure_2_2_epsilon_greedy():
     assert greedy["late"].mean() == pytest.approx(0.36, abs=0.05)
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_figure_2_3_optimistic_initial_values():
     """Worse at first, because it explores more; better in the end, because it stops."""
     optimistic = curves(BanditEpsilonGreedy(epsilon=0.0, initial_value=5.0, step_size=0.1), bandit())
@@ -76,7 +76,7 @@ def test_figure_2_4_upper_confidence_bound():
     assert ucb["regret"][10] < ucb["regret"][11:15].min() - 0.05
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_figure_2_5_gradient_bandit():
     """Means around +4: the baseline makes the difference."""
     env = bandit(mean=4.0)
@@ -87,7 +87,7 @@ def test_figure_2_5_gradient_bandit():
     assert_higher(found[0.1, False]["late"], found[0.4, False]["late"])
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_exercise_2_5_drifting_arms():
     """Sample averages fall behind a constant step size where the arms drift."""
     env = bandit(mean_spread=0.0, drift=0.1)
@@ -96,13 +96,14 @@ def test_exercise_2_5_drifting_arms():
     assert_higher(constant["late"], averages["late"])
 
 
+@pytest.mark.full("learning")
 def test_thompson_sampling_regrets_less_than_epsilon_greedy_and_ucb():
     thompson, ucb = curves(BanditThompson(), bandit()), curves(BanditUCB(c=2.0), bandit())
     assert thompson["regret"].sum() < 0.7 * min(ucb["regret"].sum(), plain()["regret"].sum())
     assert thompson["regret"][-100:].mean() < 0.1 * thompson["regret"][:20].mean()
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_thompson_sampling_of_bernoulli_arms():
     env = bandit(reward="bernoulli")
     thompson = curves(BanditThompson(model="bernoulli"), env, members=100, steps=500)

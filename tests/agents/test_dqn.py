@@ -199,7 +199,7 @@ def test_schedules_are_read_at_the_environment_steps():
     assert (float(metrics["learning_rate"]), int(state.step)) == (0.25, 150)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_the_gradient_is_that_of_finite_differences():
     config = QNetworkConfig(hidden=(5,), activation="tanh", dueling=True, stream_hidden=(4,))
     agent = DQN(network=config, huber_delta=0.7)
@@ -247,6 +247,7 @@ def test_two_devices_learn_as_one_does():
             np.testing.assert_allclose(each[name][device], value, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.full("more cases")
 def test_numbers_may_differ_between_members_of_a_population():
     """Every number is a leaf: members with numbers of their own learn as each alone."""
     numbers = {

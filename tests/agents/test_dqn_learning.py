@@ -33,16 +33,22 @@ def dqn(**options: Any) -> DQN:
     "options",
     [
         {},
-        pytest.param({"double": False, "huber_delta": None, "target_period": 1, "tau": 0.05}, marks=pytest.mark.full),
-        pytest.param({"dueling": True}, marks=pytest.mark.full),
-        pytest.param({"n_step": 3}, marks=pytest.mark.full),
-        pytest.param({"prioritised": True}, marks=pytest.mark.full),
-        pytest.param(ATOMS, marks=pytest.mark.full),
-        {"distribution": "quantile", "num_atoms": 11},
         pytest.param(
-            {"munchausen": True, "munchausen_alpha": 0.0, "munchausen_temperature": 0.01}, marks=pytest.mark.full
+            {"double": False, "huber_delta": None, "target_period": 1, "tau": 0.05},
+            marks=pytest.mark.full("more cases"),
         ),
-        pytest.param({"dueling": True, "n_step": 3, "prioritised": True, **ATOMS}, marks=pytest.mark.full),
+        pytest.param({"dueling": True}, marks=pytest.mark.full("more cases")),
+        pytest.param({"n_step": 3}, marks=pytest.mark.full("more cases")),
+        pytest.param({"prioritised": True}, marks=pytest.mark.full("more cases")),
+        pytest.param(ATOMS, marks=pytest.mark.full("more cases")),
+        pytest.param({"distribution": "quantile", "num_atoms": 11}, marks=pytest.mark.full("more cases")),
+        pytest.param(
+            {"munchausen": True, "munchausen_alpha": 0.0, "munchausen_temperature": 0.01},
+            marks=pytest.mark.full("more cases"),
+        ),
+        pytest.param(
+            {"dueling": True, "n_step": 3, "prioritised": True, **ATOMS}, marks=pytest.mark.full("more cases")
+        ),
     ],
     ids=[
         "double",

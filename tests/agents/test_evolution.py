@@ -184,6 +184,7 @@ def test_candidates_are_about_the_mean(kind):
         np.testing.assert_allclose(asked[:2000] + asked[2000:], jnp.array([[6.0, -4.0]]).repeat(2000, 0), atol=1e-5)
 
 
+@pytest.mark.by_default("OpenAIES", "SepCMAES")
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_the_bonus_is_taken_out_of_fitness_alone(kind):
     """With an offset of -1 a step, candidate 0 of return 10 in 10 steps loses against the others of 5 in 1."""
@@ -265,6 +266,7 @@ class Line(Env):
         return state, Timestep(state, -(apart**2), jnp.array(True), jnp.array(False))
 
 
+@pytest.mark.by_default("ARS", "SepCMAES")
 @pytest.mark.learning
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_each_strategy_learns_a_line(kind):
@@ -360,6 +362,7 @@ def test_parameters_are_floating_point_arrays_alone():
     assert np.any(policy.weight != 0.0)
 
 
+@pytest.mark.full("more cases")
 def test_an_agent_that_was_made_in_python_goes_on_and_is_read(tmp_path):
     """What it left to the environment is filled in again, also where the environment is made by its id."""
     agent, out = ARS(num_directions=4), str(tmp_path / "run")

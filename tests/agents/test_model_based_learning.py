@@ -37,7 +37,7 @@ def make(agent_id: str, exploration: float):
     return AGENTS.make(agent_id, discount=DISCOUNT, exploration=EpsilonGreedy(exploration), **options)
 
 
-@pytest.mark.by_default("prioritized_sweeping")
+@pytest.mark.full("learning")
 @pytest.mark.parametrize("agent_id", AGENTS_WITH_A_MODEL)
 def test_probes(agent_id):
     """The last of them gives reward 1 for ever: worth 1 / (1 - 0.9) = 10, however early the clock ends the episode."""
@@ -77,7 +77,7 @@ def test_exact_values_on_random_grids_with_wind(agent_id):
     assert worst_errors(make(agent_id, 1.0), grids, steps=3000).max() < 1e-3
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_values_on_random_grids_with_slip_and_wind():
     """With an outcome for each place that slip leads to, planning agrees with chance; with the last one, it cannot.
 
@@ -121,7 +121,7 @@ def until_known(agent, env: GridWorld, steps: int, seeds: int) -> np.ndarray:
     return np.array([np.mean(first + 1), np.mean([row[: n + 1].sum() for row, n in zip(backups, first, strict=True)])])
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_planning_spares_real_steps_and_priorities_spare_backups():
     """The Dyna maze: figure 8.2's finding, and that of example 8.4."""
     env = gridworld(DYNA_MAZE)
@@ -145,7 +145,7 @@ def greedy_steps(q: np.ndarray, env: GridWorld, limit: int = 60) -> int:
     return limit
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_curiosity_finds_a_shortcut():
     """A small figure 8.5: after 1000 steps a way of 7 steps opens beside the one of 13 that is known.
 

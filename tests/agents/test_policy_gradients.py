@@ -47,15 +47,15 @@ def test_probes(agent_id, which):
             checked(agent_id, probe.env, probe)
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 @pytest.mark.parametrize("agent_id", AGENTS)
 def test_probes_in_real_numbers(agent_id):
     for probe in probes(DISCOUNT, 5):
         checked(agent_id, Real(probe.env), probe)
 
 
-@pytest.mark.parametrize("agent_id", ["ppo", pytest.param("a2c", marks=pytest.mark.full)])
-@pytest.mark.parametrize("time_limit", [1, pytest.param(50, marks=pytest.mark.full)])
+@pytest.mark.parametrize("agent_id", ["ppo", pytest.param("a2c", marks=pytest.mark.full("more cases"))])
+@pytest.mark.parametrize("time_limit", [1, pytest.param(50, marks=pytest.mark.full("more cases"))])
 def test_a_time_limit_is_no_end(agent_id, time_limit):
     """Reward 1 for ever is worth 10, however soon the clock cuts in: it is the true successor that counts."""
     probe = probes(DISCOUNT, time_limit)[-1]
@@ -80,15 +80,15 @@ def test_a_real_action_is_aimed(policy):
         np.testing.assert_allclose(value, -((actions - 0.5 * x) ** 2).mean(1), atol=0.05)
 
 
-@pytest.mark.slow_because("a recurrent network has to learn")
+@pytest.mark.full("learning")
 @pytest.mark.parametrize(
     ("recurrent", "shared", "learns"),
     [
         ("gru", True, True),
-        pytest.param("gru", False, True, marks=pytest.mark.full),
-        pytest.param("lstm", True, True, marks=pytest.mark.full),
-        pytest.param("lstm", False, True, marks=pytest.mark.full),
-        pytest.param(None, True, False, marks=pytest.mark.full),
+        pytest.param("gru", False, True, marks=pytest.mark.full("more cases")),
+        pytest.param("lstm", True, True, marks=pytest.mark.full("more cases")),
+        pytest.param("lstm", False, True, marks=pytest.mark.full("more cases")),
+        pytest.param(None, True, False, marks=pytest.mark.full("more cases")),
     ],
 )
 def test_a_cue_is_remembered(recurrent, shared, learns):

@@ -90,10 +90,10 @@ def returns(agent: PPO, scales: Any, keys: Any, updates: Any) -> Any:
     return jax.vmap(of_member)(scales, keys)
 
 
-@pytest.mark.slow_because("a network has to learn")
+@pytest.mark.full("learning")
 @pytest.mark.parametrize(
     ("scales", "seeds", "updates"),
-    [((1e4,), (0,), 16), pytest.param(SCALES, (0, 1, 2, 3), 28, marks=pytest.mark.full)],
+    [((1e4,), (0,), 16), pytest.param(SCALES, (0, 1, 2, 3), 28, marks=pytest.mark.full("more cases"))],
     ids=["large costs", "every scale, four seeds"],
 )
 def test_costs_in_any_unit(scales, seeds, updates):

@@ -214,6 +214,7 @@ def test_epsilon_is_the_probability_of_any_action():
     np.testing.assert_array_equal(share(state, greedy=True), [0.0, 1.0])
 
 
+@pytest.mark.full("learning")
 @pytest.mark.learning
 @pytest.mark.slow_because("a network has to learn")
 def test_probes():

@@ -34,6 +34,7 @@ def test_a_pipe_may_close(command):
     assert done.stderr == "status 0\n"
 
 
+@pytest.mark.full("processes")
 def test_letters_that_the_encoding_lacks_are_shown_as_numbers():
     done = in_a_shell(f"{KOUSOKU} evaluate läuf || {KOUSOKU} --version", PYTHONIOENCODING="ascii", PYTHONUTF8="1")
     assert (done.returncode, done.stdout[:8]) == (0, "kousoku ")
@@ -41,14 +42,14 @@ def test_letters_that_the_encoding_lacks_are_shown_as_numbers():
     assert "l\\xe4uf" in done.stderr
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_folder_that_the_encoding_cannot_name():
     done = in_a_shell(f"{TRAIN} läuf", PYTHONIOENCODING="ascii", PYTHONUTF8="1")
     assert done.returncode == 0, done.stderr
     assert "report: l\\xe4uf/report.html" in done.stdout
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_locale_without_letters_beyond_ascii():
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = in_a_shell(f"{TRAIN} run && {KOUSOKU} view run --no-open && {KOUSOKU} list", **plain)

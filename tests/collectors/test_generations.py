@@ -122,7 +122,7 @@ def test_episodes_are_those_played_by_hand(slots):
     assert state.data.generation.tolist() == [[0, 1]] * 6
 
 
-@pytest.mark.by_default("kernel_slots-*", "plain_slots-3")
+@pytest.mark.by_default("kernel_slots-3", "kernel_slots-12", "plain_slots-3")
 @pytest.mark.parametrize("num_envs", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_a_queue_plays_the_same_episodes(slots, num_envs):
@@ -137,6 +137,7 @@ def test_a_queue_plays_the_same_episodes(slots, num_envs):
     assert int(jnp.sum(data.observed.count[:, 1])) == int(steps.taken)
 
 
+@pytest.mark.by_default("4")
 @pytest.mark.parametrize("starts", [1, 4, 8])
 def test_some_candidates_begin_alike(starts):
     """Without an action's influence, candidates that begin alike have the same episode; others have another."""

@@ -71,6 +71,7 @@ def check_draws(drawn: Transition, discounts: Any, said: list[Any], n: int) -> s
     return lengths
 
 
+@pytest.mark.by_default("3", "10")
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_rewards_are_added_up_within_an_episode_and_within_the_ring(n):
     state, said = run(several(n, batch_size=64), WRAPS, kernel_slots(Life(LIMIT)))
@@ -82,7 +83,7 @@ def test_rewards_are_added_up_within_an_episode_and_within_the_ring(n):
     assert {(False, False), (True, False), (False, True)} <= ends
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_every_shape_of_ring_is_right():
     for num_envs, num_steps, n in ((1, 1, 4), (3, 1, 2), (2, 5, 7), (5, 10, 10)):
         sizes = {"num_envs": num_envs, "num_steps": num_steps, "capacity": 10 * num_envs, "batch_size": 60}
@@ -108,6 +109,7 @@ def test_one_step_is_what_it_was_with_a_discount_or_without():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.full("more cases")
 def test_two_devices_add_up_each_its_own_slots():
     agent = several(4, batch_size=64)
     state, _ = on_two_devices(agent, WRAPS, Life(LIMIT))
@@ -118,6 +120,7 @@ def test_two_devices_add_up_each_its_own_slots():
         assert len(set(drawn.obs[:WRAPS, :, 2].ravel().tolist())) == 2
 
 
+@pytest.mark.slow_because("three programs are compiled")
 def test_members_may_have_discounts_of_their_own():
     slots, keys = kernel_slots(Life(LIMIT)), jax.random.split(KEY, 2)
 
@@ -136,6 +139,7 @@ def test_members_may_have_discounts_of_their_own():
     assert (np.asarray(both.agent["discount"][0]) < np.asarray(both.agent["discount"][1])).any()
 
 
+@pytest.mark.by_default("7")
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_a_sum_of_rewards_against_float64(n):
     rng = np.random.default_rng(n)

@@ -47,6 +47,7 @@ def data_of(weights: np.ndarray) -> PrioritisedData:
     return PrioritisedData(kept, trees, jnp.ones(num_slots))
 
 
+@pytest.mark.by_default("3-5")
 @pytest.mark.parametrize(("num_slots", "size"), [(1, 7), (3, 5), (8, 16)])
 def test_draws_are_in_proportion_to_priorities_and_weights_are_the_papers(num_slots, size):
     rng = np.random.default_rng(size)
@@ -97,6 +98,7 @@ def expected_priorities(state: Any, agent: Any, iterations: int) -> np.ndarray:
     return power
 
 
+@pytest.mark.by_default("options1")
 @pytest.mark.parametrize("options", [{}, {"gradient_steps": 3, "batch_size": 5, "num_envs": 3, "capacity": 42}])
 def test_priorities_are_the_last_errors_after_three_wraps(options):
     for scale in (0.5, 3.0):
@@ -167,7 +169,7 @@ def test_several_steps_go_with_priorities():
     assert set(steps.ravel().tolist()) == {1.0, 2.0, 3.0}
 
 
-@pytest.mark.slow_because("programs of one device and of two are compiled")
+@pytest.mark.full("more cases")
 def test_two_devices_have_each_the_priorities_of_their_own_slots():
     agent = prioritised(batch_size=64, gradient_steps=2)
     state, _ = on_two_devices(agent, 8)
@@ -187,7 +189,7 @@ def test_two_devices_have_each_the_priorities_of_their_own_slots():
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.slow_because("programs of one member and of two are compiled")
+@pytest.mark.full("more cases")
 def test_two_members_of_a_population_learn_as_each_alone():
     agent, slots, keys = prioritised(most=8, gradient_steps=2), kernel_slots(Life()), jax.random.split(KEY, 2)
     both = jax.vmap(lambda key: begun(agent, slots, key))(keys)

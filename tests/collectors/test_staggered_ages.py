@@ -89,6 +89,7 @@ def test_slots_are_staggered_where_a_rollout_is_shorter_than_an_episode(kind, op
     assert slots.episode_step.tolist() == ([0, 2, 4, 6] if staggered else [0] * options["num_envs"])
 
 
+@pytest.mark.by_default("a2c")
 @pytest.mark.slow_because("a network is compiled")
 @pytest.mark.parametrize("agent", ["ppo", "a2c"])
 def test_every_return_and_length_that_is_recorded_is_of_a_whole_episode(agent):
@@ -103,6 +104,7 @@ def test_every_return_and_length_that_is_recorded_is_of_a_whole_episode(agent):
     assert run.record.facts["episodes"] == run.curves["episodes"].sum() == 4 + 7 * 3
 
 
+@pytest.mark.by_default("1")
 @pytest.mark.slow_because("a network is compiled for one device and for two")
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_bits_are_the_same_on_any_number_of_devices_that_share_slots_or_agents(seeds):

@@ -34,9 +34,9 @@ def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
 OFTEN = ("none", "rest", "none", "first", "none", "all")
 
 
-@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*LOOPS][::2])])
+@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*LOOPS][::3])])
 def test_one_way_to_share(name, way):
-    """Of every second program, and every way for some of these."""
+    """Of every third program, and every way for some of these."""
     run(name, 11, way)
 
 
@@ -45,19 +45,19 @@ def test_loops_in_loops(name):
     run(name, 11, "none")
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lanes_of_their_own_and_lanes_that_share(name):
     run(name, 11, "none", "rest")
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("name", [*PROGRAMS][::3])
 def test_shared_first_argument_and_one_lane(name):
     run(name, 5, "first", "all", seed=3)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("lanes", [n or 2 for n in LANES])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_way(name, lanes):

@@ -58,6 +58,7 @@ def test_parts_of_an_argument_may_have_axes_of_their_own(built):
     assert built == ["kousoku compiles test_parts_of_an_argument_may_have_axes_of_their_own.<locals>.<lambda>"]
 
 
+@pytest.mark.by_default("shared")
 @pytest.mark.parametrize("sweep", [{}, {"env.friction": [0.1, 0.2]}], ids=["shared", "swept"])
 def test_the_environments_step_is_compiled_ahead_as_training_calls_it(monkeypatch, sweep):
     begun, called = [], []

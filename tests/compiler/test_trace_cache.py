@@ -86,6 +86,7 @@ def after(first, tmp_path):
     return Processes(Path(shutil.copytree(first[0].folder, tmp_path / "cache")))
 
 
+@pytest.mark.slow_because("two processes")
 def test_the_second_process_traces_nothing(first, after):
     """And gets the same bits, in the same tree."""
     (_, (bits, count, tree)), (again, none, same) = first, after.run(STEP)
@@ -95,7 +96,7 @@ def test_the_second_process_traces_nothing(first, after):
     assert len(after.records) == 1
 
 
-@pytest.mark.slow_because("two processes, one of which compiles derivatives")
+@pytest.mark.full("processes")
 def test_its_operations_are_there_when_they_are_asked_for(after):
     """Derivatives, another number of lanes, and code that is gone: each as if it had been traced."""
     script = """
@@ -153,7 +154,7 @@ print(json.dumps(counts))
     assert {name for name, count in counts.items() if count == 0} == {"the same", "the same at last"}
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_what_somebody_puts_into_the_library_is_seen(after):
     """A method, by a function that pretends to be the one that it wraps; a constant of a module."""
     (file,) = after.records
@@ -192,7 +193,7 @@ print(json.dumps([first, float(patched[1].reward[0]), second, third, fourth]))
     assert file.read_bytes() == before
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_damaged_record_is_made_anew(first, after):
     (file,) = after.records
     data = bytearray(file.read_bytes())
@@ -217,6 +218,7 @@ print(json.dumps(sorted(name for name, held in modules().items() if held is None
     assert Processes(tmp_path).run(script) == []
 
 
+@pytest.mark.full("processes")
 def test_nothing_is_kept_where_the_cache_is_off(tmp_path):
     off = Processes(tmp_path / "cache")
     assert off.run(STEP, KOUSOKU_COMPILATION_CACHE="off", XDG_CACHE_HOME=str(off.folder))[1] > 0
@@ -278,7 +280,7 @@ print(json.dumps("right"))
     assert after.run(script) == "right"
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_robot_is_ready_without_being_traced(tmp_path):
     """The case for which it was made: thousands of operations, and a model that is part of what the function is."""
     script = """
@@ -297,7 +299,7 @@ print(json.dumps([words(found), len(traces)]))
 ORDERS = ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)])
 
 
-@pytest.mark.parametrize("last", [1, pytest.param(len(ORDERS), marks=pytest.mark.full)])
+@pytest.mark.parametrize("last", [1, pytest.param(len(ORDERS), marks=pytest.mark.full("more cases"))])
 def test_what_is_traced_again_is_traced_under_the_same_settings(last, tmp_path):
     """Derivations and other lanes of a function that was recalled, asked for in another context than its own."""
     script = """
@@ -322,7 +324,7 @@ print(json.dumps("right"))
         assert processes.run(script % asked) == "right", asked
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_functions_with_what_is_hard_to_tell(tmp_path):
     """A key that a function holds, under `jit`; arguments whose class computes; a file with the name of Python's."""
     (tmp_path / "sched.py").write_text("def more(x):\n    return x + 2.0\n")
@@ -353,6 +355,7 @@ print(json.dumps("right"))
     assert Processes(tmp_path / "cache").run(script) == "right"
 
 
+@pytest.mark.full("processes")
 def test_nothing_is_kept_of_source_that_was_edited_meanwhile(tmp_path):
     script = """
 from kousoku.compiler.tracing import fingerprint

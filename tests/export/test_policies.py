@@ -109,7 +109,7 @@ def count_for(policy):
     return 1000 if policy.title == "cnn" else 10_000
 
 
-@pytest.mark.by_default("gru", "q_learning", "double_q_learning", "bandit", "laplace", "c51")
+@pytest.mark.by_default("gru", "q_learning", "double_q_learning", "c51", "bandit")
 def test_numpy_file(policy):
     module = imported(policy.save("policy.py"))
     obs = observations(policy, count_for(policy))
@@ -146,7 +146,7 @@ def test_onnx_model(policy):
         check(a, b)
 
 
-@pytest.mark.by_default("cnn", "lstm", "q_learning", "bandit", "quantile")
+@pytest.mark.by_default("cnn", "q_learning", "quantile", "bandit")
 def test_a_policy_does_what_the_agent_does_greedily(policy):
     agent, spec = CASES[policy.title]
     state, key = policy._state, jax.random.key(0)
@@ -315,7 +315,7 @@ print(*(set(sys.modules) - before))
     assert {name.split(".")[0] for name in done.stdout.split()} <= {"policy", "base64", "binascii", "numpy"}
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_from_training_to_a_file(capsys):
     run = ks.train(tiny_ppo(num_steps=16), "CartPole-v1", steps=2048, seeds=2, out="run", progress=False)
     policy = ks.load_policy("run")

@@ -22,6 +22,7 @@ def check_sums(trees, plain):
     np.testing.assert_allclose(trees[:, 1], plain.astype(np.float64).sum(axis=1), rtol=1e-6)
 
 
+@pytest.mark.by_default("1", "5", "8", "100")
 @pytest.mark.parametrize("size", SIZES)
 def test_weights_and_sums_after_random_changes(size):
     rng = np.random.default_rng(size)
@@ -37,6 +38,7 @@ def test_weights_and_sums_after_random_changes(size):
         np.testing.assert_array_equal(weights_at(trees, jnp.int32(tree), jnp.int32(leaf)), plain[tree, leaf])
 
 
+@pytest.mark.by_default("1", "5", "8", "100")
 @pytest.mark.parametrize("size", SIZES)
 def test_leaves_lie_side_by_side(size):
     """Each leaf has a stretch as long as its weight: of numbers that are as far apart, it gets so many."""

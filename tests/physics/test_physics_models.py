@@ -251,7 +251,7 @@ def test_random_models_move(contacts: bool, constraints: bool) -> None:
     check_random(range(25), contacts, constraints)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize(("contacts", "constraints"), [(True, True), (False, True), (False, False)])
 def test_many_random_models_move(contacts: bool, constraints: bool) -> None:
     check_random(range(300), contacts, constraints)
@@ -306,7 +306,7 @@ def test_the_matrices_are_those_that_c_multiplies_by(name: str) -> None:
         np.testing.assert_allclose(sparse.forward(state)["efc_J"], f["efc_J"], **close)
 
 
-@pytest.mark.by_default("humanoid", "pile_*", "ant", "hopper", "quadruped*")
+@pytest.mark.by_default("humanoid", "pile_*", "ant")
 @pytest.mark.parametrize("name", [*MODELS, *GYMNASIUM])
 def test_c_converges(name: str) -> None:
     model = compiled(name)

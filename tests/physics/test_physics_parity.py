@@ -68,7 +68,7 @@ def test_smooth_stages(name):
     check_smooth(*supported(name))
 
 
-@pytest.mark.by_default("[0-35-8]", "1[06]")
+@pytest.mark.by_default("0", "2", "3", "8", "10")
 @pytest.mark.parametrize("seed", range(150))
 def test_smooth_stages_of_random_models(seed):
     check_smooth(*at_random(seed))
@@ -107,7 +107,7 @@ def test_constraint_rows(name):
     check_rows(*supported(name), ITERATED.get(name, HELD))
 
 
-@pytest.mark.by_default("[0-35-8]", "1[06]")
+@pytest.mark.by_default("0", "2", "3", "8", "10")
 @pytest.mark.parametrize("seed", range(150))
 def test_constraint_rows_of_random_models(seed):
     check_rows(*at_random(seed), RANDOM)
@@ -162,7 +162,7 @@ def moved(theirs, given: list[State]) -> list[np.ndarray]:
         return [np.asarray(x) for x in jax.jit(jax.vmap(ks.kernel(moves)))(*arrays)]
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_steps_of_an_arm_that_pushes_a_cylinder():
     """Pusher, its hand on the cylinder: as exact as C finds contacts, at its smallest tolerance and at its default."""
     _, theirs = supported("pusher")

@@ -29,7 +29,7 @@ acceleration is from C's, where 1e-11 is asked for; and C's own from itself, fro
 def cases():
     """A few states of the models that are soon compiled, and all of all in the full tests."""
     few = [("hopper", "float32"), ("half_cheetah", "float64"), ("swimmer", "float64")]
-    every = [pytest.param(name, kind, ALL, marks=pytest.mark.full) for name in MODELS for kind in KINDS]
+    every = [pytest.param(name, kind, ALL, marks=pytest.mark.full("more cases")) for name in MODELS for kind in KINDS]
     return [*(pytest.param(*case, FEW) for case in few), *every]
 
 
@@ -50,9 +50,9 @@ def many(few, every):
 def marks(model, kind):
     """Full; and known to fail, which is seen when it ends."""
     if kind == "float32" or model not in BEYOND:
-        return [pytest.mark.full]
+        return [pytest.mark.full("more cases")]
     known = pytest.mark.xfail(strict=True, raises=SmoothBeyondError, reason=f"ours {BEYOND[model]}")
-    return [pytest.mark.full, known]
+    return [pytest.mark.full("more cases"), known]
 
 
 def check(compiled: mujoco.MjModel, kind: str, count: int) -> None:
@@ -76,7 +76,7 @@ def test_a_step_of_one_of_many_models(name, kind, count):
     check(compiled, kind, count)
 
 
-@pytest.mark.by_default("13-*")
+@pytest.mark.full("larger")
 @pytest.mark.parametrize(("seed", "kind", "count"), many(SOME, SEEDS))
 def test_a_step_of_a_model_made_at_random(seed, kind, count):
     with silent():

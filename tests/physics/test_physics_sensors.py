@@ -373,7 +373,7 @@ def _heap() -> str:
     return HEAP.format(3, 0).replace("<body pos", "<body name='b' pos", 1).replace("<sensor>", asked[:-9], 1)
 
 
-@pytest.mark.by_default("ball", "heap", "limits", "room", "cart")
+@pytest.mark.by_default("ball", "room", "cart")
 @pytest.mark.parametrize(
     "xml",
     [
@@ -421,7 +421,7 @@ def test_what_rays_meet_and_what_is_inside():
     assert 0.05 < inside.mean() < 0.95
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_sizes_may_be_anything_that_jax_traces():
     model = load(CART)
     state, ctrl = initial_state(model), jnp.zeros(0)
@@ -433,7 +433,7 @@ def test_sizes_may_be_anything_that_jax_traces():
     np.testing.assert_allclose(found, sensors(forward(model, state, ctrl)), rtol=1e-6)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("way", [jax.grad, jax.jacfwd])
 def test_how_far_a_ray_goes_has_a_derivative_though_it_misses_something(way):
     model = load(
@@ -453,7 +453,7 @@ def test_how_far_a_ray_goes_has_a_derivative_though_it_misses_something(way):
     np.testing.assert_allclose(slope, [1 / np.cos(0.3), 2.5 * np.sin(0.3) / np.cos(0.3) ** 2], rtol=1e-5)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("flag", ["", '<flag midphase="disable"/>'])
 @pytest.mark.parametrize("floor", ["plane", "box"])
 def test_contacts_come_in_the_order_of_pairs_of_geoms(floor, flag):

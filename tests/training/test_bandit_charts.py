@@ -13,6 +13,7 @@ def charts(run: ks.Run) -> dict[str, str]:
     return {chart["title"]: chart["unit"] for chart in payload(run.record)["curves"]["charts"]}
 
 
+@pytest.mark.by_default("bandit_ucb-id", "bandit_gradient-made")
 @pytest.mark.parametrize("env", ["Bandit-v0", ks.make("Bandit-v0", arms=3)], ids=["id", "made"])
 @pytest.mark.parametrize("agent", ["bandit_ucb", "bandit_gradient"])
 def test_optimal_actions_and_regret_are_charts_by_default(agent, env):

@@ -100,8 +100,7 @@ def without_a_home(cache: str) -> list[str]:
     return [line for line in done.stderr.splitlines() if "Warning" in line]
 
 
-@pytest.mark.slow_because("a process trains")
-@pytest.mark.by_default("no folder")
+@pytest.mark.full("processes")
 @pytest.mark.parametrize(
     ("cache", "told"),
     [
@@ -134,6 +133,7 @@ def test_without_a_home_nothing_is_kept(cache, monkeypatch, capsys):
     assert "there is no home folder" in capsys.readouterr().out
 
 
+@pytest.mark.by_default("2")
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_programs_for_several_devices_hold_no_address_of_their_process(seeds):
     """XLA's partitioner is told of our kernels by addresses: a program that needs it is compiled anew each time."""

@@ -42,6 +42,7 @@ def check_same_members(run, alone, of_each):
             leaves_equal(member(run, p * of_each + i), member(one, i))
 
 
+@pytest.mark.by_default("False")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     with ks.use_kernels(kernels):
@@ -51,6 +52,7 @@ def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     assert not np.array_equal(run.q_values[0], run.q_values[2])
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     asked = {"seeds": 2, "steps": 2000, **QUICK}
@@ -62,7 +64,7 @@ def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     np.testing.assert_array_equal(again.evaluate(3).returns, run.evaluate(3).returns)
 
 
-@pytest.mark.by_default("bandit_ucb")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("agent", ["sarsa_lambda", "dyna_q", "bandit_ucb"])
 def test_so_it_is_of_other_agents(agent):
     env, name = ("Bandit-v0", "reward_std") if "bandit" in agent else ("GridWorld-v0", "slip")
@@ -75,6 +77,7 @@ def _cartpole(**numbers):
     return ks.make("CartPole-v1", **numbers)
 
 
+@pytest.mark.by_default("slide-True")
 @pytest.mark.slow_because("a network is compiled for three environments")
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize(
@@ -102,6 +105,7 @@ def test_agents_and_environments_may_be_swept_together():
             leaves_equal(member(run, 2 * i + j), member(alone, i))
 
 
+@pytest.mark.full("more cases")
 def test_the_readable_loop_has_each_members_numbers():
     asked = {"sweep": {"env.current": CURRENTS}, "steps": 60, **QUICK}
     compiled, readable = (ks.train("q_learning", Drift(), loop=loop, **asked) for loop in ("compiled", "python"))
@@ -115,13 +119,14 @@ def test_devices_share_members_with_their_numbers():
     check_same_members(two, [one], 3)
 
 
-@pytest.mark.slow_because("networks are compiled for one device and for two")
+@pytest.mark.full("more cases")
 def test_devices_share_members_with_networks():
     asked = {"sweep": {"env.friction": [0.1, 0.3, 0.5]}, **ON_POLICY}
     one, two = (ks.train(tiny_ppo(), Slide(), devices=devices, **asked) for devices in (1, 2))
     leaves_equal(member(two, slice(None)), member(one, slice(None)), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.by_default("id")
 @pytest.mark.parametrize("of", [("q_learning", "FrozenLake-v1"), ("q_learning", Drift())], ids=["id", "own"])
 def test_a_stopped_run_ends_as_the_uninterrupted_one(of):
     name = "env.success_rate" if isinstance(of[1], str) else "env.current"

@@ -96,7 +96,7 @@ OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "ev
 """Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 
-@pytest.mark.by_default("ppo-CartPole*", "dqn*", "q_learning-*ucb*", "dyna_q-*")
+@pytest.mark.by_default("dqn*", "q_learning-*ucb*")
 @pytest.mark.slow_because("two runs of a network are compiled")
 @pytest.mark.parametrize(
     ("id", "env", "steps", "options"), ALL, ids=[f"{id}-{env}-{o.get('exploration', '')}" for id, env, _, o in ALL]
@@ -107,6 +107,7 @@ def test_networks_tables_and_statistics_are_the_sources_and_all_else_is_fresh(be
     check_begins_with(source, begun(id, env, **asked), begun(id, env, init_from=source, **asked))
 
 
+@pytest.mark.by_default("bandit_ucb")
 @pytest.mark.parametrize("id", ["bandit_ucb", "bandit_thompson", "bandit_gradient"])
 def test_a_bandits_agent_without_schedules_goes_on_with_all_that_it_knows(begun, id):
     source = trained(id, "Bandit-v0", 50)
@@ -132,6 +133,7 @@ def test_a_mean_of_returns_goes_on_with_its_counts_and_an_unfinished_episode_is_
     assert (int(after.episode), int(after.table.step)) == (1, 0)
 
 
+@pytest.mark.full("more cases")
 def test_a_mean_of_returns_begins_anew_where_none_were_counted(begun):
     source = trained("monte_carlo", "FrozenLake-v1", 250, learning_rate=0.1)
     after = begun("monte_carlo", "FrozenLake-v1", steps=300, init_from=source).trained_member("member", 0).state
@@ -151,7 +153,7 @@ def test_before_its_first_step_a_run_plays_as_the_source(begun):
     np.testing.assert_array_equal(keyed.record.evaluation["return"][0], source.record.evaluation["return"][same][:2])
 
 
-@pytest.mark.slow_because("runs of two populations are compiled")
+@pytest.mark.full("more cases")
 def test_members_of_a_sweep_begin_alike_and_each_has_its_own_randomness():
     source = trained("q_learning", "FrozenLake-v1", 3000)
     asked = {"steps": 300, "seeds": 3, "sweep": {"learning_rate": [1e-12, 0.5]}, "out": "", "eval_episodes": 0}
@@ -163,8 +165,7 @@ def test_members_of_a_sweep_begin_alike_and_each_has_its_own_randomness():
     assert not np.array_equal(visits[0], visits[1])
 
 
-@pytest.mark.slow_because("two programs, for one device and for two")
-@pytest.mark.by_default("1")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_devices_share_a_run_that_begins_with_another_ones_agent(begun, seeds):
     """With one member its environments are shared out, with three the population is, and one is there to fill up."""
@@ -179,7 +180,7 @@ def test_devices_share_a_run_that_begins_with_another_ones_agent(begun, seeds):
     assert run.record.facts["status"] == "finished"
 
 
-@pytest.mark.slow_because("the readable loop compiles each piece by itself")
+@pytest.mark.full("more cases")
 def test_the_readable_loop_begins_with_it_too():
     trained("q_learning", "FrozenLake-v1", 500)
     asked = {"steps": 100, "out": "", "eval_episodes": 0, "init_from": "source"}
@@ -224,13 +225,13 @@ def test_a_resumed_run_ends_as_the_uninterrupted_one_and_needs_the_source_no_mor
     resumed_equals_whole("q_learning", "FrozenLake-v1", init_from="source", steps=400, record_every=50, seeds=2)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_a_resumed_run_of_networks_ends_as_the_uninterrupted_one():
     trained("ppo", "CartPole-v1", 64, **PPO)
     resumed_equals_whole("ppo", "CartPole-v1", init_from="source", steps=128, record_every=32, seeds=2, **PPO)
 
 
-@pytest.mark.slow_because("three runs, one after the other")
+@pytest.mark.full("more cases")
 def test_a_run_without_a_checkpoint_begins_again_with_the_source():
     trained("q_learning", "FrozenLake-v1", 500)
     asked = {"steps": 200, "init_from": "source", "eval_episodes": 0}
@@ -306,6 +307,7 @@ class TableAgent(Bias, ks.TabularAgent):
         return state["table"]
 
 
+@pytest.mark.by_default("TableAgent")
 @pytest.mark.parametrize("kind", [Bias, TableAgent])
 def test_agents_of_ones_own_go_on_with_all_but_their_keys(begun, kind):
     source = ks.train(kind(), "FrozenLake-v1", steps=20, out="", eval_episodes=0)

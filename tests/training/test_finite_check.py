@@ -86,6 +86,7 @@ class Counter(ks.Env):
         return (count, height), ks.Timestep(count, reward, jnp.array(False), jnp.array(False))
 
 
+@pytest.mark.by_default("state*")
 @pytest.mark.parametrize(("broken", "leaf"), [("reward", "the reward"), ("state", r"slots\.env_state\[1\]")])
 def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
     run = ks.train(
@@ -174,7 +175,7 @@ def test_a_learner_from_rollouts_names_the_iteration(agent, seeds, devices):
     assert re.fullmatch(pattern, run.record.facts["trouble"]), run.record.facts["trouble"]
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
     agent = ks.make_agent("ppo", minibatches=2, **SMALL_LEARNER)
     run = ks.train(agent, Counter("state"), steps=3200, record_every=64, eval_episodes=0, out="run")
@@ -240,7 +241,7 @@ def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
     assert run.record.facts.get("blown_up") == count
 
 
-@pytest.mark.by_default("True-None-4", "False-12-2")
+@pytest.mark.by_default("False-12-2")
 @pytest.mark.parametrize("num_envs", [2, 4])
 @pytest.mark.parametrize(("several", "count"), [(False, 12), (True, None)])
 def test_whole_episodes_are_counted_likewise(several, count, num_envs):
@@ -261,6 +262,7 @@ def test_a_candidate_that_blows_up_is_counted(num_envs, fragile, each):
     assert run.record.facts["blown_up"] == each
 
 
+@pytest.mark.by_default("CartPole-v1")
 @pytest.mark.parametrize("env", ["CartPole-v1", "FrozenLake-v1"])
 def test_of_whole_episodes_that_cannot_blow_up_nothing_is_told(env):
     agent = ks.make_agent("ars", num_directions=2, max_episode_steps=5)

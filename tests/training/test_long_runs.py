@@ -110,6 +110,7 @@ def paid_in_blocks(rewards, count, begun):
     return jax.lax.fori_loop(0, count, step, MetricSums(**zeros, **none, block=zeros, rests=zeros))
 
 
+@pytest.mark.by_default("online in the kernel", "python")
 @pytest.mark.slow_because("each kind of agent is trained")
 @pytest.mark.parametrize(
     ("agent", "how"),
@@ -131,6 +132,7 @@ def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
     np.testing.assert_array_equal(run.curves["episodes"], how["steps"] // 4)
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.slow_because("runs are trained with a kernel and without")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_sums_are_the_same_however_many_calls_they_took(kernels, monkeypatch):
@@ -184,7 +186,7 @@ def short_epochs(monkeypatch):
 
 
 @pytest.mark.slow_because("runs that are resumed")
-@pytest.mark.parametrize("id", ["q_learning", pytest.param("dqn", marks=pytest.mark.full)])
+@pytest.mark.parametrize("id", ["q_learning", pytest.param("dqn", marks=pytest.mark.full("more cases"))])
 def test_a_run_of_many_epochs_goes_on_in_any_of_them(id, short_epochs):
     small = {"num_envs": 2, "capacity": 64, "batch_size": 4, "learning_starts": 8, "hidden": (4,)}
     agent, env = (
@@ -203,6 +205,7 @@ def test_a_run_of_many_epochs_goes_on_in_any_of_them(id, short_epochs):
         np.testing.assert_array_equal(whole.record.tables["visits"].sum(axis=(1, 2)), 1500)
 
 
+@pytest.mark.full("more cases")
 def test_the_readable_loop_counts_as_the_compiled_one(short_epochs):
     asked = {"steps": 700, "seeds": 1, "record_every": 100, "eval_episodes": 0, "out": ""}
     one, other = (ks.train("q_learning", "GridWorld-v0", loop=loop, **asked) for loop in ("compiled", "python"))

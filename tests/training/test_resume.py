@@ -95,7 +95,7 @@ def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     same("run", whole)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("how", [terminate, kill])
 def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypatch, how):
     """With all that it has: networks, Adam's moments, running moments, memories, environments within their episodes."""
@@ -109,8 +109,7 @@ def test_a_stopped_learner_from_rollouts_ends_as_the_uninterrupted_one(monkeypat
     same("run", "whole")
 
 
-@pytest.mark.slow_because("three trainings of a network")
-@pytest.mark.by_default("kill")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("how", [terminate, kill])
 def test_a_stopped_learner_from_a_prioritised_buffer_ends_as_the_uninterrupted_one(monkeypatch, how):
     """With its buffer, which has gone round, and the priorities of what is in it."""
@@ -197,7 +196,7 @@ def test_a_run_that_was_stopped_and_then_killed_is_read_where_it_came_to(monkeyp
         assert ks.load("run").record.facts["steps"] == 600
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_the_policy_of_a_killed_run(monkeypatch):
     """With its normalisation; the agent that was best in the last evaluation on the way."""
     asked = {"steps": 640, "record_every": 64, "eval_every": 128, "checkpoint_every": 64, "record": ["returns"]}
@@ -252,7 +251,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
     same("run", whole)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_it_goes_on_on_another_number_of_devices(monkeypatch, whole):
     stopped(monkeypatch, 4, terminate, devices=2)
     api.resume("run", devices=1)
@@ -263,7 +262,7 @@ LEARNER = {"num_envs": 8, "num_steps": 8, "minibatches": 2, "epochs": 2, "hidden
 ROLLOUTS = {"steps": 320, "seeds": 1, "record_every": 64, "checkpoint_every": 64, "record": ["returns"]}
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatch, devices):
     """On another number sums are rounded in another way: with a warning, and only if somebody asks for it."""
@@ -277,7 +276,7 @@ def test_a_learner_from_rollouts_goes_on_on_as_many_devices_as_before(monkeypatc
         api.resume("other", devices=3 - devices)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_before(monkeypatch):
     """Training may use fewer devices than there are; evaluations share them all."""
     of = ks.make_agent("ppo", **LEARNER), "Pendulum-v1"
@@ -293,7 +292,7 @@ def test_a_learner_that_one_device_was_enough_for_is_evaluated_on_as_many_as_bef
     assert (progress.devices, progress.available) == (1, 2)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypatch):
     stopped(monkeypatch, 2, terminate, of=(ks.make_agent("ppo", **LEARNER), "Pendulum-v1"), devices=2, **ROLLOUTS)
     here = jax.devices()[:1]
@@ -331,6 +330,8 @@ def test_a_run_may_be_given_a_smaller_goal_down_to_where_it_is(monkeypatch):
         np.testing.assert_array_equal(run.record.evaluation["return"], at_once[end].record.evaluation["return"])
 
 
+@pytest.mark.films
+@pytest.mark.by_default("3")
 @pytest.mark.parametrize("keep", [3, 0])
 def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_is_made(monkeypatch, whole, keep):
     with monkeypatch.context() as patch:
@@ -372,7 +373,7 @@ def test_evaluating_during_training_changes_no_bit_of_it(whole):
         np.testing.assert_array_equal(run.record.evaluation[name], ks.load("without").record.evaluation[name])
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_evaluating_changes_no_bit_of_a_learner_from_rollouts():
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, epochs=2, hidden=(8,), recurrent="gru")
     asked = {"steps": 320, "seeds": 2, "record_every": 64, "record": ["returns"]}
@@ -515,12 +516,12 @@ def survives(tmp_path, events, whole):
     same(tmp_path / "run", whole)
 
 
-@pytest.mark.slow_because("each process that is killed starts Python and JAX")
+@pytest.mark.full("processes")
 def test_killed_at_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole):
     survives(tmp_path, [int(e) for e in np.random.default_rng(0).integers(12, 150, size=2)], whole)
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tmp_path):
     """All three in processes of their own: XLA rounds as its options say, and those of the tests are others."""
     settings = (
@@ -536,7 +537,7 @@ def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tm
     same(tmp_path / "run", tmp_path / "whole" / "run")
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 @pytest.mark.parametrize("seed", range(8))
 def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole, seed):
     survives(tmp_path, [int(e) for e in np.random.default_rng(100 + seed).integers(12, 220, size=3)], whole)
@@ -591,7 +592,7 @@ class TestMadeInPython:
         ks.train(agent, "CartPole-v1", steps=64, out="run", eval_episodes=0)
         return agent
 
-    @pytest.mark.full
+    @pytest.mark.full("more cases")
     def test_it_has_to_be_given(self, agent):
         with pytest.raises(
             ConfigError, match="a function cannot be read from a file; make the agent in Python, and gi"

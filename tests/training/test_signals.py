@@ -84,9 +84,10 @@ def test_the_caller_may_answer(signalled, capsys):
     assert not capsys.readouterr().err
 
 
+@pytest.mark.full("processes")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
-@pytest.mark.parametrize("seconds", [0.15, pytest.param(0.6, marks=pytest.mark.full)])
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [0.15, pytest.param(0.6, marks=pytest.mark.full("more cases"))])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full("more cases"))])
 def test_while_the_shell_still_starts_a_signal_ends_it_in_one_line(number, seconds):
     """As an exception it would be lost in an import or a callback, or become an ImportError."""
     command = [sys.executable, "-m", "kousoku", "train", "q_learning", "GridWorld-v0"]

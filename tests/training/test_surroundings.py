@@ -54,14 +54,13 @@ def test_agents_with_tables_in_64_bits():
     in_64_bits("assert trained('sarsa').q_values.dtype.name == 'float32'; trained('dyna_q')")
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 @pytest.mark.parametrize("id", ks.list_agents())
 def test_every_agent_in_64_bits(id):
     in_64_bits(f"trained({id!r})")
 
 
-@pytest.mark.slow_because("a new process makes and traces every environment")
-@pytest.mark.by_default("others")
+@pytest.mark.full("processes")
 @pytest.mark.parametrize("kind", ["others", "robots"])
 def test_every_environment_in_64_bits(kind):
     in_64_bits(SHAPES, kind)
@@ -105,6 +104,7 @@ GUARDED = {
 }
 
 
+@pytest.mark.films
 @pytest.mark.slow_because("four trainings, one gone on with, and a policy")
 @pytest.mark.by_default("table")
 @pytest.mark.parametrize("kind", GUARDED)
@@ -150,7 +150,7 @@ def test_planners_move_nothing_that_is_not_meant_to_be():
             np.testing.assert_allclose(planning.policy_evaluation(model, found.policy, 0.9), wanted.v, atol=1e-5)
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 @pytest.mark.parametrize("id", [id for id in ks.list_envs() if is_drawable(made(id))])
 def test_films_move_nothing_that_is_not_meant_to_be(id):
     with jax.transfer_guard("disallow"):

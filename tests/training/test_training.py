@@ -44,7 +44,7 @@ def test_agent_i_of_thirty_is_agent_i_alone():
         np.testing.assert_array_equal(q(seeds=[seed])[0], many[seed])
 
 
-@pytest.mark.by_default("watkins*")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize(
     "agent",
     ["watkins_q_lambda", "dyna_q", *(id for id in ("sarsa", "monte_carlo"))],
@@ -53,6 +53,7 @@ def test_other_agents_too_are_the_same_alone_and_among_others(agent):
     np.testing.assert_array_equal(q(agent, seeds=[5], steps=1000)[0], q(agent, seeds=6, steps=1000)[5])
 
 
+@pytest.mark.slow_because("two programs, for one device and for two")
 def test_the_sharded_result_is_the_unsharded_one():
     assert jax.device_count() == 2
     for seeds in (2, 5):
@@ -148,7 +149,7 @@ def test_evaluation_changes_nothing_and_counts_each_episode_once():
     assert (first.lengths != other.lengths).any()
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_a_changed_maze_is_evaluated_as_it_is_now():
     """Where the wall has moved, the agents walk the new map; reset would put the wall back."""
     agent = ks.make_agent("dyna_q", discount=0.95, learning_rate=0.5, planning_steps=20)
@@ -234,9 +235,10 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.slow_because("a process of its own, and a report at the end")
+@pytest.mark.full("processes")
 @pytest.mark.parametrize(
-    ("number", "status"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.full), (signal.SIGTERM, 143)]
+    ("number", "status"),
+    [pytest.param(signal.SIGINT, 130, marks=pytest.mark.full("more cases")), (signal.SIGTERM, 143)],
 )
 def test_a_signal_stops_cleanly_with_everything_saved(tmp_path, number, status):
     script = textwrap.dedent(INTERRUPTED)
@@ -312,7 +314,7 @@ TWICE = """
 
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=pytest.mark.full)],
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=pytest.mark.full("more cases"))],
 )
 def test_a_second_signal_stops_at_once(tmp_path, number, status):
     """Before the agents are evaluated and the report is written; what was saved is whole, and can be resumed."""

@@ -133,6 +133,7 @@ def test_page_says_what_is_decided():
     )
 
 
+@pytest.mark.by_default("light-1280")
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_page_in_a_browser(browser, tmp_path, scheme, width):

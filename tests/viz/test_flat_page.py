@@ -169,6 +169,7 @@ def test_hostile_names_stay_text(probed):
     }  # fmt: skip
 
 
+@pytest.mark.by_default("size0-light", "size1-dark")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1000, 700), (390, 780)])
 def test_a_screenshot_shows_the_scene_whole(size, scheme, show):

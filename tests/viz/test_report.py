@@ -329,6 +329,7 @@ class TestNetwork:
 
 
 class TestSize:
+    @pytest.mark.full("larger")
     def test_of_4096_agents(self):
         record = records.make(records.grid_env(), members=4096, reports=1000)
         page = report.report_html(record)

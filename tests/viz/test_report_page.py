@@ -74,7 +74,7 @@ def probed(drawn):
     return run
 
 
-@pytest.mark.by_default("grid-*", "sweep-*", "interrupted-*", "network-*")
+@pytest.mark.by_default("grid-*", "sweep-*", "network-*")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -210,6 +210,7 @@ def dots(picture: np.ndarray, color: np.ndarray) -> int:
     return ndimage.label(ndimage.binary_opening(near(picture, color, 40), np.ones((4, 4))))[1]
 
 
+@pytest.mark.by_default("light")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     picture = drawing(drawn(records.network(), scheme=scheme))
@@ -221,6 +222,7 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
 
 
+@pytest.mark.full("more cases")
 def test_every_setting_of_a_sweep_has_its_line(drawn):
     picture = drawing(drawn(records.sweep()))
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
@@ -273,6 +275,7 @@ def test_two_numbers_swept_together_are_a_heat_map(probed):
     assert found["inside"]
 
 
+@pytest.mark.by_default("diagonal")
 @pytest.mark.parametrize(
     "points",
     [
@@ -311,6 +314,7 @@ READ_LINES = """
 """
 
 
+@pytest.mark.by_default("light")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_numbers_swept_together_are_lines_through_their_values(probed, scheme):
     """The best one is drawn last, above the others, in the colour of the highest score; no two lines are one."""
@@ -331,6 +335,7 @@ def test_a_number_of_one_value_is_no_axis_and_a_few_settings_are_no_lines(probed
     assert probed(of_many_settings(THREE[:6]), script)["names"] == []
 
 
+@pytest.mark.full("more cases")
 def test_of_many_settings_the_best_are_coloured_and_the_others_grey(drawn):
     page = drawn(of_many_settings(PAIRS))
     picture = drawing(page)
@@ -338,6 +343,7 @@ def test_of_many_settings_the_best_are_coloured_and_the_others_grey(drawn):
     assert "The best 4 settings are in colour" in page.run('return document.querySelector("#curves .lead").textContent')
 
 
+@pytest.mark.full("more cases")
 def test_the_time_axis_begins_after_compiling(drawn):
     page = drawn(records.network())
     first = {}
@@ -349,6 +355,7 @@ def test_the_time_axis_begins_after_compiling(drawn):
     assert first["step"] != first["seconds"]
 
 
+@pytest.mark.full("more cases")
 def test_the_pointer_reads_the_nearest_report(drawn):
     page = drawn(records.network())
     drawing(page)
@@ -374,6 +381,7 @@ def test_the_pointer_reads_the_nearest_report(drawn):
     assert middle["value"] != away["value"]
 
 
+@pytest.mark.full("more cases")
 def test_print_is_light_and_as_wide_as_the_paper(drawn):
     page = drawn(records.network(), scheme="dark")
     drawing(page)
@@ -434,7 +442,7 @@ def test_losses_are_read_together(probed):
     assert 0.15 < float(found["last"][2]) < 0.25
 
 
-@pytest.mark.by_default("sweep", "taxi")
+@pytest.mark.by_default("sweep")
 @pytest.mark.parametrize("name", ["hostile", "sweep", "taxi", "bandit", "network"])
 def test_fits_a_phone(name, drawn):
     page = drawn(records.ALL[name](), size=(390, 900), mobile=True)
@@ -463,6 +471,7 @@ def test_an_episode_in_the_plane_plays_in_the_report(drawn):
     assert found == {"deaf": "0 / 14 steps", "step": "1 / 14 steps", "words": "Play", "inside": True}
 
 
+@pytest.mark.full("more cases")
 def test_an_episode_in_three_dimensions_plays_in_the_report(drawn):
     """It waits for the reader, leaves the wheel to the page, and hears keys only once it has the focus."""
     page = drawn(records.replaced(records.network(), film=figures.walk(40)), size=(1000, 900))
@@ -500,6 +509,7 @@ def test_an_episode_in_three_dimensions_plays_in_the_report(drawn):
     assert page.run(f"{begin} await frame(); await frame(); return text('.time')") == "0.15 / 1.95 s"
 
 
+@pytest.mark.by_default("grid")
 @pytest.mark.parametrize("name", ["network", "grid"])
 def test_the_players_style_and_the_reports_leave_each_other_alone(name, drawn):
     found = drawn(records.ALL[name](), size=(1000, 900)).run("""
