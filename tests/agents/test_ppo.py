@@ -125,7 +125,7 @@ class Watched(PPO):
         return loss, metrics | {"off": jnp.max(jnp.abs(jnp.expm1(log_ratio)))}
 
 
-@pytest.mark.parametrize("recurrent", [None, pytest.param("gru", marks=pytest.mark.full)])
+@pytest.mark.parametrize("recurrent", [None, pytest.param("gru", marks=pytest.mark.full("more cases"))])
 def test_update_learns_from_what_was_acted_on(recurrent, walked):
     """All minibatches of an update that hardly learns: the statistics may not move on before the epochs."""
     network = ActorCriticConfig(hidden=(8,), recurrent=recurrent, recurrent_size=6)
@@ -312,7 +312,7 @@ def test_a_tiny_target_kl_stops_after_one_epoch(walked):
 
 @pytest.mark.parametrize(
     "options",
-    [{"recurrent": "lstm", "shared": True}, pytest.param({"recurrent": "gru"}, marks=pytest.mark.full)],
+    [{"recurrent": "lstm", "shared": True}, pytest.param({"recurrent": "gru"}, marks=pytest.mark.full("more cases"))],
 )
 def test_a_memory_is_that_of_its_own_episode(options):
     """Whatever was remembered before a rollout, it is forgotten where an episode ends."""
@@ -384,7 +384,9 @@ def test_only_floating_point_observations_have_statistics():
     np.testing.assert_allclose(normalise_obs(after, {**obs, "where": jnp.full(2, 1e9)}, 3.0)["where"], 3.0)
 
 
-@pytest.mark.parametrize("env", [Scene(MultiDiscrete((2, 3))), pytest.param(Walk(Discrete(3)), marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "env", [Scene(MultiDiscrete((2, 3))), pytest.param(Walk(Discrete(3)), marks=pytest.mark.full("more cases"))]
+)
 def test_every_kind_of_space_is_learnt_from(env):
     agent = tiny_ppo()
     train_state, rollout, _ = collected(agent, env, begun(agent, env, KEY), KEY, 0)

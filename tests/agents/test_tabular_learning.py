@@ -89,7 +89,7 @@ def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id
         assert np.abs(error).max() < 4 * tolerance
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_expected_sarsa_reaches_the_optimal_values_as_epsilon_vanishes():
     """State values, since actions that are not greedy are updated ever more rarely: their values stay behind.
 

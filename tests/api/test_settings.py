@@ -94,7 +94,7 @@ ks.train("q_learning", "GridWorld-v0", agent_options={"learning_rate": 0.5})
 """
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_type_checker_sees_a_setting_that_there_is_not(tmp_path):
     """In an editor, before anything runs; an agent by id has options whose names no type checker knows."""
     pytest.importorskip("pyright")

@@ -55,7 +55,7 @@ def test_they_fall_and_bounce_as_the_environment():
         np.testing.assert_allclose(heights, end.z, atol=close)
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_every_row_gives_numbers_or_a_reason(tmp_path):
     said = []
     section = balls.bench(tmp_path, SMALL, said.append)

@@ -133,7 +133,7 @@ def test_the_second_training_of_a_length_counts(monkeypatch):
     assert asked == [40, 40]
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_ours_runs_at_a_small_size(monkeypatch):
     monkeypatch.setattr(evolution_ours, "use_all_cores", lambda: None)
     found = evolution_ours.measure("ars", {"num_directions": 4, "max_episode_steps": 20}, "CartPole-v1", 0.01, 3)

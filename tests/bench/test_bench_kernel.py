@@ -40,7 +40,7 @@ FEW = ("CartPole-v1", "Pendulum-v1")
 @pytest.mark.parametrize(
     ("id", "ahead"),
     [
-        *(pytest.param(id, True, marks=[] if id in FEW else pytest.mark.full) for id in classic.IDS),
+        *(pytest.param(id, True, marks=[] if id in FEW else pytest.mark.full("more cases")) for id in classic.IDS),
         ("CartPole-v1", False),
     ],
 )
@@ -50,7 +50,7 @@ def test_a_random_rollout_in_the_kernel_is_that_of_xla(id, ahead):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_starts_drawn_ahead_are_as_good_as_others():
     ahead, where_needed = (rolled_out("CartPole-v1", way, True, 2048, 512) for way in (True, False))
     a, b = (float(rollout.episodes.sum()) for rollout in (ahead, where_needed))
@@ -121,7 +121,7 @@ def test_a_straight_line_needs_all_of_its_operations():
     assert (small != large).any()
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_every_row_gives_numbers_or_a_reason(tmp_path, monkeypatch):
     """Compile times are measured in this process: another one costs seconds, and the second core has its own."""
     here = lambda module, function, *arguments, limit: getattr(compile_times, function)(*arguments)  # noqa: E731
@@ -155,7 +155,7 @@ def test_the_tabular_rows_give_numbers():
     assert "--jym" in rows[-1].note
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_kernels_off_is_without_kernels(monkeypatch):
     seen = []
 

@@ -19,7 +19,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(learning, "preset", lambda agent, env: TINY[agent, env])
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_every_seed_is_trained_and_told(tiny, tmp_path):
     said = []
     section = learning.bench(tmp_path, 2, episodes=3, say=said.append)
@@ -37,7 +37,7 @@ def test_every_seed_is_trained_and_told(tiny, tmp_path):
     assert "q_learning GridWorld-v0" in (tmp_path / "learning.md").read_text()
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
     """The others stay as they were, in their order; a record that other versions made is not touched."""
     both = {("q_learning", "GridWorld-v0"): TINY["q_learning", "GridWorld-v0"]}

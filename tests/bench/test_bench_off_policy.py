@@ -114,7 +114,7 @@ def test_the_first_gradient_steps_of_others_do_not_count(monkeypatch):
     assert "device" not in asked
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_ours_runs_at_a_small_size(monkeypatch):
     monkeypatch.setattr(off_policy_ours, "LEAST_UPDATES", 1_024)
     small = SACSettings((8,), batch_size=8, learning_starts=64, capacity=1_000)

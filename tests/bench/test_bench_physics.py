@@ -33,7 +33,7 @@ def test_states_in_motion():
     np.testing.assert_allclose(ours.qvel, states[:, 1 + compiled.nq :], rtol=1e-6)
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 @pytest.mark.parametrize(("kind", "qpos", "qvel"), [("float64", 1e-12, 1e-9), ("float32", 1e-5, 1e-3)])
 def test_differences_from_c(kind, qpos, qvel):
     found = exactness.differences("hopper", kind, asdict(SMALL))
@@ -42,20 +42,20 @@ def test_differences_from_c(kind, qpos, qvel):
     assert found["contacts"] > 0
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_differences_grow_with_the_distance_from_the_origin():
     here, far = (exactness.far_differences("half_cheetah", away, asdict(SMALL)) for away in (0, 3_000))
     assert 0 < here["qvel_median"] < 1e-4
     assert 10 * here["qvel_median"] < far["qvel_median"] < 1e-1
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_seconds_until_a_thousand_steps(tmp_path):
     assert startup.seconds("InvertedPendulum-v5", str(tmp_path)) > 0
     assert any(tmp_path.iterdir())
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_our_robots_have_a_row():
     row = robots.ours("kousoku, kernel", "InvertedPendulum-v5", 16, True, False, SMALL)
     assert row.figures["steps_per_second"] > 0

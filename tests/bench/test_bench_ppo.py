@@ -75,7 +75,7 @@ def test_the_rate_counts_what_a_longer_training_takes_longer(monkeypatch):
     assert found["steps_per_second"] == pytest.approx(3000.0)
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_ours_runs_at_a_small_size():
     found = ppo_ours.measure("CartPole-v1", TINY.as_dict(), 1, False, 0.0)
     assert found["steps"] == 128
@@ -83,7 +83,7 @@ def test_ours_runs_at_a_small_size():
     assert found["compile_seconds"] > 0
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_memory_is_that_of_a_training_with_one_update(monkeypatch, tmp_path):
     monkeypatch.setenv(SWITCH, "off")  # which it sets to the folder
     monkeypatch.setattr(ppo_start, "tuned", lambda id: TINY.agent())

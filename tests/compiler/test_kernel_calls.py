@@ -29,7 +29,7 @@ def bundles(part: int) -> Iterator[list[str]]:
 
 
 BUNDLES = [
-    pytest.param(names, id=f"{names[0]}-{names[-1]}", marks=[pytest.mark.full] * part)
+    pytest.param(names, id=f"{names[0]}-{names[-1]}", marks=[pytest.mark.full("more cases")] * part)
     for part in (0, 1)
     for names in sorted(bundles(part))
 ]
@@ -55,7 +55,7 @@ def test_calls_over_lanes(names):
     run(names, "none")
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("name", CALLS)
 def test_call_over_lanes_and_of_one_lane(name):
     run([name], "none", "all")

@@ -80,7 +80,7 @@ def test_every_bandit_agent_is_one_kernel(agent, env):
     check_taken(agent, env)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("env", FINITE)
 @pytest.mark.parametrize("agent", LEARNERS)
 def test_every_tabular_agent_is_one_kernel_everywhere(agent, env):

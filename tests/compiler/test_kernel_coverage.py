@@ -42,7 +42,11 @@ def first_action(env):
 )
 @pytest.mark.parametrize(
     "id",
-    [pytest.param(id, marks=[pytest.mark.full] * (id in LARGE)) for id in ks.list_envs() if id != "CustomGrid-v0"],
+    [
+        pytest.param(id, marks=[pytest.mark.full("more cases")] * (id in LARGE))
+        for id in ks.list_envs()
+        if id != "CustomGrid-v0"
+    ],
 )
 def test_environments(id):
     env = ks.make(id)

@@ -30,7 +30,7 @@ def test_random_program(seed):
     run(seed)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("start", range(FEW, MANY, 20))
 def test_many_random_programs(start):
     for seed in range(start, start + 20):

@@ -51,7 +51,7 @@ def test_float32_is_within_its_bound(name):
     assert errors.max() <= ULP_BOUNDS[name]["float"], worst(name, x, errors)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("name", CASES)
 def test_float32_is_within_its_bound_nearly_everywhere(name):
     for first in range(0, 2**32, 2**24):

@@ -69,7 +69,7 @@ def test_a_second_process_compiles_nothing_and_a_damaged_entry_is_made_anew(tmp_
     assert answer(start(tmp_path)) == (0, bits)
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_processes_at_once_and_killed_ones_leave_whole_entries(tmp_path):
     """Some are killed at any moment of their writing; those beside them and after them get the right code."""
     processes = [start(tmp_path) for _ in range(3)]

@@ -320,7 +320,7 @@ class Bowl(ks.Agent):
 
 
 @pytest.mark.reports
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_a_run_is_trained_and_filmed(tmp_path):
     run = ks.train(
         Bowl(), "Balls-v0", env_options={"n": 10, "time_limit": 20}, steps=60, seeds=2, out=str(tmp_path / "run")

@@ -280,7 +280,7 @@ class Leaning(ks.Agent):
 
 
 @pytest.mark.reports
-@pytest.mark.full
+@pytest.mark.full("whole way")
 @pytest.mark.parametrize("id", ["CartPole-v1", *(id for id in ("MountainCar-v0", "Acrobot-v1"))])
 def test_a_run_is_written_read_and_filmed(id, tmp_path):
     run = ks.train(Leaning(), id, steps=500, seeds=2, out=str(tmp_path / "run"))

@@ -388,21 +388,21 @@ def test_transitions_of_random_play_are_gymnasiums_without_exception(id):
     check_wandered(id, 3000, seed=5)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("id", IDS)
 def test_a_million_transitions_of_random_play(id):
     for seed in range(20):
         check_wandered(id, 50_000, seed=300 + seed)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("name", CASES)
 def test_a_million_steps_are_gymnasiums(name):
     for seed in range(20):
         check(CASES[name], both(CASES[name], 50_000, seed=100 + seed))
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_a_million_steps_of_the_acrobot_at_any_speed():
     for seed in range(20):
         check_fast(both(FAST, 50_000, seed=200 + seed))

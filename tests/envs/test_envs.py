@@ -53,7 +53,7 @@ def test_the_contract_holds(id):
     ks.check_env(made(id), steps=40)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("id", sorted(LARGE_ROBOTS))
 def test_the_contract_holds_for_a_large_robot(id):
     ks.check_env(made(id), steps=40)

@@ -159,7 +159,7 @@ def test_random_ants_differ_from_lane_to_lane_and_from_episode_to_episode() -> N
     np.testing.assert_allclose(inertia / mass, model.body_inertia[1, 0] / model.body_mass[1], rtol=1e-5)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_a_random_ant_moves_as_the_model_with_its_numbers(tmp_path: Any) -> None:
     path = tmp_path / "small.xml"
     path.write_text(SMALL)

@@ -98,14 +98,14 @@ def test_a_step(id: str) -> None:
         check(id, 300, 0, jnp.float64, EXACT)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("id", LARGE)
 def test_a_step_of_a_large_one(id: str) -> None:
     with jax.enable_x64(True):
         check(id, 300, 0, jnp.float64, EXACT)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("id", IDS)
 def test_ten_thousand_steps(id: str) -> None:
     with jax.enable_x64(True):
@@ -118,14 +118,14 @@ def test_a_step_with(id: str, options: dict[str, Any]) -> None:
         check(id, 100, 2, jnp.float64, EXACT, **options)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize(("id", "options"), LARGE_OTHERS)
 def test_a_step_of_a_large_one_with(id: str, options: dict[str, Any]) -> None:
     with jax.enable_x64(True):
         check(id, 100, 2, jnp.float64, EXACT, **options)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize(
     ("id", "options"),
     [
@@ -142,12 +142,14 @@ def test_a_step_of_a_small_robot(id: str, options: dict[str, Any], tmp_path: Any
         check(id, 200, 5, jnp.float64, EXACT, xml_file=str(path), frame_skip=2, **options)
 
 
-@pytest.mark.parametrize("id", [pytest.param("Swimmer-v5", marks=pytest.mark.full), "InvertedDoublePendulum-v5"])
+@pytest.mark.parametrize(
+    "id", [pytest.param("Swimmer-v5", marks=pytest.mark.full("more cases")), "InvertedDoublePendulum-v5"]
+)
 def test_a_step_in_single_precision(id: str) -> None:
     check(id, 300, 3, jnp.float32, SINGLE)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("id", ["Hopper-v5", "HalfCheetah-v5", "Walker2d-v5", "Pusher-v5", "Ant-v5"])
 def test_a_step_of_a_large_one_in_single_precision(id: str) -> None:
     check(id, 300, 3, jnp.float32, SINGLE)
@@ -228,7 +230,9 @@ def test_noise_has_the_size_that_is_asked_for() -> None:
     assert not qvel.any()
 
 
-@pytest.mark.parametrize("id", [pytest.param(id, marks=[pytest.mark.full] * (id not in LOOKED_AT)) for id in IDS])
+@pytest.mark.parametrize(
+    "id", [pytest.param(id, marks=[pytest.mark.full("more cases")] * (id not in LOOKED_AT)) for id in IDS]
+)
 def test_the_first_observation_is_gymnasiums(id: str) -> None:
     env, reference = ks.make(id), theirs(id)
     for seed in range(3):

@@ -19,7 +19,7 @@ OFTEN = ("Acrobot-v1", "Balls-v0", "Blackjack-v1", "CartPole-v1", "CustomGrid-v0
 
 def _case(id):
     """One of each kind by default."""
-    return pytest.param(id, marks=() if id in OFTEN else pytest.mark.full)
+    return pytest.param(id, marks=() if id in OFTEN else pytest.mark.full("more cases"))
 
 
 def wandered(env, steps):

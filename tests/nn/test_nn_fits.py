@@ -68,7 +68,7 @@ def headed(says, dtype=jnp.float32):
     return build
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 @pytest.mark.parametrize(("env", "head"), [("CartPole-v1", CategoricalHead), ("Pendulum-v1", NormalHead)])
 def test_one_that_fits_is_trained(env, head):
     assert train(own(head=head), env).record.facts["status"] == "finished"
@@ -138,7 +138,7 @@ def train(policy):
 """
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_policy_that_is_none_is_refused():
     """As a user sees it, without types that are checked."""
     wanted = {

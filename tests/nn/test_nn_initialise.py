@@ -45,13 +45,13 @@ def test_orthogonal_is_orthogonal_with_the_gain_for_any_shape(shape):
         assert departure(weights, 1.5) < 1e-5
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("shape", [(512, 512), (3136, 512), (256, 1024)], ids=str)
 def test_orthogonal_holds_for_large_shapes(shape):
     assert departure(orthogonal(jax.random.key(0), shape)) < 1e-5
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_even_nearly_singular_draws_become_orthogonal():
     """Among 100 000 square Gaussian matrices some have singular values near 1e-5 of the largest."""
     weights = np.asarray(jax.jit(jax.vmap(lambda key: orthogonal(key, (4, 4))))(keys(100_000)), np.float64)
@@ -84,7 +84,7 @@ def test_wide_and_tall_matrices_are_uniform_too():
         assert scipy.stats.kstest(q[:, 0, 1] ** 2, scipy.stats.beta(0.5, 2.5).cdf).pvalue > 1e-4
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_many_seeds_at_once_end_and_equal_each_alone():
     """Thirty networks' worth of independent matrices in one program, which a batched LAPACK call may never end."""
     script = """

@@ -93,7 +93,8 @@ def test_an_attribute_does_what_it_does_in_c_at_an_instant(row):
 
 
 @pytest.mark.parametrize(
-    "row", [pytest.param(r, id=named(r), marks=[] if r.attribute in SAMPLE else pytest.mark.full) for r in SAME]
+    "row",
+    [pytest.param(r, id=named(r), marks=[] if r.attribute in SAMPLE else pytest.mark.full("more cases")) for r in SAME],
 )
 def test_an_attribute_does_what_it_does_in_c(row):
     with silent():

@@ -331,7 +331,9 @@ LONG = ((GeomType.BOX, GeomType.BOX), (GeomType.CAPSULE, GeomType.BOX))
 
 @pytest.mark.by_default("plane_capsule")
 @pytest.mark.parametrize(
-    "pair", [pytest.param(pair, marks=[pytest.mark.full] * (pair in LONG)) for pair in COLLISION_FUNCTIONS], ids=NAMES
+    "pair",
+    [pytest.param(pair, marks=[pytest.mark.full("more cases")] * (pair in LONG)) for pair in COLLISION_FUNCTIONS],
+    ids=NAMES,
 )
 def test_gradients_are_finite_and_those_of_the_function(pair):
     """Finite at all poses, the special ones too; at random ones as finite differences say, one or two edges apart."""
@@ -363,7 +365,7 @@ def test_gradients_are_finite_and_those_of_the_function(pair):
     [
         (GeomType.PLANE, GeomType.BOX),
         (GeomType.CAPSULE, GeomType.CAPSULE),
-        *(pytest.param(pair, marks=pytest.mark.full) for pair in (LYING, (GeomType.BOX, GeomType.BOX))),
+        *(pytest.param(pair, marks=pytest.mark.full("more cases")) for pair in (LYING, (GeomType.BOX, GeomType.BOX))),
     ],
 )
 def test_compiled_contacts_are_the_same(pair):

@@ -53,7 +53,9 @@ def moves(model, *, all_of_it=True):
     return of
 
 
-@pytest.mark.parametrize(("cone", "condim"), [("elliptic", 4), pytest.param("pyramidal", 3, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("cone", "condim"), [("elliptic", 4), pytest.param("pyramidal", 3, marks=pytest.mark.full("more cases"))]
+)
 def test_contacts_in_branches_are_those_without(cone, condim, monkeypatch):
     model = load(DUMBBELL.format(cone, condim=condim))
     with jax.enable_x64(True):
@@ -66,7 +68,7 @@ def test_contacts_in_branches_are_those_without(cone, condim, monkeypatch):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_derivatives_where_contacts_are_not_there():
     """By friction too: plain JAX, which computes both sides, in reverse, and the kernel forwards."""
     given, weights = load(DUMBBELL.format("elliptic", condim=3)), np.array([0.2, 1.0, 0.5])

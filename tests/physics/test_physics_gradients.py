@@ -59,14 +59,14 @@ def test_jacobians_of_a_step(name):
         assert_slopes_agree(moves, at)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("name", MODELS)
 def test_derivatives_by_every_number_of_the_model(name):
     """Each field along a direction of its own, from numbers a little off the file's, among which nothing is a tie."""
     check_numbers(made(name))
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("seed", range(6))
 def test_derivatives_by_every_number_of_random_models(seed):
     with silent():
@@ -150,7 +150,7 @@ def test_a_contact_pushes_only_from_the_side_on_which_it_is():
     assert below < -1.0
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_a_robot_with_many_contacts_goes_in_reverse():
     """Ant's step, whose loops lie in one another: reverse, forward and differences agree along a direction."""
     env = ks.make("Ant-v5")

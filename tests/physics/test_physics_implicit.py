@@ -28,7 +28,9 @@ OFTEN = {("ball", IMPLICIT), ("actuator_force_limits", FAST)}
 RARE = {"several_joints", "springs", "wind", "actuators_dynamics", "implicit", "humanoid", "swimmer"}
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.full) if n in RARE else n for n in DERIVED])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.full("more cases")) if n in RARE else n for n in DERIVED]
+)
 def test_slopes_of_forces_are_cs(name):
     """C keeps M - h d force / d velocity's derivative in qDeriv."""
     with silent():
@@ -36,7 +38,7 @@ def test_slopes_of_forces_are_cs(name):
     _check_slopes(theirs)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(i, marks=pytest.mark.full) for i in range(2, 12))])
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(i, marks=pytest.mark.full("more cases")) for i in range(2, 12))])
 def test_slopes_of_forces_of_random_models(seed):
     with silent():
         theirs = mujoco.MjModel.from_xml_string(random_model(seed, contacts=False))
@@ -66,7 +68,7 @@ def _check_slopes(theirs):
 
 
 def often(pairs):
-    return [p if p in OFTEN else pytest.param(*p, marks=pytest.mark.full) for p in pairs]
+    return [p if p in OFTEN else pytest.param(*p, marks=pytest.mark.full("more cases")) for p in pairs]
 
 
 @pytest.mark.parametrize(("name", "integrator"), often([(name, kind) for name in STEPPED for kind in (IMPLICIT, FAST)]))

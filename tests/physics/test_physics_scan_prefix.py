@@ -95,7 +95,7 @@ def test_a_derivative_by_one_of_them_alone(which):
     assert np.abs(wanted[1]).max() > 0.1
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_second_derivatives():
     with jax.enable_x64(True):
         rows, start, known = given()

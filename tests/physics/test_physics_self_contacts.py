@@ -74,7 +74,9 @@ def touching(theirs, count):
     return found[:: len(found) // count][:count]
 
 
-@pytest.mark.parametrize("condim", [4, *(pytest.param(condim, marks=pytest.mark.full) for condim in (1, 6))])
+@pytest.mark.parametrize(
+    "condim", [4, *(pytest.param(condim, marks=pytest.mark.full("more cases")) for condim in (1, 6))]
+)
 def test_steps_are_c_mujocos(condim):
     theirs = crowd(condim)
     theirs.opt.tolerance = 0.0
@@ -95,7 +97,7 @@ def test_steps_are_c_mujocos(condim):
         np.testing.assert_allclose(qvel[i], wanted[1], rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 @pytest.mark.parametrize("condim", [None, *(condim for condim in (1, 4))])
 def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
     """By every position and velocity, forward and reverse, beside finite differences."""
@@ -115,7 +117,7 @@ def test_derivatives_of_accelerations_and_of_what_is_felt(condim):
         assert_slopes_agree(moves, at, apart=1e-12)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_what_is_shown_and_felt_is_the_same_as_of_contacts_written_out(monkeypatch):
     theirs = crowd(1)
     given = stack(touching(theirs, 8))

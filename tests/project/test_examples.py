@@ -20,7 +20,7 @@ def load(name: str):
     return module
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_article():
     module = load("article")
     assert module.look_at_the_environment() == 94
@@ -31,7 +31,7 @@ def test_article():
     assert pathlib.Path("article-thirty/report.html").is_file()
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_dyna_q_plus_finds_the_shortcut_and_dyna_q_does_not():
     module = load("dyna_shortcut")
     rewards = module.main(steps=6000, seeds=20, out=".")
@@ -40,7 +40,7 @@ def test_dyna_q_plus_finds_the_shortcut_and_dyna_q_does_not():
     assert pathlib.Path("dyna_shortcut.png").is_file()
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_testbed_orders_as_figure_2_2():
     results = load("testbed").main(steps=500, bandits=300, out=".")
     optimal = {name: share[-100:].mean() for name, (_, share) in results.items()}
@@ -49,7 +49,7 @@ def test_testbed_orders_as_figure_2_2():
     assert optimal["UCB, c = 2"] > optimal["greedy"] + 0.2
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_sarsa_is_safe_and_q_learning_optimal():
     found = load("cliff_walking").main(steps=20_000, seeds=30, out=".")
     assert found["Q-learning"]["greedy"] == -13
@@ -78,7 +78,7 @@ def test_gradients_through_a_simulator_grow_and_miss_what_jumps():
     assert all(pathlib.Path(f"{name}.png").stat().st_size > 20_000 for name in ("gradient_norms", "smoothed_throw"))
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_falling_balls_fall_alike_in_every_way(capsys):
     """And as in the benchmark. XLA and the kernel may round in another place than NumPy does."""
     ends = load("falling_balls").main(out=".", balls=256, steps=300)

@@ -25,7 +25,7 @@ def test_style():
     run(sys.executable, "-m", "ruff", "format", "--check", ".")
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_types():
     run(sys.executable, "-m", "pyright", "--pythonpath", sys.executable)
 

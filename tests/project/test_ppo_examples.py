@@ -57,7 +57,7 @@ def rollout(module, settings, obs_size=3, action_size=2):
     return state, obs, action, module.Outcome(reward, terminated, ended, next_obs, reward)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_advantages_by_hand_are_the_librarys(load):
     module = load("ppo_by_hand")
     settings = module.Settings(num_envs=5, num_steps=20)
@@ -75,7 +75,7 @@ def test_advantages_by_hand_are_the_librarys(load):
     np.testing.assert_allclose(samples.target - samples.advantage, values(obs).reshape(-1), atol=1e-5)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_the_loss_by_hand_is_the_librarys(load):
     module, networks = load("ppo_by_hand"), load("networks_three_ways")
     settings = module.Settings(num_envs=5, num_steps=20, entropy_coefficient=0.1)
@@ -125,7 +125,7 @@ def test_a_lane_begins_anew_where_its_time_is_up(load):
     assert np.abs(slot.obs - second.next_obs).max() > 0, "the true successor, not the next episode's start"
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 def test_ppo_by_hand_learns(load, relaxed, capsys):
     module = load("ppo_by_hand")
     settings = {"num_envs": 64, "num_steps": 32, "minibatches": 8, "learning_rate": 1e-3}
@@ -134,13 +134,13 @@ def test_ppo_by_hand_learns(load, relaxed, capsys):
     assert capsys.readouterr().out.count("steps/s") == len(curve)
 
 
-@pytest.mark.full
+@pytest.mark.full("larger")
 def test_ppo_by_hand_moves_the_ant(load, relaxed):
     curve = load("ppo_by_hand").main(steps=2 * 64 * 16, num_envs=64, minibatches=4)
     assert len(curve) == 2
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_one_line_trains_the_same(load):
     run = load("ppo_by_hand").one_line(64, num_envs=4, env_id="InvertedPendulum-v5", out="", eval_episodes=0)
     assert run.record.facts["steps"] == 64
@@ -189,7 +189,7 @@ def test_a_fresh_network_is_orthogonal_and_prefers_nothing(load, way):
     assert gains == [0.01, 1.0, 1.4142]
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 @pytest.mark.parametrize("way", ["haiku", *(way for way in WAYS if way != "haiku")])
 def test_an_agent_trains_each(load, way):
     module = load("networks_three_ways")

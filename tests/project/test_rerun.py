@@ -45,7 +45,7 @@ def told(output):
     return [line for line in lines[at + 1 :] if "::" in line and " -m pytest " in line]
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 def test_a_failing_test_says_how_to_run_it_alone(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
     output = run([sys.executable, "-m", "pytest", "-n", "1"], KOUSOKU_TESTS="full")

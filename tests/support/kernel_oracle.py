@@ -181,7 +181,7 @@ LANES_AND_SEEDS = st.tuples(st.sampled_from(LANES), st.integers(0, 1 << 30))
 
 def examples(few: int, many: int = 60) -> Any:
     """Parametrises a test by how many examples it tries: few, or many in the full run."""
-    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.full)])
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.full("more cases"))])
 
 
 def for_all(count: int, *strategies: Any) -> Callable[[Callable[..., None]], None]:

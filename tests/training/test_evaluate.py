@@ -24,7 +24,7 @@ def test_devices_change_no_episode(lanes, episodes, monkeypatch):
     assert len(np.unique(shared.lengths)) > 1 or shared.lengths.size == 1, "keys of their own"
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 def test_devices_change_no_episode_of_a_network(monkeypatch):
     """A network's batch is divided: the same up to the order of sums."""
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, hidden=(8,))

@@ -95,7 +95,7 @@ def test_it_is_read_as_its_checkpoint_holds_it(former):
     assert run.evaluate(2, max_steps=20).returns.shape == (2, 2)
 
 
-@pytest.mark.full
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("former", ["ppo"], indirect=True)
 def test_metrics_that_were_recorded_without_being_asked_for_go_on(former):
     """Agents that learned from rollouts always told theirs, whatever a run was asked to record."""

@@ -79,7 +79,7 @@ def is_whole(folder: Path) -> bool:
     return run_folder.has_ended(folder) and (folder / "report.html").is_file()
 
 
-@pytest.mark.full
+@pytest.mark.full("processes")
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_at_random_moments_it_ends_as_the_uninterrupted_one(tmp_path, kind):
     """As often as told, while it works; a run that ends before it was killed so often is followed by another one."""

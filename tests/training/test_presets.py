@@ -24,7 +24,7 @@ def test_where_nobody_has_tuned_anything_nothing_is_set():
     assert ks.preset("ppo", "Balls-v0") == Preset()
 
 
-@pytest.mark.full
+@pytest.mark.full("whole way")
 def test_train_uses_the_preset_and_what_is_given_overrides_it():
     run = ks.train("ppo", "CartPole-v1", steps=4096, eval_episodes=0, out="")
     chosen = ks.preset("ppo", "CartPole-v1")
