@@ -122,7 +122,7 @@ def test_episodes_are_those_played_by_hand(slots):
     assert state.data.generation.tolist() == [[0, 1]] * 6
 
 
-@pytest.mark.by_default("kernel_slots-3", "kernel_slots-12", "plain_slots-3")
+@pytest.mark.by_default("kernel_slots-3", "plain_slots-3")
 @pytest.mark.parametrize("num_envs", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_a_queue_plays_the_same_episodes(slots, num_envs):
@@ -217,6 +217,7 @@ def test_as_many_steps_are_taken_as_are_asked_for():
     leaves_equal(again, state)
 
 
+@pytest.mark.by_default("queue")
 @pytest.mark.parametrize("options", [{}, {"episodes": 2, "num_envs": 4}], ids=["plain", "queue"])
 def test_two_devices_tell_the_same_bits(options):
     env = Walk()

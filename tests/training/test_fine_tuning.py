@@ -96,7 +96,7 @@ OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "ev
 """Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 
-@pytest.mark.by_default("dqn*", "q_learning-*ucb*")
+@pytest.mark.by_default("q_learning-*ucb*", "dyna_q-*")
 @pytest.mark.slow_because("two runs of a network are compiled")
 @pytest.mark.parametrize(
     ("id", "env", "steps", "options"), ALL, ids=[f"{id}-{env}-{o.get('exploration', '')}" for id, env, _, o in ALL]

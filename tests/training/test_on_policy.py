@@ -64,6 +64,7 @@ def test_agent_i_of_four_is_agent_i_alone(together, monkeypatch):
         leaves_equal(of_member(many, seed), of_member(learned(AGENT, WALK, 2, seeds=[seed])), **CLOSE)
 
 
+@pytest.mark.full("more cases")
 def test_a_sweep_point_is_the_run_with_that_value():
     swept = learned(AGENT, WALK, 2, learning_rate=RATES)
     for i in (0, 2):

@@ -246,6 +246,7 @@ class Pushed(ks.Env):
         return x, ks.Timestep(x[None], x, jnp.array(False), jnp.array(False))
 
 
+@pytest.mark.by_default("other0-*")
 @pytest.mark.parametrize(
     ("other", "told"),
     [
