@@ -78,6 +78,7 @@ def settled(state: Any) -> Any:
     return dataclasses.replace(state, network=network)
 
 
+@pytest.mark.by_default("sac", "temperature", "delayed", "td3", "ddpg")
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -233,6 +234,7 @@ def test_two_devices_learn_as_one_does(body):
             np.testing.assert_allclose(a[device], b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.full("more cases")
 def test_devices_stay_equal_and_draw_noise_of_their_own():
     agent = small(SAC)
     state, data = agent.init(SPEC, KEY), batch_of(n=8)
@@ -305,6 +307,7 @@ def test_without_a_start_no_action_is_arbitrary():
     np.testing.assert_array_equal(actions_of(agent, state, 3), actions_of(agent, state, 3, greedy=True))
 
 
+@pytest.mark.by_default("sac")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     """The same places in another box give the same update, bit for bit where scaling is exact."""
@@ -316,7 +319,7 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     same(one.network, other.network, 0.0)
 
 
-@pytest.mark.by_default("dict", "discrete")
+@pytest.mark.by_default("dict")
 @pytest.mark.parametrize(
     "space",
     [

@@ -170,6 +170,7 @@ def test_settings_that_cannot_work_are_refused(options, told):
         ks.make_agent("apg", **options)
 
 
+@pytest.mark.full("more cases")
 def test_observations_of_every_kind():
     agent = tiny_apg()
     env = dataclasses.replace(Scene(), action_space=Box(-1.0, 1.0, (1,)))

@@ -184,7 +184,7 @@ def test_candidates_are_about_the_mean(kind):
         np.testing.assert_allclose(asked[:2000] + asked[2000:], jnp.array([[6.0, -4.0]]).repeat(2000, 0), atol=1e-5)
 
 
-@pytest.mark.by_default("OpenAIES", "SepCMAES")
+@pytest.mark.by_default("SepCMAES")
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_the_bonus_is_taken_out_of_fitness_alone(kind):
     """With an offset of -1 a step, candidate 0 of return 10 in 10 steps loses against the others of 5 in 1."""
@@ -266,7 +266,7 @@ class Line(Env):
         return state, Timestep(state, -(apart**2), jnp.array(True), jnp.array(False))
 
 
-@pytest.mark.by_default("ARS", "SepCMAES")
+@pytest.mark.by_default("SepCMAES")
 @pytest.mark.learning
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_each_strategy_learns_a_line(kind):

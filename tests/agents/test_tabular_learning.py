@@ -22,7 +22,7 @@ AGENT_IDS = (
 DISCOUNT = 0.9
 
 
-@pytest.mark.by_default("5-double_q_learning", "1-tree_backup", "5-sarsa_lambda", "5-monte_carlo", "1-q_learning")
+@pytest.mark.by_default("1-tree_backup", "5-sarsa_lambda", "5-monte_carlo")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 @pytest.mark.parametrize("time_limit", [1, 5, 50])
 def test_probes(agent_id, time_limit):

@@ -259,28 +259,34 @@ KINDS = {
 
 @pytest.fixture(scope="module", params=KINDS)
 def trained(request, tmp_path_factory):
-    """Two seeds of two sweep points, at once and in two parts: (agent, environment or None for one by id, metrics)."""
+    """Two seeds of two sweep points: (folder, agent and environment, or None for one by id, metrics)."""
     agent, env, swept, metrics = KINDS[request.param]
-    folder = tmp_path_factory.mktemp("user")
-    asked = {
+    folder = tmp_path_factory.mktemp("user") / "whole"
+    ks.train(agent, env, steps=768, out=str(folder), **asked_of(swept))
+    return folder, {"agent": agent, "env": None if isinstance(env, str) else env}, metrics
+
+
+def asked_of(swept):
+    return {
         "seeds": 2, "sweep": {swept: [0.1, 0.5]}, "record_every": 192, "checkpoint_every": 192, "eval_episodes": 2,
         "progress": False,
     }  # fmt: skip
-    ks.train(agent, env, steps=768, out=str(folder / "whole"), **asked)
-    ks.train(agent, env, steps=384, out=str(folder / "parts"), **asked)
-    made = None if isinstance(env, str) else env
-    ks.resume(folder / "parts", agent=agent, env=made, steps=768)
-    return folder, {"agent": agent, "env": made}, metrics
 
 
-def test_it_goes_on_as_if_it_had_never_stopped(trained):
+@pytest.mark.slow_because("it is trained again, in two parts")
+@pytest.mark.by_default("online", "replay", "a collector of one's own")
+def test_it_goes_on_as_if_it_had_never_stopped(trained, request):
     folder, given, _ = trained
-    whole, parts = (ks.load(folder / name, **given) for name in ("whole", "parts"))
+    agent, env, swept, _ = KINDS[request.node.callspec.params["trained"]]
+    ks.train(agent, env, steps=384, out="parts", **asked_of(swept))
+    ks.resume("parts", steps=768, **given)
+    whole, parts = (ks.load(name, **given) for name in (folder, "parts"))
     assert parts.record.facts["resumed_at"] == [384]
     assert whole.curves.keys() == parts.curves.keys()
     for name in set(whole.curves) - {"seconds"}:
         np.testing.assert_array_equal(parts.curves[name], whole.curves[name], err_msg=name)
-    ends = [checkpoints.newest(Path(folder / name)) for name in ("whole", "parts")]
+    np.testing.assert_array_equal(parts.record.evaluation["return"], whole.record.evaluation["return"])
+    ends = [checkpoints.newest(Path(name)) for name in (folder, "parts")]
     assert ends[0].paths == ends[1].paths
     for path, one, two in zip(ends[0].paths, ends[0].leaves, ends[1].leaves, strict=True):
         np.testing.assert_array_equal(one, two, err_msg=path)
@@ -289,7 +295,7 @@ def test_it_goes_on_as_if_it_had_never_stopped(trained):
 @pytest.mark.slow_because("each kind of agent is trained once for all tests of it")
 def test_its_metrics_are_curves_under_their_names(trained):
     folder, given, metrics = trained
-    run = ks.load(folder / "whole", **given)
+    run = ks.load(folder, **given)
     assert set(run.curves) == {"step", "seconds", "episodes", "return", "length", "reward"} | metrics
     for name in metrics:
         assert run.curves[name].shape == (4, 4)
@@ -307,10 +313,8 @@ def test_its_metrics_are_curves_under_their_names(trained):
 @pytest.mark.by_default("replay", "online with a carry")
 def test_it_is_evaluated_and_becomes_a_policy(trained):
     folder, given, _ = trained
-    result = ks.evaluate(folder / "parts", 3, **given)
-    assert result.returns.shape == (4, 3)
-    np.testing.assert_array_equal(result.returns, ks.evaluate(folder / "whole", 3, **given).returns)
-    policy = ks.load_policy(folder / "parts", member=1, **given)
+    assert ks.evaluate(folder, 3, **given).returns.shape == (4, 3)
+    policy = ks.load_policy(folder, member=1, **given)
     obs = np.zeros(policy.spec.observation_space.shape, policy.spec.observation_space.dtype)
     action, carry = policy.step(obs, policy.initial_carry())
     assert policy.spec.action_space.contains(action)

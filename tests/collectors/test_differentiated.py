@@ -98,6 +98,7 @@ def test_kernels_and_plain_jax_agree():
     leaves_equal((after.slots, data), (plain_after.slots, plain), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.full("learning")
 def test_the_gradient_is_zero_at_the_gain_of_riccati():
     """A positive control in closed form: with the value of the best policy at its end, a window of any length has the
     best gain of the endless problem, from any start; without, it has not.

@@ -104,8 +104,7 @@ def test_every_return_and_length_that_is_recorded_is_of_a_whole_episode(agent):
     assert run.record.facts["episodes"] == run.curves["episodes"].sum() == 4 + 7 * 3
 
 
-@pytest.mark.by_default("1")
-@pytest.mark.slow_because("a network is compiled for one device and for two")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_bits_are_the_same_on_any_number_of_devices_that_share_slots_or_agents(seeds):
     agent, env = tiny_ppo(num_steps=2, minibatches=1), counter(1000, time_limit=8)

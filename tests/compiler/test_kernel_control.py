@@ -34,9 +34,9 @@ def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
 OFTEN = ("none", "rest", "none", "first", "none", "all")
 
 
-@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*LOOPS][::3])])
+@pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*LOOPS][::4])])
 def test_one_way_to_share(name, way):
-    """Of every third program, and every way for some of these."""
+    """Of every fourth program, and every way for some of these."""
     run(name, 11, way)
 
 

@@ -77,8 +77,7 @@ def _cartpole(**numbers):
     return ks.make("CartPole-v1", **numbers)
 
 
-@pytest.mark.by_default("slide-True")
-@pytest.mark.slow_because("a network is compiled for three environments")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize(
     ("make", "name", "values"),

@@ -94,7 +94,7 @@ def test_a_sweep_gives_numbers_where_there_was_none_or_a_schedule(name, held, va
     assert np.abs(weights[0] - weights[1]).max() > 1e-4
 
 
-@pytest.mark.by_default("agents spread*")
+@pytest.mark.full("more cases")
 @pytest.mark.parametrize("seeds", [1, 3], ids=["environments spread", "agents spread, an odd number"])
 def test_two_devices_give_what_one_gives(seeds):
     """Statistics of observations and rewards, and every sum that is recorded, are over all environments."""
