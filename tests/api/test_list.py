@@ -49,7 +49,7 @@ def test_everything_has_one_line_of_eighty_columns(capsys):
             "for a2c, apg, ars, ddpg, openai_es, pgpe, ppo, sac, sep_cma_es, td3"
         ),
         "environments: Discrete observations -> Discrete actions": (
-            "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, sep_cma_es"
+            "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, ..."
         ),
         "environments: one observation -> Discrete actions": (
             "for all bandit agents, all tabular agents, a2c, ars, dqn, openai_es, pgpe, ..."
@@ -80,7 +80,7 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
                 "Box [4]",
                 "Discrete(2)",
                 "time limit 500",
-                "agents a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sep_cma_es",
+                "agents a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, sep_cma_es",
                 "masspole",
             ],
         ),
