@@ -140,7 +140,7 @@ def test_what_cannot_explore_by_noise_refuses_it():
         QNetworkConfig(noisy_std=0.0)
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 @pytest.mark.learning
 @pytest.mark.slow_because("networks have to learn")
 def test_probes():

@@ -155,7 +155,7 @@ def test_a_network_of_ones_own_has_to_value_every_action():
         SAC(network=bare).init(SPEC, KEY)
 
 
-@pytest.mark.full
+@pytest.mark.full("learning")
 @pytest.mark.learning
 @pytest.mark.slow_because("networks have to learn")
 def test_probes():
