@@ -31,6 +31,10 @@ class CMASearch(NamedTuple):
     generation: Int[Array, ""]
 
 
+LEAST = 1e-10
+"""Of the step size, and of a parameter's deviation: smaller ones would become zero, and divisions by them no numbers."""
+
+
 class Rates(NamedTuple):
     """The strategy parameters of n parameters and P candidates, by the names of Hansen's tutorial."""
 
@@ -56,6 +60,9 @@ class SepCMAES(EvolutionStrategy):
         noise_std: sigma before the first generation.
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`.
+
+    Differs from the paper: sigma and the root of each variance are at least 1e-10, since training goes on where a program
+    that minimises would stop, having converged.
 
     The episodes of all candidates of a generation begin alike: it compares them, and would take the luck of a start for
     merit.
@@ -113,6 +120,7 @@ class SepCMAES(EvolutionStrategy):
         kept = 1.0 - rates.c_1 - rates.c_mu + (1.0 - going) * rates.c_1 * rates.c_c * (2.0 - rates.c_c)
         variance = kept * now.variance + rates.c_1 * variance_path**2 + rates.c_mu * weights @ (y * y)
         step_size = now.step_size * jnp.exp(jnp.minimum(1.0, rates.c_sigma / rates.d_sigma * (norm / rates.chi_n - 1)))
+        step_size, variance = jnp.maximum(step_size, LEAST), jnp.maximum(variance, LEAST**2)
         search = CMASearch(step_size, variance, step_path, variance_path, generation)
         metrics = {"step_size": now.step_size, "noise_std": now.step_size * jnp.mean(jnp.sqrt(now.variance))}
         return mean + now.step_size * moved, search, metrics
