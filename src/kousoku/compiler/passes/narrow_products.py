@@ -37,7 +37,7 @@ def _with_inner(op: Op) -> Op:
     """Returns the operation with the graphs within it narrowed."""
 
     def narrowed(value: Any) -> Any:
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
             return tuple(map(narrowed, value))
         return narrow_products(value) if isinstance(value, Graph) else value
 
