@@ -177,6 +177,12 @@ def test_large_products_of_one_lane_are_left_to_the_threads_of_xla():
         run = ks.kernel(product, arrays=True)
         return "kousoku_kernel" in jax.jit(jax.vmap(run) if lanes else run).lower(x, x).as_text()
 
+    devices = jax.sharding.Mesh(jax.devices()[:2], "devices")
+    spec = jax.sharding.PartitionSpec("devices")
+    shared = jax.shard_map(
+        lambda x: ks.kernel(product, arrays=True)(x[0], x[0])[None], mesh=devices, in_specs=spec, out_specs=spec
+    )
+    assert "kousoku_kernel" in jax.jit(shared).lower(jnp.ones((2, 256, 256))).as_text()
     assert [calls((), 64), calls((), 256), calls((1,), 256), calls((3,), 256)] == [True, False, False, True]
     wide = jax.ShapeDtypeStruct((256, 256), jnp.float32)
     assert "16,777,216" in ks.kernel(product, arrays=True).explain(wide, wide).decision.reason

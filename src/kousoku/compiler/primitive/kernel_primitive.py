@@ -29,7 +29,7 @@ from ..runtime.kernels import CompiledKernel, compiled
 from ..tracing.devices import of_one_device, varying_axes
 from ..tracing.traced import Flags, Traced, is_differentiable, struct
 from .loops import with_bodies_as_kernels
-from .sharding import among, needs_devices, over_devices, spans_devices
+from .sharding import among, is_of_several_devices, needs_devices, over_devices, spans_devices
 
 kernel_p = Primitive("kousoku_kernel")
 kernel_p.multiple_results = True
@@ -159,7 +159,7 @@ def _lower_compiled(
 
 def _is_for_xla(ctx: Any, kernel: Traced, lanes: tuple[int, ...]) -> bool:
     """Returns whether XLA's threads are faster: one lane's large arrays, where no other device is busy with its own."""
-    alone = kernel.arrays and math.prod(lanes) == 1 and not any(map(varying_axes, ctx.avals_in))
+    alone = kernel.arrays and math.prod(lanes) == 1 and not is_of_several_devices(ctx)
     return alone and not weigh_arrays(kernel.jaxpr).take
 
 

@@ -43,6 +43,13 @@ def spans_devices(ctx: Any) -> bool:
     return len(getattr(context, "device_assignment", None) or ()) > 1
 
 
+def is_of_several_devices(ctx: Any) -> bool:
+    """Returns whether each of several devices runs what is lowered, for itself: within `jax.shard_map`."""
+    context = ctx.module_context.axis_context
+    manual = getattr(context, "manual_axes", frozenset())
+    return bool(manual) and context.mesh.size > 1
+
+
 def among(args: Sequence[Any], aval: Any, shape: tuple[int, ...], used: Sequence[Any] = ()) -> Any:
     """Returns the type of a result of that shape, on the devices that the arguments' types say.
 
