@@ -32,7 +32,7 @@ class CMASearch(NamedTuple):
 
 
 LEAST = 1e-10
-"""Of the step size, and of a parameter's deviation: smaller ones would become zero, and divisions by them no numbers."""
+"""Of the step size, and of a parameter's deviation: smaller ones would become zero, and divisions by them NaN."""
 
 
 class Rates(NamedTuple):
@@ -61,8 +61,8 @@ class SepCMAES(EvolutionStrategy):
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`.
 
-    Differs from the paper: sigma and the root of each variance are at least 1e-10, since training goes on where a program
-    that minimises would stop, having converged.
+    Differs from the paper: sigma and the root of each variance are at least 1e-10, since training goes on where a
+    program that minimises would stop, having converged.
 
     The episodes of all candidates of a generation begin alike: it compares them, and would take the luck of a start for
     merit.
