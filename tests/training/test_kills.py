@@ -32,7 +32,7 @@ KINDS = {
     "replay": f"train dqn CartPole-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256",
     "actor and critics": (
         f"train sac Pendulum-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256 --update-ratio 1/4 "
-        "--policy-delay 2 --n-step 2 --prioritised"
+        "--policy-delay 2 --n-step 2 --prioritised true"
     ),
     "running moments": (
         f"train sac Pendulum-v1 {NETWORK} --learning-starts 128 --batch-size 16 --capacity 256 --update-ratio 1/4 "
