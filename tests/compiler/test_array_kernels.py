@@ -14,6 +14,8 @@ import kousoku as ks
 from kousoku.agents.deep.sac import SAC
 from kousoku.compiler import on_arrays
 from kousoku.compiler.backends.cpu.entry import emit_module
+from kousoku.compiler.codegen.builder import Builder
+from kousoku.compiler.codegen.index import Strip, as_lanes
 from kousoku.compiler.frontend import from_jaxpr
 from kousoku.compiler.llvm.compile import assembly_code
 from kousoku.compiler.llvm.target import prepare
@@ -144,6 +146,19 @@ def test_derivatives():
     with no_fallback():
         given = jax.jit(jax.grad(ks.kernel(loss, arrays=True)))(w, x)
     assert_close(given, jax.jit(jax.grad(loss))(w, x))
+
+
+def test_a_shorter_strip_reads_nothing_beyond_its_end():
+    """Also where each lane has a position of its own: lanes that are not there read what the last one reads."""
+    writer = Builder(8)
+    as_lanes(writer, Strip(0, 2, 3))
+    assert "<i32 0, i32 2, i32 4, i32 4, i32 4, i32 4, i32 4, i32 4>" in writer.lines[-1]
+
+    def chosen(x, i):
+        return jnp.take_along_axis(x, i, axis=1), x[jnp.arange(37), i[:, 0]]
+
+    args = normal(37, 9), jnp.asarray(RNG.integers(0, 9, (37, 2)))
+    assert_close(arrays(chosen, *args), jax.jit(chosen)(*args), 0)
 
 
 def test_random_numbers_are_the_same():

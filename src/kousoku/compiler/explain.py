@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from .backends import backend
-from .codegen.emitter import UNROLL
+from .codegen import array_emitter, emitter
 from .cost import Decision, weigh, weigh_arrays
 from .fallback import reason_of
 from .ir import Graph
@@ -105,7 +105,7 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
             traced.name, gang, target, reason_of(error), decision, {}, 0, 0, 0, 0, {"trace": traced_seconds}, ""
         )
     sizes = [v.size for v in _variables(graph)]
-    small = sum(size <= UNROLL for size in sizes)
+    small = sum(size <= (array_emitter.UNROLL if traced.arrays else emitter.UNROLL) for size in sizes)
     return Explanation(
         name=traced.name,
         lanes=target.lanes if traced.arrays else gang,

@@ -26,6 +26,8 @@ WORK = {
     **dict.fromkeys(("exp", "exp2", "expm1", "logistic", "log", "log1p", "tanh", "sin", "cos", "erf", "erf_inv"), 20),
 }  # fmt: skip
 """Instructions of an operation on one element, about; where they are few, one."""
+SEVERAL = 16
+"""Those of what is no operation on one element."""
 CONTROL = frozenset({"cond", "while", "scan"})
 
 Rule = Callable[..., Any]
@@ -125,7 +127,7 @@ class Emitter:
             value = self.reusable(value)
         out = op.outputs[0]
         return self.lazy(
-            out.shape, out.dtype, (value,), lambda p, v: v.at(where(p)), costly=False, aligned=value.size == 1
+            out.shape, out.dtype, (value,), lambda p, v: v.at(where(p)), costly=False, aligned=value.size == 1, work=0
         )
 
     def lazy(
@@ -136,7 +138,7 @@ class Emitter:
         element: Callable[..., Operand],
         costly: bool = True,
         aligned: bool = False,
-        work: int = 0,
+        work: int = SEVERAL,
     ) -> Value:
         """Makes an array whose elements are `element(position, *sources)`.
 

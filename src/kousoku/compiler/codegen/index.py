@@ -63,10 +63,14 @@ def operand(index: int | Operand, varying: bool = False) -> Operand:
 
 
 def as_lanes(b: Builder, i: Index) -> int | Operand:
-    """Returns a position with which anything can be computed: of a strip, each lane's own."""
+    """Returns a position with which anything can be computed: of a strip, each lane's own.
+
+    Lanes that it does not have are where its last one is, so that what they read is there.
+    """
     if not isinstance(i, Strip):
         return i
-    offsets = Operand("<" + ", ".join(f"i32 {lane * i.step}" for lane in range(b.lanes)) + ">", I32, True)
+    last = (i.count or b.lanes) - 1
+    offsets = Operand("<" + ", ".join(f"i32 {min(lane, last) * i.step}" for lane in range(b.lanes)) + ">", I32, True)
     base = int_constant(i.base, I32) if isinstance(i.base, int) else b.cast("trunc", i.base, I32)
     return b.binary("add", offsets, base)
 

@@ -34,9 +34,8 @@ def reduce(name: str) -> Callable[..., Value]:
         target = empty(k, op, (x,))
         assert isinstance(target, Stored)
         combine, start = combiner(name, x.dtype), neutral(name, x.dtype)
-        write = partial(_along, k, x, axes, combine, start, target)
         if long[-1] in axes:
-            ix.each(k.b, target.shape, partial(write, (long[-1],)))
+            ix.each(k.b, target.shape, partial(_along, k, x, axes, long[-1], combine, start, target))
         elif x.size // x.shape[long[-1]] > 1:
             kept = [axis for axis in range(len(x.shape)) if axis not in axes]
             _columns(k, x, axes, kept.index(long[-1]), combine, start, target)
@@ -51,14 +50,14 @@ def _along(
     k: ArrayEmitter,
     x: Value,
     axes: tuple[int, ...],
+    last: int,
     combine: Combine,
     start: Operand,
     target: Stored,
-    strip: tuple[int],
     p: Position,
 ) -> None:
-    """Reduces what belongs to the result at p, whose axis `strip` lies in strips."""
-    b, (last,) = k.b, strip
+    """Reduces what belongs to the result at p, the axis `last` in strips."""
+    b = k.b
     outer = tuple(a for a in axes if a != last)
     whole, left = divmod(x.shape[last], b.lanes)
 

@@ -77,7 +77,7 @@ def dot_general(k: ArrayEmitter, op: Op, x: Value, y: Value, row: Value | None =
     alike = x.dtype == y.dtype == out.dtype and out.dtype.kind == "f"
     if not alike or len(x_sum) > 1 or out.size * inner <= SMALL:
         plain = reductions.dot_general(k, op, x, y)
-        return plain if row is None else RULES["add"](k, op, plain, row)
+        return plain if row is None else elementwise.RULES["add"](k, op, plain, row)
     left, right, first = in_memory(k, x), in_memory(k, y), None if row is None else in_memory(k, row)
     target = empty(k, op, (x, y))
     x_free = [a for a in range(len(x.shape)) if a not in (*x_sum, *x_batch)]
@@ -154,24 +154,12 @@ def blocks(size: int, most: int) -> Iterator[range]:
 
 def call_shared(k: ArrayEmitter, write: Callable[..., None], *matrices: Matrix) -> None:
     """Writes `write(k, *matrices)` as a function that is called wherever matrices are like these, and calls it."""
-    names = [f"%matrix{i}" for i in range(len(matrices))]
-    name, arguments = function_name(write.__name__, matrices), _arguments(matrices, names)
-    k.b.function(name, [f"ptr {n}" for n in names], lambda: write(k, *arguments))
-    k.b.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in _pointers(k, matrices))})")
-
-
-def function_name(what: str, matrices: Sequence[Matrix]) -> str:
-    """Returns the name of a function that does that with matrices like these."""
     shapes = "_by_".join(f"{m.rows}_{m.columns}_{m.row}_{m.column}" for m in matrices)
-    return f"{what.strip('_')}_{matrices[0].array.type}_{shapes}".replace("-", "m")
-
-
-def _pointers(k: ArrayEmitter, matrices: Sequence[Matrix]) -> list[str]:
-    return [k.memory.address(m.array.buffer, [m.array.offset])[0] for m in matrices]
-
-
-def _arguments(matrices: Sequence[Matrix], names: Sequence[str]) -> list[Matrix]:
-    return [_of_argument(m, n) for m, n in zip(matrices, names, strict=True)]
+    name = f"{write.__name__.strip('_')}_{matrices[0].array.type}_{shapes}".replace("-", "m")
+    arguments = [_of_argument(m, f"%matrix{i}") for i, m in enumerate(matrices)]
+    k.b.function(name, [f"ptr {m.array.buffer.text}" for m in arguments], lambda: write(k, *arguments))
+    pointers = [k.memory.address(m.array.buffer, [m.array.offset])[0] for m in matrices]
+    k.b.lines.append(f"  call void @{name}({', '.join(f'ptr {p}' for p in pointers)})")
 
 
 def _of_argument(m: Matrix, name: str) -> Matrix:
@@ -316,9 +304,9 @@ def _tile(
         return added
 
     def several(i: Operand, now: list[Operand]) -> list[Operand]:
-        first = ix.scale(e, i, UNROLLED)
+        begin = ix.scale(e, i, UNROLLED)
         for step in range(UNROLLED):
-            now = add(ix.add(e, first, step), now)
+            now = add(ix.add(e, begin, step), now)
         return now
 
     if first is None:
@@ -336,4 +324,4 @@ def _tile(
             c.store(k, r, s, next(totals))
 
 
-RULES = {"add": elementwise.RULES["add"], "dot_general": dot_general}
+RULES = {"dot_general": dot_general}
