@@ -118,7 +118,7 @@ def test_a_factory_that_takes_any_option_gets_any_option(things):
         things.make("Anything-v0")
 
 
-@pytest.mark.parametrize("id", ["", "a b", "../x", "a:b", "a/b", "-x", ".x", "é", "x\n"])
+@pytest.mark.parametrize("id", ["", "a b", "../x", "a:b", "-x", ".x", "é", "x\n"])
 def test_an_id_of_other_characters_cannot_be_registered(things, id):
     with pytest.raises(ConfigError, match="use letters, digits"):
         things.register(id, room)
@@ -158,3 +158,30 @@ def test_ids_are_listed_sorted():
     assert ks.list_envs() == sorted(ks.list_envs())
     for id in ("GridWorld-v0", "CustomGrid-v0", "Maze-v0", "FourRooms-v0"):
         assert id in ks.list_envs()
+
+
+def test_a_prefix_hands_the_rest_of_an_id_to_the_function_that_makes_that_librarys_things():
+    registry = Registry("thing")
+    registry.register_library("paths", "posixpath:join")
+    registry.register_library("rooms", f"{__name__}:room")
+    assert registry.make("paths:a/b:c") == "a/b:c"
+    assert registry.make("rooms:wide", height=4) == ("wide", 4, "red")
+    assert list(registry.options("rooms:wide")) == ["height", "colour"]
+    assert registry.ids() == []
+    assert registry.summary("rooms:wide") == ""
+    with pytest.raises(ConfigError, match="paint"):
+        registry.make("rooms:wide", height=4, paint="wet")
+    with pytest.raises(ConfigError, match="no such name"):
+        registry.make("floors:wide")
+
+
+@pytest.mark.parametrize("id", ["Suite/Room-v1", "A/b"])
+def test_an_id_may_begin_with_the_name_of_its_suite(things, id):
+    things.register(id, room)
+    assert things.make(id, height=1) == (3, 1, "red")
+
+
+@pytest.mark.parametrize("id", ["/Room", "Suite/", "a//b", "a/b/c", "../b", "a/..", "a:b"])
+def test_an_id_is_no_path(things, id):
+    with pytest.raises(ConfigError, match="MySuite/MyGrid-v0"):
+        things.register(id, room)

@@ -82,6 +82,13 @@ def test_two_runs_at_the_same_moment_have_two_folders():
     assert len({run_folder.make_folder(None, "a-b", {}) for _ in range(3)}) == 3
 
 
+def test_a_folder_of_its_own_is_one_level_below_runs_whatever_the_ids(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = run_folder.make_folder(None, "ppo-gymnasium:ALE/Pong-v5", {})
+    assert folder.parent == Path("runs")
+    assert folder.name.startswith("ppo-gymnasium-ALE-Pong-v5-")
+
+
 @pytest.mark.parametrize("name", ["run.json", "tables.npz", "picture.json"])
 def test_a_missing_file_is_named(copy, name):
     shutil.rmtree(copy / "checkpoints")

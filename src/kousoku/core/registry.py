@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .errors import ConfigError, check_keys, nearest
@@ -20,10 +21,14 @@ class Registry:
 
     A built-in entry is a "module:name" string that is imported when it is first asked for, so that importing the
     library costs nothing. An id that a user types is only ever looked up, never imported.
+
+    An id such as 'gymnax:Catch-bsuite' names a thing of another library: the factory that is registered for the prefix
+    (`register_library`) makes it from the rest.
     """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self._libraries: dict[str, str] = {}
         self._entries: dict[str, tuple[str | Factory, dict[str, Any]]] = {}
         self._summaries: dict[str, str] = {}
 
@@ -31,19 +36,24 @@ class Registry:
         """Registers a factory under an id; `defaults` are arguments that a caller may override.
 
         Raises:
-            ConfigError: if the id is taken, or is not made of letters, digits, dots, dashes and underscores; if the
-                factory cannot be called.
+            ConfigError: if the id is taken, or is not made of letters, digits, dots, dashes and underscores, with at
+                most one slash after the name of a suite; if the factory cannot be called.
         """
-        if not isinstance(id, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.\-]*", id):
-            raise ConfigError(f"{self.kind} id", id, "use letters, digits, '.', '-' and '_', as in 'MyGrid-v0'")
+        if not isinstance(id, str) or not re.fullmatch(rf"({_WORD}/)?{_WORD}", id):
+            fix = "use letters, digits, '.', '-' and '_', as in 'MyGrid-v0' or 'MySuite/MyGrid-v0'"
+            raise ConfigError(f"{self.kind} id", id, fix)
         if id in self._entries:
             raise ConfigError(f"{self.kind} id", id, "it is registered already; choose another name or version")
         if not callable(factory) and not (isinstance(factory, str) and factory.count(":") == 1):
             raise ConfigError(f"factory of {id}", factory, "use a function or a class")
         self._entries[id] = (factory, defaults)
 
+    def register_library(self, prefix: str, factory: str) -> None:
+        """Registers how another library's things are made: by "module:name", a function of the id behind the colon."""
+        self._libraries[prefix] = factory
+
     def ids(self) -> list[str]:
-        """Returns all ids, sorted."""
+        """Returns all ids, sorted; those of other libraries are not among them."""
         return sorted(self._entries)
 
     def id_of(self, factory: Factory) -> str | None:
@@ -57,19 +67,21 @@ class Registry:
         Raises:
             ConfigError: for an unknown id, with the versions or the nearest names that exist.
         """
+        prefix, colon, theirs = id.partition(":") if isinstance(id, str) else ("", "", "")
+        if colon and prefix in self._libraries:
+            return partial(_imported(self._libraries[prefix]), theirs)
         if not isinstance(id, str) or id not in self._entries:
             raise ConfigError(f"{self.kind} id", id, self.suggest(id))
         target, defaults = self._entries[id]
         if isinstance(target, str):
-            module, name = target.split(":")
-            target = getattr(importlib.import_module(module), name)
+            target = _imported(target)
             self._entries[id] = (target, defaults)
         return target
 
     def options(self, id: str) -> dict[str, inspect.Parameter]:
         """Returns the arguments that `make(id, ...)` takes, with the defaults that the id has."""
         parameters = inspect.signature(self.factory(id)).parameters
-        defaults = self._entries[id][1]
+        defaults = self._defaults(id)
         return {n: p.replace(default=defaults[n]) if n in defaults else p for n, p in parameters.items()}
 
     def make(self, id: str, **options: Any) -> Any:
@@ -78,7 +90,7 @@ class Registry:
         Raises:
             ConfigError: for an unknown id or option, an option that is missing, or a bad value.
         """
-        known, given = self.options(id), self._entries[id][1] | options
+        known, given = self.options(id), self._defaults(id) | options
         if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
             check_keys(f"option of {id}", options, known)
         for name, parameter in known.items():
@@ -86,6 +98,10 @@ class Registry:
             if parameter.default is parameter.empty and name not in given and not variadic:
                 raise ConfigError(f"option {name!r} of {id}", ..., "give it a value, it has no default")
         return self.factory(id)(**given)
+
+    def _defaults(self, id: str) -> dict[str, Any]:
+        """Returns the arguments that an id has by itself; another library's has none."""
+        return self._entries[id][1] if id in self._entries else {}
 
     def summarise(self, id: str, summary: str) -> None:
         """Says in one line what an id names, where the docstring of what makes it says less."""
@@ -100,6 +116,8 @@ class Registry:
             ConfigError: for an unknown id.
         """
         factory = self.factory(id)
+        if isinstance(factory, partial):
+            return self._summaries.get(id, "")
         own = factory.__module__.startswith("kousoku.")
         documented = sys.modules[factory.__module__] if own else factory
         return self._summaries.get(id) or (inspect.getdoc(documented) or "").partition("\n")[0]
@@ -119,6 +137,15 @@ class Registry:
         if close := nearest(id, self._entries):
             return f"did you mean {' or '.join(close)}?"
         return "no such name; `kousoku list` shows what there is"
+
+
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_.\-]*"
+
+
+def _imported(target: str) -> Factory:
+    """Returns what "module:name" names."""
+    module, name = target.split(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _stem(id: str) -> str:

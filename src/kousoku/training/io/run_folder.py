@@ -54,7 +54,7 @@ def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             _claim(folder, out, config)
             return folder
-        stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        stem = f"{re.sub('[/:]', '-', name)}-{time.strftime('%Y%m%d-%H%M%S')}"
         for attempt in range(1000):
             folder = Path("runs") / (stem if attempt == 0 else f"{stem}-{attempt}")
             try:
