@@ -279,7 +279,8 @@ def _where(run: Run) -> str:
 
 def _with_report(run: Run) -> Run:
     if run.path is not None:
-        viz.write_report(run.record, run.path)
+        with files.refusals_told(run.path, lambda: "all but its report is saved: `kousoku resume` draws that"):
+            viz.write_report(run.record, run.path)
     return run
 
 

@@ -18,10 +18,13 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku import api
+from kousoku.cli import main
 from kousoku.core.collector import TrainState
 from kousoku.training.io import array_store, checkpoints, files, tree_io
 from kousoku.training.io.checkpoints import LEDGER, MANIFEST, METRICS, STATE, TOLD, Checkpoint, DamagedError, RunWarning
 from kousoku.training.io.run_progress import RunProgress
+from kousoku.training.loop import host
 
 # Orbax's event loop is closed while it reads other parts than the damaged one, and says so from a thread, maybe later.
 pytestmark = pytest.mark.filterwarnings("ignore:(?s).*Event loop is closed:pytest.PytestUnraisableExceptionWarning")
@@ -295,10 +298,38 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(run, monkeypatc
         flush(path)
 
     monkeypatch.setattr(files, "flush", full)
-    with pytest.raises(OSError, match="No space left on device; the run can be resumed"):
+    with pytest.raises(OSError, match=r"No space left on device; the run can be resumed from .* at step 20: .*30'"):
         save(run, 30)
     assert steps(run) == [10, 20]
     assert checkpoints.newest(run).progress.step == 20
+
+
+def _full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_disk_that_is_full_at_the_first_checkpoint_promises_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "flush", _full)
+    with pytest.raises(OSError, match=r"No space left on device; no checkpoint was saved before: .* from step 0"):
+        save(tmp_path, 10)
+    assert steps(tmp_path) == []
+
+
+def test_a_disk_that_is_full_within_a_report_or_after_training_says_what_is_left(tmp_path, monkeypatch, capsys):
+    """Not only where a checkpoint is written, which names its file."""
+    command = "train q_learning GridWorld-v0 --steps 600 --record-every 200 --checkpoint-every 200 --no-progress --out"
+    with monkeypatch.context() as patch:
+        patch.setattr(host.Loggers, "write", _full)
+        assert main([*command.split(), str(tmp_path / "a")]) == 1
+    begins_again = "No space left on device; no checkpoint was saved before: when the run is resumed, it begins again"
+    assert capsys.readouterr().err == f"kousoku: {tmp_path / 'a'}: {begins_again} from step 0\n"
+    with monkeypatch.context() as patch:
+        patch.setattr(api.viz, "write_report", _full)
+        assert main([*command.split(), str(tmp_path / "b")]) == 1
+    told = "No space left on device; all but its report is saved: `kousoku resume` draws that"
+    assert capsys.readouterr().err == f"kousoku: {tmp_path / 'b'}: {told}\n"
+    assert main(["resume", str(tmp_path / "b")]) == 0
+    assert (tmp_path / "b" / "report.html").is_file()
 
 
 REALLY_FULL = """

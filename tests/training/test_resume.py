@@ -431,7 +431,8 @@ def test_a_full_disk_stops_the_run_and_it_can_be_resumed(monkeypatch, whole, cap
     with monkeypatch.context() as patch:
         patch.setattr(files, "flush", full)
         assert main(BEGIN) == 1
-    assert "No space left on device; the run can be resumed from its last whole checkpoint" in capsys.readouterr().err
+    left = "No space left on device; the run can be resumed from its last whole checkpoint, at step 400"
+    assert capsys.readouterr().err == f"kousoku: {Path('run/checkpoints/000000000600')}: {left}\n"
     assert main(["train", "--resume", "run"]) == 0
     same("run", whole)
 

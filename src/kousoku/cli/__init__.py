@@ -83,7 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _write_no_more()
         return 0
     except OSError as error:
-        print(f"kousoku: {error}", file=sys.stderr)
+        told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        print(f"kousoku: {told}", file=sys.stderr)
         return 1
 
 

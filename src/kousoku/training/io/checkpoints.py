@@ -120,9 +120,16 @@ def save(run: Path, checkpoint: Checkpoint, keep: int) -> None:
         files.flush(parent)
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
-        why = f"{error.strerror}; the run can be resumed from its last whole checkpoint"
-        raise OSError(error.errno, why, str(target)) from error
+        raise OSError(error.errno, f"{error.strerror}; {what_is_left(run)}", str(target)) from error
     _prune(parent, keep)
+
+
+def what_is_left(run: Path) -> str:
+    """Says from where a run can go on that the disk has stopped."""
+    found = _folders(run / FOLDER)
+    if not found:
+        return "no checkpoint was saved before: when the run is resumed, it begins again from step 0"
+    return f"the run can be resumed from its last whole checkpoint, at step {int(found[-1].name)}"
 
 
 def newest(run: Path) -> Checkpoint | None:

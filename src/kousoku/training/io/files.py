@@ -6,11 +6,12 @@ moved there.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,21 @@ DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile)
 def typed(path: str | os.PathLike[str]) -> Path:
     """Returns a path as somebody typed it, with ~ for a home; where there is no such user, as it stands."""
     return Path(os.path.expanduser(path))
+
+
+@contextlib.contextmanager
+def refusals_told(folder: Path, what_is_left: Callable[[], str]) -> Iterator[None]:
+    """Adds to what a disk refuses, where the error names no file, the folder and what is left in it.
+
+    Raises:
+        OSError: the same, with its number.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, f"{error.strerror}; {what_is_left()}", str(folder)) from error
 
 
 def write_json(path: Path, value: Any, *, sync: bool = False) -> None:

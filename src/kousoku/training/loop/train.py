@@ -7,6 +7,7 @@ import dataclasses
 import warnings
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def train(
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
             checkpoints.cut_back(folder, run.saved)
+            stack.enter_context(files.refusals_told(folder, partial(checkpoints.what_is_left, folder)))
         job = TrainJob(agent, config, population, asked, folder, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)
