@@ -422,7 +422,7 @@ BAD = {
     "network": (["'mlp'", "None"], "use an ActorQConfig or a function"),
 }
 OF_SAC = {
-    "temperature": (["0.0", "-1.0", "float('inf')"], "use a number above 0"),
+    "temperature": (["0.0", "-1.0", "float('inf')"], "use a number above 0|finite number above 0"),
     "learn_temperature": (["1"], "use True or False"),
     "target_entropy": (["NAN", "float('inf')"], "use a number that is finite"),
 }

@@ -52,6 +52,20 @@ def test_numbers_inside_an_interval_and_arrays_pass(value):
     check_number("field", value, low=0, high=1)
 
 
+@pytest.mark.parametrize(
+    ("value", "bounds", "fix"),
+    [
+        (math.inf, {"low": 0, "open_low": True, "open_high": True}, "use a finite number above 0"),
+        (math.inf, {"low": 1, "open_high": True}, "use a finite number of at least 1"),
+        (-math.inf, {"low": 1, "open_high": True}, "use a number of at least 1"),
+        (math.inf, {"open_low": True, "open_high": True}, "use a number that is finite"),
+        (math.inf, {"low": 0, "high": 1}, "use a number in [0, 1]"),
+    ],
+)
+def test_infinity_is_told_that_it_may_not_be(value, bounds, fix):
+    assert refusal(check_number, value, **bounds) == f"field: got {value}; {fix}"
+
+
 def test_tracers_pass():
     jax.jit(lambda x: [check_number("field", x, low=0, high=1), x][1])(2.0)
 

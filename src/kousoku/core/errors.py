@@ -112,7 +112,9 @@ def check_number(
             return
     elif hasattr(value, "dtype") and not isinstance(value, (str, bytes)):
         return
-    raise ConfigError(field, value, f"use a number {interval(low, high, open_low, open_high)}")
+    one_sided = math.isinf(high) and not math.isinf(low)  # of which infinity is not outside, to read the words alone
+    kind = "finite number" if one_sided and is_number(value) and value == math.inf else "number"
+    raise ConfigError(field, value, f"use a {kind} {interval(low, high, open_low, open_high)}")
 
 
 def check_finite(field: str, value: Any) -> None:
