@@ -139,6 +139,15 @@ def test_learned_values_approach_the_exact_ones():
     assert greedy.lengths.max() == 18, "the shortest way from (7, 11) to (0, 0)"
 
 
+def test_a_sweep_of_discounts_has_no_one_truth_but_the_same_states():
+    """Pictures show no actions in states in which none is taken."""
+    swept = ks.train("q_learning", "CliffWalking-v1", steps=40, sweep={"discount": [0.5, 0.9]}, out="").record.tables
+    alone = ks.train("q_learning", "CliffWalking-v1", steps=40, out="").record.tables
+    assert not {"exact_q", "exact_v"} & swept.keys()
+    np.testing.assert_array_equal(swept["reachable"], alone["reachable"])
+    assert not swept["reachable"].all()
+
+
 def test_evaluation_changes_nothing_and_counts_each_episode_once():
     run = ks.train("q_learning", "FrozenLake-v1", steps=2000, seeds=3, out="", eval_episodes=0)
     before = run.q_values.copy()

@@ -42,8 +42,9 @@ class RunRecord:
             [E], "eval_return", "eval_length" and "eval_held_out" [E, N] are of evaluations on the way; the last is the
             return in that half of their episodes which has no part in choosing the best checkpoint.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
-            "exact_v" [S] where the environment tells its model; "reachable" [S], states that some policy visits and
-            that are not terminal; "optimal_return" [], the largest expected return of an episode, undiscounted.
+            "exact_v" [S] where the environment tells its model and the members share a discount. Of the model alone are
+            "reachable" [S], states that some policy visits and that are not terminal; "optimal_return" [], the largest
+            expected return of an episode, undiscounted.
         evaluation: "return" and "length" [N, E] of greedy episodes, "truncated" [N, E]; empty if not evaluated.
         panels: how the states lie in a picture; empty if the environment does not say.
         film: the best member's greedy episode; None if the environment cannot be drawn.

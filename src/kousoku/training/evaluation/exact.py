@@ -8,18 +8,17 @@ from jaxtyping import Float
 
 from ...agents.planning.value_iteration import value_iteration
 from ...core.model import TabularModel
-from ...ops.planning import reachable
 
 
 def exact_tables(model: TabularModel, discount: float) -> dict[str, np.ndarray]:
-    """Returns "exact_q" [S, A], "exact_v" [S] and "reachable" [S]; nothing if value iteration does not converge.
+    """Returns "exact_q" [S, A] and "exact_v" [S]; nothing if value iteration does not converge.
 
     It does not where the task is undiscounted and some start leads to no end.
     """
     plan = jax.device_get(value_iteration(model, discount))
     if not plan.converged:
         return {}
-    return {"exact_q": plan.q, "exact_v": plan.v, "reachable": reachable(model)}
+    return {"exact_q": plan.q, "exact_v": plan.v}
 
 
 def optimal_return(model: TabularModel, steps: int) -> Float[np.ndarray, ""]:

@@ -19,6 +19,7 @@ from ...core.env import Finite
 from ...core.errors import ConfigError
 from ...core.model import TabularModel
 from ...core.record import RunRecord
+from ...ops.planning import reachable
 from ..config import TrainConfig
 from ..devices import without_padding
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
@@ -190,7 +191,7 @@ def _exact(job: TrainJob) -> dict[str, np.ndarray]:
     discounts = getattr(job.population.numbers.agent, "discount", None)
     shared = [] if discounts is None else np.unique(jax.device_get(discounts)).tolist()
     values = exact_tables(model, shared[0]) if len(shared) == 1 else {}
-    return values | {"optimal_return": optimal_return(model, limit)}
+    return values | {"reachable": reachable(model), "optimal_return": optimal_return(model, limit)}
 
 
 def _shared_model(envs: PointEnvs) -> TabularModel | None:
