@@ -54,6 +54,7 @@ SELDOM = (
     "policies.md",
     "ppo-by-hand.md",
     "runs.md",
+    "wrappers.md",
 )
 """Other pages whose examples take long and are tested elsewhere as well: they run in the full tests."""
 

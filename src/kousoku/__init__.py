@@ -29,6 +29,7 @@ _HOMES = {
     "core.model": ("TabularModel",),
     "core.spaces": ("Box", "Dict", "Discrete", "MultiDiscrete"),
     "core.timestep": ("ReplayBatch", "Rollout", "Timestep", "Transition"),
+    "core.wrapper": ("Wrapper",),
     "envs": ("list_envs", "make", "register"),
     "envs.finite": ("finite",),
     "envs.gridworld.env": ("gridworld",),
@@ -43,6 +44,7 @@ _HOMES = {
     "compiler": ("KernelWarning", "kernel", "use_kernels"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = {"wrappers": "envs.wrappers"}
 
 __all__ = sorted(_HOME_OF)  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -87,9 +89,11 @@ if TYPE_CHECKING:
     from .core.timestep import Rollout as Rollout
     from .core.timestep import Timestep as Timestep
     from .core.timestep import Transition as Transition
+    from .core.wrapper import Wrapper as Wrapper
     from .envs import list_envs as list_envs
     from .envs import make as make
     from .envs import register as register
+    from .envs import wrappers as wrappers
     from .envs.finite import finite as finite
     from .envs.gridworld.env import gridworld as gridworld
     from .run import Evaluation as Evaluation
@@ -100,10 +104,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name not in _HOME_OF:
         raise AttributeError(f"module 'kousoku' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_MODULES, "__version__"]

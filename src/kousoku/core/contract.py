@@ -18,6 +18,7 @@ from .evidence import BATCH, RESET, RESTART, STEP, Evidence
 from .model import TabularModel, check_model
 from .spaces import Discrete
 from .timestep import Timestep
+from .wrapper import kind_of
 
 
 class ContractError(AssertionError):
@@ -56,7 +57,7 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
             break
     if problems:
         lines = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
-        raise ContractError(f"{type(env).__name__} breaks the contract of an environment:\n{lines}")
+        raise ContractError(f"{kind_of(env)} breaks the contract of an environment:\n{lines}")
 
 
 def _shapes(seen: Evidence) -> Iterator[str]:

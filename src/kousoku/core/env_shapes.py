@@ -13,6 +13,7 @@ from .env import Env
 from .errors import ConfigError
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .timestep import Timestep
+from .wrapper import kind_of, unwrapped
 
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
@@ -23,17 +24,18 @@ FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_
 def check_shapes(env: Any) -> None:
     """Refuses what is no environment, or one whose spaces, shapes or dtypes no loop can use.
 
-    It is traced, which takes milliseconds, and neither compiled nor run. What the library's own `step` gives is known.
+    It is traced, which takes milliseconds, and neither compiled nor run. What the library's own `step` gives is known,
+    and what its wrappers make of it.
 
     Raises:
         ConfigError: with the first rule that it breaks, in the words of `kousoku.check_env`.
     """
     if not isinstance(env, Env):
         raise ConfigError("env", env.__name__ if isinstance(env, type) else env, _instead_of(env))
-    if type(env).step.__module__.partition(".")[0] == OURS:
+    if type(unwrapped(env)).step.__module__.partition(".")[0] == OURS:
         return
     for problem in shape_problems(env):
-        raise ConfigError("env", type(env).__name__, f"{problem}; kousoku.check_env tells all")
+        raise ConfigError("env", kind_of(env), f"{problem}; kousoku.check_env tells all")
 
 
 def shape_problems(env: Env) -> Iterator[str]:

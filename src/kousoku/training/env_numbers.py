@@ -17,6 +17,7 @@ from ..core.env import Env
 from ..core.errors import ConfigError, check_all, check_count, check_number, is_number, nearest
 from ..core.spaces import LARGEST
 from ..core.sweep_names import ENV_PREFIX, env_name
+from ..core.wrapper import Wrapper, kind_of
 from ..envs import ENVS
 
 
@@ -56,13 +57,28 @@ def env_maker(env: Env, config: Mapping[str, Any], wanted: str) -> EnvMaker:
         id, given = config["id"], config["options"]
         held = {name: given.get(name, option.default) for name, option in ENVS.options(id).items()}
         return EnvMaker(id, held, _static(ENVS.factory(id)), lambda **numbers: envs.make(id, **(given | numbers)))
+    return _fields_maker(env, wanted)
+
+
+def _fields_maker(env: Env, wanted: str) -> EnvMaker:
+    """Returns how to make an environment again from its other fields, and, of a wrapper, from those inside it."""
     fields = [field.name for field in dataclasses.fields(env) if field.init]
     kind = type(env).__name__
     if set(fields) != set(inspect.signature(type(env)).parameters):
         fix = f"{kind} has an __init__ of its own; give a function that makes it an id with kousoku.register, and that"
         raise ConfigError("sweep", wanted, fix)
-    held = {name: getattr(env, name) for name in fields}
-    return EnvMaker(kind, held, _static(type(env)), partial(dataclasses.replace, env))
+    held, static = {name: getattr(env, name) for name in fields}, _static(type(env))
+    if not isinstance(env, Wrapper):
+        return EnvMaker(kind, held, static, partial(dataclasses.replace, env))
+    own = {name: value for name, value in held.items() if name != "env"}
+    inside = _fields_maker(env.env, wanted)
+
+    def make(**changes: Any) -> Env:
+        ours = {name: value for name, value in changes.items() if name in own}
+        theirs = {name: value for name, value in changes.items() if name not in own}
+        return dataclasses.replace(env, env=inside.make(**theirs) if theirs else env.env, **ours)
+
+    return EnvMaker(kind_of(env), inside.held | own, (inside.static - set(own)) | static, make)
 
 
 def reader(maker: EnvMaker, name: str, values: Sequence[float]) -> Callable[[float], Any]:

@@ -21,6 +21,7 @@ from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
+from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
 from ...ops.trees import arrays_on_device, to_device
 from ..io.tree_io import pick_member
 from ..population import Population
@@ -53,7 +54,7 @@ class Played(NamedTuple):
 
 def is_drawable(env: Env) -> bool:
     """Tells whether there can be films of an environment."""
-    return isinstance(env, Drawable3d | Drawable)
+    return isinstance(unwrapped(env), Drawable3d | Drawable)
 
 
 def member_film(population: Population, final: FinalState, i: int, name: str = "") -> Film | None:
@@ -165,9 +166,13 @@ def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
 
 
 def film(env: Env, played: Played, name: str = "") -> Film:
-    """Makes the film of an episode; in three dimensions where the environment is. States that are no numbers end it."""
+    """Makes the film of an episode; in three dimensions where the environment is. States that are no numbers end it.
+
+    A wrapper's film is of the innermost environment, a picture for each of the wrapper's steps.
+    """
+    each, (env, played) = steps_per_action(env), _unwrapped(env, played)
     if not isinstance(env, Drawable3d):
-        return _flat_film(env, _cut_at_divergence(played), name)
+        return _flat_film(env, _cut_at_divergence(played), name, each)
     values = _values(env, played)
     positions, quaternions = jax.device_get(jax.vmap(kernel(env.poses))(jax.device_put(played.states)))
     finite = np.isfinite(positions).all(axis=(1, 2)) & np.isfinite(quaternions).all(axis=(1, 2))
@@ -177,17 +182,26 @@ def film(env: Env, played: Played, name: str = "") -> Film:
         env.body3d(),
         positions[:count],
         quaternions[:count],
-        float(np.mean(env.dt)),
+        each * float(np.mean(env.dt)),
         {name: value[:count] for name, value in values.items()},
         None if contacts is None else Contacts3d(contacts.points[:count], contacts.forces[:count]),
         name,
     )
 
 
-def _flat_film(env: Any, played: Played, name: str) -> Trajectory2d:
+def _unwrapped(env: Env, played: Played) -> tuple[Env, Played]:
+    """Returns the innermost environment, and what it was given and was in."""
+    if not isinstance(env, Wrapper):
+        return env, played
+    actions = jax.device_get(jax.vmap(partial(unwrapped_action, env))(jax.device_put(played.actions)))
+    return unwrapped(env), played._replace(states=unwrapped_state(env, played.states), actions=actions)
+
+
+def _flat_film(env: Any, played: Played, name: str, each: int) -> Trajectory2d:
+    """Makes the film of an episode whose pictures are `each` steps of the environment from one another."""
     values = _values(env, played)
     scenes = _scenes(env, played.states, _length(played) + 1)
-    return Trajectory2d(scenes, float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
+    return Trajectory2d(scenes, each * float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
 
 
 def _scenes(env: Any, states: Any, count: int) -> tuple[Scene, ...]:

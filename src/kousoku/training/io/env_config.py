@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.wrapper import Wrapper, kind_of, unwrapped, wrappers_of
 from . import provenance
 from .checkpoints import RunWarning
 from .tree_io import to_arrays
@@ -26,8 +27,7 @@ def env_json(env: str | Env, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an environment as JSON: given by id with its options, made in Python with its fields and its code."""
     if isinstance(env, str):
         return {"id": env, "options": _jsonable(dict(options)), "registered": True}
-    told = {"fields": _fields(env), "code": provenance.code_of(type(env))}
-    return {"id": type(env).__name__, "options": {}, "registered": False, **told}
+    return {"id": kind_of(env), "options": {}, "registered": False, "fields": _all_fields(env), "code": _code(env)}
 
 
 def check_same(env: Env, begun: Mapping[str, Any]) -> None:
@@ -47,6 +47,22 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
     if begun.get("code", now["code"]) != now["code"]:
         text = f"the code of {now['id']} is not what the run was started with: bits may differ from here on"
         warnings.warn(text, RunWarning, stacklevel=2)
+
+
+def _all_fields(env: Env) -> dict[str, Any]:
+    """Returns the fields of an environment as JSON; those inside a wrapper with a prefix for each that is around it."""
+    if not isinstance(env, Wrapper):
+        return _fields(env)
+    own = {name: told for name, told in _fields(env).items() if name != "env"}
+    return own | {f"env.{name}": told for name, told in _all_fields(env.env).items()}
+
+
+def _code(env: Env) -> str | None:
+    """Returns a digest of an environment's source and of what is around it; None where there is none to be read."""
+    codes = [provenance.code_of(type(each)) for each in (unwrapped(env), *wrappers_of(env))]
+    if len(codes) == 1 or None in codes:
+        return codes[0] if len(codes) == 1 else None
+    return _digest(" ".join(map(str, codes)).encode())
 
 
 def _fields(module: eqx.Module) -> dict[str, Any]:

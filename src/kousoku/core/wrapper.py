@@ -1,0 +1,118 @@
+"""Wrappers: environments around another one, and what is known of the innermost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray, PyTree
+
+from .env import Env
+from .errors import ConfigError
+from .spaces import Space
+from .timestep import Timestep
+
+
+def _checked(env: Any) -> Env:
+    if isinstance(env, Env):
+        return env
+    fix = f"make it first: kousoku.make({env!r})" if isinstance(env, str) else "wrap a kousoku.Env"
+    raise ConfigError("env", env, fix)
+
+
+class Wrapper(Env):
+    """An environment that changes something about another one and leaves all else as it is.
+
+    By itself it changes nothing. A subclass overrides what it changes; one with a state of its own keeps the other's in
+    it and tells where, by `inner_state`.
+
+    Films show the innermost environment, which `unwrapped` gives.
+
+    Attributes:
+        env: the other environment.
+
+    Raises:
+        ConfigError: if it is none.
+    """
+
+    env: Env = eqx.field(converter=_checked)
+
+    @property
+    def time_limit(self) -> int | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Steps after which an episode is truncated: those of the environment inside."""
+        return self.env.time_limit
+
+    @property
+    def observation_space(self) -> Space:
+        return self.env.observation_space
+
+    @property
+    def action_space(self) -> Space:
+        return self.env.action_space
+
+    @property
+    def steps_per_action(self) -> int:
+        """Steps that the environment inside takes for each step of this one, at most."""
+        return 1
+
+    def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
+        """Begins an episode."""
+        return self.env.reset(key)
+
+    def restart(self, key: PRNGKeyArray, state: Any) -> tuple[Any, Timestep]:
+        """Begins the next episode."""
+        return self.env.restart(key, state)
+
+    def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
+        """Takes one action."""
+        return self.env.step(key, state, action)
+
+    def inner_state(self, state: Any) -> Any:
+        """Returns the state of the environment inside; also of stacked states."""
+        return state
+
+    def inner_action(self, action: PyTree[Array]) -> PyTree[Array]:
+        """Returns the action that the environment inside takes, as far as the action alone decides it."""
+        return action
+
+
+def unwrapped(env: Env) -> Env:
+    """Returns the innermost environment: itself, where it is no wrapper."""
+    while isinstance(env, Wrapper):
+        env = env.env
+    return env
+
+
+def unwrapped_state(env: Env, state: Any) -> Any:
+    """Returns the innermost environment's state from that of `env`; also of stacked states."""
+    while isinstance(env, Wrapper):
+        env, state = env.env, env.inner_state(state)
+    return state
+
+
+def unwrapped_action(env: Env, action: PyTree[Array]) -> PyTree[Array]:
+    """Returns the action that the innermost environment takes where `env` is given one."""
+    while isinstance(env, Wrapper):
+        env, action = env.env, env.inner_action(action)
+    return action
+
+
+def wrappers_of(env: Env) -> list[Wrapper]:
+    """Returns the wrappers around the innermost environment, outermost first."""
+    found: list[Wrapper] = []
+    while isinstance(env, Wrapper):
+        found.append(env)
+        env = env.env
+    return found
+
+
+def steps_per_action(env: Env) -> int:
+    """Returns how many steps the innermost environment takes for one of `env`, at most."""
+    return int(np.prod([wrapper.steps_per_action for wrapper in wrappers_of(env)], initial=1, dtype=np.int64))
+
+
+def kind_of(env: Env) -> str:
+    """Returns the names of an environment's class and of those inside it, such as TimeLimit(CartPole)."""
+    names = [type(each).__name__ for each in (*wrappers_of(env), unwrapped(env))]
+    return "(".join(names) + ")" * (len(names) - 1)

@@ -1,0 +1,19 @@
+"""Wrappers: environments around another one, under Gymnasium's names where it has the same.
+
+Each is a value as every environment is: `FrameStackObservation(kousoku.make("CartPole-v1"), 4)`.
+"""
+
+from .base import ObservationWrapper as ObservationWrapper
+from .clip import ClipAction as ClipAction
+from .clip import ClipReward as ClipReward
+from .flatten import FlattenObservation as FlattenObservation
+from .flatten import ReshapeObservation as ReshapeObservation
+from .frame_stack import FrameStackObservation as FrameStackObservation
+from .images import GrayscaleObservation as GrayscaleObservation
+from .images import ResizeObservation as ResizeObservation
+from .repeat_action import RepeatAction as RepeatAction
+from .repeat_action import StickyAction as StickyAction
+from .rescale import RescaleAction as RescaleAction
+from .rescale import RescaleObservation as RescaleObservation
+from .standardise import StandardiseObservation as StandardiseObservation
+from .time_limit import TimeLimit as TimeLimit
