@@ -45,6 +45,7 @@ DOCS = Path(__file__).parent / "docs"
 OFTEN = ("q_learning.md", "value_iteration.md")
 """Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
 SELDOM = (
+    "bsuite.md",
     "differentiable-simulation.md",
     "environments.md",
     "evolution.md",

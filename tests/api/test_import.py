@@ -60,7 +60,7 @@ def test_every_public_name_resolves(name):
 
 
 def test_an_editor_is_offered_public_names_and_no_other():
-    assert sorted(dir(kousoku)) == sorted([*kousoku.__all__, "__version__"])
+    assert sorted(dir(kousoku)) == sorted([*kousoku.__all__, "__version__", "wrappers"])
     assert not [name for name in kousoku.__all__ if name.startswith("_")]
 
 

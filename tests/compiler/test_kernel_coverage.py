@@ -39,6 +39,8 @@ def first_action(env):
     "BlockingMaze-v0",
     "Maze-v0",
     "InvertedPendulum-v5",
+    "bsuite/deep_sea_stochastic-v0",
+    "bsuite/umbrella_length-v0",
 )
 @pytest.mark.parametrize(
     "id",

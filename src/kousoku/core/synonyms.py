@@ -142,6 +142,13 @@ ENVS_ELSEWHERE: dict[str, str] = {
     ),
     r"minatar|.*-minatar": f"MinAtar's are not here; {_GAMES}",
     r"(procgen|nethack|nle|minerl|craftax|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
+    r"(bsuite/)?(mnist|mnistbandit|\w+_noise|\w+_scale)(-bsuite|-v\d+)?$": (
+        "of bsuite there is the core, such as 'bsuite/catch-v0'; `kousoku list bsuite` names it"
+    ),
+    r"(simplebandit|umbrellachain|memorychain|discountingchain|deepsea|catch)(-bsuite|-v\d+)?$": (
+        "bsuite's problems are 'bsuite/bandit-v0', 'bsuite/umbrella_length-v0', 'bsuite/memory_len-v0', "
+        "'bsuite/discounting_chain-v0', 'bsuite/deep_sea-v0' and 'bsuite/catch-v0'"
+    ),
     r"minigrid|babyai": "it is not here; grids are 'FourRooms-v0', 'Maze-v0' and, of any map, 'CustomGrid-v0'",
     r"dm_control|dmc|(cheetah|walker|humanoid|hopper|cartpole)-(run|walk|stand|hop|swingup|balance)$": (
         "dm_control's are not here; robots are Gymnasium's, such as 'HalfCheetah-v5' and 'Walker2d-v5'"

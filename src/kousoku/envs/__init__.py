@@ -19,6 +19,7 @@ _GRIDWORLD = "kousoku.envs.gridworld.env:gridworld"
 _TOY = "kousoku.envs.toy_text"
 _CLASSIC = "kousoku.envs.classic"
 _ROBOT = "kousoku.envs.locomotion"
+_BSUITE = "kousoku.envs.bsuite"
 
 for _id, _options in NAMED.items():
     ENVS.register(_id, _GRIDWORLD, **_options)
@@ -54,6 +55,18 @@ ENVS.register("CartPoleSwingUp-v0", f"{_ROBOT}.cartpole_swing_up:CartPoleSwingUp
 ENVS.register("RandomAnt-v0", f"{_ROBOT}.random_ant:random_ant")
 ENVS.register("Bandit-v0", "kousoku.envs.bandits.bandit:bandit")
 ENVS.register("DriftingBandit-v0", "kousoku.envs.bandits.bandit:bandit", drift=0.01, mean_spread=0.0)
+ENVS.register("bsuite/bandit-v0", f"{_BSUITE}.simple_bandit:SimpleBandit")
+ENVS.register("bsuite/cartpole-v0", f"{_BSUITE}.cartpole:BsuiteCartPole")
+ENVS.register("bsuite/cartpole_swingup-v0", f"{_BSUITE}.cartpole:BsuiteCartPoleSwingUp")
+ENVS.register("bsuite/catch-v0", f"{_BSUITE}.catch:Catch")
+ENVS.register("bsuite/deep_sea-v0", f"{_BSUITE}.deep_sea:DeepSea")
+ENVS.register("bsuite/deep_sea_stochastic-v0", f"{_BSUITE}.deep_sea:DeepSea", deterministic=False)
+ENVS.register("bsuite/discounting_chain-v0", f"{_BSUITE}.discounting_chain:DiscountingChain")
+ENVS.register("bsuite/memory_len-v0", f"{_BSUITE}.memory_chain:MemoryChain")
+ENVS.register("bsuite/memory_size-v0", f"{_BSUITE}.memory_chain:MemoryChain", memory_length=2)
+ENVS.register("bsuite/mountain_car-v0", f"{_BSUITE}.mountain_car:BsuiteMountainCar")
+ENVS.register("bsuite/umbrella_distract-v0", f"{_BSUITE}.umbrella_chain:UmbrellaChain", chain_length=20)
+ENVS.register("bsuite/umbrella_length-v0", f"{_BSUITE}.umbrella_chain:UmbrellaChain", n_distractor=20)
 
 
 def make(id: EnvId | str, **options: Any) -> Env:

@@ -14,6 +14,7 @@ from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
 from ..fields import Number, Scalar, bound, check_order, choice, flag, limit, number, positive
 from ..timesteps import first_timestep, never
+from .cart_and_pole import accelerations
 from .cartpole_picture import cartpole_scene
 from .common import rounded_down, uniform
 
@@ -135,13 +136,8 @@ class CartPole(Env):
         return cartpole_scene(float(state.x), float(state.theta), float(self.length), float(self.x_threshold))
 
     def _accelerations(self, state: CartPoleState, force: Scalar) -> tuple[Scalar, Scalar]:
-        share = 1.0 / (self.masscart + self.masspole)
-        moment = self.masspole * self.length
-        sin, cos = jnp.sin(state.theta), jnp.cos(state.theta)
-        temp = (force + moment * state.theta_dot * state.theta_dot * sin) * share
-        inertia = self.length * (4.0 / 3.0 - self.masspole * share * cos * cos)
-        theta_acc = (self.gravity * sin - cos * temp) / inertia
-        return temp - moment * share * theta_acc * cos, theta_acc
+        numbers = self.gravity, self.masscart, self.masspole, self.length
+        return accelerations(state.theta, state.theta_dot, force, *numbers)
 
 
 def _observe(state: CartPoleState) -> Float[Array, "4"]:
