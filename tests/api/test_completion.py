@@ -157,7 +157,7 @@ def test_every_option_of_every_id_is_in_the_table(places):
 
 
 def test_every_word_may_stand_in_a_script_as_it_is(places):
-    assert all(re.fullmatch(r"[\w.\-]+", word) for words in places.values() for word in words)
+    assert all(re.fullmatch(r"[\w.\-/]+", word) for words in places.values() for word in words)
     assert all(words for words in places.values())
 
 

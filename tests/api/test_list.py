@@ -64,7 +64,11 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
     assert all(id in agents for id in AGENTS.ids())
     assert not any(id in agents for id in ENVS.ids())
     lines = printed(capsys, "cartpole-").splitlines()
-    assert [line.split()[0] for line in lines if line.startswith("  ")] == ["CartPole-v0", "CartPole-v1"]
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == [
+        "CartPole-v0",
+        "CartPole-v1",
+        "bsuite/cartpole-v0",
+    ]
     both = printed(capsys, "bandit")
     assert all(id in both for id in (*BANDIT, "Bandit-v0", "DriftingBandit-v0"))
     assert "q_learning" not in both

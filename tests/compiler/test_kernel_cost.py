@@ -22,13 +22,14 @@ from kousoku.training.point_envs import point_envs
 from kousoku.training.population import first
 
 FINITE = [name for name in ks.list_envs() if name != "CustomGrid-v0" and isinstance(ks.make(name), Finite)]
+FINITE = [name for name in FINITE if isinstance(ks.make(name).observation_space, ks.Discrete)]
 LEARNERS = [
     name
     for name in list_agents()
     if not name.startswith("bandit") and ks.make_agent(name).learns_from.iteration_steps == 1
 ]
 BANDITS = [name for name in list_agents() if name.startswith("bandit")]
-BANDIT_ENVS = [name for name in ks.list_envs() if "andit" in name]
+BANDIT_ENVS = [name for name in ks.list_envs() if "Bandit" in name]
 
 
 def whole_run(agent: str, env: str):

@@ -130,6 +130,7 @@ class Catch(Env):
     def _observe(self, state: CatchState) -> Array:
         if self.observation == INDEX:
             return self._index(state)
-        row, column = jnp.arange(self.rows)[:, None], jnp.arange(self.columns)[None, :]
+        row = jnp.arange(self.rows, dtype=jnp.int32)[:, None]
+        column = jnp.arange(self.columns, dtype=jnp.int32)[None, :]
         ball = (row == state.ball_y) & (column == state.ball_x)
         return (ball | ((row == self.rows - 1) & (column == state.paddle_x))).astype(jnp.float32)

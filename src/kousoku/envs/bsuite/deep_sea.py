@@ -183,7 +183,7 @@ class DeepSea(Env):
     def _observe(self, state: DeepSeaState) -> Array:
         if self.observation == INDEX:
             return self._index(state)
-        line = jnp.arange(self.size)
+        line = jnp.arange(self.size, dtype=jnp.int32)
         return ((line[:, None] == state.row) & (line[None, :] == state.column)).astype(jnp.float32)
 
 
