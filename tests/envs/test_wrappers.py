@@ -272,6 +272,20 @@ def test_the_first_action_of_the_next_episode_does_not_stick():
     assert int(state.action) == 2
 
 
+def test_stack_and_clock_begin_anew_with_the_next_episode():
+    """Ten steps of an episode are four actions, the last of two steps, in the second episode as in the first."""
+    wrapped = ours.RepeatAction(ours.FrameStackObservation(CLIFF, 2), 4)
+    slot, move = begin(wrapped, jax.random.key(0)), jax.jit(lambda *args: advance(wrapped, *args))
+    steps = []
+    for i in range(9):
+        slot, taken, end = move(slot, jnp.int32(0), jax.random.key(i))
+        steps.append((float(taken.reward), bool(end.ended), slot.obs.tolist()))
+    assert [reward for reward, _, _ in steps] == [-4.0, -4.0, -2.0] * 3
+    assert [ended for _, ended, _ in steps] == [False, False, True] * 3
+    assert [obs for _, ended, obs in steps if ended] == [[36, 36]] * 3
+    assert steps[0][2] == steps[3][2] == [0, 0]
+
+
 def test_rewards_of_an_episode_that_ends_within_a_repeat():
     """The pole falls in the middle: the steps after it give nothing, and what is seen is the state it fell in."""
     state, timestep = CARTPOLE.reset(jax.random.key(0))
