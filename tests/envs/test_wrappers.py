@@ -122,8 +122,15 @@ def inner_keys(env: ks.Env, key: Any) -> list[Any]:
     return list(jax.random.split(key, env.num_repeats)) if isinstance(env, ours.RepeatAction) else [key]
 
 
+MORE = {"stack of one", "stack of images", "stack padded with zeros", "flat image", "flat numbers", "repeated once"}
+
+
+def _pair(name: str) -> Any:
+    return pytest.param(*PAIRS[name], id=name, marks=[pytest.mark.full("more cases")] * (name in MORE))
+
+
 @pytest.mark.reference
-@pytest.mark.parametrize(("wrapped", "wrap"), PAIRS.values(), ids=PAIRS)
+@pytest.mark.parametrize(("wrapped", "wrap"), list(map(_pair, PAIRS)))
 def test_gymnasiums_wrapper_gives_the_same(wrapped, wrap):
     """Step for step, also at the ends of episodes and at the beginnings of the next."""
     twin = Twin(wrapped.env)
@@ -152,6 +159,7 @@ def test_gymnasiums_wrapper_gives_the_same(wrapped, wrap):
 
 
 @pytest.mark.reference
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("keep_dim", [False, True])
 def test_grey_images_are_gymnasiums_up_to_its_rounding(keep_dim):
     wrapped = ours.GrayscaleObservation(RGB, keep_dim)
@@ -240,6 +248,7 @@ def sticky_by_hand(chosen: list[int], draws: list[float], probability: float, du
 
 
 @pytest.mark.reference
+@pytest.mark.by_default("duration2")
 @pytest.mark.parametrize("duration", [1, 3, (1, 4)])
 def test_actions_stick_as_gymnasiums_do(duration):
     """With our own draws in the place of its generator's."""
@@ -286,6 +295,7 @@ def test_stack_and_clock_begin_anew_with_the_next_episode():
     assert steps[0][2] == steps[3][2] == [0, 0]
 
 
+@pytest.mark.full("more cases")
 def test_rewards_of_an_episode_that_ends_within_a_repeat():
     """The pole falls in the middle: the steps after it give nothing, and what is seen is the state it fell in."""
     state, timestep = CARTPOLE.reset(jax.random.key(0))
@@ -327,7 +337,7 @@ def around_each_other(names: list[str]) -> ks.Env:
 
 
 @pytest.mark.property
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(NAMES)
 def test_any_wrappers_around_each_other_have_the_shapes_that_they_tell(names):
     env = around_each_other(names)
@@ -357,7 +367,7 @@ EXAMPLES = {
 
 
 @pytest.mark.contract
-@pytest.mark.by_default("grid", "images", "all")
+@pytest.mark.by_default("images", "all")
 @pytest.mark.parametrize("make", EXAMPLES.values(), ids=EXAMPLES)
 def test_wrapped_environments_stay_in_the_kernel(make):
     env, key = make(), jax.random.key(0)

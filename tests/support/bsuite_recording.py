@@ -77,9 +77,15 @@ def record(experiment: str, options: dict[str, Any], episodes: int, seed: int = 
     return {"experiment": experiment, "options": options, "episodes": [_episode(env, rng) for _ in range(episodes)]}
 
 
+def regret(env: Any) -> float | None:
+    """Returns what bsuite counts over all episodes; None where it counts no regret."""
+    info = env.bsuite_info()
+    return next((info[name] for name in ("total_regret", "total_bad_episodes") if name in info), None)
+
+
 def _episode(env: Any, rng: np.random.RandomState) -> dict[str, Any]:
     """Returns an episode: what it began with, and of each step what was done, said, drawn and, at times, before it."""
-    env._rng.found = {}
+    env._rng.found, lost = {}, regret(env)
     timestep = env.reset()
     found = {"begin": begin(env), "first_draws": env._rng.found, "first": _numbers(timestep.observation)}
     columns: dict[str, list[Any]] = {"actions": [], "rewards": [], "obs": [], "draws": [], "states": []}
@@ -91,6 +97,7 @@ def _episode(env: Any, rng: np.random.RandomState) -> dict[str, Any]:
         said = _short(timestep.reward), _numbers(timestep.observation)
         for column, value in zip(columns.values(), (action, *said, env._rng.found, before), strict=True):
             column.append(value)
+    found |= {} if lost is None else {"regret": _short(regret(env) - lost)}
     return found | {name: column for name, column in columns.items() if any(x or x == 0 for x in column)}
 
 

@@ -21,7 +21,7 @@ KEY = jax.random.key(0)
 
 
 def check(recorded: dict[str, Any], tolerance: float = 2e-6) -> None:
-    """Sees that ours says what bsuite's said: observations, rewards, and that the last step alone terminates."""
+    """Sees that ours says what bsuite's said: observations, rewards, ends, and the regret."""
     env = ks.make(f"bsuite/{recorded['experiment']}-v0", **recorded["options"])
     play = jax.jit(lambda begun, given: played(env, begun, given))
     for episode in recorded["episodes"]:
@@ -33,6 +33,8 @@ def check(recorded: dict[str, Any], tolerance: float = 2e-6) -> None:
         np.testing.assert_allclose(said.reward, episode["rewards"], rtol=tolerance, atol=tolerance)
         assert said.terminated.tolist() == [False] * (count - 1) + [True]
         assert not said.truncated.any()
+        if "regret" in episode:
+            np.testing.assert_allclose(said.info.regret.sum(), episode["regret"], rtol=tolerance, atol=tolerance)
 
 
 def begun_with(env: ks.Env, episode: dict[str, Any]) -> tuple[Any, ...]:

@@ -22,6 +22,16 @@ def gym_space(space: Any) -> gymnasium.Space:
     return spaces.Box(low, high, space.shape, space.dtype.type)
 
 
+COMPILED: dict[int, tuple[ks.Env, Any, Any]] = {}
+
+
+def compiled(env: ks.Env) -> tuple[Any, Any]:
+    """Returns `reset` and `step` of an environment, compiled once for all that ask for those of the same one."""
+    if id(env) not in COMPILED:
+        COMPILED[id(env)] = env, jax.jit(lambda key: env.reset(key)), jax.jit(lambda *args: env.step(*args))
+    return COMPILED[id(env)][1:]
+
+
 class Twin(gymnasium.Env):
     """Steps by our functions with keys that are set from outside; a time limit truncates.
 
@@ -35,7 +45,7 @@ class Twin(gymnasium.Env):
         self.observation_space, self.action_space = gym_space(env.observation_space), gym_space(env.action_space)
         self.keys: list[Any] = []
         self.actions: list[Any] = []
-        self._step, self._reset = jax.jit(lambda *args: env.step(*args)), jax.jit(lambda key: env.reset(key))
+        self._reset, self._step = compiled(env)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
