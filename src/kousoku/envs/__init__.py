@@ -20,6 +20,7 @@ _TOY = "kousoku.envs.toy_text"
 _CLASSIC = "kousoku.envs.classic"
 _ROBOT = "kousoku.envs.locomotion"
 _BSUITE = "kousoku.envs.bsuite"
+_MINATAR = "kousoku.envs.minatar"
 
 for _id, _options in NAMED.items():
     ENVS.register(_id, _GRIDWORLD, **_options)
@@ -67,6 +68,15 @@ ENVS.register("bsuite/memory_size-v0", f"{_BSUITE}.memory_chain:MemoryChain", me
 ENVS.register("bsuite/mountain_car-v0", f"{_BSUITE}.mountain_car:BsuiteMountainCar")
 ENVS.register("bsuite/umbrella_distract-v0", f"{_BSUITE}.umbrella_chain:UmbrellaChain", chain_length=20)
 ENVS.register("bsuite/umbrella_length-v0", f"{_BSUITE}.umbrella_chain:UmbrellaChain", n_distractor=20)
+for _module, _game in (
+    ("asterix", "Asterix"),
+    ("breakout", "Breakout"),
+    ("freeway", "Freeway"),
+    ("seaquest", "Seaquest"),
+    ("space_invaders", "SpaceInvaders"),
+):
+    ENVS.register(f"MinAtar/{_game}-v0", f"{_MINATAR}.{_module}:{_game}")
+    ENVS.register(f"MinAtar/{_game}-v1", f"{_MINATAR}.{_module}:{_game}", use_minimal_action_set=True)
 
 
 def make(id: EnvId | str, **options: Any) -> Env:
