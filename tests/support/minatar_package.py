@@ -135,7 +135,7 @@ def tell(name: str, game: Any, draws: Any) -> None:
     numbers.rands, numbers.ints = [], []
     if name == "Asterix":
         numbers.rands = [_side(draws.right), _third(draws.gold)]
-        numbers.ints = [draws.row]
+        numbers.ints = [np.uint32(draws.row)]
     elif name == "Freeway":
         _cars(numbers, draws)
     elif name == "Seaquest":
@@ -305,7 +305,8 @@ def _sorted_codes(there: Any, *columns: Any) -> np.ndarray:
 
 
 def _seaquest_ours(game: Any) -> list[Any]:
-    e, b, d = game.enemies, game.bullets, game.divers
+    e = jax.tree.map(lambda *groups: np.concatenate(groups, axis=-1), *game.enemies)
+    b, d = game.bullets, game.divers
     right = e.dx > 0
     return [
         game.x, game.y, game.right, game.oxygen, game.aboard, game.surfaced, game.spawn_speed, game.spawn_timer,

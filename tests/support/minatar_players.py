@@ -39,14 +39,18 @@ def careful(env: MinAtar, state: MinAtarState, key: Any) -> Any:
             action = jnp.where(i == 0, code, STAY)
             game, reward, terminated = env.play(game, action, env.draw(word))
             alive = jnp.where(dead, 0.0, 1.0)
-            value = value + alive * (reward.astype(jnp.float32) - jnp.where(terminated, 100.0, 0.0) / (i.astype(jnp.float32) + 1.0))
+            value = value + alive * (
+                reward.astype(jnp.float32) - jnp.where(terminated, 100.0, 0.0) / (i.astype(jnp.float32) + 1.0)
+            )
             return (game, value, dead | terminated), None
 
         start = (state.game, jnp.float32(0.0), jnp.array(False))
         return jax.lax.scan(step, start, (jnp.arange(AHEAD, dtype=jnp.int32), words))[0][1]
 
     codes = jnp.array(actions, jnp.int32)
-    values = jax.vmap(worth)(codes) + jnp.where(codes == wish, 0.5, 0.0) + 0.1 * jax.random.uniform(tie_key, codes.shape)
+    values = (
+        jax.vmap(worth)(codes) + jnp.where(codes == wish, 0.5, 0.0) + 0.1 * jax.random.uniform(tie_key, codes.shape)
+    )
     return jnp.argmax(values).astype(jnp.int32)
 
 

@@ -138,9 +138,7 @@ def first_state() -> AsterixState:
     )
 
 
-def play(
-    game: AsterixState, action: Whole, draws: AsterixDraws, ramping: bool
-) -> tuple[AsterixState, Whole, Flag]:
+def play(game: AsterixState, action: Whole, draws: AsterixDraws, ramping: bool) -> tuple[AsterixState, Whole, Flag]:
     """Lets something appear, moves the player, then all else: returns (game, reward, terminated)."""
     rows = jnp.arange(ROWS, dtype=jnp.int32)
     due = game.spawn_timer == 0

@@ -1,7 +1,5 @@
-"""Seaquest's enemies: fish and submarines that cross the rows, and what submarines fire.
+"""Some of Seaquest's enemies: fish and submarines that cross the rows, and what submarines fire.
 
-The package keeps them in lists, which have no end. There are never more than forty to keep, as one appears in a step at
-most, an enemy crosses in 30 steps where as many appear, and the bullet that it may have fired is gone in 10 more.
 Where a bullet meets several enemies in a cell, the package takes the first of its list, fish before submarines. Those
 of a row go the same way and none overtakes another, so that the first is the one that will move first.
 """
@@ -14,33 +12,35 @@ from jaxtyping import Array, Bool, Int
 
 from .game import SIZE, Flag, Rows, Whole, count, plane
 
-SLOTS = 40
+PLACES = 8
 NOBODY, FISH, SUBMARINE = 0, 1, 2
 SHOT_INTERVAL = 10
 NOWHERE = -1
 LATEST = 1 << 10
 BULLETS = 2
 
+Order = Int[Array, "8"]
+
 
 class Enemies(eqx.Module):
-    """Places for enemies, each with the bullet that it fired last.
+    """Eight places for enemies, each with the bullet that it fired last.
 
     Attributes:
-        kind: [40] 0 nobody, 1 a fish, 2 a submarine.
-        x, y: [40] its cell.
-        dx: [40] where it goes, -1 or 1; and its bullet.
-        wait: [40] steps until it moves.
-        reload: [40] steps until a submarine fires.
-        bullet_x: [40] column of its bullet, which is in its row; -1 where there is none. It outlives who fired it.
+        kind: [8] 0 nobody, 1 a fish, 2 a submarine.
+        x, y: [8] its cell.
+        dx: [8] where it goes, -1 or 1; and its bullet.
+        wait: [8] steps until it moves.
+        reload: [8] steps until a submarine fires.
+        bullet_x: [8] column of its bullet, which is in its row; -1 where there is none. It outlives who fired it.
     """
 
-    kind: Int[Array, " n"]
-    x: Int[Array, " n"]
-    y: Int[Array, " n"]
-    dx: Int[Array, " n"]
-    wait: Int[Array, " n"]
-    reload: Int[Array, " n"]
-    bullet_x: Int[Array, " n"]
+    kind: Int[Array, "8"]
+    x: Int[Array, "8"]
+    y: Int[Array, "8"]
+    dx: Int[Array, "8"]
+    wait: Int[Array, "8"]
+    reload: Int[Array, "8"]
+    bullet_x: Int[Array, "8"]
 
 
 class Bullets(eqx.Module):
@@ -58,7 +58,7 @@ class Bullets(eqx.Module):
 
 def no_enemies() -> Enemies:
     """Returns places for enemies, all empty."""
-    none = jnp.zeros((SLOTS,), jnp.int32)
+    none = jnp.zeros((PLACES,), jnp.int32)
     return Enemies(none, none, none, none + 1, none, none, none + NOWHERE)
 
 
@@ -68,85 +68,95 @@ def no_bullets() -> Bullets:
     return Bullets(none + NOWHERE, none, none + 1)
 
 
-def spawned(enemies: Enemies, due: Flag, right: Flag, submarine: Flag, y: Whole, speed: Whole) -> Enemies:
-    """Returns the enemies with one more, if it is due and nobody in its row goes the other way."""
-    dx = jnp.where(right, 1, -1)
-    there = enemies.kind != NOBODY
-    against = jnp.any(there & (enemies.y == y) & (enemies.dx != dx))
-    empty = (~there & (enemies.bullet_x == NOWHERE)).astype(jnp.int32)
-    first = (empty == 1) & (jnp.cumsum(empty, dtype=jnp.int32) == 1)
-    new = first & due & ~against
-    return Enemies(
-        kind=jnp.where(new, jnp.where(submarine, SUBMARINE, FISH), enemies.kind),
-        x=jnp.where(new, jnp.where(right, 0, SIZE - 1), enemies.x),
+def busy(enemies: Enemies) -> Flag:
+    """Tells whether there is an enemy, or the bullet of one."""
+    return jnp.any((enemies.kind != NOBODY) | (enemies.bullet_x != NOWHERE))
+
+
+def against(enemies: Enemies, y: Whole, dx: Whole) -> Flag:
+    """Tells whether one in this row goes the other way."""
+    return jnp.any((enemies.kind != NOBODY) & (enemies.y == y) & (enemies.dx != dx))
+
+
+def placed(enemies: Enemies, wanted: Flag, kind: Whole, y: Whole, dx: Whole, speed: Whole) -> tuple[Enemies, Flag]:
+    """Puts one that is wanted in the first empty place: returns (enemies, whether it is still wanted)."""
+    empty = ((enemies.kind == NOBODY) & (enemies.bullet_x == NOWHERE)).astype(jnp.int32)
+    new = (empty == 1) & (jnp.cumsum(empty, dtype=jnp.int32) == 1) & wanted
+    after = Enemies(
+        kind=jnp.where(new, kind, enemies.kind),
+        x=jnp.where(new, jnp.where(dx > 0, 0, SIZE - 1), enemies.x),
         y=jnp.where(new, y, enemies.y),
         dx=jnp.where(new, dx, enemies.dx),
         wait=jnp.where(new, speed, enemies.wait),
         reload=jnp.where(new, SHOT_INTERVAL, enemies.reload),
         bullet_x=enemies.bullet_x,
     )
+    return after, wanted & ~jnp.any(new)
 
 
-def struck(enemies: Enemies, bullets: Bullets) -> tuple[Bool[Array, " n"], Bool[Array, "2"]]:
-    """Returns which enemies the bullets strike, and which bullets strike one: of several, fish, and who moves first."""
+def list_order(enemies: Enemies) -> Order:
+    """Returns in which order bullets strike those of a cell: fish before submarines, and who moves first."""
     order = enemies.wait + jnp.where(enemies.kind == SUBMARINE, LATEST // 2, 0)
-    return first_met(enemies, bullets, enemies.kind != NOBODY, order)
+    return jnp.where(enemies.kind != NOBODY, order, LATEST)
 
 
-def first_met(
-    enemies: Enemies, bullets: Bullets, able: Bool[Array, " n"], order: Int[Array, " n"]
-) -> tuple[Bool[Array, " n"], Bool[Array, "2"]]:
-    """Returns which enemies meet a bullet, one for each bullet, the first in order; and which bullets meet one."""
-    met, used = jnp.zeros_like(able), []
+def first_met(enemies: Enemies, order: Order, bullets: Bullets) -> Int[Array, "2"]:
+    """Returns the least order of those in the cell of each bullet; `LATEST` where there is none."""
+    here = [jnp.where(_in_cell(enemies, bullets, i), order, LATEST) for i in range(BULLETS)]
+    return jnp.stack([jnp.min(ranks) for ranks in here])
+
+
+def without_met(enemies: Enemies, order: Order, bullets: Bullets, first: Int[Array, "2"]) -> tuple[Enemies, Whole]:
+    """Returns the enemies without those of this order in the cell of a bullet, and how many they are."""
+    met = jnp.zeros((PLACES,), bool)
     for i in range(BULLETS):
-        here = able & (enemies.x == bullets.x[i]) & (enemies.y == bullets.y[i])
-        ranks = jnp.where(here, order, LATEST)
-        first = jnp.min(ranks)
-        met = met | (here & (ranks == first))
-        used.append(first < LATEST)
-    return met, jnp.stack(used)
+        met = met | (_in_cell(enemies, bullets, i) & (order == first[i]) & (order < LATEST))
+    return eqx.tree_at(lambda e: e.kind, enemies, jnp.where(met, NOBODY, enemies.kind)), count(met)
 
 
-def moved(
-    enemies: Enemies, bullets: Bullets, x: Whole, y: Whole, speed: Whole
-) -> tuple[Enemies, Bullets, Whole, Flag]:
-    """Moves all enemies and their bullets: returns (enemies, bullets, enemies that ran into a bullet, player is hit).
+def _in_cell(enemies: Enemies, bullets: Bullets, i: int) -> Bool[Array, "8"]:
+    return (enemies.x == bullets.x[i]) & (enemies.y == bullets.y[i])
+
+
+def moved(enemies: Enemies, x: Whole, y: Whole, speed: Whole) -> tuple[Enemies, Order, Flag]:
+    """Moves enemies and their bullets.
 
     Args:
-        enemies: all.
-        bullets: the player's.
+        enemies: all of them, also those that may run into a bullet of the player's: they still fire.
         x, y: the player's cell.
         speed: steps between two moves of an enemy, less one.
+
+    Returns:
+        The enemies; in which order they run into bullets, submarines before fish, `LATEST` for those that do not move
+        or meet the player; whether the player is hit.
     """
     there = enemies.kind != NOBODY
     in_row = enemies.y == y
     hit = there & in_row & (enemies.x == x)
     moves = there & (enemies.wait == 0)
     to_x = jnp.where(moves, enemies.x + enemies.dx, enemies.x)
-    hit = hit | (moves & in_row & (to_x == x))
-    submarine = enemies.kind == SUBMARINE
-    at = eqx.tree_at(lambda e: e.x, enemies, to_x)
+    meets = moves & in_row & (to_x == x)
     inside = (to_x >= 0) & (to_x < SIZE)
-    ran, used = first_met(at, bullets, moves & inside & ~(in_row & (to_x == x)), jnp.where(submarine, 0, 1))
-    gone = ~inside | ran
+    submarine = enemies.kind == SUBMARINE
+    order = jnp.where(moves & inside & ~meets, jnp.where(submarine, 0, 1), LATEST)
 
     fires = submarine & (enemies.reload == 0)
     bullet_x = jnp.where(fires, to_x, enemies.bullet_x)
     flies = (bullet_x >= 0) & (bullet_x < SIZE)
-    hit = hit | (flies & in_row & (bullet_x == x))
+    shot = flies & in_row & (bullet_x == x)
     bullet_x = jnp.where(flies, bullet_x + enemies.dx, NOWHERE)
-    hit = hit | (in_row & (bullet_x == x))
-    bullet_x = jnp.where(bullet_x < SIZE, bullet_x, NOWHERE)
+    shot = shot | (in_row & (bullet_x == x))
+    waited = there.astype(jnp.int32)
     after = Enemies(
-        kind=jnp.where(gone, NOBODY, enemies.kind),
+        kind=jnp.where(inside, enemies.kind, NOBODY),
         x=to_x,
         y=enemies.y,
         dx=enemies.dx,
-        wait=jnp.where(moves, speed, enemies.wait - 1),
-        reload=jnp.where(fires, SHOT_INTERVAL, enemies.reload - 1),
-        bullet_x=bullet_x,
+        wait=jnp.where(moves, speed, enemies.wait - waited),
+        reload=jnp.where(fires, SHOT_INTERVAL, enemies.reload - waited),
+        bullet_x=jnp.where(bullet_x < SIZE, bullet_x, NOWHERE),
     )
-    return after, spent(bullets, used), count(ran), jnp.any(hit)
+    return after, order, jnp.any(hit | meets | shot)
 
 
 def fired(bullets: Bullets, fires: Flag, x: Whole, y: Whole, right: Flag) -> Bullets:

@@ -14,6 +14,7 @@ from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
 from ...ops.exploration import uniform_index, unit_interval
+from ...ops.trees import arrays_on_device
 from ..fields import Number, flag, limit, number
 from ..timesteps import first_timestep, never
 from .picture import game_scene
@@ -111,7 +112,7 @@ class MinAtar(Env):
     def respond(
         self, words: UInt32[Array, " n"], state: MinAtarState, action: Int[Array, ""]
     ) -> tuple[MinAtarState, Timestep]:
-        """Takes a step, by random words: the first decides whether the last action sticks, the others are the game's."""
+        """Takes a step, by random words: the first says whether the last action sticks, the others are the game's."""
         chosen = jnp.int32(self._actions[0])
         for i, code in enumerate(self._actions[1:], start=1):
             chosen = jnp.where(action >= i, code, chosen)
@@ -128,7 +129,12 @@ class MinAtar(Env):
 
     def scene(self, state: MinAtarState) -> Scene:
         """Draws the channels as the package does: where several have an object, the last one."""
-        return game_scene(np.asarray(self.observe(state.game)))
+        return game_scene(jax.device_get(_observed(self, arrays_on_device(state.game))))
+
+
+@eqx.filter_jit
+def _observed(env: MinAtar, game: Any) -> UInt8[Array, "10 10 channels"]:
+    return env.observe(game)
 
 
 def digits(word: UInt32[Array, ""], *bases: int) -> tuple[list[Whole], UInt32[Array, ""]]:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, UInt32
 
 from .divers import MOST_ABOARD, Divers, diver_planes, no_divers, swum, with_diver
-from .enemies import Bullets, Enemies, enemy_planes, fired, flown, moved, no_bullets, no_enemies, spawned, spent, struck
+from .enemies import Bullets, fired, flown, no_bullets
+from .enemy_groups import Groups, group_planes, no_groups, passed, struck, with_enemy
 from .game import (
     ALL_ACTIONS,
     DOWN,
@@ -23,7 +24,6 @@ from .game import (
     MinAtar,
     Rows,
     Whole,
-    count,
     digits,
     move,
     plane,
@@ -68,7 +68,7 @@ class SeaquestState(eqx.Module):
     surfaced: Flag
     bullets: Bullets
     divers: Divers
-    enemies: Enemies
+    enemies: Groups
     spawn_speed: Whole
     spawn_timer: Whole
     diver_timer: Whole
@@ -135,7 +135,7 @@ class Seaquest(MinAtar):
         return play(game, action, draws, self.difficulty_ramping)
 
     def planes(self, game: SeaquestState) -> tuple[Rows, ...]:
-        fish, submarines, enemy_trails, enemy_bullets = enemy_planes(game.enemies)
+        fish, submarines, enemy_trails, enemy_bullets = group_planes(game.enemies)
         divers, diver_trails = diver_planes(game.divers)
         columns, floor = jnp.arange(SIZE, dtype=jnp.int32), jnp.int32(GAUGES)
         air = jax.lax.div(jnp.maximum(game.oxygen, 0), jnp.int32(OXYGEN_A_CELL))
@@ -165,7 +165,7 @@ def first_state() -> SeaquestState:
         surfaced=jnp.array(True),
         bullets=no_bullets(),
         divers=no_divers(),
-        enemies=no_enemies(),
+        enemies=no_groups(),
         spawn_speed=jnp.int32(SPAWN_SPEED),
         spawn_timer=jnp.int32(SPAWN_SPEED),
         diver_timer=jnp.int32(DIVER_SPAWN_SPEED),
@@ -175,14 +175,12 @@ def first_state() -> SeaquestState:
     )
 
 
-def play(
-    game: SeaquestState, action: Whole, draws: SeaquestDraws, ramping: bool
-) -> tuple[SeaquestState, Whole, Flag]:
+def play(game: SeaquestState, action: Whole, draws: SeaquestDraws, ramping: bool) -> tuple[SeaquestState, Whole, Flag]:
     """Lets others appear, moves the player, its bullets, divers and enemies, in this order, and then looks to its air:
     returns (game, reward, terminated).
     """
     due, diver_due = game.spawn_timer == 0, game.diver_timer == 0
-    enemies = spawned(game.enemies, due, draws.right, draws.submarine, draws.y, game.move_speed)
+    enemies = with_enemy(game.enemies, due, draws.right, draws.submarine, draws.y, game.move_speed)
     divers = with_diver(game.divers, diver_due, draws.diver_right, draws.diver_y)
     spawn_timer = jnp.where(due, game.spawn_speed, game.spawn_timer)
     diver_timer = jnp.where(diver_due, DIVER_SPAWN_SPEED, game.diver_timer)
@@ -193,10 +191,9 @@ def play(
     x, y = move(game.x, side(action, LEFT, RIGHT)), move(game.y, side(action, UP, DOWN), 0, ROWS)
     right = (action == RIGHT) | (game.right & (action != LEFT))
 
-    hits, used = struck(enemies, bullets)
-    enemies = eqx.tree_at(lambda e: e.kind, enemies, jnp.where(hits, 0, enemies.kind))
+    enemies, bullets, shot = struck(enemies, bullets)
     divers, aboard = swum(divers, x, y, game.aboard)
-    enemies, bullets, ran_into, caught = moved(enemies, spent(bullets, used), x, y, game.move_speed)
+    enemies, bullets, ran_into, caught = passed(enemies, bullets, x, y, game.move_speed)
     under = SeaquestState(
         x=x,
         y=y,
@@ -215,7 +212,7 @@ def play(
         shot_timer=shot_timer - (shot_timer > 0).astype(jnp.int32),
     )
     after, saved, suffocated = breathed(under, ramping)
-    return after, count(hits) + ran_into + saved, caught | suffocated
+    return after, shot + ran_into + saved, caught | suffocated
 
 
 def breathed(game: SeaquestState, ramping: bool) -> tuple[SeaquestState, Whole, Flag]:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, UInt32
+from jaxtyping import Array, Int, UInt32
 
 from .game import FIRE, LEFT, RIGHT, SIZE, STAY, Flag, MinAtar, Rows, Whole, move, plane, side, spot
 

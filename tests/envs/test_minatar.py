@@ -1,0 +1,364 @@
+"""MinAtar without the package: recordings of it, the kernel, chance, what is refused, and pictures."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from kernel_oracle import no_fallback
+from minatar_recorded import PATH, STEPS, checksum, play, words_of
+
+import kousoku as ks
+from kousoku.collectors.slot import advance, begin
+from kousoku.core.errors import ConfigError
+from kousoku.envs.minatar.asterix import first_state as asterix_start
+from kousoku.envs.minatar.enemies import FISH, SUBMARINE
+from kousoku.envs.minatar.game import DOWN, FIRE, LEFT, RIGHT, STAY, UP, MinAtarState, digits
+from kousoku.envs.minatar.picture import cubehelix
+from kousoku.envs.minatar.seaquest import first_state as seaquest_start
+from kousoku.envs.minatar.space_invaders import Aliens
+from kousoku.envs.minatar.space_invaders import first_state as invaders_start
+
+GAMES = ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")
+KEY = jax.random.key(0)
+RECORDED = json.loads(PATH.read_text(encoding="utf-8"))
+NEVER_STICKS = np.array([2**32 - 1, 0], np.uint32)
+"""Words of a step in which the last action does not stick."""
+
+
+@eqx.filter_jit
+def respond(env, game, action):
+    """The step of a game in which the last action does not stick."""
+    return env.respond(jnp.asarray(NEVER_STICKS[: 1 + env.words_to_play]), MinAtarState(game, jnp.int32(0)), action)
+
+
+def made(game, **options):
+    return ks.make(f"MinAtar/{game}-v0", **options)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("game", GAMES)
+def test_a_recording_of_the_package_is_played_again(game):
+    """A kernel plays it, so that kernels are held to the rules as well."""
+    wanted, env = RECORDED[game], ks.make(f"MinAtar/{game}-v1")
+    actions = np.array([int(a) for a in wanted["actions"]], np.int32)
+    words = words_of(env, wanted["seed"], STEPS)
+    with no_fallback():
+        replay = ks.kernel(lambda words, actions: play(env, words, lambda _, action: action, actions)[1][3])
+        timesteps = jax.device_get(jax.jit(replay)(words, actions))
+    assert "".join(str(int(r)) for r in timesteps.reward) == wanted["rewards"]
+    assert np.flatnonzero(timesteps.terminated).tolist() == wanted["ends"]
+    found = "".join(checksum(obs) for obs in timesteps.obs)
+    different = [i // 4 for i in range(0, len(found), 4) if found[i : i + 4] != wanted["checksums"][i : i + 4]]
+    assert not different, f"the first observation that differs is that of step {different[0]}"
+
+
+@pytest.mark.by_default("Breakout")
+@pytest.mark.parametrize("game", GAMES)
+def test_a_kernel_does_what_xla_does(game):
+    env = made(game)
+
+    def wander(key):
+        def step(slot, key):
+            action_key, env_key = jax.random.split(key)
+            slot, taken, _ = advance(env, slot, env.action_space.sample(action_key), env_key)
+            return slot, (taken.reward, taken.terminated, taken.next_obs)
+
+        return jax.lax.scan(step, begin(env, key), jax.random.split(key, 60))
+
+    keys = jax.random.split(KEY, 37)
+    with no_fallback():
+        given = jax.jit(jax.vmap(ks.kernel(wander)))(keys)
+    wanted = jax.jit(jax.vmap(wander))(keys)
+    for g, w in zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+# ---- actions
+
+
+@pytest.mark.parametrize(
+    ("game", "codes"),
+    [
+        ("Asterix", (STAY, LEFT, UP, RIGHT, DOWN)),
+        ("Breakout", (STAY, LEFT, RIGHT)),
+        ("Freeway", (STAY, UP, DOWN)),
+        ("Seaquest", (STAY, LEFT, UP, RIGHT, DOWN, FIRE)),
+        ("SpaceInvaders", (STAY, LEFT, RIGHT, FIRE)),
+    ],
+)
+def test_v1_has_the_actions_that_do_something_and_v0_all_six(game, codes):
+    every, few = made(game, sticky_action_prob=0.0), ks.make(f"MinAtar/{game}-v1", sticky_action_prob=0.0)
+    assert every.action_space.n == 6
+    assert few.action_space.n == len(codes)
+    taken = jax.jit(lambda env, action: env.step(KEY, env.reset(KEY)[0], action)[0].last_action)
+    assert [int(taken(few, jnp.int32(a))) for a in range(-1, len(codes) + 1)] == [codes[0], *codes, codes[-1]]
+    assert [int(taken(every, jnp.int32(a))) for a in (-3, 0, 5, 9)] == [0, 0, 5, 5]
+
+
+def test_the_last_action_sticks_with_its_probability_over_the_end_of_an_episode_too():
+    def taken(probability, key):
+        env = made("Breakout", sticky_action_prob=probability)
+        state, _ = env.reset(key)
+        state = MinAtarState(state.game, jnp.int32(DOWN))
+        state, _ = env.restart(key, state)
+        return env.step(key, state, jnp.int32(UP))[0].last_action
+
+    count = 20_000
+    keys = jax.random.split(KEY, count)
+    for probability in (0.0, 0.1, 0.5, 1.0):
+        stuck = np.asarray(jax.jit(jax.vmap(taken, (None, 0)))(jnp.float32(probability), keys)) == DOWN
+        spread = math.sqrt(probability * (1 - probability) / count)
+        assert abs(stuck.mean() - probability) <= 5 * spread
+    env = made("Breakout")
+    assert int(env.reset(KEY)[0].last_action) == STAY
+
+
+# ---- chance
+
+
+@pytest.mark.parametrize("bases", [(2,), (2, 3), (5, 2) * 4, (2, 3, 8, 2, 8)])
+def test_digits_of_a_word_are_uniform_and_independent(bases):
+    words = jnp.asarray(np.random.default_rng(0).integers(2**32, size=200_000, dtype=np.uint32))
+    numbers, rest = jax.device_get(jax.jit(jax.vmap(lambda word: digits(word, *bases)))(words))
+    joint = np.zeros(len(words), np.int64)
+    for number, base in zip(numbers, bases, strict=True):
+        assert int(number.min()) == 0
+        assert int(number.max()) == base - 1
+        even(np.bincount(number, minlength=base))
+        joint = joint * base + np.asarray(number)
+    some = math.gcd(math.prod(bases), 48)  # so many combinations of the last ones, and of the first
+    even(np.bincount(joint % some, minlength=some))
+    even(np.bincount(joint * some // math.prod(bases), minlength=some))
+    even(np.bincount(np.asarray(rest) >> np.uint32(28), minlength=16))
+
+
+def even(counts):
+    """Asserts that counts are those of equal probabilities: chi squared is below its mean and six deviations."""
+    expected = counts.sum() / len(counts)
+    chi = float(((counts - expected) ** 2 / expected).sum())
+    assert chi < len(counts) - 1 + 6 * math.sqrt(2 * len(counts)), counts
+
+
+def draws_of(game, count=100_000):
+    env = made(game)
+    words = np.random.default_rng(1).integers(2**32, size=(count, env.words_to_play), dtype=np.uint32)
+    return jax.device_get(jax.jit(jax.vmap(lambda words: env.draw(words)))(jnp.asarray(words)))
+
+
+def is_share(found, probability):
+    assert abs(found.mean() - probability) < 5 * math.sqrt(probability * (1 - probability) / len(found))
+
+
+def test_what_asterix_draws_is_what_the_package_draws():
+    drawn = draws_of("Asterix")
+    is_share(drawn.right, 1 / 2)
+    is_share(drawn.gold, 1 / 3)
+    is_share(drawn.right & drawn.gold, 1 / 6)
+    game = asterix_start()
+    taken = jnp.array([0, 2, 0, 0, 1, 0, 2, 0], jnp.int32)
+    game = eqx.tree_at(lambda g: (g.kind, g.spawn_timer), game, (taken, jnp.int32(0)))
+    env = made("Asterix")
+    after = jax.jit(jax.vmap(lambda draws: env.play(game, jnp.int32(STAY), draws)[0].kind))(drawn)
+    new = np.asarray(after != 0).sum(axis=0)
+    even(new[np.asarray(taken) == 0])
+    assert (new[np.asarray(taken) != 0] == len(drawn.right)).all()
+
+
+def test_what_freeway_draws_is_what_the_package_draws():
+    speed = draws_of("Freeway", 50_000)
+    assert speed.shape == (50_000, 8)
+    for car in range(8):
+        even(np.bincount(speed[:, car] + 5, minlength=11)[[*range(5), *range(6, 11)]])
+        assert not (speed[:, car] == 0).any()
+    assert np.abs(np.corrcoef(speed.T) - np.eye(8)).max() < 0.03
+
+
+def test_what_seaquest_draws_is_what_the_package_draws():
+    drawn = draws_of("Seaquest")
+    is_share(drawn.right, 1 / 2)
+    is_share(drawn.submarine, 1 / 3)
+    is_share(drawn.diver_right, 1 / 2)
+    for row in (drawn.y, drawn.diver_y):
+        assert set(row.tolist()) == set(range(1, 9))
+        even(np.bincount(row)[1:])
+    even(np.bincount((drawn.y - 1) * 8 + drawn.diver_y - 1))
+
+
+def test_breakout_starts_on_either_side():
+    right = jax.jit(jax.vmap(lambda key: made("Breakout").reset(key)[0].game))(jax.random.split(KEY, 10_000))
+    is_share(np.asarray(right.ball_x == 9), 1 / 2)
+    assert np.array_equal(right.dx, np.where(right.ball_x == 9, -1, 1))
+
+
+# ---- rules that chance seldom brings about
+
+
+def seaquest(action=STAY, ramping=True, **changes):
+    """The game after one step of Seaquest from a changed start, its reward and whether it is over."""
+    env, game = made("Seaquest", difficulty_ramping=ramping), seaquest_start()
+    for name, value in changes.items():
+        new = value if isinstance(value, tuple) else jnp.asarray(value, getattr(game, name).dtype)
+        game = eqx.tree_at(lambda g, name=name: getattr(g, name), game, new)
+    state, timestep = respond(env, game, jnp.int32(action))
+    return state.game, int(timestep.reward), bool(timestep.terminated)
+
+
+def enemies(*those):
+    """Groups of enemies, from (kind, x, y, dx, wait) each."""
+    groups = seaquest_start().enemies
+    columns = {name: [np.asarray(getattr(group, name)).copy() for group in groups] for name in vars(groups[0])}
+    for i, those_of_one in enumerate(those):
+        for name, value in zip(("kind", "x", "y", "dx", "wait"), those_of_one, strict=True):
+            columns[name][i // 8][i % 8] = value
+        columns["reload"][i // 8][i % 8] = 9
+    cls = type(groups[0])
+    return tuple(cls(**{name: jnp.asarray(c[i]) for name, c in columns.items()}) for i in range(len(groups)))
+
+
+def kinds(game):
+    return [int(kind) for group in game.enemies for kind in group.kind if kind]
+
+
+class TestSeaquest:
+    def test_six_divers_pay_for_the_air_that_is_left_and_leave_minus_one_as_in_the_package(self):
+        game, reward, over = seaquest(UP, y=1, surfaced=False, aboard=6, oxygen=119)
+        assert (int(game.aboard), int(game.oxygen), reward, over) == (-1, 200, 5, False)
+
+    @pytest.mark.parametrize("aboard", [-1, 1, 5])
+    def test_surfacing_takes_one_diver_and_gives_air(self, aboard):
+        game, reward, over = seaquest(UP, y=1, surfaced=False, aboard=aboard, oxygen=50)
+        assert (int(game.aboard), int(game.oxygen), reward, over) == (aboard - 1, 200, 0, False)
+        assert (int(game.spawn_speed), int(game.ramp_index), bool(game.surfaced)) == (19, 1, True)
+
+    def test_surfacing_without_divers_is_the_end(self):
+        game, reward, over = seaquest(UP, y=1, surfaced=False, aboard=0)
+        assert (reward, over, bool(game.surfaced), int(game.oxygen)) == (0, True, False, 200)
+
+    def test_who_stays_at_the_surface_uses_no_air_and_nobody_leaves(self):
+        game, _, over = seaquest(STAY, aboard=3, oxygen=70)
+        assert (int(game.aboard), int(game.oxygen), over) == (3, 70, False)
+
+    def test_air_runs_out(self):
+        assert not seaquest(STAY, y=4, oxygen=1, surfaced=False)[2]
+        game, _, over = seaquest(STAY, y=4, oxygen=0, surfaced=False)
+        assert over
+        assert int(game.oxygen) == -1
+
+    def test_without_ramping_nothing_becomes_harder(self):
+        game, _, _ = seaquest(UP, ramping=False, y=1, surfaced=False, aboard=2)
+        assert (int(game.spawn_speed), int(game.move_speed), int(game.ramp_index)) == (20, 5, 0)
+
+    def test_a_bullet_strikes_fish_before_submarines_and_of_them_who_moves_first(self):
+        those = enemies((SUBMARINE, 4, 3, 1, 1), (FISH, 4, 3, 1, 4), (FISH, 4, 3, 1, 2), (FISH, 4, 5, 1, 1))
+        game, reward, _ = seaquest(FIRE, y=3, surfaced=False, enemies=those)
+        assert (reward, kinds(game)) == (1, [SUBMARINE, FISH, FISH])
+        assert [int(wait) for wait in game.enemies[0].wait[:4]] == [0, 3, 2, 0]
+
+    def test_of_those_who_run_into_a_bullet_it_takes_the_submarine(self):
+        those = enemies((FISH, 2, 3, 1, 0), (SUBMARINE, 2, 3, 1, 0), (FISH, 2, 6, 1, 0))
+        game, reward, _ = seaquest(FIRE, x=4, y=3, surfaced=False, enemies=those)
+        assert (reward, kinds(game)) == (1, [FISH, FISH])
+        assert int(game.bullets.x[0]) == -1
+
+    def test_enemies_in_every_group_meet_the_same_bullet_once(self):
+        those = enemies(*[(FISH, 4, 3, 1, 5 - i // 8) for i in range(40)])
+        game, reward, _ = seaquest(FIRE, y=3, surfaced=False, enemies=those)
+        assert reward == len([wait for wait in range(40) if 5 - wait // 8 == 1])
+        assert len(kinds(game)) == 40 - reward
+
+    @pytest.mark.parametrize("index", [0, 7, 8, 39])
+    def test_any_of_forty_ends_the_game(self, index):
+        those = enemies(*[(FISH, 5, 3, 1, 3) if i == index else (FISH, 2, 6, 1, 3) for i in range(40)])
+        assert seaquest(STAY, y=3, surfaced=False, enemies=those)[2]
+        assert not seaquest(STAY, y=2, surfaced=False, enemies=those)[2]
+
+
+def invaders(action=STAY, **changes):
+    """The game after one step of Space Invaders from a changed start, its reward and whether it is over."""
+    env, game = made("SpaceInvaders"), invaders_start()
+    for name, value in changes.items():
+        new = value if isinstance(value, Aliens) else jnp.asarray(value, jnp.int32)
+        game = eqx.tree_at(lambda g, name=name: getattr(g, name), game, new)
+    state, timestep = respond(env, game, jnp.int32(action))
+    return state.game, int(timestep.reward), bool(timestep.terminated), np.asarray(timestep.obs)
+
+
+def wave(alive, left, top, direction):
+    return Aliens(*(jnp.int32(value) for value in (alive, left, top, direction)))
+
+
+class TestSpaceInvaders:
+    def test_an_alien_that_leaves_the_ground_at_the_edge_ends_the_game_and_is_seen_at_the_top(self):
+        _, _, over, obs = invaders(aliens=wave(1, 0, 9, -1), alien_move_timer=0)
+        assert over
+        assert np.argwhere(obs[:, :, 1]).tolist() == [[0, 0]]
+        assert np.argwhere(obs[:, :, 3]).tolist() == [[0, 0]]
+
+    def test_the_edge_is_where_an_alien_is_alive(self):
+        last_column = sum(1 << (6 * row + 5) for row in range(4))
+        game, _, over, _ = invaders(aliens=wave(last_column, -4, 1, -1), alien_move_timer=0)
+        assert (int(game.aliens.left), int(game.aliens.top), int(game.aliens.direction), over) == (-5, 1, -1, False)
+        game, _, over, _ = invaders(aliens=wave(last_column, -5, 1, -1), alien_move_timer=0)
+        assert (int(game.aliens.left), int(game.aliens.top), int(game.aliens.direction), over) == (-5, 2, 1, False)
+
+    def test_two_bullets_may_hit_in_one_step_and_the_next_wave_is_faster(self):
+        game, reward, over, _ = invaders(aliens=wave(0b1000001, 3, 2, 1), bullet_x=[3, 3], bullet_y=[4, 3])
+        assert (reward, over, int(game.aliens.alive), int(game.move_interval)) == (2, False, (1 << 24) - 1, 11)
+        assert (int(game.aliens.left), int(game.aliens.top), int(game.aliens.direction)) == (2, 0, 1)
+
+    @pytest.mark.parametrize(("pos", "column"), [(5, 4), (6, 7), (0, 3), (9, 7)])
+    def test_the_nearest_alien_fires_of_two_the_left_one(self, pos, column):
+        game, _, _, _ = invaders(aliens=wave(0b010011, 3, 2, 1), pos=pos, alien_shot_timer=0)
+        assert (int(game.alien_bullet_x), int(game.alien_bullet_y)) == (column, 2)
+
+
+# ---- input and pictures
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"sticky_action_prob": 1.5}, "sticky_action_prob"),
+        ({"sticky_action_prob": -0.1}, "sticky_action_prob"),
+        ({"sticky_action_prob": math.nan}, "sticky_action_prob"),
+        ({"sticky_action_prob": "often"}, "sticky_action_prob"),
+        ({"difficulty_ramping": 1}, "difficulty_ramping"),
+        ({"use_minimal_action_set": "yes"}, "use_minimal_action_set"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"sticky": 0.1}, "option of MinAtar/Breakout-v1"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(options, field):
+    with pytest.raises(ConfigError) as caught:
+        ks.make("MinAtar/Breakout-v1", **options)
+    assert caught.value.field == field
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_scene_shows_the_last_channel_of_each_cell(game):
+    env = made(game)
+    state, timestep = env.reset(KEY)
+    obs = np.asarray(timestep.obs)
+    scene = env.scene(jax.device_get(state))
+    assert (scene.width, scene.height) == (10.0, 10.0)
+    assert len(scene.foreground) == int(obs.any(axis=2).sum())
+    colors = cubehelix(obs.shape[2])
+    for square in scene.foreground:
+        channel = int(np.flatnonzero(obs[int(square.y), int(square.x)])[-1])
+        assert square.color == colors[channel]
+
+
+@pytest.mark.parametrize("channels", [1, 4, 6, 7, 10])
+def test_channels_have_different_colours_none_of_which_is_dark(channels):
+    colors = cubehelix(channels)
+    levels = [np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) @ [0.3, 0.59, 0.11] for color in colors]
+    assert len(set(colors)) == channels
+    assert min(levels) > 60
+    assert levels == sorted(levels)
