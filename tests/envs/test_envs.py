@@ -33,6 +33,7 @@ LARGE_ROBOTS = {  # these take long to compile
     "Walker2d-v5",
 }
 BSUITE_MOTIONS = {"bsuite/cartpole-v0", "bsuite/cartpole_swingup-v0", "bsuite/mountain_car-v0"}
+MINATAR = {id for id in ks.list_envs() if id.startswith("MinAtar/")}
 MOTIONS = {*CLASSIC, *SMALL_ROBOTS, *LARGE_ROBOTS, *BSUITE_MOTIONS, "Balls-v0"}
 HIDDEN = {  # what decides is remembered, or there are too many states for a table
     "bsuite/memory_len-v0",
@@ -57,6 +58,7 @@ def made(id: str) -> ks.Env:
     "TeleportGrid-v0",
     "FrozenLake-v1",
     "bsuite/umbrella_length-v0",
+    "MinAtar/Breakout-v1",
 )
 @pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
@@ -88,7 +90,7 @@ def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)
 
 
-@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - MOTIONS - HIDDEN - NOISY))
+@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - MOTIONS - MINATAR - HIDDEN - NOISY))
 def test_a_model_is_a_model_and_its_panels_show_its_states(id):
     env = ks.make(id, **NOT_MARKOV[id]) if id in NOT_MARKOV else made(id)
     assert isinstance(env, Finite)
@@ -101,8 +103,8 @@ def test_a_model_is_a_model_and_its_panels_show_its_states(id):
         assert len(panel.action_names) == len(panel.action_arrows) == model.num_actions
 
 
-@pytest.mark.parametrize("id", sorted(BANDITS | MOTIONS | HIDDEN))
-def test_bandits_and_motions_have_no_model(id):
+@pytest.mark.parametrize("id", sorted(BANDITS | MOTIONS | MINATAR | HIDDEN))
+def test_bandits_motions_and_games_have_no_model(id):
     assert not isinstance(made(id), Finite)
 
 

@@ -1,4 +1,4 @@
-"""The page of results has the recorded table, and the record has every preset with five seeds."""
+"""The page of results has the recorded table, and the record has every preset with a goal, with five seeds."""
 
 import json
 from pathlib import Path
@@ -20,8 +20,8 @@ def test_the_page_has_the_recorded_table():
     assert table(PAGE) == table(TABLE)
 
 
-def test_every_preset_is_in_the_record():
+def test_every_preset_with_a_goal_is_in_the_record():
     (section,) = json.loads(RECORD.read_text(encoding="utf-8"))["sections"]
     rows = {row["name"]: row for row in section["rows"]}
-    assert set(rows) == {f"{agent} {env}" for agent, env in presets()}
+    assert set(rows) == {f"{agent} {env}" for (agent, env), preset in presets().items() if preset.solved is not None}
     assert all(row["agents"] >= 5 for row in rows.values())

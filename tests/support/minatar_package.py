@@ -1,6 +1,6 @@
 """The package `minatar` beside our games: the same draws, actions and starts; and everything that comes of them.
 
-Ours play in one program, by a policy, and what happened is written down. Then the package's instances are given the
+Ours play in one kernel, and what happened is written down. Then the package's instances are given the
 same numbers, one after the other, in place of those that they would draw.
 """
 
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from minatar_players import noisy_player
 
+import kousoku as ks
 from kousoku.envs.minatar.game import MinAtar, MinAtarState
 
 GAMES = ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")
 MODULES = {"SpaceInvaders": "space_invaders"}
-
-Policy = Callable[[Any, MinAtarState, Any], Any]
 
 
 class Played(NamedTuple):
@@ -45,11 +45,16 @@ class Played(NamedTuple):
 
 
 def play_ours(
-    env: MinAtar, policy: Policy, starts: Any, keys: Any, begin: Callable[[Any, Any], Any], steps: int
+    env: MinAtar, noises: Any, starts: Any, keys: Any, begin: Callable[[Any, Any], Any], steps: int
 ) -> tuple[Any, Played]:
-    """Plays `steps` steps in every slot; `begin(key, game)` is the state after an episode."""
+    """Plays `steps` steps in every slot, in a kernel, by players with these probabilities of a random action.
 
-    def one(start: Any, key: Any) -> tuple[Any, Played]:
+    `begin(key, state)` is the state that follows an episode's end.
+    """
+
+    def one(start: Any, key: Any, noise: Any) -> tuple[Any, Played]:
+        policy = noisy_player(noise)
+
         def step(state: MinAtarState, key: Any) -> tuple[MinAtarState, Played]:
             word_key, action_key, restart_key = jax.random.split(key, 3)
             words = jax.random.bits(word_key, (1 + env.words_to_play,), jnp.uint32)
@@ -65,7 +70,7 @@ def play_ours(
 
         return jax.lax.scan(step, start, jax.random.split(key, steps))
 
-    return jax.vmap(one)(starts, keys)
+    return jax.vmap(ks.kernel(one))(starts, keys, noises)
 
 
 class Sticky:
@@ -182,9 +187,10 @@ def numbers_of_ours(name: str, state: Any) -> np.ndarray:
 
 
 def _asterix(game: Any) -> list[Any]:
-    slots = [[0, 0, 0] if e is None else [1 + bool(e[3]), e[0], 1 if e[2] else -1] for e in game.entities]
+    entities = [(0, 0, 0) if e is None else (1 + bool(e[3]), e[0], 1 if e[2] else -1) for e in game.entities]
+    slots = [number for entity in entities for number in entity]
     return [
-        game.player_x, game.player_y, *sum(slots, []), game.spawn_speed, game.spawn_timer, game.move_speed,
+        game.player_x, game.player_y, *slots, game.spawn_speed, game.spawn_timer, game.move_speed,
         game.move_timer, game.ramp_timer, game.ramp_index,
     ]  # fmt: skip
 
@@ -290,7 +296,7 @@ def _codes(items: Any, length: int) -> list[int]:
 
 def _seaquest(game: Any) -> list[Any]:
     # Bullets in one cell that go the same way are one of ours for each submarine that fired, as in the package.
-    objects = sum((_codes(getattr(game, name), length) for name, length in KEPT.items()), [])
+    objects = [code for name, length in KEPT.items() for code in _codes(getattr(game, name), length)]
     return [
         game.sub_x, game.sub_y, game.sub_or, game.oxygen, game.diver_count, game.surface, game.e_spawn_speed,
         game.e_spawn_timer, game.d_spawn_timer, game.move_speed, game.ramp_index, game.shot_timer, *objects,

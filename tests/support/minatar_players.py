@@ -14,7 +14,7 @@ AHEAD = 4
 """Steps that a player looks ahead."""
 
 
-def noisy_player(noise: float) -> Any:
+def noisy_player(noise: Any) -> Any:
     """Returns a policy: what a careful player does, but with this probability any action."""
 
     def policy(env: MinAtar, state: MinAtarState, key: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "physics", "learning", "ppo", "evolution", "off-policy")
+BENCHMARKS = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "ppo", "evolution", "off-policy")
 IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
@@ -63,7 +63,7 @@ def run(words: Sequence[str]) -> int:
     use_all_cores()
     if given["name"] == "learning":
         return _learning(out, given)
-    from kousoku_bench import balls, kernel, physics, tabular
+    from kousoku_bench import balls, kernel, minatar, physics, tabular
     from kousoku_bench.budget import Budget
 
     if only is not None:
@@ -72,6 +72,8 @@ def run(words: Sequence[str]) -> int:
         kernel.bench(out, Budget(repeats=repeats))
     elif given["name"] == "balls":
         balls.bench(out, Budget(repeats=repeats))
+    elif given["name"] == "minatar":
+        minatar.bench(out, Budget(repeats=repeats))
     elif given["name"] == "physics":
         physics.bench(out, Budget(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
     else:

@@ -130,17 +130,18 @@ AGENTS_ELSEWHERE: dict[str, str] = {
 """{an agent's id elsewhere, in letters and digits: what there is of ours}."""
 
 _ADD = "`kousoku.register` adds one's own"
-_GAMES = f"the only game is 'Blackjack-v1'; {_ADD}"
+_FIVE = "'MinAtar/Asterix-v1', '.../Breakout-v1', '.../Freeway-v1', '.../Seaquest-v1' and '.../SpaceInvaders-v1'"
+_MINATAR = f"MinAtar's small ones are: {_FIVE}"
+_GAMES = f"games are MinAtar's, such as 'MinAtar/Breakout-v1', and 'Blackjack-v1'; {_ADD}"
 
 ENVS_ELSEWHERE: dict[str, str] = {
     r"lunarlander": f"Box2D's are not here; 'Acrobot-v1' and 'MountainCarContinuous-v0' are near; {_ADD}",
     r"bipedalwalker": f"Box2D's are not here; 'Walker2d-v5' and 'Hopper-v5' are near; {_ADD}",
     r"carracing": f"Box2D's are not here; {_ADD}",
     r"ale/|.*noframeskip|.*-ram-v\d": f"Atari's are not here; {_GAMES}",
-    r"(pong|breakout|spaceinvaders|qbert|seaquest|mspacman|beamrider|enduro|asterix|freeway)(-v\d+)?$": (
-        f"Atari's are not here; {_GAMES}"
-    ),
-    r"minatar|.*-minatar": f"MinAtar's are not here; {_GAMES}",
+    r"(breakout|spaceinvaders|seaquest|asterix|freeway)(-v\d+)?$": f"Atari's are not here; {_MINATAR}",
+    r"(pong|qbert|mspacman|beamrider|enduro)(-v\d+)?$": f"Atari's are not here; {_GAMES}",
+    r"minatar(?!/(asterix|breakout|freeway|seaquest|spaceinvaders)-v[01]$)|.*-minatar": f"MinAtar's are {_FIVE}",
     r"(procgen|nethack|nle|minerl|craftax|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"(bsuite/)?(mnist|mnistbandit|\w+_noise|\w+_scale)(-bsuite|-v\d+)?$": (
         "of bsuite there is the core, such as 'bsuite/catch-v0'; `kousoku list bsuite` names it"

@@ -1,7 +1,9 @@
 """What the five games share: actions that stick, observations of planes, and how words of a key become draws."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -59,10 +61,11 @@ class MinAtar(Env):
     use_minimal_action_set: bool = flag("use_minimal_action_set", False)
     time_limit: int | None = limit(None)
 
-    channels: eqx.AbstractClassVar[tuple[str, ...]]
-    minimal_actions: eqx.AbstractClassVar[tuple[int, ...]]
-    words_to_start: eqx.AbstractClassVar[int]
-    words_to_play: eqx.AbstractClassVar[int]
+    # Each game says its own.
+    channels: ClassVar[tuple[str, ...]]
+    minimal_actions: ClassVar[tuple[int, ...]]
+    words_to_start: ClassVar[int]
+    words_to_play: ClassVar[int]
 
     @abstractmethod
     def start(self, words: UInt32[Array, " n"]) -> Any:
