@@ -51,7 +51,7 @@ ABOUT = (
 NAMES = ("gymnax", "minatar")
 
 
-class Wandering(eqx.Module):
+class RandomPlay(eqx.Module):
     """A game under random actions.
 
     Attributes:
@@ -80,7 +80,7 @@ def section(game: str, budget: Budget) -> Section:
     """Measures one game."""
     count = budget.environments[0]
     rows = [
-        ours("kousoku, kernel", game, count, True, wander, begin_wandering, "states alone", budget),
+        ours("kousoku, kernel", game, count, True, random_play, begin_random_play, "states alone", budget),
         ours("kousoku, kernel, observing", game, count, True, observing, begin_rollout, "and observations", budget),
         ours("kousoku, XLA, observing", game, count, False, observing, begin_rollout, "and observations", budget),
         attempt(BASE, count, lambda: gymnax_row(f"{game}-MinAtar", count, budget)),
@@ -109,12 +109,12 @@ def ours(
     return speed(name, count, count * budget.steps / seconds, note, compile_seconds=compile_seconds)
 
 
-def begin_wandering(env: MinAtar, key: PRNGKeyArray) -> Wandering:
+def begin_random_play(env: MinAtar, key: PRNGKeyArray) -> RandomPlay:
     """Returns the state before the first step."""
-    return Wandering(env.reset(key)[0], jnp.float32(0.0), jnp.int32(0))
+    return RandomPlay(env.reset(key)[0], jnp.float32(0.0), jnp.int32(0))
 
 
-def wander(env: MinAtar, steps: int, key: PRNGKeyArray, call: Int[Array, ""], wandering: Wandering) -> Wandering:
+def random_play(env: MinAtar, steps: int, key: PRNGKeyArray, call: Int[Array, ""], playing: RandomPlay) -> RandomPlay:
     """Takes random actions for a number of steps, a multiple of eight, and observes nothing.
 
     A block of eight steps draws its actions from one word; every other random word is one of the environment's own.
@@ -122,21 +122,21 @@ def wander(env: MinAtar, steps: int, key: PRNGKeyArray, call: Int[Array, ""], wa
     action_key, env_key = jax.random.split(jax.random.fold_in(key, call))
     words = jax.random.bits(action_key, (steps // BLOCK, 1), jnp.uint32)
 
-    def block(wandering: Wandering, drawn: tuple[Array, Array]) -> tuple[Wandering, None]:
-        return jax.lax.scan(step, wandering, (actions(env.action_space, drawn[0]), drawn[1]))
+    def block(playing: RandomPlay, drawn: tuple[Array, Array]) -> tuple[RandomPlay, None]:
+        return jax.lax.scan(step, playing, (actions(env.action_space, drawn[0]), drawn[1]))
 
-    def step(wandering: Wandering, given: tuple[Array, PRNGKeyArray]) -> tuple[Wandering, None]:
-        state, timestep = env.step(given[1], wandering.state, given[0])
+    def step(playing: RandomPlay, given: tuple[Array, PRNGKeyArray]) -> tuple[RandomPlay, None]:
+        state, timestep = env.step(given[1], playing.state, given[0])
         again, _ = env.restart(jax.random.fold_in(given[1], 1), state)
         ended = timestep.terminated
-        return Wandering(
+        return RandomPlay(
             select(ended, again, state),
-            wandering.reward + timestep.reward,
-            wandering.episodes + ended.astype(jnp.int32),
+            playing.reward + timestep.reward,
+            playing.episodes + ended.astype(jnp.int32),
         ), None
 
     keys = jax.random.split(env_key, (steps // BLOCK, BLOCK))
-    return jax.lax.scan(block, wandering, (words, keys))[0]
+    return jax.lax.scan(block, playing, (words, keys))[0]
 
 
 def observing(env: MinAtar, steps: int, key: PRNGKeyArray, call: Int[Array, ""], rollout: Any) -> Any:

@@ -63,7 +63,7 @@ def test_a_recording_of_the_package_is_played_again(game):
 def test_a_kernel_does_what_xla_does(game):
     env = made(game)
 
-    def wander(key):
+    def walk(key):
         def step(slot, key):
             action_key, env_key = jax.random.split(key)
             slot, taken, _ = advance(env, slot, env.action_space.sample(action_key), env_key)
@@ -73,8 +73,8 @@ def test_a_kernel_does_what_xla_does(game):
 
     keys = jax.random.split(KEY, 37)
     with no_fallback():
-        given = jax.jit(jax.vmap(ks.kernel(wander)))(keys)
-    wanted = jax.jit(jax.vmap(wander))(keys)
+        given = jax.jit(jax.vmap(ks.kernel(walk)))(keys)
+    wanted = jax.jit(jax.vmap(walk))(keys)
     for g, w in zip(jax.tree.leaves(given), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_array_equal(g, w)
 

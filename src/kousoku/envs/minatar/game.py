@@ -1,4 +1,4 @@
-"""What the five games share: actions that stick, observations of planes, and how words of a key become draws."""
+"""Parts that the five games share: actions that stick, observations of planes, random words that become draws."""
 
 from __future__ import annotations
 
