@@ -25,7 +25,7 @@ _HOMES = {
     "core.agent": ("Agent",),
     "core.collector": ("Collector", "TrainState"),
     "core.env": ("Drawable", "Env", "EnvSpec", "Finite"),
-    "core.errors": ("ConfigError",),
+    "core.errors": ("ConfigError", "EnvError"),
     "core.model": ("TabularModel",),
     "core.spaces": ("Box", "Dict", "Discrete", "MultiDiscrete"),
     "core.timestep": ("ReplayBatch", "Rollout", "Timestep", "Transition"),
@@ -35,6 +35,8 @@ _HOMES = {
     "envs.gridworld.env": ("gridworld",),
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
+    "interop.host.from_dm_env": ("from_dm_env",),
+    "interop.host.from_gymnasium": ("from_gymnasium",),
     "run": ("Evaluation", "Run"),
     "api": ("animate", "compare", "evaluate", "load", "load_policy", "resume", "train"),
     "training.devices": ("use_all_cores",),
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from .core.env import EnvSpec as EnvSpec
     from .core.env import Finite as Finite
     from .core.errors import ConfigError as ConfigError
+    from .core.errors import EnvError as EnvError
     from .core.model import TabularModel as TabularModel
     from .core.spaces import Box as Box
     from .core.spaces import Dict as Dict
@@ -96,6 +99,8 @@ if TYPE_CHECKING:
     from .envs import wrappers as wrappers
     from .envs.finite import finite as finite
     from .envs.gridworld.env import gridworld as gridworld
+    from .interop.host.from_dm_env import from_dm_env as from_dm_env
+    from .interop.host.from_gymnasium import from_gymnasium as from_gymnasium
     from .run import Evaluation as Evaluation
     from .run import Run as Run
     from .training.devices import use_all_cores as use_all_cores

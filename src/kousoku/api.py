@@ -20,7 +20,7 @@ from .collectors.streams import key_of
 from .core.agent import Agent
 from .core.env import Env
 from .core.env_shapes import check_shapes
-from .core.errors import ConfigError, check_count, check_keys
+from .core.errors import ConfigError, EnvError, check_count, check_keys
 from .envs.ids import EnvId
 from .run import Evaluation, Run
 from .training.arguments import check_ids, split_arguments
@@ -116,6 +116,7 @@ def train(
         KeyboardInterrupt: after Ctrl-C, when everything is saved; its attribute `run` is the run as far as it came.
             SIGTERM and SIGHUP save too, and then do what they do without us.
         Exception: what `on_report` raised, when everything is saved; it has the same attribute `run`.
+        EnvError: if an environment on the host fails, when what was learned up to there is saved; likewise.
 
     Examples:
         >>> run = train("q_learning", "GridWorld-v0", learning_rate=0.5, steps=5000, seeds=4, out="")
@@ -261,9 +262,10 @@ def _end_as_asked(run: Run, number: int) -> None:
 
 
 def _mark(error: Exception, run: Run) -> None:
-    """Gives an exception of `on_report` the run that it ended, and a line on where that is."""
+    """Gives an exception of `on_report` or of an environment the run that it ended, and a line on where that is."""
     error.run = run  # pyright: ignore[reportAttributeAccessIssue]
-    error.add_note(f"kousoku: on_report raised this {_where(run)}")
+    what = "the run ended" if isinstance(error, EnvError) else "kousoku: on_report raised this"
+    error.add_note(f"{what} {_where(run)}")
 
 
 def _where(run: Run) -> str:

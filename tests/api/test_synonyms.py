@@ -193,9 +193,12 @@ def test_agents_of_others(agent, message):
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        ("LunarLander-v3", "environment id: got 'LunarLander-v3'; Box2D's are not here; 'Acrobot-v1' and"),
-        ("BipedalWalkerHardcore-v3", "Box2D's are not here; 'Walker2d-v5'"),
-        ("ALE/Pong-v5", "Atari's are not here"),
+        (
+            "LunarLander-v3",
+            "environment id: got 'LunarLander-v3'; Box2D's are not here, but run on the host: 'gymnasium:Lunar",
+        ),
+        ("BipedalWalkerHardcore-v3", "host: 'gymnasium:BipedalWalker-v3'; 'Walker2d-v5'"),
+        ("ALE/Pong-v5", "Atari's are not here, but run on the host: 'gymnasium:ALE/Pong-v5'"),
         ("PongNoFrameskip-v4", "Atari's are not here"),
         ("Breakout-v5", "Atari's are not here; MinAtar's small ones are: 'MinAtar/Asterix-v1', "),
         ("Pong-v5", "Atari's are not here; games are MinAtar's, such as 'MinAtar/Breakout-v1'"),

@@ -166,7 +166,7 @@ def test_spaces_are_ours_and_observations_in_them_by_shape_and_dtype(spaces, tol
 def test_gymnasiums_spaces_and_environments_are_named_as_such():
     gymnasium = pytest.importorskip("gymnasium")
     assert "observation_space is a gymnasium.Discrete: use" in refused(Walk(spaces=(gymnasium.spaces.Discrete(3), 1)))
-    assert "it is gymnasium's: give an id or a kousoku.Env" in refused(gymnasium.make("CartPole-v1"))
+    assert "it is gymnasium's: give kousoku.from_gymnasium(...) of it" in refused(gymnasium.make("CartPole-v1"))
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5"])

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from .. import __version__
-from ..core.errors import ConfigError, nearest
+from ..core.errors import ConfigError, EnvError, nearest
 from ..core.synonyms import COMMANDS_ELSEWHERE
 from ..training.guards.interrupt import SIGNALS, left_to_caller
 
@@ -82,6 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _write_no_more()
         return 0
+    except EnvError as error:
+        print("; ".join([f"kousoku: {error}", *getattr(error, "__notes__", [])]), file=sys.stderr)
+        return 1
     except OSError as error:
         told = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         print(f"kousoku: {told}", file=sys.stderr)

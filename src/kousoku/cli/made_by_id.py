@@ -64,6 +64,7 @@ def env_options(id: str) -> list[Option]:
     return [
         Option(ENV_PREFIX + name, _shown(parameter.default), "VALUE", said.get(name, f"option of {id}"))
         for name, parameter in ENVS.options(id).items()
+        if parameter.kind is not parameter.VAR_KEYWORD  # what another library takes beside is for Python
     ]
 
 

@@ -55,14 +55,20 @@ class Online(Collector):
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
         return step_keys(key, iteration)
 
+    def acting_keys(self, keys: IterationKeys) -> Any:
+        return keys.act
+
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, Transition, Steps]:
-        action, carry, extras = agent.act(state.agent, state.slots.obs, state.carry, keys.act)
-        slot, made, end = slots.advance(state.slots, action, keys.env)
-        made = told_to_agent(made, action, extras)
-        carry = select(end.ended, agent.initial_carry(state.agent), carry)
-        steps = Steps(made.obs, action, made.reward, made.info, end)
+        if slots.taken is not None:
+            slot, carry, made, end = slots.taken.slots, slots.taken.carry, slots.taken.made, slots.taken.end
+        else:
+            action, carry, extras = agent.act(state.agent, state.slots.obs, state.carry, keys.act)
+            slot, made, end = slots.advance(state.slots, action, keys.env)
+            made = told_to_agent(made, action, extras)
+            carry = select(end.ended, agent.initial_carry(state.agent), carry)
+        steps = Steps(made.obs, made.action, made.reward, made.info, end)
         return TrainState(state.agent, slot, carry, state.data, state.metrics), made, steps
 
     def learn(

@@ -150,6 +150,15 @@ class Replay(Collector):
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> ReplayKeys:
         return ReplayKeys(slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis)), iteration)
 
+    def acting_keys(self, keys: ReplayKeys) -> Any:
+        return keys.steps.act
+
+    def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
+        """Returns the buffer with each slot's last transition truncated: no n-step one goes on in the next episode."""
+        newest = (iteration * self.num_steps - 1) % self.slot_capacity
+        cut = self._kept(data).truncated.at[:, newest].set(iteration > 0)
+        return eqx.tree_at(lambda data: self._kept(data).truncated, data, cut)
+
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
     ) -> tuple[TrainState, None, Steps]:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.collector import Collector, SlotFunctions, Steps, TakenSteps, TrainState, largest_divisor
 from ..core.errors import check_count
 from ..core.timestep import Rollout, Transition
 from ..ops.trees import select
@@ -94,6 +94,12 @@ class Rollouts(RolloutCollector):
     Attributes:
         num_envs, num_steps, minibatch, shares, return_discount, staggered: as of `RolloutCollector`.
     """
+
+    def acting_keys(self, keys: IterationKeys) -> Any:
+        return keys.act
+
+    def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
+        return jax.tree.map(jnp.zeros_like, data)
 
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, axis: str | None
@@ -184,7 +190,7 @@ def make_rollout(
 def act_and_advance(
     agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, add_reward: Any = None
 ) -> tuple[tuple[EnvSlot, Any, Any], tuple[Transition, Any, Any]]:
-    """Takes T steps in all slots, in the policy of the agent's present state.
+    """Takes T steps in all slots, in the policy of the agent's present state; or gathers those that were taken.
 
     Args:
         agent: who acts.
@@ -196,6 +202,8 @@ def act_and_advance(
     Returns:
         (slots, carry, data) after the last step; transitions, kept values and episode ends, [T, B, ...].
     """
+    if slots.taken is not None:
+        return _gathered(slots.taken, state.data, add_reward)
     initial = agent.initial_carry(state.agent)
 
     def step(now: tuple[EnvSlot, Any, Any], keys: tuple[Array, Array]) -> tuple[tuple[EnvSlot, Any, Any], Any]:
@@ -207,3 +215,15 @@ def act_and_advance(
         return (slot, carry, data), (told_to_agent(made, action, extras), kept, end)
 
     return jax.lax.scan(step, (state.slots, state.carry, state.data), (keys.act, keys.env))
+
+
+def _gathered(
+    taken: TakenSteps, data: Any, add_reward: Any
+) -> tuple[tuple[EnvSlot, Any, Any], tuple[Transition, Any, Any]]:
+    """Returns what `act_and_advance` does, of steps that were taken before."""
+    kept = None
+    if add_reward is not None:
+        data, kept = jax.lax.scan(
+            lambda data, told: add_reward(data, *told), data, (taken.made.reward, taken.end.ended)
+        )
+    return (taken.slots, taken.carry, data), (taken.made, kept, taken.end)

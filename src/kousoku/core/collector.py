@@ -68,6 +68,22 @@ class Steps(eqx.Module):
     taken: Int[Array, ""] | None = None
 
 
+class TakenSteps(eqx.Module):
+    """The steps of one iteration that were taken before `collect` is called, as those of environments on the host are.
+
+    Attributes:
+        slots, carry: after the last step, as `TrainState` has them.
+        made: the transitions, with the action as the agent chose it and with its extras: [T, B, ...], or of a single
+            step without axes.
+        end: whether an episode ended with each.
+    """
+
+    slots: Any
+    carry: Any
+    made: Any
+    end: EpisodeEnd
+
+
 class SlotFunctions(NamedTuple):
     """The functions that begin a slot and move it on: an environment's own, or the same compiled by the kernel.
 
@@ -77,12 +93,14 @@ class SlotFunctions(NamedTuple):
         compiled: function -> the same of the slots' environment: what was `function(env, *rest)` is called with the
             rest. Equal functions are compiled once.
         time_limit: the environment's, in steps; None for none.
+        taken: steps that `collect` gathers instead of taking any; None where it takes them.
     """
 
     begin: Callable[..., Any]
     advance: Callable[..., Any]
     compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
     time_limit: int | None
+    taken: TakenSteps | None = None
 
 
 class Collector(eqx.Module):
@@ -192,6 +210,27 @@ class Collector(eqx.Module):
             num_slots: slots on this device.
             axis: the named axis of the devices that share the slots; None for one device.
         """
+
+    def acting_keys(self, keys: Any) -> Any:
+        """Returns, of the keys of an iteration, those that `Agent.act` is called with, [T, B] or without axes.
+
+        For whoever takes the steps instead of `collect`, which then gathers them (`SlotFunctions.taken`). By default
+        None: the collector has to take them itself, by compiled functions of the environment.
+        """
+        del keys
+        return None
+
+    def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
+        """Returns the collector's data when all slots begin new episodes, and those on the way never end.
+
+        For who takes the steps instead of `collect`.
+
+        Args:
+            data: as it is kept.
+            iteration: how many were made before.
+        """
+        del iteration
+        return data
 
     @abstractmethod
     def collect(

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .env import Env, Finite
-from .env_shapes import is_pair, shape_problems, shapes, state_change, timestep_problems
+from .env_shapes import door_for, is_pair, shape_problems, shapes, state_change, timestep_problems
 from .errors import ConfigError
 from .evidence import BATCH, RESET, RESTART, STEP, Evidence
+from .host import HostEnv
 from .model import TabularModel, check_model
 from .spaces import Discrete
 from .timestep import Timestep
@@ -44,7 +45,11 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
         >>> check_env(ks.make("GridWorld-v0"), steps=20)
     """
     if not isinstance(env, Env):
-        raise ContractError(f"an environment must be a kousoku.Env, got {type(env).__name__}: subclass it")
+        raise ContractError(
+            f"an environment must be a kousoku.Env, got {type(env).__name__}: {door_for(env) or 'subclass it'}"
+        )
+    if isinstance(env, HostEnv):
+        raise ContractError(f"{env.name} runs on the host, where the checks of its own library are for it")
     problems: list[str] = []
     seen = Evidence(env, steps, seed)
     for check in (_shapes, _spaces, _reset, _step, _compiled, _batched, _randomness, _model):

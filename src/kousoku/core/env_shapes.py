@@ -218,7 +218,16 @@ def _instead_of(env: Any) -> str:
     """Returns what would do in the place of what is no environment."""
     if isinstance(env, type):
         return f"that is the class; make one of it: {env.__name__}(...)"
-    if callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None)):
-        home = type(env).__module__.partition(".")[0]
-        return f"it is {home}'s: give an id or a kousoku.Env, whose reset and step are pure functions in JAX"
-    return "give an id or a kousoku.Env"
+    return door_for(env) or "give an id or a kousoku.Env"
+
+
+def door_for(env: Any) -> str | None:
+    """Returns what would do in the place of another library's environment; None of what is no environment at all."""
+    if isinstance(env, type) or not (callable(getattr(env, "reset", None)) and callable(getattr(env, "step", None))):
+        return None
+    home = type(env).__module__.partition(".")[0]
+    if callable(getattr(env, "observation_spec", None)):
+        return f"it is {home}'s: give kousoku.from_dm_env(...) of it, which steps it on the host"
+    if "gymnasium" in {kind.__module__.partition(".")[0] for kind in type(env).__mro__}:
+        return f"it is {home}'s: give kousoku.from_gymnasium(...) of it, which steps it on the host"
+    return f"it is {home}'s: give an id or a kousoku.Env, whose reset and step are pure functions in JAX"

@@ -38,6 +38,10 @@ class ConfigError(ValueError):
         return type(self), (self.field, given, self.fix), notes
 
 
+class EnvError(RuntimeError):
+    """An environment on the host failed while it was used: one line names it, and says what it raised."""
+
+
 class _Shown(str):
     """The text that stands for a value in a message, once the value itself is out of reach."""
 

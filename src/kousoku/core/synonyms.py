@@ -133,14 +133,16 @@ _ADD = "`kousoku.register` adds one's own"
 _FIVE = "'MinAtar/Asterix-v1', '.../Breakout-v1', '.../Freeway-v1', '.../Seaquest-v1' and '.../SpaceInvaders-v1'"
 _MINATAR = f"MinAtar's small ones are: {_FIVE}"
 _GAMES = f"games are MinAtar's, such as 'MinAtar/Breakout-v1', and 'Blackjack-v1'; {_ADD}"
+_ON_HOST = "are not here, but run on the host:"
+_ATARI = f"Atari's {_ON_HOST} 'gymnasium:ALE/Pong-v5' with ale-py installed, 'envpool:Pong-v5' with envpool"
 
 ENVS_ELSEWHERE: dict[str, str] = {
-    r"lunarlander": f"Box2D's are not here; 'Acrobot-v1' and 'MountainCarContinuous-v0' are near; {_ADD}",
-    r"bipedalwalker": f"Box2D's are not here; 'Walker2d-v5' and 'Hopper-v5' are near; {_ADD}",
-    r"carracing": f"Box2D's are not here; {_ADD}",
-    r"ale/|.*noframeskip|.*-ram-v\d": f"Atari's are not here; {_GAMES}",
-    r"(breakout|spaceinvaders|seaquest|asterix|freeway)(-v\d+)?$": f"Atari's are not here; {_MINATAR}",
-    r"(pong|qbert|mspacman|beamrider|enduro)(-v\d+)?$": f"Atari's are not here; {_GAMES}",
+    r"lunarlander": f"Box2D's {_ON_HOST} 'gymnasium:LunarLander-v3'",
+    r"bipedalwalker": f"Box2D's {_ON_HOST} 'gymnasium:BipedalWalker-v3'; 'Walker2d-v5' is near",
+    r"carracing": f"Box2D's {_ON_HOST} 'gymnasium:CarRacing-v3'",
+    r"ale/|.*noframeskip|.*-ram-v\d": _ATARI,
+    r"(breakout|spaceinvaders|seaquest|asterix|freeway)(-v\d+)?$": f"{_ATARI}; {_MINATAR}",
+    r"(pong|qbert|mspacman|beamrider|enduro)(-v\d+)?$": _ATARI,
     r"minatar(?!/(asterix|breakout|freeway|seaquest|spaceinvaders)-v[01]$)|.*-minatar": f"MinAtar's are {_FIVE}",
     r"(procgen|nethack|nle|minerl|craftax|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"(bsuite/)?(mnist|mnistbandit|\w+_noise|\w+_scale)(-bsuite|-v\d+)?$": (

@@ -78,6 +78,9 @@ for _module, _game in (
     ENVS.register(f"MinAtar/{_game}-v0", f"{_MINATAR}.{_module}:{_game}")
     ENVS.register(f"MinAtar/{_game}-v1", f"{_MINATAR}.{_module}:{_game}", use_minimal_action_set=True)
 
+ENVS.register_library("gymnasium", "kousoku.interop.host.from_gymnasium:gymnasium_env")
+ENVS.register_library("envpool", "kousoku.interop.host.from_envpool:envpool_env")
+
 
 def make(id: EnvId | str, **options: Any) -> Env:
     """Makes an environment by id.

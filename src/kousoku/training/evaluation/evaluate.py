@@ -15,12 +15,12 @@ from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env, restart_env, step_env
 from ...core.agent import Agent
 from ...core.env import Env
+from ...core.host import HostEnv
 from ...ops.trees import select, to_device
 from ..devices import pad_to, select_devices
 from ..population import MemberNumbers, Population, member_of
 from .act import act_greedily
-
-EVALUATION_STREAM = 0x6576616C
+from .on_host import EVALUATION_STREAM, evaluate_on_host
 
 
 class FinalState(NamedTuple):
@@ -153,7 +153,10 @@ def evaluate_population(
     """Plays `episodes` greedy episodes of each of N members in its environment, as NumPy [N, episodes]; keys are [N].
 
     All devices take part, or so many: they share the population, or, where these are fewer, the episodes of each.
+    Of environments on the host, see `on_host`.
     """
+    if isinstance(population.env(0), HostEnv):
+        return Episodes(*evaluate_on_host(population, final.agent_state, keys, episodes, max_steps))
     devices, members = select_devices(num_devices), keys.shape[0]
     by_member = members >= len(devices)
     used = len(devices) if by_member else min(len(devices), episodes)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.host import HostEnv
 from ...core.wrapper import Wrapper, kind_of, unwrapped, wrappers_of
 from . import provenance
 from .checkpoints import RunWarning
@@ -27,7 +28,8 @@ def env_json(env: str | Env, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an environment as JSON: given by id with its options, made in Python with its fields and its code."""
     if isinstance(env, str):
         return {"id": env, "options": _jsonable(dict(options)), "registered": True}
-    return {"id": kind_of(env), "options": {}, "registered": False, "fields": _all_fields(env), "code": _code(env)}
+    name = env.name if isinstance(env, HostEnv) else kind_of(env)
+    return {"id": name, "options": {}, "registered": False, "fields": _all_fields(env), "code": _code(env)}
 
 
 def check_same(env: Env, begun: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from ...core.collector import Collector, TrainState
+from ...core.errors import EnvError
 from ...core.spaces import LARGEST
 from ..metrics.drain import Placement
 
@@ -40,7 +41,12 @@ class TrainLoop:
     """Advances all members of a population. A training state is a tree of arrays [N, ...].
 
     Steps are environment steps of one member, over all its slots.
+
+    Attributes:
+        error: what an environment on the host failed with, which ends the run; None if none did.
     """
+
+    error: EnvError | None = None
 
     @abstractmethod
     def start(self, trained: Any = None) -> TrainState:
@@ -64,6 +70,9 @@ class TrainLoop:
     def whole(self, step: int) -> int:
         """Returns the first step, from this one on, that the loop can stop at."""
         return -(-step // self.iteration_steps) * self.iteration_steps
+
+    def close(self) -> None:
+        """Ends what the loop has begun outside of programs: environments on the host."""
 
     @abstractmethod
     def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:

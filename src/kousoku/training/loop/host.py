@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core.agent import Agent
 from ...core.collector import TrainState
+from ...core.errors import EnvError
 from ..devices import without_padding
 from ..guards.finite_check import FiniteCheck, NonFinite
 from ..io import checkpoints, run_folder
@@ -81,6 +82,8 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
             while progress.step < until and not job.stop:
                 _advance(loop, run, until)
                 _count_out_visits(run, job.population.size)
+                if loop.error is not None:
+                    job.stop.told, job.stop.error = True, loop.error
             if progress.step < until:
                 progress.score = progress.score if progress.step == progress.since else None
                 _checkpoint(run, job)
@@ -140,7 +143,7 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     if Recording.of(tuple(job.config.record)).q_values:
         progress.history.append(jax.device_get(q_values(population, run.state.agent)))
     if whole and not run.failure and _passed(job.config.eval_every, since, progress.step):
-        row |= progress.add_evaluation(play(job, final_state(job, run.state), job.config.eval_episodes))
+        row |= _evaluation(run, job)
     run.state = emptied
     progress.since = progress.step
     speed = progress.step * population.size / progress.seconds
@@ -149,6 +152,16 @@ def _report(run: OngoingRun, job: TrainJob, whole: bool) -> dict[str, Any]:
     if job.config.eval_every is None:
         progress.score = made.get(metric_name("return"))
     return {"step": progress.step, **timing, **made}
+
+
+def _evaluation(run: OngoingRun, job: TrainJob) -> dict[str, Any]:
+    """Returns the numbers of an evaluation on the way; none where an environment fails, which stops the run."""
+    try:
+        played = play(job, final_state(job, run.state), job.config.eval_episodes)
+    except EnvError as error:
+        job.stop.told, job.stop.error = True, error
+        return {}
+    return run.progress.add_evaluation(played)
 
 
 def _tell(run: OngoingRun, job: TrainJob) -> None:

@@ -18,6 +18,7 @@ from ...collectors.streams import agent_key
 from ...core.agent import Agent
 from ...core.collector import SlotFunctions, Steps, TrainState
 from ...core.env import Env
+from ...core.host import HostEnv
 from ..metrics.metric_sums import MetricSums, Recording, add_iteration, end_block, zero_sums
 from ..population import is_leaf_number
 
@@ -37,8 +38,11 @@ class Shapes(NamedTuple):
 
 
 def slots_of(agent: Agent, env: Env) -> SlotFunctions:
-    """Returns how an agent's environments begin and advance: of several, by kernels within a program of XLA's."""
-    return kernel_slots(env) if agent.learns_from.batched else plain_slots(env)
+    """Returns how an agent's environments begin and advance: of several, by kernels within a program of XLA's.
+
+    One on the host gives shapes alone, and is not worth a kernel.
+    """
+    return kernel_slots(env) if agent.learns_from.batched and not isinstance(env, HostEnv) else plain_slots(env)
 
 
 def shapes_of(agent: Agent, env: Env, recording: Recording) -> Shapes:

@@ -7,10 +7,12 @@ import jax
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.host import HostEnv
 from ..config import TrainConfig
 from ..metrics.metric_sums import Recording
 from ..population import Population
 from .base import TrainLoop
+from .host_envs import HostEnvLoop
 from .program import CompiledLoop
 from .python_loop import PythonLoop
 
@@ -26,6 +28,10 @@ def make_loop(agent: Agent, population: Population, config: TrainConfig) -> Trai
     if recording.q_values and not has_q_values(agent, population.env(0)):
         raise ConfigError("record", "q_values", f"{type(agent).__name__} has no table of action values; leave it out")
     check_length(agent, config.steps)
+    if isinstance(population.env(0), HostEnv):
+        if config.loop == "python":
+            raise ConfigError("loop", "python", "of environments on the host there is one loop; leave it out")
+        return HostEnvLoop(population, recording)
     if config.loop == "python":
         return PythonLoop(population, recording)
     return CompiledLoop(population, recording, config.devices, config.record_every or config.steps)

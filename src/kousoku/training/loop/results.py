@@ -16,7 +16,7 @@ from ...collectors.streams import fold_in_each
 from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.env import Finite
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, EnvError
 from ...core.model import TabularModel
 from ...core.record import RunRecord
 from ...ops.planning import reachable
@@ -114,12 +114,15 @@ def play(job: TrainJob, final: FinalState, episodes: int, unseen: bool = False) 
 
 
 def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None) -> Trained:
-    """Collects what was learned and saves it, as of an unfinished run; then evaluates it, and saves it with that."""
+    """Collects what was learned and saves it, as of an unfinished run; then evaluates it, and saves it with that.
+
+    It is not evaluated in an environment that has just failed.
+    """
     stopped_early = bool(job.stop) and progress.step < job.config.steps
     status = "diverged" if failure else "interrupted" if stopped_early else "finished"
     trained = collect(job, state, progress, status, failure)
     record, leaves = trained.record, to_arrays(trained.final_state)
-    if job.config.eval_episodes:
+    if job.config.eval_episodes and not isinstance(job.stop.error, EnvError):
         _save(dataclasses.replace(record, facts=record.facts | {"status": run_folder.UNFINISHED}), leaves)
         record = _evaluated(job, record, trained.final_state, progress)
     _save(record, leaves)

@@ -16,6 +16,7 @@ import jax
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.host import HostEnv
 from ...ops.schedules import in_run
 from ..config import TrainConfig
 from ..devices import select_devices
@@ -35,6 +36,7 @@ from ..point_envs import point_envs
 from ..population import Population
 from .base import TrainLoop
 from .host import OngoingRun, learn
+from .host_envs import check_host
 from .make_loop import make_loop
 from .results import Trained, TrainJob, collect, config_json, episodes_at_end, finish
 
@@ -70,6 +72,7 @@ def train(
     compile_cache.enable()
     told = {"begun_for": config.steps, **(told or {})}
     agent = in_run(agent, told["begun_for"])
+    check_host(agent, env, config)
     envs = point_envs(env, env_config, config)
     if begin_with is not None:
         for each in envs.distinct:
@@ -88,11 +91,15 @@ def train(
         if saved is not None and agent.learns_from.rounds_over_devices:
             loop, config = _as_before(saved.progress, loop, agent, population, config)
         run = _begin(loop, population.size, saved, begin_with)
+        if saved is not None and isinstance(env, HostEnv):
+            text = f"{env.name} runs on the host, whose state no checkpoint holds: all slots begin new episodes"
+            warnings.warn(text, RunWarning, stacklevel=2)
         run.progress.devices, run.progress.available = loop.devices, len(select_devices(config.devices))
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
             checkpoints.cut_back(folder, run.saved)
             stack.enter_context(files.refusals_told(folder, partial(checkpoints.what_is_left, folder)))
+        stack.callback(loop.close)
         job = TrainJob(agent, config, population, asked, folder, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
         return finish(job, run.state, run.progress, run.failure)

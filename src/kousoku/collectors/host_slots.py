@@ -1,0 +1,113 @@
+"""The slots of environments that run on the host: episodes begin and end, and what is true of each step is told."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.errors import ConfigError, EnvError
+from ..core.host import HostEnv, Leaves
+
+
+class HostStep(NamedTuple):
+    """One step of V slots.
+
+    Attributes:
+        obs: before it, in the order of `jax.tree.leaves`.
+        next_obs: what the action led to, also where the slot has moved on to a new episode.
+        reward, terminated, truncated, ended: [V].
+        episode_return, length: [V] of each slot's episode up to this step.
+    """
+
+    obs: list[np.ndarray]
+    next_obs: list[np.ndarray]
+    reward: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    ended: np.ndarray
+    episode_return: np.ndarray
+    length: np.ndarray
+
+
+class HostSlots:
+    """V slots of an environment on the host, each in the midst of an episode.
+
+    Attributes:
+        obs: what the agent sees now.
+        episode_return, length: [V] of the episodes so far.
+    """
+
+    def __init__(self, env: HostEnv, seeds: Sequence[int]) -> None:
+        """Makes the environments, one for each seed, and begins an episode in each.
+
+        Raises:
+            ConfigError: if the environment cannot be made as it is asked for.
+            EnvError: if it fails.
+        """
+        self._name = env.name
+        with self._telling():
+            self._vector = env.make_vector(seeds)
+        try:
+            self.restart()
+        except BaseException:
+            self.close()
+            raise
+
+    def restart(self) -> None:
+        """Begins a new episode in every slot; those that were on their way are forgotten."""
+        with self._telling():
+            first = self._vector.reset()
+        self.obs: Leaves = first
+        count = len(first[0])
+        self.episode_return, self.length = np.zeros(count, np.float32), np.zeros(count, np.int32)
+
+    def step(self, actions: Leaves, cut_at: int | None = None) -> HostStep:
+        """Takes one action in each slot; where an episode ends, the next one begins.
+
+        Args:
+            actions: [V, ...] as the environment takes them.
+            cut_at: steps after which an episode is truncated; None for never.
+
+        Raises:
+            EnvError: if an environment fails.
+        """
+        before = self.obs
+        with self._telling():
+            next_obs, reward, terminated, truncated = self._vector.step(actions)
+        episode_return, length = self.episode_return + reward, self.length + 1
+        if cut_at is not None:
+            truncated = truncated | (length >= cut_at)
+        ended = terminated | truncated
+        self.obs, self.episode_return, self.length = next_obs, episode_return, length
+        if ended.any():
+            self._begin_next(ended)
+        return HostStep(list(before), list(next_obs), reward, terminated, truncated, ended, episode_return, length)
+
+    def _begin_next(self, ended: np.ndarray) -> None:
+        slots = np.flatnonzero(ended)
+        with self._telling():
+            first = self._vector.reset(slots.tolist())
+        self.obs = [leaf.copy() for leaf in self.obs]
+        for leaf, begun in zip(self.obs, first, strict=True):
+            leaf[slots] = begun
+        self.episode_return = np.where(ended, np.float32(0), self.episode_return)
+        self.length = np.where(ended, np.int32(0), self.length)
+
+    def close(self) -> None:
+        """Ends the environments."""
+        with self._telling():
+            self._vector.close()
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Names the environment in whatever it raises."""
+        try:
+            yield
+        except (ConfigError, EnvError):
+            raise
+        except Exception as error:  # the environment is others' code
+            said = (str(error).splitlines() or [""])[0]
+            raise EnvError(f"environment {self._name} raised {type(error).__name__}: {said}") from error

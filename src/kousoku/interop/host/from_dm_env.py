@@ -1,0 +1,109 @@
+"""Environments with DeepMind's interface `dm_env` as ours."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from ...core.errors import ConfigError
+from ...core.host import HostEnv
+from .from_gymnasium import host_env
+
+
+def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
+    """Makes an environment to train in of one with the interface `dm_env`, which goes on running on the host.
+
+    An episode whose last step has a discount above 0 is truncated, one with the discount 0 terminated; discounts on the
+    way are not told to agents, which have their own.
+
+    Args:
+        env: a function that makes a `dm_env.Environment`, without arguments or with one that is called `seed`; or such
+            an environment, of which every slot gets a copy with its randomness.
+        workers: processes to step the environments in, each a share of them; 0 for this one.
+        name: what it is called in messages and records; by default the environment's class.
+
+    Raises:
+        ConfigError: for what is neither, or a spec that has no counterpart.
+    """
+    if _is_dm_env(env):
+        try:
+            copy.deepcopy(env)
+        except Exception as error:  # copying runs the environment's code
+            fix = f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function"
+            raise ConfigError("env", type(env).__name__, fix) from error
+        return host_env(name or type(env).__name__, functools.partial(_Adapter.of_copy, env), workers)
+    if not callable(env):
+        raise ConfigError("env", env, "give a dm_env.Environment, or a function that makes one")
+    return host_env(name, functools.partial(_Adapter, env), workers)
+
+
+def _is_dm_env(env: Any) -> bool:
+    return all(callable(getattr(env, part, None)) for part in ("reset", "step", "action_spec", "observation_spec"))
+
+
+class _Adapter(gymnasium.Env[Any, Any]):
+    """An environment of `dm_env` as one of Gymnasium's; made again with the seed where its factory takes one."""
+
+    def __init__(self, factory: Callable[..., Any]) -> None:
+        self._factory = factory
+        self._seeded = "seed" in inspect.signature(factory).parameters
+        self._env = factory(seed=0) if self._seeded else factory()
+        self.observation_space = _space("observation", self._env.observation_spec())
+        self.action_space = _space("action", self._env.action_spec())
+
+    @classmethod
+    def of_copy(cls, env: Any) -> _Adapter:
+        """Makes one of a copy of an environment."""
+        return cls(functools.partial(copy.deepcopy, env))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        del options
+        if seed is not None and self._seeded:
+            self._env = self._factory(seed=seed)
+        return _values(self._env.reset().observation), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        timestep = self._env.step(action)
+        ended = timestep.last()
+        terminated = ended and timestep.discount == 0
+        return _values(timestep.observation), float(timestep.reward or 0.0), terminated, ended and not terminated, {}
+
+    def close(self) -> None:
+        self._env.close()
+
+
+def _space(what: str, spec: Any) -> spaces.Space[Any]:
+    """Returns a spec as a space of Gymnasium's.
+
+    Raises:
+        ConfigError: for one that has no counterpart.
+    """
+    if isinstance(spec, Mapping):
+        return spaces.Dict({str(name): _space(what, part) for name, part in spec.items()})
+    if isinstance(spec, tuple | list):
+        return spaces.Tuple([_space(what, part) for part in spec])
+    if hasattr(spec, "num_values"):
+        return spaces.Discrete(int(spec.num_values))
+    dtype: Any = np.dtype(getattr(spec, "dtype", object))
+    if dtype.kind == "b":
+        return spaces.Box(0, 1, spec.shape, np.uint8)
+    if dtype.kind not in "fiu":
+        raise ConfigError(f"{what} spec", spec, "use an Array, BoundedArray or DiscreteArray of numbers, or a dict")
+    ends = (np.iinfo(dtype).min, np.iinfo(dtype).max) if dtype.kind in "iu" else (-np.inf, np.inf)
+    low: Any = np.broadcast_to(getattr(spec, "minimum", ends[0]), spec.shape).astype(dtype)
+    high: Any = np.broadcast_to(getattr(spec, "maximum", ends[1]), spec.shape).astype(dtype)
+    return spaces.Box(low, high, spec.shape, dtype)
+
+
+def _values(observation: Any) -> Any:
+    """Returns an observation with the names that its space has."""
+    if isinstance(observation, Mapping):
+        return {str(name): _values(part) for name, part in observation.items()}
+    return observation

@@ -1,0 +1,94 @@
+"""EnvPool's environments as ours: a pool of threads in C++ steps all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import ConfigError
+from ...core.host import HostEnv
+from .group import Rows
+from .spaces import our_space
+from .values import batched, leaves_of, unbatched
+
+
+def envpool_env(id: str, **options: Any) -> HostEnv:
+    """Makes what `kousoku.make("envpool:ID")` names.
+
+    Args:
+        id: as `envpool.make_gymnasium` takes it, such as "Pong-v5".
+        options: of the same, such as `num_threads` and `max_episode_steps`; how many there are, and their seeds, are
+            training's to say.
+
+    Raises:
+        ConfigError: if EnvPool is not installed, does not know the id, or cannot make it, in its words.
+    """
+    envpool = _imported()
+    for taken in ("num_envs", "batch_size", "seed", "env_seed"):
+        if taken in options:
+            raise ConfigError(taken, options[taken], "training says how many environments there are, and seeds them")
+    if id not in envpool.list_all_envs():
+        raise ConfigError("env", f"envpool:{id}", "EnvPool has no such id; envpool.list_all_envs() tells all")
+    try:
+        spec = envpool.make_spec(id, **options)
+    except Exception as error:  # of any kind: EnvPool's and C++'s
+        raise ConfigError("env", f"envpool:{id}", f"it cannot be made: {' '.join(str(error).split())}") from error
+    name = f"envpool:{id}"
+    observations = our_space(f"observation_space of {name}", spec.gymnasium_observation_space)
+    actions = our_space(f"action_space of {name}", spec.gymnasium_action_space)
+    return HostEnv(name, observations, actions, PoolMaker(id, options))
+
+
+def _imported() -> Any:
+    try:
+        import envpool  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ConfigError("env", "no envpool", "pip install envpool") from error
+    return envpool
+
+
+@dataclass(frozen=True)
+class PoolMaker:
+    """Makes pools: equal ones make equal environments.
+
+    Attributes:
+        id: EnvPool's.
+        options: of `envpool.make_gymnasium`.
+    """
+
+    id: str
+    options: Mapping[str, Any] = field(hash=False)
+
+    def __call__(self, seeds: Sequence[int]) -> Pool:
+        pool = _imported().make_gymnasium(self.id, num_envs=len(seeds), env_seed=list(seeds), **self.options)
+        return Pool(pool)
+
+
+class Pool:
+    """A `kousoku.core.host.HostVector` of an EnvPool."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self._observations, self._actions = leaves_of(pool.observation_space), leaves_of(pool.action_space)
+
+    def reset(self, slots: Sequence[int] | None = None) -> Rows:
+        if slots is None:
+            return batched(self._observations, self._pool.reset()[0])
+        # A pool begins an ended episode anew by itself at the next step; asked before, it does so now, and only once.
+        obs, info = self._pool.reset(np.asarray(slots, np.int32))
+        order = np.argsort(info["env_id"])
+        return [leaf[order] for leaf in batched(self._observations, obs)]
+
+    def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        obs, reward, terminated, truncated, info = self._pool.step(
+            unbatched(self._pool.action_space, self._actions, actions)
+        )
+        order = np.argsort(info["env_id"])
+        told = np.array(reward, np.float32)[order], np.array(terminated, bool)[order], np.array(truncated, bool)[order]
+        return [leaf[order] for leaf in batched(self._observations, obs)], *told
+
+    def close(self) -> None:
+        self._pool.close()

@@ -1,0 +1,166 @@
+"""Gymnasium's environments as ours: by id, as objects, made by functions, or many in a vector."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+
+from ...core.errors import ConfigError, check_count
+from ...core.host import HostEnv, HostVector
+from .group import Group
+from .spaces import our_space
+from .vector_env import GymnasiumVector, check_masks
+from .workers import Workers
+
+
+@dataclass(frozen=True)
+class ById:
+    """Makes an environment that is registered with Gymnasium; equal ones make equal environments.
+
+    Attributes:
+        id: Gymnasium's.
+        options: of `gymnasium.make`, and of the environment.
+    """
+
+    id: str
+    options: Mapping[str, Any] = field(hash=False)
+
+    def __call__(self) -> Any:
+        return gymnasium.make(self.id, **{"disable_env_checker": True, **self.options})
+
+
+@dataclass(frozen=True)
+class VectorMaker:
+    """Makes a vector of environments.
+
+    Attributes:
+        name: of the environment.
+        factory: makes one.
+        workers: processes to step them in; 0 for this one.
+    """
+
+    name: str
+    factory: Callable[[], Any]
+    workers: int
+
+    def __call__(self, seeds: Sequence[int]) -> HostVector:
+        if self.workers == 0:
+            return Group(self.factory, seeds)
+        return Workers(self.name, self.factory, seeds, self.workers)
+
+
+def gymnasium_env(id: str, workers: int = 0, **options: Any) -> HostEnv:
+    """Makes what `kousoku.make("gymnasium:ID")` names.
+
+    Args:
+        id: as `gymnasium.make` takes it, such as "LunarLander-v3" or "ALE/Breakout-v5".
+        workers: processes to step the environments in; 0 for this one, which suits environments that take microseconds.
+        options: of `gymnasium.make`, and of the environment.
+
+    Raises:
+        ConfigError: if Gymnasium does not know the id, or cannot make the environment, in its words.
+    """
+    return host_env(f"gymnasium:{id}", ById(id, options), workers)
+
+
+def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
+    """Makes an environment to train in of one of Gymnasium's, which goes on running on the host.
+
+    Args:
+        env: a function without arguments that makes a `gymnasium.Env`; such an environment, of which every slot gets a
+            copy; or a `gymnasium.vector.VectorEnv` with as many environments as the agents have slots in all.
+        workers: processes to step the environments in, each a share of them; 0 for this one, which suits environments
+            that take microseconds.
+        name: what it is called in messages and records; by default the environment's id or class.
+
+    Raises:
+        ConfigError: for what is none of these, a space that has no counterpart, or a vector that cannot begin episodes
+            in some of its environments only.
+
+    Examples:
+        >>> import gymnasium
+        >>> env = from_gymnasium(lambda: gymnasium.make("CartPole-v1"))
+        >>> env.name, env.action_space
+        ('CartPole-v1', Discrete(n=2))
+    """
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        if workers:
+            raise ConfigError("workers", workers, "the vector has its own; leave it out")
+        return _of_vector(env, name)
+    if isinstance(env, gymnasium.Env):
+        return host_env(name or _name_of(env), _copier(env), workers, env)
+    if not callable(env) or (isinstance(env, type) and not issubclass(env, gymnasium.Env)):
+        fix = "give a gymnasium.Env, a function that makes one, or a gymnasium.vector.VectorEnv"
+        raise ConfigError("env", env, fix)
+    return host_env(name, env, workers)
+
+
+def host_env(name: str | None, factory: Callable[[], Any], workers: int, example: Any = None) -> HostEnv:
+    """Makes the environment of what makes one; an example of it, made by the factory if none is given, tells spaces.
+
+    Raises:
+        ConfigError: if it cannot be made, or is no `gymnasium.Env`.
+    """
+    check_count("workers", workers, low=0)
+    made = example if example is not None else _made(name or _name_of(factory), factory)
+    if not isinstance(made, gymnasium.Env):
+        raise ConfigError("env", made, "the function has to return a gymnasium.Env")
+    name = name or _name_of(made)
+    observations = our_space(f"observation_space of {name}", made.observation_space)
+    actions = our_space(f"action_space of {name}", made.action_space)
+    if example is None:
+        made.close()
+    return HostEnv(name, observations, actions, VectorMaker(name, factory, int(workers)))
+
+
+def _made(name: str, factory: Callable[[], Any]) -> Any:
+    """Returns an environment.
+
+    Raises:
+        ConfigError: with what Gymnasium or the environment said.
+    """
+    try:
+        return factory()
+    except Exception as error:  # the factory is others' code
+        said = " ".join(str(error).split())
+        raise ConfigError("env", name, f"it cannot be made: {said or type(error).__name__}") from error
+
+
+def _name_of(made: Any) -> str:
+    """Returns an environment's id, or the name of its class; of a function its own."""
+    id = getattr(getattr(made, "spec", None), "id", None)
+    if id:
+        return str(id)
+    return getattr(made, "__name__", None) or type(getattr(made, "unwrapped", made)).__name__
+
+
+def _copier(env: Any) -> Callable[[], Any]:
+    """Returns what makes environments like one: by its id with its options and wrappers, else copies of it.
+
+    Raises:
+        ConfigError: if it can neither be made again nor copied.
+    """
+    if env.spec is not None:
+        return functools.partial(gymnasium.make, env.spec, disable_env_checker=True)
+    try:
+        copy.deepcopy(env)
+    except Exception as error:  # copying runs the environment's code
+        fix = (
+            f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function that makes it"
+        )
+        raise ConfigError("env", _name_of(env), fix) from error
+    return functools.partial(copy.deepcopy, env)
+
+
+def _of_vector(env: Any, name: str | None) -> HostEnv:
+    """Makes the environment of a vector that there is already."""
+    name = name or _name_of(env)
+    check_masks(name, env)
+    observations = our_space(f"observation_space of {name}", env.single_observation_space)
+    actions = our_space(f"action_space of {name}", env.single_action_space)
+    return HostEnv(name, observations, actions, functools.partial(GymnasiumVector, env), count=env.num_envs)

@@ -1,0 +1,65 @@
+"""Gymnasium's spaces as ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ...core.errors import ConfigError
+from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
+from .values import leaves_of, narrowed
+
+
+def our_space(field: str, space: Any) -> Space:
+    """Returns the space of ours in which a Gymnasium environment's observations or actions lie here.
+
+    Numbers have at most 32 bits, whole ones begin at 0, a MultiBinary is a MultiDiscrete of twos, and a Tuple is a Dict
+    with the names "0", "1", ...
+
+    Args:
+        field: what it is, for messages.
+        space: Gymnasium's.
+
+    Raises:
+        ConfigError: for a space that has no counterpart here, such as Text.
+
+    Examples:
+        >>> our_space("observation_space", spaces.Tuple([spaces.Discrete(3, start=1), spaces.MultiBinary(2)]))
+        Dict(spaces={'0': Discrete(n=3), '1': MultiDiscrete(nvec=(2, 2))})
+    """
+    try:
+        if not leaves_of(space):
+            raise TypeError(f"{space!r} holds nothing")
+    except TypeError as error:
+        raise ConfigError(field, type(space).__name__, str(error)) from error
+    return _counterpart(space)
+
+
+def _counterpart(space: Any) -> Space:
+    if isinstance(space, spaces.Dict):
+        return Dict({name: _counterpart(part) for name, part in space.spaces.items()})
+    if isinstance(space, spaces.Tuple):
+        return Dict({str(place): _counterpart(part) for place, part in enumerate(space.spaces)})
+    if isinstance(space, spaces.Discrete):
+        return Discrete(int(space.n))
+    if isinstance(space, spaces.MultiDiscrete):
+        return MultiDiscrete(tuple(map(int, space.nvec)))
+    if isinstance(space, spaces.MultiBinary):
+        return MultiDiscrete((2,) * space.shape[0])
+    dtype = narrowed(space.dtype)
+    return Box(_bound(space.low, dtype), _bound(space.high, dtype), space.shape, dtype)
+
+
+def _bound(bound: np.ndarray, dtype: np.dtype) -> Any:
+    """Returns a bound as one number where all entries are equal, else as tuples; beyond float32 it is infinite."""
+    if dtype.kind == "f":
+        wide = np.asarray(bound, np.float64)
+        wide = np.where(np.abs(wide) > np.finfo(dtype).max, np.copysign(np.inf, wide), wide)
+    else:
+        least, most = max(np.iinfo(dtype).min, -LARGEST - 1), min(np.iinfo(dtype).max, LARGEST - 1)
+        wide = np.clip(bound.astype(np.float64), least, most)
+    if wide.size and (wide == wide.flat[0]).all():
+        return float(wide.flat[0])
+    return tuple(wide.tolist()) if wide.ndim else float(wide)

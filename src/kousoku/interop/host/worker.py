@@ -1,0 +1,76 @@
+"""The program of a worker process: it makes environments and steps them, as the process that started it asks.
+
+Messages are pickles, each after its length in 8 bytes: a request on the standard input, its answer on what was the
+standard output. It ends when its input does, so that it never outlives who started it, whatever happened there.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import struct
+import sys
+from typing import Any, BinaryIO
+
+LENGTH = struct.Struct("<Q")
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Writes a message."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    stream.write(LENGTH.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> Any:
+    """Reads a message.
+
+    Raises:
+        EOFError: if the other side has ended.
+    """
+    (length,) = LENGTH.unpack(_read(stream, LENGTH.size))
+    return pickle.loads(_read(stream, length))
+
+
+def _read(stream: BinaryIO, length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answers requests, (name of a method, its arguments), by (True, result) or (False, what was raised, in words)."""
+    group: Any = None
+    while True:
+        try:
+            name, arguments = receive(requests)
+        except EOFError:
+            break
+        try:
+            if name == "make":
+                factory, seeds = arguments
+                from .group import Group
+
+                group, answer = Group(pickle.loads(factory), seeds), None
+            else:
+                answer = getattr(group, name)(*arguments)
+        except Exception as error:  # the environment is others' code: whoever asked is told
+            said = (str(error).splitlines() or [""])[0]
+            send(answers, (False, f"{type(error).__name__}: {said}"))
+        else:
+            send(answers, (True, answer))
+
+
+def main() -> None:
+    """Serves; what environments print goes to the standard error, and Ctrl-C is for who started this process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)
+        serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Greedy evaluation in environments on the host: the episodes of every member, in a vector of slots."""
+
+from __future__ import annotations
+
+import functools
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Key, PRNGKeyArray
+
+from ...collectors.host_slots import HostSlots
+from ...core.host import HostEnv
+from ...core.spaces import Space
+from ...ops.trees import select
+from ..population import Population
+from .act import act_greedily
+
+EVALUATION_STREAM = 0x6576616C
+MOST_SLOTS = 16
+"""Slots of a member in which its episodes are played, one after the other in each."""
+
+
+def evaluate_on_host(
+    population: Population, agents: Any, keys: Key[Any, " N"], episodes: int, max_steps: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Plays greedy episodes of each of N members: (return, length, truncated), [N, episodes] each.
+
+    Of a vector that exists already as many slots play as it has. Episode e is played in slot e modulo their number,
+    whatever the lengths of others, and counts once. The same keys play the same episodes where the environment's
+    randomness is all from its seed.
+
+    Args:
+        population: the members, whose environment is on the host.
+        agents: what each has learned, [N, ...].
+        keys: [N] of everything random.
+        episodes: of each member.
+        max_steps: where an episode is cut.
+
+    Raises:
+        EnvError: if an environment fails.
+    """
+    env, count = population.env(0), keys.shape[0]
+    assert isinstance(env, HostEnv)
+    width = min(episodes, MOST_SLOTS) if env.count is None else env.count // count
+    begin, act = _programs(population.structure, env.observation_space, env.action_space)
+    streams, seeds, carry = begin(population.numbers.agent, agents, keys, jnp.arange(width))
+    leaves, structure = jax.tree.flatten((population.numbers.agent, agents))
+    played, wanted = np.zeros((count, width), int), [len(range(slot, episodes, width)) for slot in range(width)]
+    returns = np.zeros((count, width, max(wanted)), np.float32)
+    lengths, cut = np.zeros(returns.shape, np.int32), np.zeros(returns.shape, bool)
+    slots, ended, t = HostSlots(env, jax.device_get(seeds).reshape(-1).tolist()), np.ones(played.shape, bool), 0
+    try:
+        while (played < wanted).any():
+            obs = [leaf.reshape(count, width, *leaf.shape[1:]) for leaf in slots.obs]
+            carry, actions = act(structure, leaves, carry, obs, ended, streams, np.uint32(t % 2**32))
+            step = slots.step([np.asarray(leaf).reshape(-1, *leaf.shape[2:]) for leaf in actions], max_steps)
+            ended, t = step.ended.reshape(count, width), t + 1
+            for n, slot in np.argwhere(ended & (played < wanted)):
+                at, place = n * width + slot, (n, slot, played[n, slot])
+                returns[place], lengths[place] = step.episode_return[at], step.length[at]
+                cut[place] = step.truncated[at] and not step.terminated[at]
+                played[n, slot] += 1
+    finally:
+        slots.close()
+    in_order = lambda part: part.swapaxes(1, 2).reshape(count, -1)[:, :episodes]  # noqa: E731
+    return in_order(returns), in_order(lengths), in_order(cut)
+
+
+@functools.lru_cache(maxsize=64)
+def _programs(agent: Any, observations: Space, actions: Space) -> tuple[Any, Any]:
+    """Returns the compiled programs that begin an evaluation and choose its actions; spaces are compared by value."""
+    return jax.jit(partial(_begin, agent)), jax.jit(partial(_act, agent, observations, actions), static_argnums=0)
+
+
+def _begin(
+    agent: Any, numbers: Any, agents: Any, keys: Key[Array, " N"], slots: Int[Array, " B"]
+) -> tuple[Any, Array, Any]:
+    """Returns the members' keys of this evaluation, a seed below 2^31 for each slot [N, B], and first carries."""
+
+    def one(numbers: Any, state: Any, key: PRNGKeyArray) -> tuple[Any, Array, Any]:
+        stream = jax.random.fold_in(key, EVALUATION_STREAM)
+        bits = jax.vmap(lambda i: jax.random.bits(jax.random.fold_in(stream, i), dtype=jnp.uint32))(slots)
+        carry = eqx.combine(numbers, agent).initial_carry(state)
+        wide = jax.tree.map(lambda x: jnp.broadcast_to(x, (*slots.shape, *jnp.shape(x))), carry)
+        return stream, bits >> jnp.uint32(1), wide
+
+    return jax.vmap(one)(numbers, agents, keys)
+
+
+def _act(
+    agent: Any,
+    observations: Space,
+    actions: Space,
+    structure: Any,
+    leaves: list[Array],
+    carry: Any,
+    obs: list[Array],
+    ended: Array,
+    streams: Key[Array, " N"],
+    t: Array,
+) -> tuple[Any, list[Array]]:
+    """Returns the next carries and the greedy actions as environments take them, leaves [N, B, ...]."""
+    tree = jax.tree.structure(jax.eval_shape(lambda: observations.sample(jax.random.key(0))))
+
+    def one(numbers: Any, state: Any, carry: Any, obs: list[Array], ended: Array, stream: PRNGKeyArray) -> Any:
+        made = eqx.combine(numbers, agent)
+        initial = made.initial_carry(state)
+
+        def slot(obs: Any, carry: Any, ended: Array, key: PRNGKeyArray) -> Any:
+            before = select(ended, initial, carry)
+            return act_greedily(made, state, obs, before, key, actions)
+
+        keys = jax.random.split(jax.random.fold_in(stream, t), ended.shape[0])
+        action, after = jax.vmap(slot)(jax.tree.unflatten(tree, obs), carry, ended, keys)
+        return after, jax.tree.leaves(action)
+
+    numbers, agents = jax.tree.unflatten(structure, leaves)
+    return jax.vmap(one)(numbers, agents, carry, obs, ended, streams)

@@ -1,0 +1,165 @@
+"""The loop of environments on the host: programs act and learn, and between them the environments step.
+
+An iteration is a program that chooses actions, called for each of its T steps, and one that learns from all of them:
+the agent's collector gathers what was taken (`SlotFunctions.taken`) and goes on as with environments in JAX. Nothing
+overlaps: each action is chosen by what was learned from all steps of the iterations before.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import PartitionSpec as P
+from jaxtyping import Array
+
+from ...collectors.host_slots import HostSlots, HostStep
+from ...collectors.streams import epoch_key
+from ...core.agent import Agent
+from ...core.collector import TrainState
+from ...core.env import Env
+from ...core.errors import ConfigError, EnvError
+from ...core.host import HostEnv
+from ...ops.trees import to_device
+from ..config import TrainConfig
+from ..make_population import population_size
+from ..metrics.drain import Placement
+from ..metrics.metric_sums import Recording
+from ..population import Population
+from .base import TrainLoop, place_of
+from .host_programs import Acting, HostProgram, HostRecord, SlotsAfter, programs_of
+from .iteration import sums_before
+
+
+def check_host(agent: Agent, env: Env, config: TrainConfig) -> None:
+    """Refuses what cannot be done with an environment on the host.
+
+    Raises:
+        ConfigError: for an agent whose collector has to step it in a program, naming some that can learn; for a vector
+            of another size than all slots, or one that is to be evaluated in on the way.
+    """
+    if not isinstance(env, HostEnv):
+        return
+    if not steps_outside(agent):
+        fix = f"it steps its environment in a program, and {env.name} runs on the host; use 'ppo', 'sac' or 'dqn'"
+        raise ConfigError("agent", type(agent).__name__, fix)
+    if env.count is None:
+        return
+    members, num_envs = population_size(config), agent.learns_from.num_envs
+    if env.count != members * num_envs:
+        fix = f"{env.name} is a vector of {env.count} environments, and {members} agents x {num_envs} is not as many"
+        raise ConfigError("num_envs", num_envs, fix)
+    if config.eval_every is not None:
+        fix = f"training has the vector {env.name} to itself; give a function that makes one environment"
+        raise ConfigError("eval_every", config.eval_every, fix)
+
+
+def steps_outside(agent: Agent) -> bool:
+    """Tells whether an agent's collector can gather steps that were taken outside of programs."""
+    collector = agent.learns_from
+
+    def acting_keys(key: Any, iteration: Any) -> Any:
+        return collector.acting_keys(collector.keys(key, iteration, collector.num_envs, None))
+
+    shapes = jax.eval_shape(lambda: (jax.random.key(0), jnp.int32(0)))
+    return jax.eval_shape(acting_keys, *shapes) is not None
+
+
+class HostEnvLoop(TrainLoop):
+    """All members of a population in one vector of environments on the host, N x B of them."""
+
+    def __init__(self, population: Population, recording: Recording) -> None:
+        env, agent = population.env(0), population.structure
+        assert isinstance(env, HostEnv)
+        self._env, self.collector = env, agent.learns_from
+        self._programs = programs_of(HostProgram(agent, population.envs.structure))
+        self._numbers, self._keys = population.numbers.agent, population.keys
+        self._epoch = 0, self._keys
+        self._axes = (population.size, self.collector.num_envs) if self.collector.batched else (population.size,)
+        self._sums = jax.tree.map(to_device, sums_before(population.agent(0), env, recording))
+        self._slots: HostSlots | None = None
+        self._acting: Acting | None = None
+        self._ended = np.zeros(self._axes, bool)
+
+    @property
+    def iteration_steps(self) -> int:
+        return self.collector.iteration_steps
+
+    @property
+    def placement(self) -> Placement:
+        return Placement(None, TrainState(P(), P(), P(), P(), P()))
+
+    def start(self, trained: Any = None) -> TrainState:
+        """Makes the state before the first step; environments are made when that is taken."""
+        return self._programs.start(self._numbers, self._keys, self._sums, trained)
+
+    def run(self, state: TrainState, at: int, until: int) -> tuple[TrainState, int]:
+        """Advances to `until`, or to the iteration in which an environment fails: `error` tells of it then."""
+        done, goal = at // self.iteration_steps, self.whole(until) // self.iteration_steps
+        try:
+            if self._slots is None:
+                self._slots, state = self._begun(state, done)
+            for number in range(done, goal):
+                state = self._iterate(self._slots, state, number)
+                done = number + 1
+        except EnvError as error:
+            self.error = error
+        return state, done * self.iteration_steps
+
+    def close(self) -> None:
+        if self._slots is not None:
+            self._slots.close()
+            self._slots = None
+
+    def _begun(self, state: TrainState, done: int) -> tuple[HostSlots, TrainState]:
+        """Begins new episodes after so many iterations: the slots, and the state with what agents carry then."""
+        seeds = self._programs.seeds(self._keys, to_device(np.uint32(done % 2**32)))
+        slots = HostSlots(self._env, jax.device_get(seeds).reshape(-1).tolist())
+        number = np.int32(place_of(self.collector, done).number)
+        acting, data = self._programs.begin_acting(self._numbers, state.agent, state.data, number)
+        self._acting, carry = acting, jax.tree.map(jnp.copy, acting.carry)
+        return slots, TrainState(state.agent, state.slots, carry, data, state.metrics)
+
+    def _iterate(self, slots: HostSlots, state: TrainState, number: int) -> TrainState:
+        place, programs = place_of(self.collector, number), self._programs
+        members, iteration = self._keys_in(place.epoch), np.int32(place.number)
+        keys = programs.acting_keys(members, iteration)
+        leaves, structure = jax.tree.flatten((self._numbers, state.agent))
+        acting, steps = cast(Acting, self._acting), list[HostStep]()
+        for t in range(self.collector.num_steps):
+            obs = self._by_member(slots.obs)
+            acting, actions = programs.act(structure, leaves, acting, obs, self._ended, keys, np.int32(t))
+            taken = slots.step([np.asarray(leaf).reshape(-1, *leaf.shape[len(self._axes) :]) for leaf in actions])
+            self._ended = taken.ended.reshape(self._axes)
+            steps.append(taken)
+        self._acting = acting
+        given = TrainState(
+            state.agent, (), state.carry, state.data, state.metrics
+        )  # the slots are those after the steps
+        return programs.learn(self._numbers, members, given, acting, self._record(steps), self._after(slots), iteration)
+
+    def _by_member(self, leaves: Any) -> list[np.ndarray]:
+        """Returns leaves [V, ...] as [N, B, ...]."""
+        return [leaf.reshape(*self._axes, *leaf.shape[1:]) for leaf in leaves]
+
+    def _record(self, steps: list[HostStep]) -> HostRecord:
+        """Returns the steps of an iteration, [T, N, B, ...]; of single steps [N, ...]."""
+
+        def together(*of_steps: np.ndarray) -> np.ndarray:
+            stacked = np.stack(of_steps) if self.collector.batched else of_steps[0]
+            return stacked.reshape(*stacked.shape[: self.collector.batched], *self._axes, *of_steps[0].shape[1:])
+
+        return HostRecord(*jax.tree.map(together, *[tuple(step) for step in steps]))
+
+    def _after(self, slots: HostSlots) -> SlotsAfter:
+        length, episode_return = self._by_member([slots.length, slots.episode_return])
+        return SlotsAfter(self._by_member(slots.obs), length, episode_return)
+
+    def _keys_in(self, epoch: int) -> Array:
+        """Returns the members' keys of an epoch."""
+        if epoch != self._epoch[0]:
+            keys = jax.jit(jax.vmap(epoch_key, (0, None)))(self._keys, to_device(np.uint32(epoch)))
+            self._epoch = epoch, keys
+        return self._epoch[1]

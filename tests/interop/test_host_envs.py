@@ -1,0 +1,168 @@
+"""Environments on the host: what learns in them, evaluations, errors, processes, resumed runs."""
+
+import os
+import subprocess
+import warnings
+
+import jax
+import numpy as np
+import pytest
+from host_diary import Diary
+from host_worlds import Counter, Push, Rooms
+
+import kousoku as ks
+from kousoku.interop.host import workers as workers_module
+from kousoku.training.io import checkpoints
+from kousoku.training.io.checkpoints import RunWarning
+
+SMALL = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
+REPLAY = {"num_envs": 2, "capacity": 64, "learning_starts": 16, "batch_size": 8, "hidden": (8,)}
+QUIET = {"out": "", "eval_episodes": 0}
+AGENT = Diary(ks.Rollouts(num_envs=2, num_steps=8))
+
+
+def children():
+    """How many processes this one has."""
+    return len(subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "pid="], capture_output=True).stdout.split()) - 1
+
+
+@pytest.mark.parametrize(
+    ("agent", "world", "options"),
+    [
+        ("ppo", Counter, SMALL),
+        ("sac", Push, REPLAY),
+        pytest.param("q_learning", Rooms, {}, marks=pytest.mark.full("more cases")),
+        pytest.param("dqn", Counter, REPLAY, marks=pytest.mark.full("more cases")),
+        pytest.param("a2c", Counter, {"num_envs": 2, "num_steps": 4}, marks=pytest.mark.full("more cases")),
+        pytest.param("ppo", Push, SMALL | {"recurrent": "gru"}, marks=pytest.mark.full("more cases")),
+        pytest.param("pqn", Counter, SMALL, marks=pytest.mark.full("more cases")),
+        pytest.param("td3", Push, REPLAY, marks=pytest.mark.full("more cases")),
+        pytest.param("ddpg", Push, REPLAY, marks=pytest.mark.full("more cases")),
+        pytest.param("sarsa", Rooms, {}, marks=pytest.mark.full("more cases")),
+        pytest.param("dyna_q", Rooms, {}, marks=pytest.mark.full("more cases")),
+    ],
+)
+def test_agents_with_rollouts_or_replay_or_tables_learn_on_the_host(agent, world, options):
+    run = ks.train(agent, ks.from_gymnasium(world), steps=64, seeds=2, out="", eval_episodes=2, **options)
+    assert run.record.facts["status"] == "finished"
+    assert run.record.evaluation["return"].shape == (2, 4)
+    assert np.isfinite(jax.tree.leaves(run._trained.final_state)[0]).all()
+
+
+def test_a_table_is_learned_of_states_and_actions_that_do_not_begin_at_0():
+    run = ks.train("q_learning", ks.from_gymnasium(Rooms), steps=3000, seeds=2, out="", eval_episodes=4)
+    assert run.q_values.shape == (2, 4, 2)
+    assert (run.q_values[:, :3].argmax(-1) == 1).all()
+    assert (run.record.evaluation["return"] == 1).all()
+    assert (run.record.evaluation["length"] == 3).all()
+
+
+def test_an_evaluation_counts_whole_greedy_episodes_and_cuts_what_does_not_end():
+    env = ks.from_gymnasium(lambda: Counter(ends=3))
+    run = ks.train(AGENT, env, steps=16, out="", eval_episodes=5)
+    lengths = run.record.evaluation["length"][0]
+    assert lengths.tolist() == [3, 3, 3, 3, 3], "each slot's first episode has the number 0"
+    assert np.allclose(run.record.evaluation["return"], 3.6)
+    assert not run.record.evaluation["truncated"].any()
+    cut = ks.evaluate(run, 20, max_steps=2)
+    assert (cut.lengths == 2).all()
+    assert cut.truncated.all()
+    twice = [ks.evaluate(run, 20, seed=3) for _ in range(2)]
+    assert np.array_equal(twice[0].lengths, twice[1].lengths)
+    assert set(twice[0].lengths.ravel()) == {3, 4}
+
+
+@pytest.mark.full("learning")
+def test_gymnasiums_cartpole_is_learned_about_as_ours():
+    options = {"steps": 16_384, "seeds": 2, "num_envs": 8, "num_steps": 128, "out": "", "eval_episodes": 8}
+    ours, theirs = (ks.train("ppo", id, **options) for id in ("CartPole-v1", "gymnasium:CartPole-v1"))
+    for run in (ours, theirs):
+        assert run.record.evaluation["return"].mean() > 100
+
+
+def test_an_exception_ends_the_run_with_one_line_and_what_was_learned_is_there():
+    env = ks.from_gymnasium(lambda: Counter(fails_at=20), name="Cart", workers=1)
+    before = children()
+    with pytest.raises(ks.EnvError) as caught:
+        ks.train(AGENT, env, steps=64, out="failed", eval_episodes=2)
+    assert str(caught.value) == "environment Cart raised ZeroDivisionError: the wheels came off"
+    assert caught.value.__notes__ == ["the run ended at step 32; kousoku.resume('failed') goes on with it"]
+    assert children() == before
+    run = ks.load("failed", env=env, agent=AGENT)
+    assert run.record.facts["status"] == "interrupted"
+    assert run.record.facts["steps"] == 32
+    assert not run.record.evaluation
+    assert len(run.curves["step"]) > 0
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_exception_at_the_first_reset_is_told_alike(workers):
+    class Broken(Counter):
+        def reset(self, *, seed=None, options=None):
+            raise KeyError("no such map")
+
+    with pytest.raises(ks.EnvError) as caught:
+        ks.train(AGENT, ks.from_gymnasium(Broken, workers=workers), steps=64, **QUIET)
+    assert str(caught.value) == "environment Broken raised KeyError: 'no such map'"
+
+
+def test_an_evaluation_on_the_way_that_fails_ends_the_run():
+    env = ks.from_gymnasium(lambda: Counter(ends=30, fails_at=20))
+    with pytest.raises(ks.EnvError, match="the wheels came off"):
+        ks.train(AGENT, env, steps=64, out="eval", eval_episodes=1, eval_every=16, record_every=16)
+    assert ks.load("eval", env=env, agent=AGENT).record.facts["steps"] == 16
+
+
+def test_a_worker_that_dies_ends_the_run(monkeypatch):
+    started = []
+    begin = workers_module._started
+    monkeypatch.setattr(workers_module, "_started", lambda: started.append(begin()) or started[-1])
+    env = ks.from_gymnasium(Counter, workers=2)
+
+    def kill(report):
+        started[1].kill()
+
+    with pytest.raises(ks.EnvError, match=r"environment Counter: its worker process ended with the status -9"):
+        ks.train(AGENT, env, steps=64, record_every=16, on_report=kill, **QUIET)
+    assert all(process.poll() is not None for process in started)
+
+
+def test_no_process_is_left_after_a_run():
+    before = children()
+    ks.train(AGENT, ks.from_gymnasium(Counter, workers=2), steps=16, out="", eval_episodes=2)
+    assert children() == before
+
+
+def test_a_resumed_run_begins_new_episodes_and_says_so_and_has_what_was_learned():
+    env = ks.from_gymnasium(lambda: Counter(ends=100))
+    settings = {"steps": 48, "record_every": 16, "eval_episodes": 0}
+    stopped = ks.train(AGENT, env, out="run", on_report=lambda report: True, **settings)
+    assert stopped.interrupted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ks.load("run", env=env, agent=AGENT).record.facts["steps"] == 16
+    told = "Counter runs on the host, whose state no checkpoint holds: all slots begin new episodes"
+    with pytest.warns(RunWarning, match=told):
+        run = ks.resume("run", env=env, agent=AGENT)
+    assert (run.record.facts["steps"], run.record.facts["status"]) == (48, "finished")
+    (before, _), (count, kept) = (each._trained.final_state.agent_state for each in (stopped, run))
+    assert (before.tolist(), count.tolist()) == ([1], [3])
+    obs, carried = np.asarray(kept[0])[0], np.asarray(kept[-1])[0]
+    first = jax.tree.map(lambda x: np.asarray(x)[0, 0], stopped._trained.final_state.agent_state[1])
+    assert np.array_equal(first[0], obs[0]), "what was learned before is there"
+    assert (obs[0, :, :, 2] == obs[1, :, :, 2]).all()
+    assert (obs[2, 0, :, 2] == 8).all()
+    assert (obs[0, 0, :, 0] != obs[1, 0, :, 0]).all(), "the new episodes have seeds of their own"
+    assert np.array_equal(carried[1], carried[0]), "agents carry what they do at an episode's beginning"
+
+
+def test_a_buffers_last_episode_is_not_gone_on_with_in_the_next():
+    env = ks.from_gymnasium(lambda: Counter(ends=100))
+    options = REPLAY | {"n_step": 4}
+    ks.train("dqn", env, steps=16, out="run", eval_episodes=0, **options)
+    with pytest.warns(RunWarning, match="new episodes"):
+        run = ks.resume("run", env=env, steps=32)
+    saved = checkpoints.newest(run.path)
+    kept = dict(zip(saved.paths, saved.leaves, strict=True))
+    assert kept["data.obs"][0, 0, :16, 2].tolist() == [*range(8), *range(8)]
+    assert np.flatnonzero(kept["data.truncated"][0, 0, :16]).tolist() == [7]

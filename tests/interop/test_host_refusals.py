@@ -1,0 +1,86 @@
+"""What is refused of environments on the host, each in one line that says what would do."""
+
+import threading
+
+import gymnasium
+import jax
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from host_worlds import Counter, Push, Rooms
+
+import kousoku as ks
+from kousoku.core.env_shapes import check_shapes
+
+
+def refused(function, *args, **options):
+    with pytest.raises(ks.ConfigError) as caught:
+        function(*args, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("agent", ["ars", "apg"])
+def test_agents_that_need_the_environment_in_a_program_are_refused(agent):
+    said = refused(ks.train, agent, ks.from_gymnasium(Push), steps=10_000, out="")
+    assert said.endswith("it steps its environment in a program, and Push runs on the host; use 'ppo', 'sac' or 'dqn'")
+
+
+def test_the_readable_loop_and_what_is_drawn_are_refused():
+    assert "there is one loop" in refused(ks.train, "q_learning", ks.from_gymnasium(Rooms), steps=9, loop="python")
+    assert "to be drawn" in refused(ks.animate, ks.from_gymnasium(Counter))
+
+
+def test_its_methods_give_shapes_alone():
+    env, key = ks.from_gymnasium(Counter), jax.random.key(0)
+    assert "it lives on the host" in refused(env.reset, key)
+    with pytest.raises(ks.ContractError, match="Counter runs on the host"):
+        ks.check_env(env)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (3, "give a gymnasium.Env, a function that makes one"),
+        (lambda: 3, "the function has to return a gymnasium.Env"),
+        (lambda: 1 / 0, "it cannot be made: division by zero"),
+        (lambda: SyncVectorEnv([Counter]), "the function has to return a gymnasium.Env"),
+    ],
+)
+def test_what_is_no_environment(given, told):
+    assert told in refused(ks.from_gymnasium, given)
+
+
+def test_ids_that_gymnasium_does_not_know_and_what_it_misses():
+    assert "gymnasium:NoSuch-v0" in refused(ks.make, "gymnasium:NoSuch-v0")
+    assert "workers" in refused(ks.make, "gymnasium:CartPole-v1", workers=-1)
+    assert "unexpected keyword argument 'gravityy'" in refused(ks.make, "gymnasium:CartPole-v1", gravityy=1)
+
+
+_METHODS = dict.fromkeys(("reset", "step", "observation_spec"), print)
+_THEIRS = type("Theirs", (), _METHODS | {"__module__": "dm_env_like.core"})
+
+
+def test_other_libraries_environments_are_pointed_to_the_doors():
+    assert "give kousoku.from_gymnasium(...) of it" in refused(check_shapes, gymnasium.make("CartPole-v1"))
+    assert "it is dm_env_like's: give kousoku.from_dm_env(...) of it" in refused(check_shapes, _THEIRS())
+    assert "gymnasium:LunarLander-v3" in refused(ks.make, "LunarLander-v3")
+    assert "gymnasium:ALE/Pong-v5" in refused(ks.make, "ALE/Pong-v5")
+
+
+def test_a_vector_is_as_large_as_all_slots_and_resets_by_masks():
+    small = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,), "out": ""}
+    vector = SyncVectorEnv([Counter] * 4, autoreset_mode=AutoresetMode.DISABLED)
+    env = ks.from_gymnasium(vector)
+    assert "is a vector of 4 environments, and 1 agents x 2 is not as many" in refused(
+        ks.train, "ppo", env, steps=64, **small
+    )
+    assert "has the vector" in refused(ks.train, "ppo", env, steps=64, seeds=2, eval_every=16, **small)
+    same = SyncVectorEnv([Counter] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert "make it with gymnasium.vector.AutoresetMode.DISABLED" in refused(ks.from_gymnasium, same)
+    assert "the vector has its own" in refused(ks.from_gymnasium, vector, workers=2)
+
+
+def test_a_factory_that_cannot_be_sent_is_refused():
+    lock = threading.Lock()
+    env = ks.from_gymnasium(lambda: (lock, Rooms())[1], workers=1)
+    assert "cannot be sent to another process" in refused(ks.train, "q_learning", env, steps=10, out="")

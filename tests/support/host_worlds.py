@@ -1,0 +1,70 @@
+"""Environments of Gymnasium's whose every transition can be told beforehand. Worker processes import it: no JAX."""
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Counter(gymnasium.Env):
+    """Observes (which environment this is, episode, step): it terminates at `ends`, and is cut at `cut`.
+
+    The reward is the action plus a tenth of the step. An environment is known by its seed.
+    """
+
+    observation_space = spaces.Box(-1.0, 2.0**31, (3,), np.float64)
+
+    def __init__(self, ends=4, cut=None, actions=3, fails_at=None):
+        self.action_space = spaces.Discrete(actions)
+        self.ends, self.cut, self.fails_at = ends, cut, fails_at
+        self.who, self.episode, self.step_number, self.steps = -1.0, -1, 0, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if seed is not None:
+            self.who = float(seed % 1000)
+        self.episode, self.step_number = self.episode + 1, 0
+        return self._seen(), {}
+
+    def step(self, action):
+        self.step_number, self.steps = self.step_number + 1, self.steps + 1
+        if self.steps == self.fails_at:
+            raise ZeroDivisionError("the wheels came off")
+        terminated = self.step_number >= self.ends + self.episode % 2
+        truncated = self.cut is not None and self.step_number >= self.cut
+        return self._seen(), float(action) + self.step_number / 10, terminated, truncated, {}
+
+    def _seen(self):
+        return np.array([self.who, self.episode, self.step_number], np.float64)
+
+
+class Push(gymnasium.Env):
+    """A point on a line that an action in [-1, 1] pushes; the nearer to 0, the better."""
+
+    observation_space = spaces.Box(-10.0, 10.0, (1,), np.float32)
+    action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at, self.steps = self.np_random.uniform(-1, 1), 0
+        return np.array([self.at], np.float32), {}
+
+    def step(self, action):
+        self.at, self.steps = np.clip(self.at + action[0], -10, 10), self.steps + 1
+        return np.array([self.at], np.float32), -abs(self.at), False, self.steps >= 8, {}
+
+
+class Rooms(gymnasium.Env):
+    """Four rooms in a row, numbered from 10; the last one pays 1 and ends the episode."""
+
+    observation_space = spaces.Discrete(4, start=10)
+    action_space = spaces.Discrete(2, start=5)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.room, self.steps = 10, 0
+        return self.room, {}
+
+    def step(self, action):
+        assert action in (5, 6), action
+        self.room, self.steps = min(max(self.room + (1 if action == 6 else -1), 10), 13), self.steps + 1
+        return self.room, float(self.room == 13), self.room == 13, self.steps >= 30, {}
