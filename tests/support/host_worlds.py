@@ -68,3 +68,29 @@ class Rooms(gymnasium.Env):
         assert action in (5, 6), action
         self.room, self.steps = min(max(self.room + (1 if action == 6 else -1), 10), 13), self.steps + 1
         return self.room, float(self.room == 13), self.room == 13, self.steps >= 30, {}
+
+
+MANY = spaces.Dict(
+    {
+        "picture": spaces.Box(0, 255, (2, 2), np.uint8),
+        "angle": spaces.Box(-np.pi, np.pi, (1,), np.float64),
+        "pair": spaces.Tuple([spaces.Discrete(3, start=-1), spaces.MultiBinary(2)]),
+        "choice": spaces.MultiDiscrete([2, 5], start=[1, 0]),
+    }
+)
+
+
+class Echo(gymnasium.Env):
+    """Shows a random value of a space with many parts; it pays 1 for the same value as an action."""
+
+    observation_space = action_space = MANY
+
+    def reset(self, *, seed=None, options=None):
+        self.observation_space.seed(seed)
+        self.shown = self.observation_space.sample()
+        return self.shown, {}
+
+    def step(self, action):
+        assert action in self.action_space, action
+        same = np.allclose(*(spaces.flatten(MANY, value) for value in (action, self.shown)))
+        return self.shown, float(same), False, False, {}

@@ -8,8 +8,8 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
-import jax.core
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import PRNGKeyArray
 
 from .env import Env
@@ -95,7 +95,7 @@ class HostEnv(Env):
             fix = "it lives on the host, where only `train` and `evaluate` step it: use the library's own object"
             raise ConfigError("env", self.name, fix)
 
-        if not isinstance(key, jax.core.Tracer):
+        if not isinstance(key, Tracer):
             refuse()
         obs = jax.eval_shape(self.observations.sample, key)
         reward, flag = (jax.ShapeDtypeStruct((), dtype) for dtype in (np.float32, np.bool_))

@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from ...core.errors import ConfigError
 from ...core.host import HostEnv
-from .from_gymnasium import host_env
+from .from_gymnasium import host_env, made
 
 
 def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
@@ -32,20 +32,31 @@ def from_dm_env(env: Any, *, workers: int = 0, name: str | None = None) -> HostE
     Raises:
         ConfigError: for what is neither, or a spec that has no counterpart.
     """
-    if _is_dm_env(env):
-        try:
-            copy.deepcopy(env)
-        except Exception as error:  # copying runs the environment's code
-            fix = f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function"
-            raise ConfigError("env", type(env).__name__, fix) from error
-        return host_env(name or type(env).__name__, functools.partial(_Adapter.of_copy, env), workers)
-    if not callable(env):
+    if not _is_dm_env(env) and not callable(env):
         raise ConfigError("env", env, "give a dm_env.Environment, or a function that makes one")
-    return host_env(name, functools.partial(_Adapter, env), workers)
+    factory = functools.partial(_Adapter, _copier(env) if _is_dm_env(env) else env)
+    example = made(name or getattr(env, "__name__", type(env).__name__), factory)
+    return host_env(name or example.name, factory, workers, example)
 
 
 def _is_dm_env(env: Any) -> bool:
+    if isinstance(env, type):
+        return False
     return all(callable(getattr(env, part, None)) for part in ("reset", "step", "action_spec", "observation_spec"))
+
+
+def _copier(env: Any) -> Callable[[], Any]:
+    """Returns what makes copies of an environment.
+
+    Raises:
+        ConfigError: if it does not allow that.
+    """
+    try:
+        copy.deepcopy(env)
+    except Exception as error:  # copying runs the environment's code
+        fix = f"every slot needs a copy, which it does not allow ({type(error).__name__}); give a function"
+        raise ConfigError("env", type(env).__name__, fix) from error
+    return functools.partial(copy.deepcopy, env)
 
 
 class _Adapter(gymnasium.Env[Any, Any]):
@@ -58,10 +69,10 @@ class _Adapter(gymnasium.Env[Any, Any]):
         self.observation_space = _space("observation", self._env.observation_spec())
         self.action_space = _space("action", self._env.action_spec())
 
-    @classmethod
-    def of_copy(cls, env: Any) -> _Adapter:
-        """Makes one of a copy of an environment."""
-        return cls(functools.partial(copy.deepcopy, env))
+    @property
+    def name(self) -> str:
+        """The class of the environment."""
+        return type(self._env).__name__
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         del options

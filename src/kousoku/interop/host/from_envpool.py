@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,9 +39,19 @@ def envpool_env(id: str, **options: Any) -> HostEnv:
     except Exception as error:  # of any kind: EnvPool's and C++'s
         raise ConfigError("env", f"envpool:{id}", f"it cannot be made: {' '.join(str(error).split())}") from error
     name = f"envpool:{id}"
-    observations = our_space(f"observation_space of {name}", spec.gymnasium_observation_space)
-    actions = our_space(f"action_space of {name}", spec.gymnasium_action_space)
+    with _quietly():
+        theirs = spec.gymnasium_observation_space, spec.gymnasium_action_space
+    observations = our_space(f"observation_space of {name}", theirs[0])
+    actions = our_space(f"action_space of {name}", theirs[1])
     return HostEnv(name, observations, actions, PoolMaker(id, options))
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Lets nobody hear that EnvPool writes bounds as float64 which it means as float32."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*precision lowered by casting", category=UserWarning)
+        yield
 
 
 def _imported() -> Any:
@@ -72,7 +84,9 @@ class Pool:
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
-        self._observations, self._actions = leaves_of(pool.observation_space), leaves_of(pool.action_space)
+        with _quietly():
+            self._observations, self._action_space = leaves_of(pool.observation_space), pool.action_space
+        self._actions = leaves_of(self._action_space)
 
     def reset(self, slots: Sequence[int] | None = None) -> Rows:
         if slots is None:
@@ -83,9 +97,8 @@ class Pool:
         return [leaf[order] for leaf in batched(self._observations, obs)]
 
     def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
-        obs, reward, terminated, truncated, info = self._pool.step(
-            unbatched(self._pool.action_space, self._actions, actions)
-        )
+        theirs = unbatched(self._action_space, self._actions, actions)
+        obs, reward, terminated, truncated, info = self._pool.step(theirs)
         order = np.argsort(info["env_id"])
         told = np.array(reward, np.float32)[order], np.array(terminated, bool)[order], np.array(truncated, bool)[order]
         return [leaf[order] for leaf in batched(self._observations, obs)], *told

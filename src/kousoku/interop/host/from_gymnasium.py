@@ -107,25 +107,31 @@ def host_env(name: str | None, factory: Callable[[], Any], workers: int, example
         ConfigError: if it cannot be made, or is no `gymnasium.Env`.
     """
     check_count("workers", workers, low=0)
-    made = example if example is not None else _made(name or _name_of(factory), factory)
-    if not isinstance(made, gymnasium.Env):
-        raise ConfigError("env", made, "the function has to return a gymnasium.Env")
-    name = name or _name_of(made)
-    observations = our_space(f"observation_space of {name}", made.observation_space)
-    actions = our_space(f"action_space of {name}", made.action_space)
+    env = made(name or _name_of(factory), factory) if example is None else example
+    if not isinstance(env, gymnasium.Env):
+        raise ConfigError("env", env, "the function has to return a gymnasium.Env")
+    name = name or _name_of(env)
+    observations = our_space(f"observation_space of {name}", env.observation_space)
+    actions = our_space(f"action_space of {name}", env.action_space)
     if example is None:
-        made.close()
+        env.close()
     return HostEnv(name, observations, actions, VectorMaker(name, factory, int(workers)))
 
 
-def _made(name: str, factory: Callable[[], Any]) -> Any:
+def made(name: str, factory: Callable[[], Any]) -> Any:
     """Returns an environment.
 
+    Args:
+        name: of it, for the message.
+        factory: makes it.
+
     Raises:
-        ConfigError: with what Gymnasium or the environment said.
+        ConfigError: with what the environment or its library said.
     """
     try:
         return factory()
+    except ConfigError:
+        raise
     except Exception as error:  # the factory is others' code
         said = " ".join(str(error).split())
         raise ConfigError("env", name, f"it cannot be made: {said or type(error).__name__}") from error

@@ -52,7 +52,8 @@ def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
         return [Leaf(path, space, space.shape, index, None)]
     if isinstance(space, spaces.Box) and space.dtype.kind in "fiu":
         return [Leaf(path, space, space.shape, narrowed(space.dtype), None)]
-    raise TypeError(f"{space!r} has no counterpart: use Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
+    told = " ".join(repr(space).split())
+    raise TypeError(f"{told} has no counterpart: use Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
 
 
 def narrowed(dtype: np.dtype) -> np.dtype:

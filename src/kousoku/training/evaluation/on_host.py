@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key, PRNGKeyArray
 
+from ...collectors.env_kernel import EnvStructure
 from ...collectors.host_slots import HostSlots
 from ...core.host import HostEnv
 from ...core.spaces import Space
@@ -46,7 +47,7 @@ def evaluate_on_host(
     env, count = population.env(0), keys.shape[0]
     assert isinstance(env, HostEnv)
     width = min(episodes, MOST_SLOTS) if env.count is None else env.count // count
-    begin, act = _programs(population.structure, env.observation_space, env.action_space)
+    begin, act = _programs(population.structure, population.envs.structure)
     streams, seeds, carry = begin(population.numbers.agent, agents, keys, jnp.arange(width))
     leaves, structure = jax.tree.flatten((population.numbers.agent, agents))
     played, wanted = np.zeros((count, width), int), [len(range(slot, episodes, width)) for slot in range(width)]
@@ -71,9 +72,11 @@ def evaluate_on_host(
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(agent: Any, observations: Space, actions: Space) -> tuple[Any, Any]:
-    """Returns the compiled programs that begin an evaluation and choose its actions; spaces are compared by value."""
-    return jax.jit(partial(_begin, agent)), jax.jit(partial(_act, agent, observations, actions), static_argnums=0)
+def _programs(agent: Any, env: EnvStructure) -> tuple[Any, Any]:
+    """Returns the compiled programs that begin an evaluation and choose its actions."""
+    whole = env.with_arrays(None)
+    act = partial(_act, agent, whole.observation_space, whole.action_space)
+    return jax.jit(partial(_begin, agent)), jax.jit(act, static_argnums=0)
 
 
 def _begin(

@@ -1,0 +1,123 @@
+"""Gymnasium's spaces and values as ours, and back."""
+
+import gymnasium
+import jax
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from host_diary import ACTIONS, Diary
+from host_worlds import MANY, Counter, Echo
+
+import kousoku as ks
+from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
+from kousoku.interop.host.spaces import our_space
+
+WIDE = Box((-1.0, 0.0), (1.0, np.inf), (2,))
+TRANSLATED = [
+    (spaces.Box(0, 255, (84, 84, 4), np.uint8), Box(0, 255, (84, 84, 4), np.uint8)),
+    (spaces.Box(-np.inf, np.inf, (3,), np.float64), Box(-np.inf, np.inf, (3,))),
+    (spaces.Box(np.array([-1.0, 0.0]), np.array([1.0, 1e300]), dtype=np.float64), WIDE),
+    (spaces.Box(-1, 1, (), np.float16), Box(-1.0, 1.0)),
+    (spaces.Box(0, 2**40, (2,), np.int64), Box(0, 2**31 - 2, (2,), np.int32)),
+    (spaces.Box(-5, 5, (2,), np.int8), Box(-5, 5, (2,), np.int8)),
+    (spaces.Discrete(4, start=7), Discrete(4)),
+    (spaces.MultiDiscrete([2, 3]), MultiDiscrete((2, 3))),
+    (spaces.MultiBinary(3), MultiDiscrete((2, 2, 2))),
+    (
+        MANY,
+        Dict(
+            {
+                "picture": Box(0, 255, (2, 2), np.uint8),
+                "angle": Box(-np.pi, np.pi, (1,)),
+                "pair": Dict({"0": Discrete(3), "1": MultiDiscrete((2, 2))}),
+                "choice": MultiDiscrete((2, 5)),
+            }
+        ),
+    ),
+]
+REFUSED = [
+    spaces.Text(5),
+    spaces.Dict({"a": spaces.Graph(spaces.Discrete(2), None)}),
+    spaces.Sequence(spaces.Discrete(2)),
+    spaces.MultiDiscrete([[2, 2], [2, 2]]),
+    spaces.MultiBinary([2, 2]),
+    spaces.Dict({}),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), TRANSLATED, ids=lambda space: type(space).__name__)
+def test_a_space_is_the_one_of_ours_that_holds_the_same(theirs, ours):
+    assert our_space("observation_space", theirs) == ours
+
+
+@pytest.mark.parametrize("space", REFUSED, ids=lambda space: type(space).__name__)
+def test_spaces_without_a_counterpart_are_refused_in_one_line(space):
+    with pytest.raises(ks.ConfigError) as caught:
+        our_space("observation_space of Words", space)
+    assert str(caught.value).startswith("observation_space of Words: got ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_is_seen_lies_in_our_space_and_done_again_is_what_was_seen(workers):
+    env = ks.from_gymnasium(Echo, workers=workers)
+    vector = env.make_vector([1, 2, 3])
+    leaves = vector.reset()
+    wanted = jax.eval_shape(env.observation_space.sample, jax.random.key(0))
+    assert [leaf.shape[1:] for leaf in leaves] == [leaf.shape for leaf in jax.tree.leaves(wanted)]
+    assert [leaf.dtype for leaf in leaves] == [leaf.dtype for leaf in jax.tree.leaves(wanted)]
+    for i in range(3):
+        seen = jax.tree.unflatten(jax.tree.structure(wanted), [leaf[i] for leaf in leaves])
+        assert env.observation_space.contains(seen)
+    again, reward, *_ = vector.step(leaves)
+    assert all(map(np.array_equal, leaves, again))
+    assert reward.tolist() == [1, 1, 1]
+    vector.close()
+
+
+def test_an_observation_of_another_shape_than_its_space_is_an_error():
+    class Wide(Counter):
+        def _seen(self):
+            return np.zeros(1)
+
+    told = r"environment Wide raised ValueError: an observation has the shape \(1,\), and its space the shape \(3,\)"
+    with pytest.raises(ks.EnvError, match=told):
+        ks.train(Diary(ks.Rollouts(num_envs=1, num_steps=4)), ks.from_gymnasium(Wide), steps=4, out="")
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [
+        (SyncVectorEnv, AutoresetMode.DISABLED),
+        (SyncVectorEnv, AutoresetMode.NEXT_STEP),
+        pytest.param(AsyncVectorEnv, AutoresetMode.DISABLED, marks=pytest.mark.full("processes")),
+    ],
+)
+def test_a_vector_that_exists_is_stepped_with_true_successors(kind, mode):
+    options = {"context": "spawn"} if kind is AsyncVectorEnv else {}
+    vector = kind([Counter] * 4, autoreset_mode=mode, **options)
+    agent = Diary(ks.Rollouts(num_envs=2, num_steps=8), updates=2)
+    run = ks.train(agent, ks.from_gymnasium(vector), steps=32, seeds=2, out="", eval_episodes=3)
+    vector.close()
+    obs, action, _, terminated, _, next_obs, _ = (
+        np.asarray(x).reshape(2, 16, 2, *x.shape[4:]) for x in run._trained.final_state.agent_state[1]
+    )
+    assert np.array_equal(next_obs, obs + np.array([0, 0, 1]))
+    assert np.array_equal(action, obs[..., 2].astype(int) % ACTIONS)
+    assert np.array_equal(terminated, next_obs[..., 2] >= 4 + obs[..., 1] % 2)
+    assert terminated.sum() == 12
+    assert len(np.unique(obs[:, 0, :, 0])) == 4
+    assert set(run.record.evaluation["length"].ravel()) <= {4, 5}
+
+
+def test_an_object_is_made_again_by_its_id_and_else_copied():
+    made = ks.from_gymnasium(gymnasium.make("CartPole-v1", sutton_barto_reward=True))
+    assert made.name == "CartPole-v1"
+    copies = made.make_vector([0, 1])._envs
+    assert copies[0] is not copies[1]
+    assert all(env.unwrapped._sutton_barto_reward for env in copies)
+    own = ks.from_gymnasium(Counter(ends=7))
+    assert own.name == "Counter"
+    assert [env.ends for env in own.make_vector([0, 1])._envs] == [7, 7]
+    assert ks.make("gymnasium:CartPole-v1") == ks.make("gymnasium:CartPole-v1"), "equal ones share programs"
