@@ -51,6 +51,7 @@ SELDOM = (
     "evolution.md",
     "films.md",
     "gradients.md",
+    "host-environments.md",
     "locomotion.md",
     "policies.md",
     "ppo-by-hand.md",

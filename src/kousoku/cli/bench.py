@@ -9,7 +9,7 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "ppo", "evolution", "off-policy")
+BENCHMARKS = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "ppo", "evolution", "off-policy", "host")
 IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
@@ -58,6 +58,8 @@ def run(words: Sequence[str]) -> int:
         return _evolution(out, given)
     if given["name"] == "off-policy":
         return _off_policy(out, given)
+    if given["name"] == "host":
+        return _host(out)
     from ..training.devices import use_all_cores
 
     use_all_cores()
@@ -78,6 +80,14 @@ def run(words: Sequence[str]) -> int:
         physics.bench(out, Budget(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
     else:
         tabular.bench(out, repeats, None if jym is None else str(jym))
+    return 0
+
+
+def _host(out: Path) -> int:
+    """Measures environments on the host."""
+    from kousoku_bench import host
+
+    host.bench(out, host.HostBudget())
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import Reader, Writer
+from .values import leaves_of, read, written
 
 Rows = list[np.ndarray]
 
@@ -27,26 +27,23 @@ class Group:
         for _ in seeds:
             self._envs.append(factory())
         self._seeds: list[int | None] = list(seeds)
-        self._writer = Writer(self._envs[0].observation_space)
-        self._reader = Reader(self._envs[0].action_space)
+        self._action_space = self._envs[0].action_space
+        self._actions, self._observations = leaves_of(self._action_space), leaves_of(self._envs[0].observation_space)
 
     def reset(self, slots: Sequence[int] | None = None) -> Rows:
-        chosen = range(len(self._envs)) if slots is None else slots
-        rows = self._writer.empty(len(chosen))
-        for row, slot in enumerate(chosen):
+        begun = []
+        for slot in range(len(self._envs)) if slots is None else slots:
             obs, _ = self._envs[slot].reset(seed=self._seeds[slot])
             self._seeds[slot] = None
-            self._writer.write(rows, row, obs)
-        return rows
+            begun.append(obs)
+        return written(self._observations, begun)
 
     def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
-        count = len(self._envs)
-        rows, reward = self._writer.empty(count), np.empty(count, np.float32)
-        terminated, truncated = np.empty(count, bool), np.empty(count, bool)
-        for i, env in enumerate(self._envs):
-            obs, reward[i], terminated[i], truncated[i], _ = env.step(self._reader.read(actions, i))
-            self._writer.write(rows, i, obs)
-        return rows, reward, terminated, truncated
+        theirs = read(self._action_space, self._actions, actions)
+        said = [env.step(action) for env, action in zip(self._envs, theirs, strict=True)]
+        obs, reward, terminated, truncated, _ = zip(*said, strict=True)
+        told = np.array(reward, np.float32), np.array(terminated, bool), np.array(truncated, bool)
+        return written(self._observations, obs), *told
 
     def close(self) -> None:
         for env in self._envs:

@@ -5,7 +5,7 @@ Processes that only step environments import this: it needs no JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,54 +80,40 @@ def batched(leaves: list[Leaf], value: Any) -> list[np.ndarray]:
 
 def unbatched(space: Any, leaves: list[Leaf], arrays: Any) -> Any:
     """Returns actions of V environments, [V, ...] each, as a vector of them takes them together."""
-    parts = {
-        leaf.path: (array if leaf.start is None else array + leaf.start).astype(leaf.space.dtype)
-        for leaf, array in zip(leaves, arrays, strict=True)
-    }
-    return _gathered(space, parts)
+    return _gathered(space, {leaf.path: _theirs(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)})
 
 
-class Writer:
-    """Writes observations into the rows of new arrays."""
+def written(leaves: list[Leaf], values: Sequence[Any]) -> list[np.ndarray]:
+    """Returns observations of V environments as new arrays, [V, ...] each.
 
-    def __init__(self, space: Any) -> None:
-        self.leaves = leaves_of(space)
-        self._pick = [picker(leaf.path) if leaf.path else None for leaf in self.leaves]
-
-    def empty(self, count: int) -> list[np.ndarray]:
-        """Returns arrays for so many observations."""
-        return [np.empty((count, *leaf.shape), leaf.dtype) for leaf in self.leaves]
-
-    def write(self, arrays: list[np.ndarray], row: int, value: Any) -> None:
-        """Writes one observation.
-
-        Raises:
-            ValueError: if it has another shape than its space.
-        """
-        for array, leaf, pick in zip(arrays, self.leaves, self._pick, strict=True):
-            part = value if pick is None else pick(value)
+    Raises:
+        ValueError: if one has another shape than its space.
+    """
+    arrays = []
+    for leaf in leaves:
+        parts = values if not leaf.path else list(map(picker(leaf.path), values))
+        array = np.empty((len(parts), *leaf.shape), leaf.dtype if leaf.start is None else np.int64)
+        for row, part in enumerate(parts):
             if np.shape(part) != leaf.shape:
                 told = f"an observation has the shape {np.shape(part)}, and its space the shape {leaf.shape}"
                 raise ValueError(told)
-            array[row] = part if leaf.start is None else part - leaf.start
+            array[row] = part
+        arrays.append(array if leaf.start is None else (array - leaf.start).astype(leaf.dtype))
+    return arrays
 
 
-class Reader:
-    """Makes actions of a space from the rows of arrays."""
+def read(space: Any, leaves: list[Leaf], arrays: Sequence[np.ndarray]) -> list[Any]:
+    """Returns one action for each of V environments, as it takes them, from arrays [V, ...]."""
+    parts = [_theirs(leaf, array) for leaf, array in zip(leaves, arrays, strict=True)]
+    if not leaves[0].path:
+        return list(parts[0])
+    paths = [leaf.path for leaf in leaves]
+    return [_gathered(space, dict(zip(paths, of_one, strict=True))) for of_one in zip(*parts, strict=True)]
 
-    def __init__(self, space: Any) -> None:
-        self.space, self.leaves = space, leaves_of(space)
 
-    def read(self, arrays: Any, row: int) -> Any:
-        """Returns one action as the environment takes it."""
-        parts = {leaf.path: self._part(leaf, array[row]) for leaf, array in zip(self.leaves, arrays, strict=True)}
-        return _gathered(self.space, parts)
-
-    @staticmethod
-    def _part(leaf: Leaf, value: Any) -> Any:
-        if isinstance(leaf.space, spaces.Discrete):
-            return leaf.space.dtype.type(int(value) + (leaf.start or 0))
-        return (value if leaf.start is None else value + leaf.start).astype(leaf.space.dtype)
+def _theirs(leaf: Leaf, array: np.ndarray) -> np.ndarray:
+    """Returns whole numbers or fractions as their space has them."""
+    return (array if leaf.start is None else array + leaf.start).astype(leaf.space.dtype)
 
 
 def _gathered(space: Any, parts: dict[tuple[Any, ...], Any], path: tuple[Any, ...] = ()) -> Any:

@@ -100,7 +100,7 @@ class HostEnvLoop(TrainLoop):
         done, goal = at // self.iteration_steps, self.whole(until) // self.iteration_steps
         try:
             if self._slots is None:
-                self._slots, state = self._begun(state, done)
+                self._slots, state = self.begin(state, done)
             for number in range(done, goal):
                 state = self._iterate(self._slots, state, number)
                 done = number + 1
@@ -113,7 +113,7 @@ class HostEnvLoop(TrainLoop):
             self._slots.close()
             self._slots = None
 
-    def _begun(self, state: TrainState, done: int) -> tuple[HostSlots, TrainState]:
+    def begin(self, state: TrainState, done: int) -> tuple[HostSlots, TrainState]:
         """Begins new episodes after so many iterations: the slots, and the state with what agents carry then."""
         seeds = self._programs.seeds(self._keys, to_device(np.uint32(done % 2**32)))
         slots = HostSlots(self._env, jax.device_get(seeds).reshape(-1).tolist())
@@ -123,22 +123,27 @@ class HostEnvLoop(TrainLoop):
         return slots, TrainState(state.agent, state.slots, carry, data, state.metrics)
 
     def _iterate(self, slots: HostSlots, state: TrainState, number: int) -> TrainState:
-        place, programs = place_of(self.collector, number), self._programs
+        steps = self.collect(slots, state, number)
+        place, acting = place_of(self.collector, number), cast(Acting, self._acting)
+        given = TrainState(state.agent, (), state.carry, state.data, state.metrics)  # the slots are in what was taken
         members, iteration = self._keys_in(place.epoch), np.int32(place.number)
-        keys = programs.acting_keys(members, iteration)
+        record, after = self._record(steps), self._after(slots)
+        return self._programs.learn(self._numbers, members, given, acting, record, after, iteration)
+
+    def collect(self, slots: HostSlots, state: TrainState, number: int) -> list[HostStep]:
+        """Takes the steps of one iteration, given its number."""
+        place, act = place_of(self.collector, number), self._programs.act
+        keys = self._programs.acting_keys(self._keys_in(place.epoch), np.int32(place.number))
         leaves, structure = jax.tree.flatten((self._numbers, state.agent))
-        acting, steps = cast(Acting, self._acting), list[HostStep]()
+        acting, steps = self._acting, list[HostStep]()
         for t in range(self.collector.num_steps):
             obs = self._by_member(slots.obs)
-            acting, actions = programs.act(structure, leaves, acting, obs, self._ended, keys, np.int32(t))
+            acting, actions = act(structure, leaves, acting, obs, self._ended, keys, np.int32(t))
             taken = slots.step([np.asarray(leaf).reshape(-1, *leaf.shape[len(self._axes) :]) for leaf in actions])
             self._ended = taken.ended.reshape(self._axes)
             steps.append(taken)
         self._acting = acting
-        given = TrainState(
-            state.agent, (), state.carry, state.data, state.metrics
-        )  # the slots are those after the steps
-        return programs.learn(self._numbers, members, given, acting, self._record(steps), self._after(slots), iteration)
+        return steps
 
     def _by_member(self, leaves: Any) -> list[np.ndarray]:
         """Returns leaves [V, ...] as [N, B, ...]."""

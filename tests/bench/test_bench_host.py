@@ -1,0 +1,26 @@
+"""`kousoku bench host` with a budget that takes no time: rows and files come out."""
+
+import json
+
+import pytest
+
+from kousoku_bench import host
+
+TINY = host.HostBudget(ids=("CartPole-v1",), counts=(2,), num_steps=8, rollouts=1, seconds=0.01)
+
+
+@pytest.mark.full("whole way")
+def test_each_contender_has_a_row(tmp_path):
+    (section,) = host.bench(tmp_path, TINY, say=lambda text: None)
+    alone, acting, ours, theirs = section.rows
+    assert alone.figures["steps_per_second"] > acting.figures["steps_per_second"] > 0
+    assert acting.figures["added"] > 0
+    assert ours.figures["steps_per_second"] > 0
+    assert theirs.name == "Stable-Baselines3, PPO"
+    assert json.loads((tmp_path / "host.json").read_text())["sections"][0]["rows"][0]["name"] == "alone"
+
+
+def test_an_environment_that_is_not_there_is_one_row_that_says_why():
+    (row,) = host.section("NoSuch-v0", TINY).rows
+    assert not row.figures.get("steps_per_second")
+    assert "NoSuch" in row.note
