@@ -12,7 +12,7 @@ import gymnasium
 
 from ...core.errors import ConfigError, check_count
 from ...core.host import HostEnv, HostVector
-from .group import Group
+from .group import EnvGroup
 from .spaces import our_space
 from .vector_env import GymnasiumVector, check_masks
 from .workers import Workers
@@ -50,7 +50,7 @@ class VectorMaker:
 
     def __call__(self, seeds: Sequence[int]) -> HostVector:
         if self.workers == 0:
-            return Group(self.factory, seeds)
+            return EnvGroup(self.factory, seeds)
         return Workers(self.name, self.factory, seeds, self.workers)
 
 

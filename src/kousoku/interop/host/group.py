@@ -15,7 +15,7 @@ from .values import leaves_of, read, written
 Rows = list[np.ndarray]
 
 
-class Group:
+class EnvGroup:
     """V objects with the interface of `gymnasium.Env`: a `kousoku.core.host.HostVector`.
 
     Each is seeded at its first reset, and goes on with its own randomness at later ones.

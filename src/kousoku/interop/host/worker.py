@@ -52,9 +52,9 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         try:
             if name == "make":
                 factory, seeds = arguments
-                from .group import Group
+                from .group import EnvGroup
 
-                group, answer = Group(pickle.loads(factory), seeds), None
+                group, answer = EnvGroup(pickle.loads(factory), seeds), None
             else:
                 answer = getattr(group, name)(*arguments)
         except Exception as error:  # the environment is others' code: whoever asked is told

@@ -27,7 +27,7 @@ from .iteration import begin, block_ended, iterate
 
 
 class Acting(NamedTuple):
-    """What acting carries from step to step, on the device.
+    """The state of acting, carried from step to step on the device.
 
     Attributes:
         carry: what the agents carry, [N, B, ...], before it begins anew where an episode has just ended.
