@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from ..core.collector import EpisodeEnd, SlotFunctions
 from ..core.env import Env
-from ..core.timestep import Transition
+from ..core.timestep import Timestep, Transition
 from ..nn import clip_to
 from ..ops.schedules import counted
 from ..ops.trees import select
@@ -62,17 +62,14 @@ def _at_age(slot: EnvSlot, age: Int[Array, ""]) -> EnvSlot:
     return EnvSlot(slot.env_state, slot.obs, age, slot.episode_return, age == 0)
 
 
-def advance(
+def take_step(
     env: Env, slot: EnvSlot, action: PyTree[Array], key: PRNGKeyArray
 ) -> tuple[EnvSlot, Transition, EpisodeEnd]:
-    """Takes one action; if that ends the episode, begins the next one from a fresh start.
+    """Takes one action and stays where it led, also at the end of an episode.
 
-    The transition's `next_obs` is what the action led to, also when the slot has moved on to a new episode. An episode
-    that reaches the time limit is truncated; one that ends by itself on that very step is both. No derivative goes from
-    one episode to the next.
+    An episode that reaches the time limit is truncated; one that ends by itself on that very step is both.
     """
-    step_key, reset_key = jax.random.split(key)
-    env_state, timestep = env.step(step_key, slot.env_state, action)
+    env_state, timestep = env.step(key, slot.env_state, action)
     length = counted(slot.episode_step)
     episode_return = slot.episode_return + timestep.reward
     truncated = timestep.truncated if env.time_limit is None else timestep.truncated | (length >= env.time_limit)
@@ -80,14 +77,28 @@ def advance(
     transition = Transition(
         slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info
     )
-    reset_state, reset = env.restart(reset_key, jax.lax.stop_gradient(env_state))
+    after = EnvSlot(env_state, timestep.obs, length, episode_return, slot.whole)
+    return after, transition, EpisodeEnd(ended, episode_return, length, slot.whole)
+
+
+def begin_next(env: Env, slot: EnvSlot, key: PRNGKeyArray) -> tuple[EnvSlot, Timestep]:
+    """Begins the slot's next episode from a fresh start. No derivative goes from one episode to the next."""
+    reset_state, reset = env.restart(key, jax.lax.stop_gradient(slot.env_state))
     whole = None if slot.whole is None else jnp.array(True)
-    next_slot = select(
-        ended,
-        EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0), whole),
-        EnvSlot(env_state, timestep.obs, length, episode_return, slot.whole),
-    )
-    return next_slot, transition, EpisodeEnd(ended, episode_return, length, slot.whole)
+    return EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0), whole), reset
+
+
+def advance(
+    env: Env, slot: EnvSlot, action: PyTree[Array], key: PRNGKeyArray
+) -> tuple[EnvSlot, Transition, EpisodeEnd]:
+    """Takes one action; if that ends the episode, begins the next one from a fresh start.
+
+    The transition's `next_obs` is what the action led to, also when the slot has moved on to a new episode.
+    """
+    step_key, reset_key = jax.random.split(key)
+    after, transition, end = take_step(env, slot, action, step_key)
+    fresh, _ = begin_next(env, after, reset_key)
+    return select(end.ended, fresh, after), transition, end
 
 
 def advance_clipped(
