@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .core.when_imported import when_imported
+
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -37,6 +39,13 @@ _HOMES = {
     "agents.options": ("make_agent",),
     "interop.host.from_dm_env": ("from_dm_env",),
     "interop.host.from_gymnasium": ("from_gymnasium",),
+    "interop.out.brax_env": ("to_brax",),
+    "interop.out.dm_environment": ("to_dm_env",),
+    "interop.out.envpool_like": ("to_envpool",),
+    "interop.out.gymnasium_env": ("to_gymnasium",),
+    "interop.out.gymnasium_vector": ("to_gymnasium_vec",),
+    "interop.out.gymnax_like": ("to_gymnax",),
+    "interop.out.sb3_vector": ("to_sb3_vec",),
     "run": ("Evaluation", "Run"),
     "api": ("animate", "compare", "evaluate", "load", "load_policy", "resume", "train"),
     "training.devices": ("use_all_cores",),
@@ -101,11 +110,22 @@ if TYPE_CHECKING:
     from .envs.gridworld.env import gridworld as gridworld
     from .interop.host.from_dm_env import from_dm_env as from_dm_env
     from .interop.host.from_gymnasium import from_gymnasium as from_gymnasium
+    from .interop.out.brax_env import to_brax as to_brax
+    from .interop.out.dm_environment import to_dm_env as to_dm_env
+    from .interop.out.envpool_like import to_envpool as to_envpool
+    from .interop.out.gymnasium_env import to_gymnasium as to_gymnasium
+    from .interop.out.gymnasium_vector import to_gymnasium_vec as to_gymnasium_vec
+    from .interop.out.gymnax_like import to_gymnax as to_gymnax
+    from .interop.out.sb3_vector import to_sb3_vec as to_sb3_vec
     from .run import Evaluation as Evaluation
     from .run import Run as Run
     from .training.devices import use_all_cores as use_all_cores
     from .training.metrics.report import Report as Report
     from .training.presets import preset as preset
+
+
+# gymnasium.make("kousoku/CartPole-v1") knows our environments, whichever of the two is imported first.
+when_imported("gymnasium", "kousoku.interop.out.registration", "register_all")
 
 
 def __getattr__(name: str) -> Any:

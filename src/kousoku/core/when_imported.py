@@ -1,0 +1,72 @@
+"""A function to call when another package is imported: at once if it is, else right after it has been."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+
+def when_imported(name: str, module: str, function: str) -> None:
+    """Calls `module.function()` once the module `name` is imported; neither is imported for that.
+
+    Args:
+        name: of a top-level module.
+        module: of the function, imported when it is called.
+        function: its name.
+    """
+    if name in sys.modules:
+        _call(module, function)
+    else:
+        sys.meta_path.insert(0, _Finder(name, module, function))  # pyright: ignore[reportArgumentType]
+
+
+def _call(module: str, function: str) -> None:
+    getattr(importlib.import_module(module), function)()
+
+
+class _Finder:
+    """Finds one module as all other finders do, and has the function called after it; then it is gone.
+
+    It and its loader are not of `importlib.abc`'s classes, whose import takes longer than that of this whole package.
+    """
+
+    def __init__(self, name: str, module: str, function: str) -> None:
+        self.name, self.module, self.function = name, module, function
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns how the module is loaded; None for every other module."""
+        if fullname != self.name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self.module, self.function)  # pyright: ignore[reportAttributeAccessIssue]
+        return spec
+
+
+class _Loader:
+    """Loads as another loader does, and calls a function afterwards."""
+
+    def __init__(self, loader: Loader, module: str, function: str) -> None:
+        self.loader, self.module, self.function = loader, module, function
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Makes the module as the other loader does."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the module, under its own loader again, and then the function."""
+        assert module.__spec__ is not None
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        _call(self.module, self.function)

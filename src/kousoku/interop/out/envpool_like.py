@@ -1,0 +1,174 @@
+"""Many environments as EnvPool has them: steps of some of them, sent now and received later."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+
+from ...core.env import Env
+from ...core.errors import ConfigError, check_count
+from .spaces import gymnasium_space, in_gymnasium
+from .stepper import Stepper, made
+from .stepping import ResetRule, StepResult
+
+
+class EnvPoolLike:
+    """N environments of ours with EnvPool's methods, of its type "gymnasium"; `to_envpool` makes it.
+
+    Environments are told by their numbers, `env_id`. The step after the last one of an episode begins the next. What is
+    sent is computed at once; `recv` returns what has been waiting longest, of `batch_size` environments at most.
+
+    Args:
+        env: an environment.
+        num_envs: N.
+        batch_size: how many are received at a time; all by default.
+        seed: s, for s + i in environment i.
+
+    Raises:
+        ConfigError: for a batch that is larger than N, or what is no seed.
+    """
+
+    def __init__(self, env: Env, num_envs: int = 1, *, batch_size: int | None = None, seed: int = 0) -> None:
+        self._stepper = Stepper(env, num_envs, ResetRule.NEXT_STEP)
+        self.num_envs = self._stepper.num_slots
+        self.batch_size = check_count("batch_size", batch_size or self.num_envs, high=self.num_envs)
+        self.env, self._seed = env, check_count("seed", seed, low=0)
+        self.observation_space = self.single_observation_space = gymnasium_space(env.observation_space)
+        self.action_space: gymnasium.Space = gymnasium_space(env.action_space)
+        self.single_action_space = self.action_space
+        self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
+        self._elapsed = np.zeros(self.num_envs, np.int32)
+        self._waiting: deque[tuple[np.ndarray, StepResult]] = deque()
+
+    def __len__(self) -> int:
+        return self.num_envs
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The numbers that it was made with."""
+        limit = self.env.time_limit
+        return {
+            "num_envs": self.num_envs,
+            "batch_size": self.batch_size,
+            "seed": self._seed,
+            "max_episode_steps": limit,
+        }
+
+    @property
+    def is_async(self) -> bool:
+        """Whether fewer environments are received at a time than there are."""
+        return self.batch_size < self.num_envs
+
+    def reset(self, env_id: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begins new episodes, of all environments or of some; returns their observations and infos."""
+        numbers = self._begin(env_id)
+        self._waiting.clear()
+        told = self._again(numbers)
+        return self._obs(told), self._info(told, numbers)
+
+    def async_reset(self) -> None:
+        """Begins new episodes of all environments, which `recv` returns."""
+        self._waiting.clear()
+        self._waiting.append((self.all_env_ids, self._again(self.all_env_ids)))
+
+    def send(self, action: Any, env_id: Any = None) -> None:
+        """Takes one action in each environment, or in each of some; `recv` returns what follows.
+
+        Raises:
+            ConfigError: for what are no actions or no numbers of environments, or before the first reset.
+        """
+        numbers = self._begin(env_id)
+        if not self._stepper.has_begun:
+            raise ConfigError("send", "no episode has begun", "call reset() or async_reset() first")
+        everyone = numbers is self.all_env_ids
+        told = self._stepper.step(action) if everyone else self._stepper.step_some(action, numbers)
+        self._elapsed[numbers] = np.where(told.begun, 0, self._elapsed[numbers] + 1)
+        self._waiting.append((numbers, told))
+
+    def recv(self) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Returns observations, rewards, terminated, truncated and infos, whose `env_id` says of which environments.
+
+        Raises:
+            ConfigError: if nothing was sent.
+        """
+        if not self._waiting:
+            raise ConfigError("recv", "nothing was sent", "call send() or async_reset() first")
+        parts: list[tuple[np.ndarray, StepResult]] = []
+        room = self.batch_size
+        while room and self._waiting:
+            numbers, told = self._waiting.popleft()
+            parts.append((numbers[:room], jax.tree.map(lambda x, end=room: x[:end], told)))
+            if len(numbers) > room:
+                left = jax.tree.map(lambda x, start=room: x[start:], told)
+                self._waiting.appendleft((numbers[room:], left))
+            room -= len(parts[-1][0])
+        numbers = np.concatenate([part[0] for part in parts])
+        told = parts[0][1] if len(parts) == 1 else jax.tree.map(lambda *x: np.concatenate(x), *(p[1] for p in parts))
+        return self._obs(told), told.reward, told.terminated, told.truncated, self._info(told, numbers)
+
+    def step(self, action: Any, env_id: Any = None) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Sends actions and receives what follows."""
+        self.send(action, env_id)
+        return self.recv()
+
+    def close(self) -> None:
+        """Forgets what was not received."""
+        self._waiting.clear()
+
+    def _begin(self, env_id: Any) -> np.ndarray:
+        """Returns the numbers of environments, int32 [K].
+
+        Raises:
+            ConfigError: for others than there are, or one twice.
+        """
+        if env_id is None:
+            return self.all_env_ids
+        numbers = np.atleast_1d(np.asarray(env_id))
+        known = numbers.ndim == 1 and numbers.dtype.kind in "iu" and numbers.size > 0
+        if not known or not np.isin(numbers, self.all_env_ids).all() or len(set(numbers.tolist())) < len(numbers):
+            raise ConfigError("env_id", env_id, f"use different numbers from 0 to {self.num_envs - 1}")
+        return numbers.astype(np.int32)
+
+    def _again(self, numbers: np.ndarray) -> StepResult:
+        """Begins new episodes of some environments; the first time, of all."""
+        if not self._stepper.has_begun:
+            told = self._stepper.reset([self._seed + i for i in range(self.num_envs)])
+        else:
+            told = self._stepper.reset([None] * self.num_envs, np.isin(self.all_env_ids, numbers))
+        self._elapsed[numbers] = 0
+        return jax.tree.map(lambda x: x[numbers], told)
+
+    def _obs(self, told: StepResult) -> Any:
+        return in_gymnasium(self._stepper.observation_space, told.obs)
+
+    def _info(self, told: StepResult, numbers: np.ndarray) -> dict[str, Any]:
+        elapsed = self._elapsed[numbers]
+        return {**told.info, "env_id": numbers, "players": {"env_id": numbers}, "elapsed_step": elapsed}
+
+
+def to_envpool(
+    env: str | Env, num_envs: int = 1, *, batch_size: int | None = None, seed: int = 0, **options: Any
+) -> Any:
+    """Makes an object with EnvPool's methods of an id or an environment of ours; EnvPool is not needed.
+
+    Args:
+        env: an id, or an environment.
+        num_envs, batch_size, seed: as of `EnvPoolLike`.
+        options: of an environment by id; `max_episode_steps` is a time limit in the place of its own.
+
+    Raises:
+        ConfigError: as `EnvPoolLike` does, and for an unknown id or option.
+
+    Examples:
+        >>> envs = to_envpool("CartPole-v1", 4, batch_size=2)
+        >>> envs.async_reset()
+        >>> obs, reward, terminated, truncated, info = envs.recv()
+        >>> obs.shape, info["env_id"]
+        ((2, 4), array([0, 1], dtype=int32))
+        >>> envs.send(np.array([0, 1]), info["env_id"])
+    """
+    return EnvPoolLike(made(env, **options), num_envs, batch_size=batch_size, seed=seed)

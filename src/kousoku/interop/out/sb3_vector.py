@@ -1,0 +1,127 @@
+"""Many environments as Stable-Baselines3's `VecEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...core.env import Env
+from ...core.errors import ConfigError
+from .gymnasium_env import drawn_seed, painter_of
+from .gymnasium_vector import row
+from .spaces import gymnasium_space, in_gymnasium
+from .stepper import Stepper, made
+from .stepping import ResetRule
+from .theirs import derived, required
+
+ONE_FOR_ALL = "they are slots of one compiled environment: make another one with the options that you need"
+
+
+class SB3VectorEnv:
+    """N environments of ours as Stable-Baselines3's `VecEnv`; `to_sb3_vec` makes it.
+
+    The step that ends an episode begins the next one. Infos are empty, but where an episode ended: these have
+    `terminal_observation` and `TimeLimit.truncated`.
+
+    Args:
+        env: an environment.
+        num_envs: N.
+        render_mode: None, or "rgb_array".
+    """
+
+    def __init__(self, env: Env, num_envs: int, render_mode: str | None = None) -> None:
+        self.env = env
+        self._painter = painter_of(env, render_mode)
+        self._given_mode = render_mode
+        self._stepper = Stepper(env, num_envs, ResetRule.SAME_STEP)
+        self._actions: Any = None
+        spaces = (gymnasium_space(space) for space in (env.observation_space, env.action_space))
+        super().__init__(self._stepper.num_slots, *spaces)  # pyright: ignore[reportCallIssue]
+
+    def reset(self) -> Any:
+        """Begins new episodes, with the seeds that `seed` has set; without, each goes on with its own randomness."""
+        theirs: Any = self
+        seeds = list(theirs._seeds)
+        if not self._stepper.has_begun:
+            seeds = [drawn_seed(np.random.default_rng()) if seed is None else seed for seed in seeds]
+        theirs._reset_seeds()
+        theirs._reset_options()
+        return self._obs(self._stepper.reset(seeds).obs)
+
+    def step_async(self, actions: Any) -> None:
+        """Takes actions, which `step_wait` uses."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Takes one action in each environment: returns (obs, rewards, dones, infos).
+
+        Raises:
+            ConfigError: for what are no actions.
+        """
+        told = self._stepper.step(self._actions)
+        infos: list[dict[str, Any]] = [{} for _ in range(self._stepper.num_slots)]
+        if told.begun.any():
+            final = self._obs(told.final_obs)
+            for i in np.flatnonzero(told.begun).tolist():
+                cut = bool(told.truncated[i] and not told.terminated[i])
+                infos[i] = {"terminal_observation": row(final, i), "TimeLimit.truncated": cut}
+        return self._obs(told.obs), told.reward, told.begun, infos
+
+    def close(self) -> None:
+        """Does nothing: there are no processes and no files to close."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Returns an attribute of the environment, once for each of them."""
+        value = self._given_mode if attr_name == "render_mode" else getattr(self.env, attr_name)
+        return [value for _ in self._numbers(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuses: environments are values.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError("set_attr", attr_name, ONE_FOR_ALL)
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Refuses: environments of one program have no methods of their own.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError("env_method", method_name, ONE_FOR_ALL)
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """Returns False for each environment."""
+        return [False for _ in self._numbers(indices)]
+
+    def get_images(self) -> list[Any]:
+        """Draws the states that the environments are in; None for each without a render mode."""
+        numbers = range(self._stepper.num_slots)
+        return [None if self._painter is None else self._painter.draw(self._stepper.state(i)) for i in numbers]
+
+    def _numbers(self, indices: int | Iterable[int] | None) -> Iterable[int]:
+        if indices is None:
+            return range(self._stepper.num_slots)
+        return [indices] if isinstance(indices, int) else indices
+
+    def _obs(self, obs: Any) -> Any:
+        return in_gymnasium(self._stepper.observation_space, obs)
+
+
+def to_sb3_vec(env: str | Env, num_envs: int, *, render_mode: str | None = None, **options: Any) -> Any:
+    """Makes Stable-Baselines3's `VecEnv` of an id or an environment of ours.
+
+    Args:
+        env: an id, or an environment.
+        num_envs: how many.
+        render_mode: None, or "rgb_array".
+        options: of an environment by id; `max_episode_steps` is a time limit in the place of its own.
+
+    Raises:
+        ConfigError: for an unknown id or option, or without Stable-Baselines3.
+    """
+    module = required("stable_baselines3.common.vec_env", "stable-baselines3", "to_sb3_vec")
+    return derived(SB3VectorEnv, module.VecEnv)(made(env, **options), num_envs, render_mode)

@@ -1,0 +1,33 @@
+"""Our spaces as Gymnasium's, and observations in their dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
+
+
+def gymnasium_space(space: Space) -> gymnasium.Space:
+    """Returns the space as Gymnasium's: whole numbers are int64 there, as in its own environments."""
+    match space:
+        case Discrete():
+            return gymnasium.spaces.Discrete(space.n)
+        case MultiDiscrete():
+            return gymnasium.spaces.MultiDiscrete(np.asarray(space.nvec))
+        case Box():
+            low, high = (np.broadcast_to(np.asarray(end, space.dtype), space.shape) for end in (space.low, space.high))
+            return gymnasium.spaces.Box(low, high, space.shape, space.dtype)
+        case _:
+            return gymnasium.spaces.Dict({name: gymnasium_space(part) for name, part in space.spaces.items()})
+
+
+def in_gymnasium(space: Space, obs: Any) -> Any:
+    """Returns observations, [...] or [N, ...], in the dtypes of Gymnasium's space."""
+    if isinstance(space, Dict):
+        return {name: in_gymnasium(part, obs[name]) for name, part in space.spaces.items()}
+    if isinstance(space, Discrete | MultiDiscrete):
+        return np.asarray(obs, np.int64)
+    return np.asarray(obs, space.dtype)

@@ -1,0 +1,86 @@
+"""Pictures of single states: what films show, one frame at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import UInt8
+
+from ...compiler import kernel
+from ...core.env import Env
+from ...core.errors import ConfigError
+from ...core.scene import Timed
+from ...core.scene3d import Drawable3d, Trajectory3d
+from ...training.evaluation.film import is_drawable
+
+SIZE = 480
+STILL_FRAMES_PER_SECOND = 4
+STARTS = 8
+SLACK = 0.25
+"""How far the middle of a robot may move, in its size, before the camera goes along."""
+
+
+class StatePainter:
+    """Draws states of one environment.
+
+    Raises:
+        ConfigError: if it cannot be drawn.
+    """
+
+    def __init__(self, env: Env) -> None:
+        if not is_drawable(env):
+            raise ConfigError("render_mode", "rgb_array", f"{type(env).__name__} has no `scene` or `poses` to draw")
+        self.env = env
+        self._painter: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.env,)
+
+    def draw(self, state: Any) -> UInt8[np.ndarray, "H W 3"]:
+        """Draws a state of one environment."""
+        if isinstance(self.env, Drawable3d):
+            return self._solid(self.env, state)
+        from ...viz.painter import Painter
+
+        env: Any = self.env
+        scene = env.scene(state)
+        if self._painter is None:
+            self._painter = Painter(scene, SIZE)
+        return self._painter.draw(scene)
+
+    def _solid(self, env: Any, state: Any) -> UInt8[np.ndarray, "H W 3"]:
+        """Draws bodies in space, seen as starts are; the camera goes along with what walks away."""
+        from ...viz.camera import stage_of
+        from ...viz.render3d import Renderer
+        from ...viz.view3d import centre_of, followed_frames, moving_frames
+
+        if self._painter is None:
+            starts = _trajectory(env, _starts(env))
+            frames = followed_frames(starts, moving_frames(starts))
+            self._painter = stage_of([starts]), frames, centre_of(starts, frames).mean(axis=0)
+        stage, frames, home = self._painter
+        now = _trajectory(env, jax.tree.map(lambda leaf: leaf[None], state))
+        away = centre_of(now, frames)[0] - home
+        far, view = float(np.linalg.norm(away)), stage.views[0]
+        moved = np.array(view.middle) + away * max(0.0, 1.0 - SLACK * view.size / max(far, 1e-9))
+        renderer = Renderer([now], SIZE)
+        renderer.stage = dataclasses.replace(stage, views=[view._replace(middle=tuple(moved.tolist()), travels=False)])
+        return renderer.draw(0)
+
+
+def frames_per_second(env: Any) -> float:
+    """Returns how many steps a second of the environment's time has; of one without a clock, what can be followed."""
+    return 1.0 / float(np.mean(env.dt)) if isinstance(env, Timed | Drawable3d) else STILL_FRAMES_PER_SECOND
+
+
+def _starts(env: Env) -> Any:
+    """Returns states [STARTS, ...] in which episodes begin."""
+    return jax.vmap(lambda key: env.reset(key)[0])(jax.random.split(jax.random.key(0), STARTS))
+
+
+def _trajectory(env: Any, states: Any) -> Trajectory3d:
+    positions, quaternions = jax.device_get(jax.vmap(kernel(env.poses))(jax.device_put(states)))
+    return Trajectory3d(env.body3d(), positions, quaternions, float(np.mean(env.dt)))

@@ -1,0 +1,197 @@
+"""Many slots of an environment, stepped from the host: NumPy in and out, one compiled program a call."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool
+
+from ... import envs
+from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
+from ...core.env import Env
+from ...core.env_shapes import check_shapes
+from ...core.errors import ConfigError, check_count, check_keys
+from .actions import as_actions
+from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
+
+LARGEST_SEED = 2**64 - 1
+
+
+def made(env: str | Env, max_episode_steps: int | None = None, **options: Any) -> Env:
+    """Returns an environment by id and options, or the one that is given; with another time limit if one is given.
+
+    Raises:
+        ConfigError: for what is no environment, options of one that is made already, or a limit of one that cannot have
+            another.
+    """
+    if isinstance(env, str):
+        env = envs.make(env, **options)
+    else:
+        check_keys("option", options, ())
+    check_shapes(env)
+    if max_episode_steps is None:
+        return env
+    limit = check_count("max_episode_steps", max_episode_steps)
+    if not any(field.name == "time_limit" and field.init for field in dataclasses.fields(env)):
+        raise ConfigError("max_episode_steps", limit, f"{type(env).__name__} has a time limit of its own")
+    return dataclasses.replace(env, time_limit=limit)
+
+
+class Stepper:
+    """N slots of one environment. Slot i depends on its seed and its actions alone, whatever N is.
+
+    Calls from several threads come one after the other. Everything that is returned is the caller's: fresh NumPy arrays
+    [N, ...] that may be written to.
+
+    Attributes:
+        env: the environment.
+        observation_space, action_space: its spaces, made once: some take longer to make than a step.
+        num_slots: N.
+        reset_rule: what follows an episode's end.
+        tells_at_reset: whether a reset tells the same info as a step.
+    """
+
+    def __init__(self, env: Env, num_slots: int, reset_rule: ResetRule) -> None:
+        self.env, self.num_slots, self.reset_rule = env, check_count("num_envs", num_slots), reset_rule
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.tells_at_reset = is_told_at_reset(env)
+        arrays, structure = partition_env(env)
+        self._arrays, tree = jax.tree.flatten(arrays)
+        self._programs = programs(structure, tree, reset_rule)
+        self._slots: list[Any] | None = None
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            slots = None if self._slots is None else jax.device_get(self._slots)
+        return {"env": self.env, "num_slots": self.num_slots, "reset_rule": self.reset_rule, "slots": slots}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["env"], state["num_slots"], state["reset_rule"])
+        self._slots = None if state["slots"] is None else jax.device_put(state["slots"])
+
+    @property
+    def has_begun(self) -> bool:
+        """Returns whether there was a reset."""
+        return self._slots is not None
+
+    def reset(self, seeds: Sequence[Any], chosen: Bool[np.ndarray, " N"] | None = None) -> StepResult:
+        """Begins new episodes, of all slots or of those that are chosen.
+
+        Args:
+            seeds: of each slot; with None, the slot goes on with the randomness that it has.
+            chosen: which slots; None for all.
+
+        Raises:
+            ConfigError: for what is no seed, or for a slot's first reset without one.
+        """
+        seeded = np.array([seed is not None for seed in seeds])
+        words = key_words([0 if seed is None else seed for seed in seeds])
+        with self._lock:
+            if self._slots is None or (chosen is None and seeded.all()):
+                if not seeded.all():
+                    raise ConfigError("seed", None, "a slot's first episode needs a seed")
+                self._slots, told = self._programs.begin(self._arrays, words)
+            else:
+                everyone = np.ones(self.num_slots, bool) if chosen is None else chosen
+                self._slots, told = self._programs.again(self._arrays, self._slots, everyone, seeded, words)
+            return on_host(told)
+
+    def step(self, actions: Any) -> StepResult:
+        """Takes one action in each slot.
+
+        Raises:
+            ConfigError: for actions of another shape or dtype, or whole numbers outside their space.
+        """
+        given = as_actions(self.action_space, actions, (self.num_slots,))
+        with self._lock:
+            self._slots, told = self._programs.step(self._arrays, self._slots, given)
+            return on_host(told)
+
+    def step_some(self, actions: Any, numbers: np.ndarray) -> StepResult:
+        """Takes one action in each of some slots, by their numbers [K], all different; returns what they tell.
+
+        Raises:
+            ConfigError: as `step` does.
+        """
+        given = as_actions(self.action_space, actions, numbers.shape)
+        with self._lock:
+            self._slots, told = self._programs.step_some(self._arrays, self._slots, given, numbers)
+            return on_host(told)
+
+    def state(self, number: int) -> Any:
+        """Returns the environment's state of one slot, on the host."""
+        assert self._slots is not None
+        with self._lock:
+            leaves = [np.asarray(leaf[number]) for leaf in self._slots]
+        return self._programs.unflatten(leaves).slot.env_state
+
+
+class Programs:
+    """The compiled programs of one kind of environment, for any number of slots. Slots are lists of arrays [N, ...].
+
+    A list of arrays passes JAX's fast way into a program; a module in Python does not.
+    """
+
+    def __init__(self, structure: EnvStructure, arrays_tree: Any, reset_rule: ResetRule) -> None:
+        self._arrays_tree, self._structure = arrays_tree, structure
+        self._slots_tree: Any = None
+        step = STEPS[reset_rule]
+        self.begin = jax.jit(lambda arrays, words: self._run(first_reset, arrays, words))
+        self.step = jax.jit(
+            lambda arrays, slots, actions: self._run(step, arrays, self.unflatten(slots), actions), donate_argnums=1
+        )
+        self.again = jax.jit(
+            lambda arrays, slots, *how: self._run(reset_again, arrays, self.unflatten(slots), *how), donate_argnums=1
+        )
+        self.step_some = jax.jit(lambda *args: self._some(step, *args), donate_argnums=1)
+
+    def unflatten(self, leaves: Sequence[Any]) -> HostSlot:
+        """Returns slots as a struct."""
+        return jax.tree.unflatten(self._slots_tree, leaves)
+
+    def _run(self, function: Callable[..., Any], arrays: list[Any], *args: Any) -> tuple[list[Any], tuple[Any, ...]]:
+        run = env_kernel(function, self._structure)
+        given = jax.tree.unflatten(self._arrays_tree, arrays)
+        slots, told = jax.vmap(run, in_axes=(None, *(0 for _ in args)))(given, *args)
+        leaves, self._slots_tree = jax.tree.flatten(slots)
+        return leaves, tuple(told)
+
+    def _some(
+        self, function: Callable[..., Any], arrays: list[Any], slots: list[Any], actions: Any, numbers: Any
+    ) -> tuple[list[Any], tuple[Any, ...]]:
+        some = [leaf[numbers] for leaf in slots]
+        after, told = self._run(function, arrays, self.unflatten(some), actions)
+        return [leaf.at[numbers].set(new) for leaf, new in zip(slots, after, strict=True)], told
+
+
+@functools.lru_cache(maxsize=64)
+def programs(structure: EnvStructure, arrays_tree: Any, reset_rule: ResetRule) -> Programs:
+    """Returns the programs of an environment's structure: the same ones for all that are alike."""
+    return Programs(structure, arrays_tree, reset_rule)
+
+
+def on_host(told: tuple[Any, ...]) -> StepResult:
+    """Returns what was told as NumPy arrays of the caller's own.
+
+    What episodes ended with (`final_obs`, `final_info`) stays where it is until somebody reads it, as most steps end
+    none.
+    """
+    now, final = told[: len(StepResult._fields) - 2], told[-2:]
+    return StepResult(*jax.tree.map(np.array, now), *final)
+
+
+def key_words(seeds: Sequence[Any]) -> np.ndarray:
+    """Returns the two words of each seed's key, uint32 [N, 2], as `jax.random.key` has them.
+
+    Raises:
+        ConfigError: for what is no whole number from 0 to 2**64 - 1.
+    """
+    whole = np.array([check_count("seed", seed, low=0, high=LARGEST_SEED) for seed in seeds], np.uint64)
+    return np.stack([whole >> np.uint64(32), whole & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)

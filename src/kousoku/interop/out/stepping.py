@@ -1,0 +1,171 @@
+"""One step of one slot where another library drives it: three rules for the end of an episode."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, PRNGKeyArray, PyTree, UInt32
+
+from ...collectors.slot import EnvSlot, begin_next, take_step
+from ...core.env import Env
+from ...nn import clip_to
+from ...ops.trees import select
+
+IMPL = "threefry2x32"
+
+
+class ResetRule(Enum):
+    """Rules for what follows the end of an episode; the names are Gymnasium's.
+
+    Attributes:
+        NEXT_STEP: the next step begins the next episode, whatever its action.
+        SAME_STEP: the step that ends an episode begins the next one, too.
+        DISABLED: nothing, until a reset.
+    """
+
+    NEXT_STEP = "NextStep"
+    SAME_STEP = "SameStep"
+    DISABLED = "Disabled"
+
+
+class HostSlot(eqx.Module):
+    """One slot that is driven from the host.
+
+    Attributes:
+        slot: the environment.
+        words: of the key that its next randomness comes from.
+        over: whether its episode has ended, so that a reset is due.
+    """
+
+    slot: EnvSlot
+    words: UInt32[Array, "2"]
+    over: Bool[Array, ""]
+
+
+class StepResult(NamedTuple):
+    """Holds what a reset or a step tells, of one slot or of all, [N, ...]; arrays of JAX's, or of NumPy's on the host.
+
+    Attributes:
+        obs: what to act on next: of a new episode where one has begun.
+        reward: of the step.
+        terminated, truncated: whether the task ended, whether the clock ended the episode.
+        begun: whether an episode began.
+        info: by name: of the reset where an episode began and a reset has the same info, else of the step.
+        final_obs, final_info: what the step led to; None but for `ResetRule.SAME_STEP`.
+    """
+
+    obs: Any
+    reward: Any
+    terminated: Any
+    truncated: Any
+    begun: Any
+    info: dict[str, Any]
+    final_obs: Any = None
+    final_info: dict[str, Any] | None = None
+
+
+def first_reset(env: Env, words: UInt32[Array, "2"]) -> tuple[HostSlot, StepResult]:
+    """Begins a slot's first episode: all that is random in it comes from these words of a key."""
+    key, rest = _split(words)
+    env_state, timestep = env.reset(key)
+    slot = EnvSlot(env_state, timestep.obs, jnp.int32(0), jnp.float32(0.0))
+    return HostSlot(slot, rest, jnp.array(False)), _begun(timestep.obs, infos(timestep.info))
+
+
+def reset_again(
+    env: Env, host: HostSlot, chosen: Bool[Array, ""], seeded: Bool[Array, ""], words: UInt32[Array, "2"]
+) -> tuple[HostSlot, StepResult]:
+    """Begins the next episode of a slot that is `chosen`, or its first one again where new words are given.
+
+    A slot that is not chosen stays as it is and tells what it told last.
+    """
+    key, rest = _split(jnp.where(seeded, words, host.words))
+    first, told = first_reset(env, words)
+    following, timestep = begin_next(env, host.slot, key)
+    again = HostSlot(select(seeded, first.slot, following), rest, jnp.array(False))
+    made = select(chosen, again, host)
+    info = infos(timestep.info)
+    return made, _begun(made.slot.obs, select(seeded, told.info, info) if told.info.keys() == info.keys() else {})
+
+
+def step_disabled(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
+    """Takes one action; an episode that ends has ended."""
+    key, rest = _split(host.words)
+    after, told, ended = _taken(env, host.slot, action, key)
+    return HostSlot(after, rest, ended), told
+
+
+def step_next(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
+    """Takes one action, or begins the next episode if the last step ended one: with reward 0, nothing ended."""
+    key, rest = _split(host.words)
+    after, told, ended = _taken(env, host.slot, action, key)
+    fresh, timestep = begin_next(env, host.slot, key)
+    begun = _begun(timestep.obs, _matching(infos(timestep.info), told.info))
+    slot = select(host.over, fresh, after)
+    return HostSlot(slot, rest, ended & ~host.over), select(host.over, begun, told)
+
+
+def step_same(env: Env, host: HostSlot, action: PyTree[Array]) -> tuple[HostSlot, StepResult]:
+    """Takes one action; if that ends the episode, begins the next one."""
+    key, rest = _split(host.words)
+    step_key, reset_key = jax.random.split(key)
+    after, told, ended = _taken(env, host.slot, action, step_key)
+    fresh, timestep = begin_next(env, after, reset_key)
+    info = select(ended, _matching(infos(timestep.info), told.info), told.info)
+    slot = select(ended, fresh, after)
+    said = told._replace(obs=slot.obs, begun=ended, info=info, final_obs=told.obs, final_info=told.info)
+    return HostSlot(slot, rest, jnp.array(False)), said
+
+
+STEPS = {ResetRule.NEXT_STEP: step_next, ResetRule.SAME_STEP: step_same, ResetRule.DISABLED: step_disabled}
+
+
+def infos(info: Any) -> dict[str, Array]:
+    """Returns an environment's info as arrays by name; a nested name has dots."""
+    leaves = jax.tree_util.tree_leaves_with_path(info)
+    return {jax.tree_util.keystr(path, simple=True, separator="."): jnp.asarray(leaf) for path, leaf in leaves}
+
+
+def is_told_at_reset(env: Env) -> bool:
+    """Tells whether a reset tells the same info as a step, rather than none."""
+
+    def both(key: PRNGKeyArray) -> tuple[Any, Any]:
+        state, first = env.reset(key)
+        return infos(first.info), infos(env.step(key, state, env.action_space.sample(key))[1].info)
+
+    first, then = jax.eval_shape(both, jax.eval_shape(lambda: jax.random.key(0)))
+    return first == then
+
+
+def as_key(key: Any) -> PRNGKeyArray:
+    """Returns a key, also of the two words that other libraries have for one."""
+    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key, impl=IMPL)
+
+
+def _split(words: UInt32[Array, "2"]) -> tuple[PRNGKeyArray, UInt32[Array, "2"]]:
+    """Returns a key to use and the words of the one that comes next."""
+    now, following = jax.random.split(jax.random.wrap_key_data(words, impl=IMPL))
+    return now, jax.random.key_data(following)
+
+
+def _taken(env: Env, slot: EnvSlot, action: PyTree[Array], key: PRNGKeyArray) -> tuple[EnvSlot, StepResult, Array]:
+    """Takes one action, clipped to its bounds; tells also whether that ended the episode."""
+    after, made, end = take_step(env, slot, clip_to(env.action_space, action), key)
+    told = StepResult(made.next_obs, made.reward, made.terminated, made.truncated, jnp.array(False), infos(made.info))
+    return after, told, end.ended
+
+
+def _begun(obs: PyTree[Array], info: dict[str, Array]) -> StepResult:
+    """Returns what the beginning of an episode tells."""
+    no = jnp.array(False)
+    return StepResult(obs, jnp.float32(0.0), no, no, jnp.array(True), info)
+
+
+def _matching(info: dict[str, Array], like: dict[str, Array]) -> dict[str, Array]:
+    """Returns a reset's info if it is of the same form as a step's; else the step's, which is masked."""
+    same = jax.tree.structure(info) == jax.tree.structure(like)
+    return info if same and jax.tree.all(jax.tree.map(lambda a, b: a.shape == b.shape, info, like)) else like

@@ -1,0 +1,302 @@
+"""Our environments as Gymnasium's: its rules for one and for many, what follows an episode's end, seeds, threads."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from counting import Counting, counted_from
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import kousoku as ks
+from kousoku.collectors.slot import advance_clipped, begin
+from kousoku.interop.out.registration import gymnasium_id
+
+pytestmark = pytest.mark.contract
+
+NEEDS = {"CustomGrid-v0": {"map": "SS.#\n.P..\n..G."}}
+NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
+
+
+@pytest.mark.by_default("CartPole-v1", "Taxi-v4")
+@pytest.mark.parametrize("id", ks.list_envs())
+@pytest.mark.filterwarnings("ignore:.*(space m|we recommend using a symmetric)")
+def test_every_environment_passes_gymnasiums_checks(id):
+    made = gymnasium.make(gymnasium_id(id), **NEEDS.get(id, {})).unwrapped
+    if made.metadata["render_modes"]:
+        made = gymnasium.make(gymnasium_id(id), render_mode="rgb_array", **NEEDS.get(id, {})).unwrapped
+    check_env(made)
+
+
+def test_every_environment_is_registered_for_one_and_for_many():
+    for id in ks.list_envs():
+        spec = gymnasium.spec(gymnasium_id(id))
+        assert spec.kwargs == {"env": id}
+        assert spec.vector_entry_point.endswith(":GymnasiumVectorEnv")
+
+
+def vector(mode: AutoresetMode, count: int = 3, **options) -> gymnasium.vector.VectorEnv:
+    return ks.to_gymnasium_vec(Counting(**options), count, autoreset_mode=mode)
+
+
+NO = np.zeros(3, int)
+
+
+def test_with_the_next_step_an_ended_episode_is_followed_by_a_reset_with_reward_0():
+    envs = vector(NEXT, length=2)
+    obs, infos = envs.reset(seed=[5, 7, 9])
+    starts = obs[:, 0]
+    assert np.array_equal(infos["count"], [0, 0, 0])
+    seen = [envs.step(NO) for _ in range(4)]
+    counts = [obs[:, 1].tolist() for obs, *_ in seen]
+    assert counts == [[1, 1, 1], [2, 2, 2], [0, 0, 0], [1, 1, 1]]
+    assert [reward.tolist() for _, reward, *_ in seen] == [[1, 1, 1], [2, 2, 2], [0, 0, 0], [1, 1, 1]]
+    assert [terminated.all() for _, _, terminated, _, _ in seen] == [False, True, False, False]
+    assert not (seen[0][2] | seen[2][2] | seen[3][2]).any()
+    assert not any(truncated.any() for *_, truncated, _ in seen)
+    assert (seen[1][0][:, 0] == starts).all()
+    assert (seen[2][0][:, 0] != starts).all()  # a fresh start
+    assert (seen[3][0][:, 0] == seen[2][0][:, 0]).all()
+    assert np.array_equal(seen[2][4]["count"], [0, 0, 0])  # what the reset told
+    assert "final_obs" not in seen[1][4]
+
+
+def test_with_the_same_step_an_ended_episode_tells_its_true_last_observation():
+    envs = vector(SAME, length=2)
+    obs, _ = envs.reset(seed=[5, 7, 9])
+    starts = obs[:, 0]
+    envs.step(NO)
+    obs, reward, terminated, truncated, infos = envs.step(np.array([0, 1, 0]))  # 1 stays: this one has not ended
+    assert terminated.tolist() == [True, False, True]
+    assert not truncated.any()
+    assert reward.tolist() == [2, 1, 2]
+    assert obs[:, 1].tolist() == [0, 1, 0]
+    assert infos["_final_obs"].tolist() == infos["_final_info"].tolist() == [True, False, True]
+    assert infos["final_obs"].dtype == object
+    assert infos["final_obs"][1] is None
+    for i in (0, 2):
+        assert infos["final_obs"][i].tolist() == [starts[i], 2]
+        assert infos["final_obs"][i] in envs.single_observation_space
+    assert infos["final_info"]["count"].tolist()[::2] == [2, 2]
+    assert infos["final_info"]["_count"].tolist() == [True, False, True]
+    assert infos["count"].tolist() == [0, 1, 0]
+    after = envs.step(NO)
+    assert after[0][:, 1].tolist() == [1, 0, 1]
+    assert after[4]["_final_obs"].tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("mode", [NEXT, SAME, DISABLED])
+def test_the_clock_truncates_and_does_not_terminate(mode):
+    envs = ks.to_gymnasium_vec(Counting(length=9), 3, autoreset_mode=mode, max_episode_steps=2)
+    envs.reset(seed=0)
+    _, _, terminated, truncated, _ = envs.step(NO)
+    assert not (terminated | truncated).any()
+    obs, _, terminated, truncated, infos = envs.step(NO)
+    assert truncated.all()
+    assert not terminated.any()
+    last = obs if mode != SAME else np.stack(infos["final_obs"])
+    assert last[:, 1].tolist() == [2, 2, 2]
+
+
+def test_an_end_on_the_limit_is_both():
+    envs = ks.to_gymnasium_vec(Counting(length=2), 1, max_episode_steps=2)
+    envs.reset(seed=0)
+    envs.step(np.array([0]))
+    _, _, terminated, truncated, _ = envs.step(np.array([0]))
+    assert terminated.all()
+    assert truncated.all()
+
+
+def test_without_autoreset_only_the_masked_ones_are_reset():
+    envs = vector(DISABLED, length=2)
+    envs.reset(seed=0)
+    envs.step(NO)
+    before, _, terminated, _, _ = envs.step(np.array([0, 1, 0]))
+    with pytest.raises(ks.ConfigError, match="environment 0 has ended"):
+        envs.step(NO)
+    obs, infos = envs.reset(options={"reset_mask": terminated})
+    assert obs[:, 1].tolist() == [0, 1, 0]
+    assert obs[1].tolist() == before[1].tolist()
+    assert infos["_count"].tolist() == [True, False, True]
+    assert envs.step(NO)[0][:, 1].tolist() == [1, 2, 1]
+    with pytest.raises(ks.ConfigError, match="environment 1 has ended"):
+        envs.step(NO)
+
+
+def test_a_masked_reset_with_a_seed_begins_as_that_seed_does():
+    envs, other = vector(DISABLED), vector(DISABLED)
+    first, _ = envs.reset(seed=[5, 6, 7])
+    other.reset(seed=0)
+    some, _ = other.reset(seed=[5, None, None], options={"reset_mask": np.array([True, True, False])})
+    assert some[0].tolist() == first[0].tolist()
+    assert some[1].tolist() != first[1].tolist()
+    assert counted_from(other.step(NO)[0]) == counted_from(envs.step(NO)[0])
+
+
+@pytest.mark.parametrize("mask", [[1, 0, 0], np.zeros(3, bool), np.ones(2, bool)])
+def test_what_is_no_mask_is_refused(mask):
+    envs = vector(DISABLED)
+    envs.reset(seed=0)
+    with pytest.raises(ks.ConfigError, match="3 booleans"):
+        envs.reset(options={"reset_mask": mask})
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "Taxi-v4"])
+def test_a_slot_is_bit_for_bit_the_environment_alone(id):
+    envs = gymnasium.make_vec(f"kousoku/{id}", num_envs=3, autoreset_mode="Disabled")
+    obs, _ = envs.reset(seed=40)
+    envs.action_space.seed(1)
+    actions = [envs.action_space.sample() for _ in range(5)]
+    many = [obs] + [envs.step(action)[0] for action in actions]
+    for i in range(3):
+        alone = gymnasium.make(f"kousoku/{id}")
+        one = [alone.reset(seed=40 + i)[0]] + [alone.step(action[i])[0] for action in actions]
+        assert np.array_equal(np.array(one), np.array([obs[i] for obs in many]))
+
+
+def test_same_seeds_are_same_bits_and_what_follows_goes_on_with_them():
+    envs = gymnasium.make_vec("kousoku/CartPole-v1", num_envs=4)
+    first, after = envs.reset(seed=3)[0], envs.reset()[0]
+    assert not np.array_equal(first, after)
+    assert np.array_equal(envs.reset(seed=3)[0], first)
+    assert np.array_equal(envs.reset()[0], after)
+    assert np.array_equal(envs.reset(seed=[3, 4, 5, 6])[0], first)
+    assert not np.array_equal(envs.reset(seed=4)[0], first)
+    assert len(np.unique(first[:, 0])) == 4
+
+
+@pytest.mark.parametrize("seed", [-1, 2.5, [1, 2], [1, 2.5, 3, 4], [1, 2, 3, -4], 2**64])
+def test_what_is_no_seed_is_refused(seed):
+    with pytest.raises(ks.ConfigError, match="seed"):
+        gymnasium.make_vec("kousoku/CartPole-v1", num_envs=4).reset(seed=seed)
+
+
+def test_without_a_seed_two_vectors_differ():
+    one, other = (gymnasium.make_vec("kousoku/CartPole-v1", num_envs=2).reset()[0] for _ in range(2))
+    assert not np.array_equal(one, other)
+
+
+def test_steps_are_the_collectors_transitions():
+    env = Counting(length=3)
+    envs = ks.to_gymnasium_vec(env, 1, autoreset_mode=SAME)
+    obs, _ = envs.reset(seed=11)
+    slot = begin(env, jax.random.key(11))
+    slot = slot.__class__(jnp.asarray(obs[0]), jnp.asarray(obs[0]), slot.episode_step, slot.episode_return)
+    for action in (0, 1, 0, 0, 0):
+        got = envs.step(np.array([action]))
+        slot, made, end = advance_clipped(env, slot, jnp.int32(action), jax.random.key(0))
+        assert got[1][0] == made.reward
+        assert got[2][0] == made.terminated
+        last = got[4]["final_obs"][0] if end.ended else got[0][0]
+        assert last.tolist() == made.next_obs.tolist()
+        slot = slot.__class__(jnp.asarray(got[0][0]), jnp.asarray(got[0][0]), slot.episode_step, slot.episode_return)
+
+
+def test_what_is_returned_is_the_callers():
+    envs = gymnasium.make_vec("kousoku/CartPole-v1", num_envs=4)
+    obs, _ = envs.reset(seed=0)
+    kept = obs.copy()
+    obs2, reward, terminated, truncated, _ = envs.step(np.zeros(4, int))
+    for array in (obs, obs2, reward, terminated, truncated):
+        array[:] = 0
+    assert not np.array_equal(envs.step(np.zeros(4, int))[0], obs2)
+    assert np.array_equal(envs.reset(seed=0)[0], kept)
+
+
+@pytest.mark.parametrize("action", [[0, 2], [0, -1], [0.0, 1.0], [0], [[0, 1]], "left"])
+def test_what_are_no_actions_is_refused(action):
+    envs = gymnasium.make_vec("kousoku/CartPole-v1", num_envs=2)
+    envs.reset(seed=0)
+    with pytest.raises(ks.ConfigError, match="action"):
+        envs.step(action)
+
+
+def test_numbers_beyond_a_box_are_clipped_to_it():
+    envs = gymnasium.make_vec("kousoku/Pendulum-v1", num_envs=2)
+    envs.reset(seed=[1, 1])
+    obs, *_ = envs.step(np.array([[2.0], [9.0]]))
+    assert np.array_equal(obs[0], obs[1])
+
+
+def test_a_step_needs_a_reset_and_an_open_environment():
+    alone, envs = gymnasium.make("kousoku/CartPole-v1").unwrapped, gymnasium.make_vec("kousoku/CartPole-v1", 2)
+    for env, action in ((alone, 0), (envs, [0, 0])):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(action)
+    envs.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        envs.reset()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"num_envs": 0}, "num_envs"),
+        ({"autoreset_mode": "Sometimes"}, "autoreset_mode"),
+        ({"render_mode": "ansi"}, "render_mode"),
+        ({"gravity_": 1.0}, "gravity_"),
+        ({"max_episode_steps": 0}, "max_episode_steps"),
+    ],
+)
+def test_bad_options_are_told_in_one_line(options, named):
+    with pytest.raises(ks.ConfigError, match=named):
+        ks.to_gymnasium_vec("CartPole-v1", **{"num_envs": 2, **options})
+
+
+def test_two_threads_step_two_vectors_and_one():
+    def returns(envs):
+        envs.reset(seed=0)
+        return [envs.step(np.ones(8, int))[0] for _ in range(50)]
+
+    made = [gymnasium.make_vec("kousoku/CartPole-v1", num_envs=8) for _ in range(3)]
+    wanted = returns(made[2])
+    with ThreadPoolExecutor(2) as pool:
+        for got in pool.map(returns, made[:2]):
+            assert np.array_equal(got, wanted)
+        envs = made[0]
+        envs.reset(seed=0)
+        steps = list(pool.map(lambda _: envs.step(np.ones(8, int))[0], range(50)))
+    assert {one.tobytes() for one in steps} == {one.tobytes() for one in wanted}
+
+
+def test_copies_go_on_as_the_original_does():
+    alone, envs = ks.to_gymnasium("FrozenLake-v1"), ks.to_gymnasium_vec("FrozenLake-v1", 3)
+    for env, action in ((alone, 2), (envs, np.array([2, 2, 2]))):
+        env.reset(seed=0)
+        env.step(action)
+        copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
+        wanted = [env.step(action)[0] for _ in range(5)]
+        for one in copies:
+            assert np.array_equal([one.step(action)[0] for _ in range(5)], wanted)
+
+
+def test_pictures_follow_the_state():
+    envs = gymnasium.make_vec("kousoku/CartPole-v1", num_envs=2, render_mode="rgb_array")
+    envs.reset(seed=0)
+    first = envs.render()
+    envs.step(np.array([0, 1]))
+    after = envs.render()
+    assert len(first) == 2
+    assert first[0].dtype == np.uint8
+    assert not np.array_equal(first[0], after[0])
+    assert not np.array_equal(after[0], after[1])
+    with pytest.raises(ks.ConfigError, match="render_mode"):
+        gymnasium.make("kousoku/Bandit-v0", render_mode="rgb_array")
+
+
+@pytest.mark.slow_because("a process of its own starts for each environment")
+def test_gymnasiums_own_processes_step_them():
+    envs = gymnasium.make_vec("kousoku/CartPole-v1", 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
+    try:
+        obs, _ = envs.reset(seed=0)
+        mine = gymnasium.make_vec("kousoku/CartPole-v1", num_envs=2)
+        assert np.array_equal(obs, mine.reset(seed=0)[0])
+        actions = np.array([0, 1])
+        assert np.array_equal(envs.step(actions)[0], mine.step(actions)[0])
+    finally:
+        envs.close()

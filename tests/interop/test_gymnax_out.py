@@ -1,0 +1,97 @@
+"""Our environments with gymnax's methods: pure functions, auto-reset, flags that stay apart."""
+
+import sys
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+from counting import Counting
+
+import kousoku as ks
+
+
+def test_an_episode_that_ends_is_followed_by_the_next_and_tells_its_true_last_observation():
+    env = ks.to_gymnax(Counting(length=2))
+    params = env.default_params
+    obs, state = env.reset(jax.random.key(0), params)
+    start = obs[0]
+    obs, state, reward, done, info = env.step(jax.random.key(1), state, jnp.int32(0), params)
+    assert (obs.tolist(), float(reward), bool(done)) == ([start, 1], 1, False)
+    obs, state, reward, done, info = env.step(jax.random.key(2), state, jnp.int32(0), params)
+    assert bool(done)
+    assert bool(info["terminated"])
+    assert not bool(info["truncated"])
+    assert float(info["discount"]) == 0.0
+    assert info["next_obs"].tolist() == [start, 2]
+    assert obs[1] == 0
+    assert obs[0] != start
+    assert state.obs.tolist() == obs.tolist()
+
+
+def test_the_clock_ends_an_episode_with_discount_1():
+    env = ks.to_gymnax(Counting(length=9), max_episode_steps=1)
+    assert env.default_params.max_steps_in_episode == 1
+    _, state = env.reset(jax.random.key(0))
+    _, _, _, done, info = env.step(jax.random.key(1), state, jnp.int32(0))
+    assert bool(done)
+    assert bool(info["truncated"])
+    assert float(info["discount"]) == 1.0
+
+
+def test_step_env_stays_where_it_led():
+    env = ks.to_gymnax(Counting(length=1))
+    _, state = env.reset_env(jax.random.PRNGKey(0))  # two words are a key, too
+    obs, state, _, done, info = env.step_env(jax.random.PRNGKey(1), state, jnp.int32(0))
+    assert bool(done)
+    assert obs.tolist() == info["next_obs"].tolist() == state.obs.tolist()
+    assert obs[1] == 1
+
+
+def test_a_loop_over_many_is_one_program_and_numbers_of_the_environment_are_its_parameters():
+    env = ks.to_gymnax("CartPole-v1")
+    params = env.default_params
+
+    @partial(jax.vmap, in_axes=(0, None))
+    def returns(key, params):
+        obs, state = env.reset(key, params)
+
+        def step(carry, key):
+            obs, state = carry
+            action = (obs[2] > 0).astype(jnp.int32)
+            obs, state, reward, done, _ = env.step(key, state, action, params)
+            return (obs, state), (reward, done)
+
+        return jax.lax.scan(step, (obs, state), jax.random.split(key, 60))[1]
+
+    keys = jax.random.split(jax.random.key(0), 4)
+    reward, done = jax.jit(returns)(keys, params)
+    assert float(reward.sum()) == 240.0
+    heavy = ks.to_gymnax("CartPole-v1", gravity=30.0).default_params
+    program = jax.jit(returns)
+    assert not jnp.array_equal(program(keys, heavy)[1], done)
+    program(keys, params)
+    assert program._cache_size() == 1  # another gravity is another number, not another program
+
+
+def test_without_gymnax_spaces_are_ours(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnax", None)
+    env = ks.to_gymnax("CartPole-v1")
+    assert env.num_actions == 2
+    assert env.action_space(env.default_params) == ks.Discrete(2)
+    assert env.observation_space().shape == (4,)
+    assert ks.to_gymnax("Pendulum-v1").num_actions == 1
+    assert env.name == "CartPole-v1"
+
+
+@pytest.mark.parametrize(("make", "module"), [("to_brax", "brax.envs.base"), ("to_dm_env", "dm_env")])
+def test_a_library_that_is_missing_is_told_in_one_line(make, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ks.ConfigError, match="pip install"):
+        getattr(ks, make)("Pendulum-v1")
+
+
+def test_stable_baselines3_that_is_missing_is_told_in_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "stable_baselines3.common.vec_env", None)
+    with pytest.raises(ks.ConfigError, match="pip install stable-baselines3"):
+        ks.to_sb3_vec("Pendulum-v1", 2)
