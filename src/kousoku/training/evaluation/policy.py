@@ -103,7 +103,8 @@ class Policy:
         before = carry_of(carry, self._initial_carry(), len(xs[0]), _refuse)
         action, *after = jax.device_get(self._run(self._state, jax.device_put([*xs, *before])))
         if single:
-            action, after = jax.tree.map(lambda x: x[0, ...], (action, after))
+            action = jax.tree.map(lambda x: x[0], action)  # a number is a scalar, which may be a key of a dict
+            after = [x[0, ...] for x in after]
         return action, tuple(after)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
