@@ -81,11 +81,14 @@ def envpool_steps(id: str, count: int) -> Callable[[int], None]:
     return _stepped(env, env.action_space, count)
 
 
-def gymnasium_steps(id: str, count: int) -> tuple[Callable[[int], None], str]:
-    """Returns the same with Gymnasium's vector environment, the environment's own where there is one, and its kind."""
+def gymnasium_steps(id: str, count: int, mode: str | None = None) -> tuple[Callable[[int], None], str]:
+    """Returns the same with Gymnasium's vector environment of a mode, and its kind.
+
+    By default it is the environment's own where there is one.
+    """
     with foreign():
         gymnasium = importlib.import_module("gymnasium")
-        own = gymnasium.spec(id).vector_entry_point is not None
+        own = gymnasium.spec(id).vector_entry_point is not None if mode is None else mode == "vector_entry_point"
         env = gymnasium.make_vec(id, count, vectorization_mode="vector_entry_point" if own else "sync")
         env.reset(seed=0)
         space = env.unwrapped.single_action_space

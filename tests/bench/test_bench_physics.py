@@ -108,7 +108,10 @@ def test_a_part_cut_short_keeps_what_was_measured(tmp_path, monkeypatch):
     ("words", "message"),
     [
         (["physics", "--only", "x"], "--only: got 'x'; use one of"),
-        (["kernel", "--only", "steps"], "it belongs to the benchmarks physics, learning, ppo, evolution, off-policy"),
+        (
+            ["kernel", "--only", "steps"],
+            "benchmarks physics, learning, ppo, evolution, off-policy, vector",
+        ),
     ],
 )
 def test_a_part_that_is_none_is_refused(words, message, capsys):

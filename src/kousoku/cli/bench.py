@@ -9,8 +9,20 @@ from pathlib import Path
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-BENCHMARKS = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "ppo", "evolution", "off-policy", "host")
-IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy")
+BENCHMARKS = (
+    "tabular",
+    "kernel",
+    "balls",
+    "minatar",
+    "physics",
+    "learning",
+    "ppo",
+    "evolution",
+    "off-policy",
+    "host",
+    "vector",
+)
+IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy", "vector")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
@@ -23,8 +35,8 @@ OPTIONS = (
         "only",
         None,
         "PART",
-        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution); start (ppo); 64-64 or "
-        "256-256 (off-policy)",
+        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector); start (ppo); "
+        "64-64 or 256-256 (off-policy)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
@@ -60,6 +72,8 @@ def run(words: Sequence[str]) -> int:
         return _off_policy(out, given)
     if given["name"] == "host":
         return _host(out)
+    if given["name"] == "vector":
+        return _vector(out, given, repeats)
     from ..training.devices import use_all_cores
 
     use_all_cores()
@@ -136,4 +150,15 @@ def _off_policy(out: Path, given: Mapping[str, str | bool]) -> int:
     if only is not None:
         check_choice("--only", only, off_policy.PARTS)
     off_policy.bench(out, off_policy.OffPolicyBudget(), None if only is None else str(only))
+    return 0
+
+
+def _vector(out: Path, given: Mapping[str, str | bool], repeats: int) -> int:
+    """Times vector environments that are stepped from NumPy."""
+    from kousoku_bench import vector
+
+    only = given.get("only")
+    if only is not None:
+        check_choice("--only", only, vector.PARTS)
+    vector.bench(out, vector.VectorBudget(repeats=repeats), None if only is None else str(only))
     return 0
