@@ -25,7 +25,7 @@ NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, Autores
 
 @pytest.mark.by_default("CartPole-v1", "Taxi-v4")
 @pytest.mark.parametrize("id", ks.list_envs())
-@pytest.mark.filterwarnings("ignore:.*(space m|we recommend using a symmetric)")
+@pytest.mark.filterwarnings("ignore:.*(space m|we recommend using a symmetric|v0 is out of date)")
 def test_every_environment_passes_gymnasiums_checks(id):
     made = gymnasium.make(gymnasium_id(id), **NEEDS.get(id, {})).unwrapped
     if made.metadata["render_modes"]:

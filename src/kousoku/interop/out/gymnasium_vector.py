@@ -97,7 +97,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         """
         self._check_open()
         check_begun(self._stepper)
-        if self._over.any():
+        if self._stepper.reset_rule is ResetRule.DISABLED and self._over.any():
             fix = f'call reset(options={{"{MASK}": terminated | truncated}}) first'
             raise ConfigError("step", f"environment {int(self._over.argmax())} has ended", fix)
         told = self._stepper.step(actions)
