@@ -289,6 +289,18 @@ def test_pictures_follow_the_state():
         gymnasium.make("kousoku/Bandit-v0", render_mode="rgb_array")
 
 
+@pytest.mark.parametrize("mode", [NEXT, SAME])
+def test_gymnasiums_wrappers_of_vectors_count_whole_episodes(mode):
+    wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(vector(mode, length=2))
+    wrapped.reset(seed=0)
+    told = [wrapped.step(NO)[4].get("episode") for _ in range(7)]
+    ends = [i for i, episode in enumerate(told) if episode is not None]
+    assert ends == ([1, 4] if mode is NEXT else [1, 3, 5])
+    for i in ends:
+        assert told[i]["r"].tolist() == [3, 3, 3]
+        assert told[i]["l"].tolist() == [2, 2, 2]
+
+
 @pytest.mark.slow_because("a process of its own starts for each environment")
 def test_gymnasiums_own_processes_step_them():
     envs = gymnasium.make_vec("kousoku/CartPole-v1", 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})

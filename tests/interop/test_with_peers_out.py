@@ -119,6 +119,29 @@ class TestBrax:
         assert np.allclose(after.obs, timestep.obs, atol=1e-6)
         assert jax.tree.structure(state) == jax.tree.structure(after)
 
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.slow_because("Brax's PPO is compiled")
+    def test_braxs_ppo_runs_once_jax_has_what_it_calls(self, monkeypatch):
+        def replicated(tree, devices):
+            return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * len(devices)), tree)
+
+        monkeypatch.setattr(jax, "device_put_replicated", replicated, raising=False)  # newer JAX has it no longer
+        from brax.training.agents.ppo import train as ppo
+
+        env, told = ks.to_brax("Pendulum-v1"), []
+        sizes = {"num_envs": 8, "batch_size": 8, "num_minibatches": 2, "unroll_length": 5, "num_updates_per_batch": 1}
+        ppo.train(
+            environment=env,
+            num_timesteps=160,
+            episode_length=20,
+            num_evals=2,
+            max_devices_per_host=1,
+            progress_fn=lambda _, metrics: told.append(metrics["eval/episode_reward"]),
+            **sizes,
+        )
+        assert len(told) == 2
+        assert np.isfinite(told).all()
+
     @pytest.mark.parametrize("id", ["CartPole-v1", "Taxi-v4"])
     def test_what_brax_cannot_take_is_refused(self, id):
         with pytest.raises(ks.ConfigError, match="space"):
@@ -151,3 +174,46 @@ class TestStableBaselines3:
         model = self.sb3.PPO("MlpPolicy", envs, n_steps=64, batch_size=512, n_epochs=10, device="cpu", seed=0)
         model.learn(30_000)
         assert np.mean([info["r"] for info in model.ep_info_buffer]) > 60
+
+
+class TestTorch:
+    """A policy gradient in one file, in CleanRL's manner: Gymnasium's vectors, PyTorch, next-step resets."""
+
+    @pytest.fixture(autouse=True)
+    def library(self):
+        self.torch = pytest.importorskip("torch")
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_it_learns_from_a_vector(self):
+        import gymnasium
+
+        torch = self.torch
+        torch.manual_seed(0)
+        envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(gymnasium.make_vec("kousoku/CartPole-v1", num_envs=32))
+        net = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Tanh(), torch.nn.Linear(64, 3))
+        optimiser = torch.optim.Adam(net.parameters(), lr=3e-3)
+        obs, over, returns = torch.as_tensor(envs.reset(seed=0)[0]), torch.zeros(32), []
+        for _ in range(60):
+            steps = []
+            for _ in range(64):
+                out = net(obs)
+                dist = torch.distributions.Categorical(logits=out[:, :2])
+                action = dist.sample()
+                new, reward, terminated, truncated, info = envs.step(action.numpy())
+                ended = torch.as_tensor(terminated | truncated).float()
+                steps.append((dist.log_prob(action), out[:, 2], torch.as_tensor(reward), ended, 1 - over))
+                obs, over = torch.as_tensor(new), ended
+                if "episode" in info:
+                    returns += info["episode"]["r"][info["_episode"]].tolist()
+            with torch.no_grad():
+                value = net(obs)[:, 2]
+            loss = 0.0
+            for log_prob, estimate, reward, ended, real in reversed(steps):
+                value = reward + 0.99 * value * (1 - ended)
+                advantage = value - estimate
+                loss = loss + (real * (advantage**2 - log_prob * advantage.detach())).mean()
+            optimiser.zero_grad()
+            (loss / 64).backward()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimiser.step()
+        assert np.mean(returns[-50:]) > 2 * np.mean(returns[:50])

@@ -123,11 +123,11 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
     def _obs(self, obs: Any) -> Any:
         return in_gymnasium(self._stepper.observation_space, obs)
 
-    def _seeds(self, seed: Any) -> list[int | None]:
+    def _seeds(self, seed: Any) -> list[Any]:
         """Returns a seed for each environment: random ones, where there is none, for the first episodes."""
         if is_number(seed):
             return [int(seed) + i for i in range(self.num_envs)]
-        seeds: list[int | None] = [None] * self.num_envs if seed is None else list(seed)
+        seeds: list[Any] = [None] * self.num_envs if seed is None else list(seed)
         if len(seeds) != self.num_envs:
             raise ConfigError("seed", f"{len(seeds)} seeds", f"give one, or {self.num_envs} of them")
         if self._stepper.has_begun:
