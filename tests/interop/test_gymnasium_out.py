@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from counting import Counting, counted_from
+from counting import Counting, Drawing, counted_from
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
@@ -126,6 +126,31 @@ def test_without_autoreset_only_the_masked_ones_are_reset():
     assert envs.step(NO)[0][:, 1].tolist() == [1, 2, 1]
     with pytest.raises(ks.ConfigError, match="environment 1 has ended"):
         envs.step(NO)
+
+
+def test_an_ended_episode_that_the_mask_leaves_out_stays_ended():
+    envs = vector(DISABLED, length=1)
+    envs.reset(seed=0)
+    envs.step(NO)
+    envs.reset(options={"reset_mask": np.array([True, False, True])})
+    with pytest.raises(ks.ConfigError, match="environment 1 has ended"):
+        envs.step(NO)
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    envs.step(NO)
+
+
+@pytest.mark.parametrize("mode", [NEXT, SAME])
+def test_no_key_is_used_twice(mode):
+    envs = ks.to_gymnasium_vec(Drawing(), 2, autoreset_mode=mode)
+    drawn = [envs.reset(seed=0)[0]]
+    for _ in range(10):
+        obs, _, _, _, infos = envs.step(np.zeros(2, int))
+        drawn.append(obs)
+        if mode is SAME:
+            drawn.append(infos["final_obs"].astype(np.float32))
+    drawn.append(envs.reset()[0])
+    values = np.concatenate(drawn)
+    assert len(np.unique(values)) == len(values)
 
 
 def test_a_masked_reset_with_a_seed_begins_as_that_seed_does():

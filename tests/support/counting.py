@@ -46,3 +46,25 @@ class Counting(ks.Env):
 def counted_from(obs: np.ndarray) -> list[float]:
     """Returns how far each environment has counted."""
     return obs[:, 1].tolist()
+
+
+class Drawing(ks.Env):
+    """Observes one number that is drawn from the key of the reset or the step; each step ends an episode."""
+
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self):
+        return ks.Box(0.0, 1.0)
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        obs = jax.random.uniform(key)
+        return obs, ks.Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        obs = jax.random.uniform(key)
+        return obs, ks.Timestep(obs, jnp.float32(0.0), jnp.array(True), jnp.array(False))
