@@ -326,7 +326,7 @@ def test_gymnasiums_wrappers_of_vectors_count_whole_episodes(mode):
         assert told[i]["l"].tolist() == [2, 2, 2]
 
 
-@pytest.mark.slow_because("a process of its own starts for each environment")
+@pytest.mark.full("processes")
 def test_gymnasiums_own_processes_step_them():
     envs = gymnasium.make_vec("kousoku/CartPole-v1", 2, vectorization_mode="async", vector_kwargs={"context": "spawn"})
     try:
