@@ -31,7 +31,7 @@ test-durations: $(VENV)/.installed-test ## run tests one at a time; those that t
 	KOUSOKU_TEST_SECONDS=3 $(BIN)/python -m pytest -p no:xdist -m "not full" --durations 30
 
 test-peers: $(VENV)/.installed-peers ## run other libraries' environments in the kernel, and compare with distrax
-	$(BIN)/python -c 'import distrax, gymnax'
+	$(BIN)/python -c 'import brax, bsuite, distrax, dm_env, gymnax, minatar'
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m peers tests
 
 bench: $(VENV)/.installed-bench ## measure the speed on this machine

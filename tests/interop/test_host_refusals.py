@@ -84,3 +84,16 @@ def test_a_factory_that_cannot_be_sent_is_refused():
     lock = threading.Lock()
     env = ks.from_gymnasium(lambda: (lock, Rooms())[1], workers=1)
     assert "cannot be sent to another process" in refused(ks.train, "q_learning", env, steps=10, out="")
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda env: ks.wrappers.FrameStackObservation(env, 2),
+        lambda env: ks.wrappers.TimeLimit(env, 5),
+        lambda env: ks.wrappers.ClipReward(env, -1, 1),
+    ],
+)
+def test_our_wrappers_are_for_what_programs_step(wrap):
+    env = ks.from_gymnasium(lambda: gymnasium.make("CartPole-v1"))
+    assert "it runs on the host: put its own library's wrappers around it" in refused(wrap, env)

@@ -10,11 +10,15 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from .env import Env
 from .errors import ConfigError
+from .host import HostEnv
 from .spaces import Space
 from .timestep import Timestep
 
 
 def _checked(env: Any) -> Env:
+    if isinstance(env, HostEnv):
+        fix = "it runs on the host: put its own library's wrappers around it, then hand it over"
+        raise ConfigError("env", env.name, fix)
     if isinstance(env, Env):
         return env
     fix = f"make it first: kousoku.make({env!r})" if isinstance(env, str) else "wrap a kousoku.Env"
@@ -33,7 +37,7 @@ class Wrapper(Env):
         env: the other environment.
 
     Raises:
-        ConfigError: if it is none.
+        ConfigError: if it is none, or one that runs on the host, where no program steps it.
     """
 
     env: Env = eqx.field(converter=_checked)
