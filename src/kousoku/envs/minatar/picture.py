@@ -38,7 +38,7 @@ def cubehelix(n: int) -> list[str]:
 
     Examples:
         >>> cubehelix(3)
-        ['#2a6e2d', '#cf849b', '#d8f2ee']
+        ['#347335', '#d486af', '#daf2ef']
     """
     return [_on_helix(DARKEST + (LIGHTEST - DARKEST) * i / max(1, n - 1)) for i in range(n)]
 
