@@ -312,9 +312,12 @@ class TestSpaceInvaders:
         assert (reward, over, int(game.aliens.alive), int(game.move_interval)) == (2, False, (1 << 24) - 1, 11)
         assert (int(game.aliens.left), int(game.aliens.top), int(game.aliens.direction)) == (2, 0, 1)
 
-    @pytest.mark.parametrize(("pos", "column"), [(5, 4), (6, 7), (0, 3), (9, 7)])
-    def test_the_nearest_alien_fires_of_two_the_left_one(self, pos, column):
-        game, _, _, _ = invaders(aliens=wave(0b010011, 3, 2, 1), pos=pos, alien_shot_timer=0)
+    @pytest.mark.parametrize(
+        ("alive", "pos", "column"),
+        [(0b010011, 5, 4), (0b010011, 6, 7), (0b010011, 0, 3), (0b010011, 9, 7), (0b010001, 5, 3), (0b000101, 4, 3)],
+    )
+    def test_the_nearest_alien_fires_of_two_the_left_one(self, alive, pos, column):
+        game, _, _, _ = invaders(aliens=wave(alive, 3, 2, 1), pos=pos, alien_shot_timer=0)
         assert (int(game.alien_bullet_x), int(game.alien_bullet_y)) == (column, 2)
 
 
