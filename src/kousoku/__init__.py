@@ -51,6 +51,14 @@ _HOMES = {
     "training.devices": ("use_all_cores",),
     "training.metrics.report": ("Report",),
     "training.presets": ("preset",),
+    "interop.jax_envs.brax": ("from_brax",),
+    "interop.jax_envs.craftax": ("from_craftax",),
+    "interop.jax_envs.gymnax": ("from_gymnax",),
+    "interop.jax_envs.jumanji": ("from_jumanji",),
+    "interop.jax_envs.navix": ("from_navix",),
+    "interop.jax_envs.pgx": ("from_pgx",),
+    "interop.jax_envs.playground": ("from_playground",),
+    "interop.jax_envs.xminigrid": ("from_xminigrid",),
     "core.contract": ("ContractError", "check_env"),
     "compiler": ("KernelWarning", "kernel", "use_kernels"),
 }
@@ -110,6 +118,14 @@ if TYPE_CHECKING:
     from .envs.gridworld.env import gridworld as gridworld
     from .interop.host.from_dm_env import from_dm_env as from_dm_env
     from .interop.host.from_gymnasium import from_gymnasium as from_gymnasium
+    from .interop.jax_envs.brax import from_brax as from_brax
+    from .interop.jax_envs.craftax import from_craftax as from_craftax
+    from .interop.jax_envs.gymnax import from_gymnax as from_gymnax
+    from .interop.jax_envs.jumanji import from_jumanji as from_jumanji
+    from .interop.jax_envs.navix import from_navix as from_navix
+    from .interop.jax_envs.pgx import from_pgx as from_pgx
+    from .interop.jax_envs.playground import from_playground as from_playground
+    from .interop.jax_envs.xminigrid import from_xminigrid as from_xminigrid
     from .interop.out.brax_env import to_brax as to_brax
     from .interop.out.dm_environment import to_dm_env as to_dm_env
     from .interop.out.envpool_like import to_envpool as to_envpool

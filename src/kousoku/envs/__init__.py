@@ -80,6 +80,8 @@ for _module, _game in (
 
 ENVS.register_library("gymnasium", "kousoku.interop.host.from_gymnasium:gymnasium_env")
 ENVS.register_library("envpool", "kousoku.interop.host.from_envpool:envpool_env")
+for _library in ("brax", "craftax", "gymnax", "jumanji", "navix", "pgx", "playground", "xminigrid"):
+    ENVS.register_library(_library, f"kousoku.interop.jax_envs.{_library}:make")
 
 
 def make(id: EnvId | str, **options: Any) -> Env:

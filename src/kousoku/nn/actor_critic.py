@@ -9,9 +9,10 @@ from typing import Any
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number
 from ..core.spaces import Space
-from ..ops.distributions import Distribution
+from ..ops.distributions import Categorical, Distribution
 from .gaussian import STDS
 from .heads import HeadBuilder, PolicyHead, ValueHead, check_policy, head_for
 from .initialise import initialiser
@@ -105,6 +106,8 @@ class ActorCriticConfig:
 class ActorCritic(Network):
     """A policy head and a value head, each on a torso of its own or both on one.
 
+    Discrete actions that an action mask in the observation forbids have probability 0.
+
     The carry is `()` without cells, the cell's where the torso is shared, and otherwise the pair of the actor's and
     the critic's.
 
@@ -129,7 +132,7 @@ class ActorCritic(Network):
         """Returns pi(. | obs, carry); of a pair of carries only the actor's has moved on."""
         before, other = self._parts(carry)
         x, after = self.actor(obs, before)
-        return self.policy_head(x), self._joined(after, other)
+        return legal_only(self.policy_head(x), obs), self._joined(after, other)
 
     def value(self, obs: Any, carry: Carry) -> Float[Array, ""]:
         actors, critics = self._parts(carry)
@@ -142,7 +145,7 @@ class ActorCritic(Network):
         y = x
         if self.critic is not None:
             y, critics = self.critic(obs, critics)
-        return self.policy_head(x), self.value_head(y), self._joined(actors, critics)
+        return legal_only(self.policy_head(x), obs), self.value_head(y), self._joined(actors, critics)
 
     def _parts(self, carry: Carry) -> tuple[Carry, Carry]:
         """Returns the actor's carry and the critic's."""
@@ -150,6 +153,15 @@ class ActorCritic(Network):
 
     def _joined(self, actors: Carry, critics: Carry) -> Carry:
         return actors if self.critic is None or self.actor.cell is None else (actors, critics)
+
+
+def legal_only(policy: Distribution, obs: Any) -> Distribution:
+    """Returns a policy of Discrete actions without those that the observation says must not be taken; see `only_legal`.
+
+    References:
+        Huang and Ontanon, A closer look at invalid action masking in policy gradient algorithms, arXiv:2006.14171.
+    """
+    return Categorical(only_legal(policy.logits, obs)) if isinstance(policy, Categorical) else policy
 
 
 def build(config: ActorCriticConfig, observation_space: Space, action_space: Space, key: PRNGKeyArray) -> ActorCritic:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_count, check_finite, check_number
 from .layers import Dense
 from .mlp import MLP
@@ -188,4 +189,8 @@ class DistributionalQNetwork(eqx.Module):
         return self.head(self.body(obs))
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
-        return self.atoms.mean(self.outputs(obs))
+        return self.values(self.outputs(obs), obs)
+
+    def values(self, outputs: Float[Array, "A N"], obs: Any) -> Float[Array, " A"]:
+        """Returns the mean of each action's distribution; -inf of one that an action mask forbids."""
+        return only_legal(self.atoms.mean(outputs), obs)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number, shorten
 from ..core.spaces import Discrete, Space
 from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
@@ -196,7 +197,7 @@ class DuelingHead(eqx.Module):
 
 
 class QNetwork(eqx.Module):
-    """Every action's value of one observation, without a batch axis.
+    """Every action's value of one observation, without a batch axis; -inf of one that an action mask forbids.
 
     Attributes:
         body: from the observation to features.
@@ -207,7 +208,7 @@ class QNetwork(eqx.Module):
     head: Dense | DuelingHead
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
-        return self.head(self.body(obs))
+        return only_legal(self.head(self.body(obs)), obs)
 
 
 class RecurrentQNetwork(eqx.Module):
@@ -227,7 +228,7 @@ class RecurrentQNetwork(eqx.Module):
 
     def __call__(self, obs: Any, carry: PyTree[Array]) -> tuple[Float[Array, " A"], PyTree[Array]]:
         features, carry = self.torso(obs, carry)
-        return self.head(features), carry
+        return only_legal(self.head(features), obs), carry
 
 
 def check_discrete(space: Space) -> Discrete:

@@ -10,8 +10,9 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from ..core.action_mask import ACTION_MASK
 from ..core.errors import check_choice, check_count
-from ..core.spaces import Box, Space
+from ..core.spaces import Box, Dict, Space
 from .cnn import CNN, layout_for, smallest
 from .mlp import MLP
 from .observation import flat_size, flattened, is_image, pixel_scale
@@ -41,7 +42,27 @@ class VectorBody(eqx.Module):
         return self.mlp(flattened(self.space, obs))
 
 
-Body = VectorBody | CNN
+class UnmaskedCNN(eqx.Module):
+    """A CNN over the image in an observation of an image and an action mask.
+
+    Attributes:
+        cnn: the CNN.
+        name: of the image.
+    """
+
+    cnn: CNN
+    name: str = eqx.field(static=True)
+
+    @property
+    def out_size(self) -> int:
+        """Returns how many features come out."""
+        return self.cnn.out_size
+
+    def __call__(self, obs: Any) -> Float[Array, " F"]:
+        return self.cnn(obs[self.name])
+
+
+Body = VectorBody | CNN | UnmaskedCNN
 
 
 def body_for(
@@ -61,7 +82,8 @@ def body_for(
         space: the observation space.
         sizes: widths of the dense layers.
         key: randomness.
-        kind: one of `BODIES`; "auto" takes a CNN for a Box of three axes that has room for its kernels.
+        kind: one of `BODIES`; "auto" takes a CNN for a Box of three axes that has room for its kernels, alone or beside
+            an action mask.
         activation: of every layer.
         gain: of every weight.
         layer_norm: whether dense layers are normalised.
@@ -72,11 +94,21 @@ def body_for(
     """
     check_choice("body", kind, BODIES)
     options: dict[str, Any] = {"activation": activation, "gain": gain, "layer_norm": layer_norm, "init": init}
+    name, image = _image(space)
     if kind == "cnn":
-        layout_for(space.shape if isinstance(space, Box) else ())
-    if kind == "cnn" or (kind == "auto" and _room(space)):
-        return CNN(space.shape, sizes, key=key, scale=pixel_scale(space), **options)  # pyright: ignore
+        layout_for(image.shape if isinstance(image, Box) else ())
+    if kind == "cnn" or (kind == "auto" and _room(image)):
+        cnn = CNN(image.shape, sizes, key=key, scale=pixel_scale(image), **options)  # pyright: ignore
+        return cnn if name is None else UnmaskedCNN(cnn, name)
     return VectorBody(space, MLP(flat_size(space), sizes, key=key, **options))
+
+
+def _image(space: Space) -> tuple[str | None, Space]:
+    """Returns where an image would be: the name of all that there is beside an action mask, or None, and its space."""
+    if isinstance(space, Dict) and len(space.spaces) == 2 and ACTION_MASK in space.spaces:
+        (name,) = space.spaces.keys() - {ACTION_MASK}
+        return name, space.spaces[name]
+    return None, space
 
 
 def _room(space: Space) -> bool:

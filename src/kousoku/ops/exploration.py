@@ -50,7 +50,7 @@ def greedy(key: PRNGKeyArray, q: ActionValues) -> Action:
 
 
 def epsilon_greedy(key: PRNGKeyArray, q: ActionValues, epsilon: Float[Array, ""] | float) -> Action:
-    """Picks any action with probability epsilon, otherwise a greedy one.
+    """Picks any action with probability epsilon, otherwise a greedy one; never one of value -inf beside others.
 
     References:
         Sutton and Barto (2nd ed.), section 2.2.
@@ -61,7 +61,7 @@ def epsilon_greedy(key: PRNGKeyArray, q: ActionValues, epsilon: Float[Array, ""]
     """
     coin, word = jax.random.bits(key, (2,), jnp.uint32)
     explore = unit_interval(coin) < epsilon
-    return pick(explore | is_greedy(q), word)
+    return pick((explore & (q != -jnp.inf)) | is_greedy(q), word)
 
 
 def softmax(key: PRNGKeyArray, q: ActionValues, temperature: Float[Array, ""] | float) -> Action:

@@ -253,7 +253,7 @@ class DQN(Agent):
 
         def of_one(next_obs: Any, reward: Array, terminated: Array, discount: Array) -> Array:
             outputs = state.target.outputs(next_obs)
-            q = state.network(next_obs) if self.double else state.target.atoms.mean(outputs)
+            q = state.network(next_obs) if self.double else state.target.values(outputs, next_obs)
             return target_atoms(state.target.atoms, outputs[jnp.argmax(q)], reward, terminated, discount)
 
         return jax.vmap(of_one)(batch.next_obs, batch.reward, batch.terminated, discounts)

@@ -1,0 +1,107 @@
+"""Environments of Brax, and of all that keep its protocol: a state that holds what is observed, and `done`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, PyTree
+
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError
+from ...core.spaces import Box
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .spaces import observed
+
+LIBRARY, LOWEST = "brax", "0.14.0"
+TIME_LIMIT = 1000
+"""Brax's `episode_length`."""
+
+
+class BraxEnv(ForeignEnv):
+    """An environment with Brax's protocol; actions are those that its own agents choose, in [-1, 1].
+
+    Attributes:
+        theirs, told, time_limit: see `ForeignEnv`.
+    """
+
+    theirs: Foreign = eqx.field(static=True)
+    told: EnvSpec
+    time_limit: int | None = eqx.field(static=True)
+
+    def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
+        state = self.theirs.it.reset(key)
+        return state, state.obs
+
+    def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
+        del key  # Brax's steps draw from keys that they keep in the state
+        after = self.theirs.it.step(state, action)
+        return after, after.obs, after.reward, after.done > 0, False
+
+
+def from_brax(env: Any, *, time_limit: int | None = TIME_LIMIT) -> BraxEnv:
+    """Makes an environment of one with Brax's protocol.
+
+    Brax's wrappers for episodes and auto-reset are taken off; a time limit that they set is kept.
+
+    Args:
+        env: Brax's, or one with `reset(key)`, `step(state, action)` and `action_size`.
+        time_limit: steps after which an episode is truncated; None for no limit.
+
+    Raises:
+        ConfigError: for what has not these methods, or a wrapper that makes many environments or several steps of one.
+    """
+    return wrapped(env, time_limit, None)
+
+
+def wrapped(env: Any, time_limit: int | None, made_from: str | None) -> BraxEnv:
+    """Makes an environment of one with Brax's protocol: see `from_brax`, and for `made_from` `Foreign`."""
+    env, time_limit = bare(env, time_limit)
+    if not all(callable(getattr(env, name, None)) for name in ("reset", "step")) or not hasattr(env, "action_size"):
+        raise ConfigError("env", type(env).__name__, "give an environment with Brax's reset, step and action_size")
+    obs = observed(shapes_of(env.reset).obs)
+    limit = checked_limit(time_limit)
+    actions = Box(-1.0, 1.0, (int(env.action_size),))
+    return BraxEnv(theirs=Foreign(env, made_from), told=EnvSpec(obs, actions, limit), time_limit=limit)
+
+
+def bare(env: Any, time_limit: int | None) -> tuple[Any, int | None]:
+    """Returns (the environment without wrappers for training, the time limit that one of them sets, or the given).
+
+    Raises:
+        ConfigError: for a wrapper that cannot be taken off without another meaning.
+    """
+    while type(env).__name__ in ("AutoResetWrapper", "BraxAutoResetWrapper", "EpisodeWrapper", "VmapWrapper"):
+        if type(env).__name__ == "VmapWrapper":
+            raise ConfigError("env", "VmapWrapper", "give one environment; training makes many of it")
+        if type(env).__name__ == "EpisodeWrapper":
+            if env.action_repeat != 1:
+                raise ConfigError("env", f"action_repeat={env.action_repeat}", "give one with action_repeat=1")
+            time_limit = env.episode_length
+        env = env.env
+    return env, time_limit
+
+
+def ids() -> list[str]:
+    """Returns the ids of all environments that Brax's registry has."""
+    return sorted(_envs()._envs)
+
+
+def make(id: str, *, time_limit: int | None = TIME_LIMIT, **options: Any) -> BraxEnv:
+    """Makes one of Brax's environments by its name.
+
+    Args:
+        id: as of `brax.envs.get_environment`.
+        time_limit: steps after which an episode is truncated; by default 1000, Brax's `episode_length`.
+        options: arguments of the environment's class, such as `backend`.
+
+    Raises:
+        ConfigError: for an unknown id or option, or if Brax is not installed.
+    """
+    check_id(LIBRARY, id, ids())
+    env = call(LIBRARY, id, lambda **options: _envs().get_environment(id, **options), options)
+    return wrapped(env, time_limit, recipe(LIBRARY, id, options))
+
+
+def _envs() -> Any:
+    return imported(LIBRARY, "brax.envs", "brax", LOWEST)

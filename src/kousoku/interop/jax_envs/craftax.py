@@ -1,0 +1,47 @@
+"""Environments of Craftax: gymnax's protocol, without its auto-reset."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from ...core.errors import check_keys
+from .foreign import check_id, imported, recipe
+from .gymnax import GymnaxEnv, wrapped
+
+LIBRARY, LOWEST = "craftax", "1.5.0"
+IDS = ("Craftax-Symbolic-v1", "Craftax-Pixels-v1", "Craftax-Classic-Symbolic-v1", "Craftax-Classic-Pixels-v1")
+
+
+def from_craftax(env: Any, params: Any = None, *, time_limit: int | None = None) -> GymnaxEnv:
+    """Makes an environment of one of Craftax's; with or without its auto-reset, which is left out.
+
+    Args:
+        env: of Craftax.
+        params: its parameters; by default `env.default_params`.
+        time_limit: steps after which an episode is truncated; by default that of the parameters.
+    """
+    return wrapped(env, params, time_limit, None, reads_limit=False)
+
+
+def ids() -> list[str]:
+    """Returns the ids of all environments."""
+    return list(IDS)
+
+
+def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv:
+    """Makes one of Craftax's environments by its id.
+
+    Args:
+        id: as of `craftax.craftax_env.make_craftax_env_from_name`.
+        time_limit: steps after which an episode is truncated; by default Craftax's.
+        options: parameters by name.
+
+    Raises:
+        ConfigError: for an unknown id or option, or if Craftax is not installed.
+    """
+    check_id(LIBRARY, id, IDS)
+    env = imported(LIBRARY, "craftax.craftax_env", "craftax", LOWEST).make_craftax_env_from_name(id, auto_reset=False)
+    params = env.default_params
+    check_keys(f"option of {LIBRARY}:{id}", options, [*(f.name for f in dataclasses.fields(params)), "time_limit"])
+    return wrapped(env, params.replace(**options), time_limit, recipe(LIBRARY, id, {}), reads_limit=False)

@@ -1,0 +1,231 @@
+"""Common ground of other libraries' environments: their object as structure, their dtypes, their missing packages."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray, PyTree
+
+from ...core.env import Env, EnvSpec
+from ...core.errors import ConfigError, check_count, nearest
+from ...core.spaces import Space
+from ...core.timestep import Timestep
+from ...envs.timesteps import first_timestep
+from .spaces import conformed
+
+NEVER = int(np.iinfo(np.int32).max)
+"""A time limit that no episode reaches."""
+
+
+class Foreign:
+    """An object of another library as structure: what programs are compiled for.
+
+    Two are equal if they were made from the same id and options, or hold the same object.
+
+    Attributes:
+        it: the object.
+        recipe: what it was made from, as text; None for an object that a user gave.
+    """
+
+    __slots__ = ("it", "recipe")
+
+    def __init__(self, it: Any, recipe: str | None = None) -> None:
+        self.it, self.recipe = it, recipe
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Foreign):
+            return NotImplemented
+        return self.it is other.it or (self.recipe is not None and self.recipe == other.recipe)
+
+    def __hash__(self) -> int:
+        return hash(self.recipe) if self.recipe is not None else id(self.it)
+
+    def __repr__(self) -> str:
+        return self.recipe or type(self.it).__name__
+
+
+class ForeignEnv(Env):
+    """An environment of another library: its reset and step without its auto-reset and its time limit.
+
+    Its code runs with JAX's usual promotion of dtypes, whatever is set here, and gets raw keys, which all libraries
+    take. Observations have the dtypes of our spaces, and the state keeps its dtypes from step to step.
+
+    Attributes:
+        theirs: the environment itself.
+        told: spaces and time limit, translated.
+    """
+
+    theirs: eqx.AbstractVar[Foreign]
+    told: eqx.AbstractVar[EnvSpec]
+    time_limit: eqx.AbstractVar[int | None]
+
+    @abstractmethod
+    def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
+        """Begins an episode: their state and observation."""
+
+    @abstractmethod
+    def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
+        """Takes one action: their state, observation and reward; whether the task ended, and whether it was cut."""
+
+    @property
+    def observation_space(self) -> Space:
+        return self.told.observation_space
+
+    @property
+    def action_space(self) -> Space:
+        return self.told.action_space
+
+    def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
+        with their_promotion():
+            state, obs = self.begin(jax.random.key_data(key))
+            return settled(state), first_timestep(conformed(self.observation_space, obs))
+
+    def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
+        own = jax.tree.map(lambda leaf: leaf, state)  # some write into dicts of the state that they are given
+        with their_promotion():
+            after, obs, reward, terminated, truncated = self.take(jax.random.key_data(key), own, action)
+            obs = conformed(self.observation_space, obs)
+            reward = _scalar(self, "reward", reward, jnp.float32)
+            flags = [_scalar(self, "end of an episode", flag, jnp.bool_) for flag in (terminated, truncated)]
+            return kept(state, after), Timestep(obs, reward, *flags)
+
+
+def _scalar(env: ForeignEnv, what: str, value: Any, dtype: Any) -> Array:
+    """Returns one number of theirs as ours; their truth may be a number, too, and have axes of length 1.
+
+    Raises:
+        ConfigError: for several numbers.
+    """
+    if jnp.size(value) != 1:
+        fix = f"its {what} is of shape {list(jnp.shape(value))}; wrap it so that there is one number"
+        raise ConfigError("environment", str(env.theirs), fix)
+    return jnp.reshape(jnp.asarray(value), ()).astype(dtype)
+
+
+@contextlib.contextmanager
+def their_promotion() -> Iterator[None]:
+    """Lets dtypes and ranks be promoted as JAX does by default, in what is traced within."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def settled(state: Any) -> Any:
+    """Returns a state whose leaves are arrays, none of a weak type: Python's numbers in it would change their type."""
+    return jax.tree.map(lambda leaf: jax.lax.convert_element_type(leaf, jnp.asarray(leaf).dtype), state)
+
+
+def kept(before: Any, after: Any) -> Any:
+    """Returns the state after a step with the dtypes of the one before it.
+
+    Raises:
+        ConfigError: where another structure has come of it, or a fraction of what was whole.
+    """
+    if jax.tree.structure(before) != jax.tree.structure(after):
+        raise ConfigError("environment", "its state", "a step changes its structure, so that no loop can carry it")
+
+    def as_before(old: Array, new: Any) -> Array:
+        new = jnp.asarray(new)
+        if new.dtype == old.dtype:
+            return jax.lax.convert_element_type(new, old.dtype)
+        if jnp.issubdtype(new.dtype, jnp.floating) and not jnp.issubdtype(old.dtype, jnp.floating):
+            fix = f"a reset makes {old.dtype} of what a step makes {new.dtype}, so that no loop can carry it"
+            raise ConfigError("environment", "its state", fix)
+        return new.astype(old.dtype)
+
+    return jax.tree.map(as_before, before, after)
+
+
+def imported(library: str, module: str, package: str, lowest: str) -> Any:
+    """Imports a module of a library that is an extra.
+
+    Args:
+        library: the prefix of its ids, and the name of the extra.
+        module: to import.
+        package: the name of the distribution.
+        lowest: the first version that works.
+
+    Raises:
+        ConfigError: if it is not installed, too old, or broken.
+    """
+    install = f"pip install 'kousoku[{library}]'"
+    try:
+        there = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise ConfigError(
+            "environment", f"{library}:", f"it needs {package}, which is not installed: {install}"
+        ) from None
+    if _numbers(there) < _numbers(lowest):
+        raise ConfigError("environment", f"{library}:", f"{package} {there} is too old, {lowest} works: {install}")
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # what another package raises when it does not fit to what else is installed
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        fix = f"{package} {there} cannot be imported ({said}); {lowest} or later works where its own needs are met"
+        raise ConfigError("environment", f"{library}:", fix) from error
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Returns the leading whole numbers of a version."""
+    parts = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        parts.append(int(part))
+    return tuple(parts)
+
+
+def check_id(library: str, id: str, known: Iterable[str]) -> None:
+    """Refuses an id that a library does not have.
+
+    Raises:
+        ConfigError: with the nearest ids.
+    """
+    names = list(known)
+    if id in names:
+        return
+    close = [f"{library}:{name}" for name in nearest(id, names)]
+    fix = f"did you mean {' or '.join(close)}?" if close else f"`kousoku list {library}:` shows all"
+    raise ConfigError("environment id", f"{library}:{id}", fix)
+
+
+def recipe(library: str, id: str, options: dict[str, Any]) -> str | None:
+    """Returns what an environment is made from; None if its options have no text that tells them apart."""
+    plain = (bool, int, float, str, type(None))
+    if not all(isinstance(value, plain) for value in options.values()):
+        return None
+    said = ", ".join(f"{name}={value!r}" for name, value in sorted(options.items()))
+    return f"{library}:{id}({said})"
+
+
+def checked_limit(time_limit: Any) -> int | None:
+    """Returns a time limit as an int, None for none."""
+    return None if time_limit is None else check_count("time_limit", time_limit)
+
+
+def shapes_of(reset: Any) -> Any:
+    """Returns the shapes of what their reset gives, of which nothing is computed."""
+    with their_promotion():
+        key = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
+        return jax.eval_shape(reset, key)
+
+
+def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:
+    """Makes something of a library with options, whose names it knows itself.
+
+    Raises:
+        ConfigError: if it cannot.
+    """
+    try:
+        return make(**options)
+    except Exception as error:  # of any kind: a download that fails, an option that is unknown
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ConfigError(f"{library}:{id}", options, f"it cannot be made, the library says: {said}") from error

@@ -1,0 +1,153 @@
+"""Environments of gymnax, and of all that keep its protocol: `reset_env`, `step_env` and parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from ...core.env import EnvSpec
+from ...core.errors import ConfigError, check_keys
+from .foreign import NEVER, Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .spaces import acted, observed
+
+LIBRARY, LOWEST = "gymnax", "0.0.9"
+LIMITS = ("max_steps_in_episode", "max_timesteps")
+"""The parameter that holds the time limit: gymnax's and Craftax's."""
+
+
+class GymnaxEnv(ForeignEnv):
+    """An environment with gymnax's protocol.
+
+    Gymnax up to 0.0 says `done` for the end of the task as for the time limit, and notes it in the state. Here the task
+    has ended if a step under parameters without a limit says so. What is observed and rewarded is that of a step under
+    the limit, where it may read it (a clock in the observation): what both steps compute alike is computed once.
+
+    Attributes:
+        params: its parameters; numbers that a program takes, so that they may differ between environments.
+        theirs, told, time_limit: see `ForeignEnv`.
+        reads_limit: whether what is observed or rewarded may depend on the limit.
+    """
+
+    theirs: Foreign = eqx.field(static=True)
+    told: EnvSpec
+    time_limit: int | None = eqx.field(static=True)
+    params: Any
+    reads_limit: bool = eqx.field(static=True)
+
+    def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
+        obs, state = self.theirs.it.reset_env(key, self.params)
+        return state, obs
+
+    def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
+        step, unlimited = self.theirs.it.step_env, without_limit(self.params)
+        obs, after, reward, done, _ = step(key, state, action, unlimited)
+        if self.reads_limit and unlimited is not self.params:
+            obs, _, reward, _, _ = step(key, state, action, self.params)
+        return after, obs, reward, done, False
+
+
+def limit_name(params: Any) -> str | None:
+    """Returns the name of the parameter that holds the time limit; None if there is none."""
+    return next((name for name in LIMITS if hasattr(params, name)), None)
+
+
+def without_limit(params: Any) -> Any:
+    """Returns parameters under which no episode ends by the clock."""
+    name = limit_name(params)
+    if name is None:
+        return params
+    held = getattr(params, name)
+    never = type(held)(NEVER) if isinstance(held, int | float) else jnp.full_like(held, NEVER)
+    return params.replace(**{name: never})
+
+
+def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None) -> GymnaxEnv:
+    """Makes an environment of one with gymnax's protocol.
+
+    Args:
+        env: gymnax's, or one with `reset_env(key, params)` and `step_env(key, state, action, params)`.
+        params: its parameters; by default `env.default_params`.
+        time_limit: steps after which an episode is truncated; by default that of the parameters.
+
+    Raises:
+        ConfigError: for what has not these methods, or parameters that are no dataclass with `replace`.
+    """
+    return wrapped(env, params, time_limit, None)
+
+
+def wrapped(
+    env: Any, params: Any, time_limit: int | None, made_from: str | None, reads_limit: bool = True
+) -> GymnaxEnv:
+    """Makes an environment of one with gymnax's protocol: see `from_gymnax`.
+
+    Args:
+        env, params, time_limit: as there.
+        made_from: see `Foreign`.
+        reads_limit: see `GymnaxEnv`.
+    """
+    for name in ("reset_env", "step_env", "observation_space", "action_space"):
+        if not callable(getattr(env, name, None)):
+            fix = f"it has no method {name}; give an environment with gymnax's protocol, and (env, params) as two"
+            raise ConfigError("env", type(env).__name__, fix)
+    params = env.default_params if params is None else params
+    name = limit_name(params)
+    if name is not None and time_limit is not None:
+        params = params.replace(**{name: type(getattr(params, name))(checked_limit(time_limit))})
+    if name is not None:
+        time_limit = int(getattr(params, name))
+    obs, _ = shapes_of(lambda key: env.reset_env(key, params))
+    spaces = observed(obs, env.observation_space(params)), acted(env.action_space(params))
+    limit = checked_limit(time_limit)
+    return GymnaxEnv(
+        theirs=Foreign(env, made_from),
+        told=EnvSpec(*spaces, limit),
+        time_limit=limit,
+        params=params,
+        reads_limit=reads_limit,
+    )
+
+
+def ids() -> list[str]:
+    """Returns the ids of all environments of the installed gymnax."""
+    return list(_gymnax().registered_envs)
+
+
+def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv:
+    """Makes one of gymnax's environments by its id.
+
+    Args:
+        id: as of `gymnax.make`.
+        time_limit: steps after which an episode is truncated; by default gymnax's.
+        options: parameters by name, and arguments of the environment's class.
+
+    Raises:
+        ConfigError: for an unknown id or option, or if gymnax is not installed.
+    """
+    check_id(LIBRARY, id, ids())
+    params = _gymnax().make(id)[1]
+    fields = [field.name for field in dataclasses.fields(params)]
+    own = {name: value for name, value in options.items() if name not in fields}
+    check_own(id, own, fields)
+    env, params = call(LIBRARY, id, lambda **own: _gymnax().make(id, **own), own)
+    params = params.replace(**{name: value for name, value in options.items() if name in fields})
+    return wrapped(env, params, time_limit, recipe(LIBRARY, id, own))
+
+
+def check_own(id: str, own: dict[str, Any], fields: list[str]) -> None:
+    """Refuses options that are neither parameters nor arguments of the environment's class.
+
+    Raises:
+        ConfigError: with the nearest name.
+    """
+    if own:
+        taken = inspect.signature(type(_gymnax().make(id)[0])).parameters
+        check_keys(f"option of {LIBRARY}:{id}", own, [*fields, *taken, "time_limit"])
+
+
+def _gymnax() -> Any:
+    return imported(LIBRARY, "gymnax", "gymnax", LOWEST)

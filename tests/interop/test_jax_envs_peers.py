@@ -1,0 +1,234 @@
+"""Other libraries' environments beside their own steps: the same states, observations and rewards, without their ends.
+
+A random rollout of ours equals the sequence of their own steps without auto-reset, until the task ends; at their limit
+nothing terminates.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.interop.jax_envs.foreign import their_promotion
+from kousoku.interop.jax_envs.spaces import conformed
+
+# Their dtypes are looser than ours, and they use what NumPy and JAX are about to give up.
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
+
+STEPS = 40
+PACKAGES = {"playground": "mujoco_playground"}
+
+
+def gymnax_steps(env: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Their reset and step, each giving (state, observation), and of a step reward and `done`."""
+    theirs, params = env.theirs.it, env.params
+
+    def reset(key: Any) -> Any:
+        return theirs.reset_env(key, params)[::-1]
+
+    def step(key: Any, state: Any, action: Any) -> Any:
+        obs, state, reward, done, _ = theirs.step_env(key, state, action, params)
+        return state, obs, reward, done
+
+    return reset, step
+
+
+def brax_steps(env: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def seen(state: Any) -> Any:
+        return state, state.obs
+
+    def step(key: Any, state: Any, action: Any) -> Any:
+        state = env.theirs.it.step(state, action)
+        return *seen(state), state.reward, state.done
+
+    return lambda key: seen(env.theirs.it.reset(key)), step
+
+
+def jumanji_steps(env: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def reset(key: Any) -> Any:
+        state, timestep = env.theirs.it.reset(key)
+        return state, timestep.observation
+
+    def step(key: Any, state: Any, action: Any) -> Any:
+        state, timestep = env.theirs.it.step(state, action)
+        return state, timestep.observation, timestep.reward, timestep.last()
+
+    return reset, step
+
+
+def pgx_steps(env: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def seen(state: Any) -> Any:
+        return {"observation": state.observation, "action_mask": state.legal_action_mask}
+
+    def reset(key: Any) -> Any:
+        state = env.theirs.it.init(jax.random.split(key)[0])
+        return state, seen(state)
+
+    def step(key: Any, state: Any, action: Any) -> Any:
+        state = env.theirs.it.step(state, action, jax.random.split(key)[0])
+        return state, seen(state), state.rewards[0], state.terminated
+
+    return reset, step
+
+
+def navix_steps(env: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def seen(timestep: Any) -> Any:
+        return timestep, timestep.observation
+
+    def step(key: Any, timestep: Any, action: Any) -> Any:
+        timestep = env.theirs.it._step(timestep, action)
+        return *seen(timestep), timestep.reward, timestep.is_done()
+
+    return lambda key: seen(env.theirs.it.reset(key)), step
+
+
+def xminigrid_steps(env: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def seen(timestep: Any) -> Any:
+        return timestep, timestep.observation
+
+    def step(key: Any, timestep: Any, action: Any) -> Any:
+        timestep = env.theirs.it.step(env.params, timestep, action)
+        return *seen(timestep), timestep.reward, timestep.last()
+
+    return lambda key: seen(env.theirs.it.reset(env.params, key)), step
+
+
+SAME = {
+    "gymnax:CartPole-v1": gymnax_steps,
+    "gymnax:Breakout-MinAtar": gymnax_steps,
+    "gymnax:DiscountingChain-bsuite": gymnax_steps,
+    "craftax:Craftax-Classic-Symbolic-v1": gymnax_steps,
+    "brax:fast": brax_steps,
+    "brax:reacher": brax_steps,
+    "playground:CartpoleBalance": brax_steps,
+    "jumanji:Snake-v1": jumanji_steps,
+    "jumanji:CVRP-v1": jumanji_steps,
+    "jumanji:Maze-v0": jumanji_steps,
+    "pgx:2048": pgx_steps,
+    "navix:Navix-DoorKey-5x5-v0": navix_steps,
+    "xminigrid:MiniGrid-DoorKey-5x5": xminigrid_steps,
+}
+
+
+def made(id: str, **options: Any) -> Any:
+    library = id.partition(":")[0]
+    try:
+        importlib.import_module(PACKAGES.get(library, library))
+    except ImportError:
+        pytest.skip(f"{library} is not installed")
+    return ks.make(id, **options)
+
+
+@pytest.mark.parametrize("id", SAME)
+def test_a_rollout_is_theirs(id):
+    env = made(id)
+    their_reset, their_step = (_raw(function) for function in SAME[id](env))
+    start, *keys = jax.random.split(jax.random.key(3), STEPS + 1)
+    state, timestep = jax.jit(lambda key: env.reset(key))(start)
+    their_state, their_obs = their_reset(start)
+    step = jax.jit(lambda *args: env.step(*args))
+    agree(timestep.obs, conformed(env.observation_space, their_obs))
+    for key in keys:
+        action = env.action_space.sample(key)
+        state, timestep = step(key, state, action)
+        their_state, their_obs, reward, done = their_step(key, their_state, action)
+        agree(timestep.obs, conformed(env.observation_space, their_obs))
+        np.testing.assert_allclose(timestep.reward, np.sum(reward), rtol=1e-5, atol=1e-6)
+        assert bool(timestep.terminated) == bool(done)
+        if bool(done):
+            break
+
+
+def _raw(function: Any) -> Any:
+    """Their function, compiled by their rules, of a raw key."""
+
+    def by_their_rules(key: Any, *args: Any) -> Any:
+        with their_promotion():
+            return function(jax.random.key_data(key), *args)
+
+    return jax.jit(by_their_rules)
+
+
+def agree(ours: Any, theirs: Any) -> None:
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+LIMITED = {
+    "gymnax:Pendulum-v1": {},
+    "gymnax:Breakout-MinAtar": {"time_limit": 3},
+    "craftax:Craftax-Classic-Symbolic-v1": {"max_timesteps": 3},
+    "brax:fast": {"time_limit": 5},
+    "jumanji:Maze-v0": {"time_limit": 5},
+    "navix:Navix-Empty-5x5-v0": {"max_steps": 5},
+    "xminigrid:MiniGrid-Empty-5x5": {"max_steps": 5},
+}
+
+
+@pytest.mark.parametrize("id", LIMITED)
+def test_the_limit_truncates(id):
+    from kousoku.collectors.slot import advance, begin
+
+    env = made(id, **LIMITED[id])
+    assert env.time_limit is not None
+    slot = jax.jit(lambda key: begin(env, key))(jax.random.key(0))
+    action = jax.tree.map(jnp.zeros_like, env.action_space.sample(jax.random.key(0)))
+    step = jax.jit(lambda slot, key: advance(env, slot, action, key))
+    for i in range(env.time_limit):
+        slot, transition, _ = step(slot, jax.random.key(i))
+        assert not bool(transition.terminated)
+        assert bool(transition.truncated) == (i == env.time_limit - 1)
+
+
+TRAINED = ("gymnax:Catch-bsuite", "brax:fast", "jumanji:Snake-v1", "pgx:tic_tac_toe", "navix:Navix-Empty-5x5-v0")
+
+
+@pytest.mark.parametrize("id", [*TRAINED, "xminigrid:MiniGrid-Empty-5x5", "craftax:Craftax-Classic-Symbolic-v1"])
+def test_trains(id, tmp_path):
+    made(id)
+    few = {"num_envs": 4, "num_steps": 16, "minibatches": 2, "epochs": 1, "eval_episodes": 1, "eval_max_steps": 20}
+    run = ks.train("ppo", id, steps=128, out=str(tmp_path / "run"), **few)
+    assert "128 steps, finished" in repr(run)
+    longer = ks.resume(str(tmp_path / "run"), steps=192)
+    assert "192 steps, finished" in repr(longer), "made again by its id"
+
+
+def test_illegal_moves_are_not_made():
+    env = made("pgx:tic_tac_toe")
+    agent = ks.make_agent("dqn", epsilon=1.0)
+    learned = agent.init(env.spec, jax.random.key(0))
+
+    def play(key: Any) -> Any:
+        def move(now: Any, key: Any) -> Any:
+            state, obs, ended = now
+            action = agent.act(learned, obs, (), key)[0]
+            state, timestep = env.step(key, state, action)
+            illegal = ~ended & (obs["action_mask"][action] == 0)
+            return (state, timestep.obs, ended | timestep.terminated), illegal
+
+        state, first = env.reset(key)
+        (_, _, ended), illegal = jax.lax.scan(move, (state, first.obs, jnp.array(False)), jax.random.split(key, 5))
+        return ended, jnp.any(illegal)
+
+    ended, illegal = jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), 32))
+    assert ended.all(), "nine squares are full after five moves of one player"
+    assert not illegal.any()
+
+
+@pytest.mark.parametrize("library", ["gymnax", "brax", "jumanji", "pgx", "navix", "xminigrid", "craftax", "playground"])
+def test_an_id_that_it_does_not_have(library):
+    pytest.importorskip(PACKAGES.get(library, library))
+    with pytest.raises(ks.ConfigError, match=rf"^environment id: got '{library}:Nothing-v9'; .*{library}:"):
+        ks.make(f"{library}:Nothing-v9")
+
+
+def test_an_option_that_it_does_not_have():
+    with pytest.raises(ks.ConfigError, match="did you mean 'gravity'"):
+        made("gymnax:CartPole-v1", gravty=1.0)

@@ -1,0 +1,142 @@
+"""Action masks: what is forbidden is never done, has no gradient, and no part in a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.agents.deep.q_values import choose
+from kousoku.core.action_mask import only_legal
+from kousoku.core.env import EnvSpec
+from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
+from kousoku.core.timestep import ReplayBatch, Transition
+from kousoku.nn import ActorCriticConfig
+from kousoku.nn.q_network import QNetworkConfig
+from kousoku.nn.torso import UnmaskedCNN, VectorBody
+
+MASK = jnp.array([0, 1, 1, 0], jnp.uint8)
+SPACE = Dict({"observation": Box(-1.0, 1.0, (3,)), "action_mask": Box(0, 1, (4,), np.uint8)})
+OBS = {"observation": jnp.array([0.1, -0.2, 0.3]), "action_mask": MASK}
+ALL_FORBIDDEN = {**OBS, "action_mask": jnp.zeros(4, jnp.uint8)}
+KEYS = jax.random.split(jax.random.key(0), 256)
+
+
+class TestOnlyLegal:
+    def test_nothing_is_said(self):
+        values = jnp.arange(4.0)
+        for obs in (None, values, {"observation": values}, {"action_mask": jnp.zeros(3)}, ALL_FORBIDDEN):
+            assert only_legal(values, obs).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+    def test_gradient(self):
+        gradient = jax.grad(lambda v: jnp.max(only_legal(v, OBS)))(jnp.array([9.0, 1.0, 2.0, 9.0]))
+        assert gradient.tolist() == [0.0, 0.0, 1.0, 0.0]
+
+
+def loaded(network: Any) -> Any:
+    """A network that likes what is forbidden best."""
+    where = lambda n: (n.policy_head.linear if hasattr(n, "policy_head") else n.head).bias  # noqa: E731
+    return eqx.tree_at(where, network, jnp.array([50.0, 1.0, 2.0, 60.0]))
+
+
+class TestPolicies:
+    @pytest.fixture
+    def network(self):
+        return loaded(ActorCriticConfig(hidden=(4,))(SPACE, Discrete(4), jax.random.key(1)))
+
+    def test_probabilities(self, network):
+        policy, value, _ = network(OBS, ())
+        p = jax.nn.softmax(policy.logits)
+        assert (p[0], p[3]) == (0.0, 0.0)
+        assert float(p[2] / p[1]) == pytest.approx(np.e, rel=0.1)
+        assert np.isfinite([policy.entropy(), policy.log_prob(jnp.int32(1)), value]).all()
+        assert set(jax.vmap(policy.sample)(KEYS).tolist()) == {1, 2}
+        assert int(policy.mode()) == int(network.policy(OBS, ())[0].mode()) == 2
+
+    def test_gradient_of_what_is_forbidden_is_zero(self, network):
+        def loss(network: Any, obs: Any) -> Any:
+            policy, _, _ = network(obs, ())
+            return policy.log_prob(jnp.int32(1)) + policy.entropy()
+
+        bias = jax.grad(loss)(network, OBS).policy_head.linear.bias
+        assert (bias[0], bias[3]) == (0.0, 0.0)
+        assert np.isfinite(bias).all()
+        assert np.all(np.abs(bias[1:3]) > 0)
+        assert all(np.isfinite(x).all() for x in jax.tree.leaves(jax.grad(loss)(network, ALL_FORBIDDEN)))
+
+    def test_other_actions_have_no_mask(self):
+        network = ActorCriticConfig(hidden=(4,))(SPACE, MultiDiscrete((2, 2)), jax.random.key(1))
+        assert np.isfinite(network(OBS, ())[0].logits).all()
+
+    @pytest.mark.parametrize("agent", ["ppo", "a2c"])
+    def test_agents_draw_what_is_legal(self, agent):
+        made = ks.make_agent(agent, hidden=(4,))
+        state = made.init(EnvSpec(SPACE, Discrete(4)), jax.random.key(0))
+        drawn = jax.vmap(lambda key: made.act(state, OBS, (), key)[0])(KEYS)
+        assert set(drawn.tolist()) == {1, 2}
+
+
+class TestValues:
+    @pytest.mark.parametrize("options", [{}, {"dueling": True}, {"distribution": "categorical", "num_atoms": 5}])
+    def test_greedy_takes_the_best_legal_one(self, options):
+        network = QNetworkConfig(hidden=(4,), **options)(SPACE, Discrete(4), jax.random.key(1))
+        q = network(OBS)
+        assert np.isneginf(q[jnp.array([0, 3])]).all()
+        assert int(choose(q, jnp.float32(0), KEYS[0], greedy=True)) == 1 + int(jnp.argmax(q[1:3]))
+        assert np.isfinite(network(ALL_FORBIDDEN)).all()
+
+    def test_recurrent(self):
+        network = QNetworkConfig(hidden=(4,), recurrent="gru", recurrent_size=4)(SPACE, Discrete(4), jax.random.key(1))
+        assert np.isneginf(network(OBS, network.initial_carry())[0]).tolist() == [True, False, False, True]
+
+    def test_exploration_is_legal(self):
+        q = only_legal(jnp.array([9.0, 1.0, 2.0, 9.0]), OBS)
+        explored = jax.vmap(lambda key: choose(q, jnp.float32(1.0), key, greedy=False))(KEYS)
+        counts = np.bincount(explored, minlength=4)
+        assert counts[[0, 3]].tolist() == [0, 0]
+        assert counts[1] == pytest.approx(128, abs=40)
+
+    @pytest.mark.parametrize("agent", ["dqn", "pqn"])
+    def test_agents_draw_what_is_legal(self, agent):
+        made = ks.make_agent(agent, hidden=(4,), epsilon=1.0)
+        state = made.init(EnvSpec(SPACE, Discrete(4)), jax.random.key(0))
+        drawn = jax.vmap(lambda key: made.act(state, OBS, (), key)[0])(KEYS)
+        assert set(drawn.tolist()) == {1, 2}
+
+    @pytest.mark.parametrize(
+        "options",
+        [{}, {"double": True}, {"munchausen": True}, {"distribution": "categorical", "v_min": -99.0, "v_max": 99.0}],
+    )
+    def test_targets_are_of_legal_actions(self, options):
+        agent = ks.make_agent("dqn", hidden=(), layer_norm=False, discount=1.0, **options)
+        state = agent.init(EnvSpec(SPACE, Discrete(4)), jax.random.key(0))
+        data = batch(OBS, ended=[False, True, True], following=[OBS, OBS, ALL_FORBIDDEN])
+        targets = agent.targets(state, data)
+        assert np.isfinite(targets).all()
+        if not options:
+            q = state.target(OBS)
+            assert targets.tolist() == pytest.approx([1.0 + float(jnp.max(q[1:3])), 1.0, 1.0])
+        gradient = jax.grad(lambda n: agent.loss(n, data, targets)[0])(state.network)
+        assert all(np.isfinite(x).all() for x in jax.tree.leaves(gradient))
+
+
+def batch(obs: Any, ended: list[bool], following: list[Any]) -> ReplayBatch:
+    """Transitions of the action 1 with the reward 1."""
+    one, reward, never = jnp.int32(1), jnp.float32(1.0), jnp.array(False)
+    made = [Transition(obs, one, reward, jnp.array(e), never, f) for e, f in zip(ended, following, strict=True)]
+    return ReplayBatch(jax.tree.map(lambda *leaves: jnp.stack(leaves), *made), jnp.int32(0))
+
+
+def test_an_image_beside_a_mask_is_an_image():
+    image = Dict({"observation": Box(0, 1, (6, 7, 2), np.uint8), "action_mask": Box(0, 1, (4,), np.uint8)})
+    network = ActorCriticConfig(hidden=(4,))(image, Discrete(4), jax.random.key(0))
+    assert isinstance(network.actor.body, UnmaskedCNN)
+    obs = {"observation": jnp.ones((6, 7, 2), jnp.uint8), "action_mask": MASK}
+    assert np.isneginf(network(obs, ())[0].logits).tolist() == [True, False, False, True]
+    small = Dict({**image.spaces, "observation": Box(0, 1, (2, 2, 2), np.uint8)})
+    assert isinstance(ActorCriticConfig(hidden=(4,))(small, Discrete(4), jax.random.key(0)).actor.body, VectorBody)
