@@ -175,6 +175,27 @@ def test_a_prefix_hands_the_rest_of_an_id_to_the_function_that_makes_that_librar
         registry.make("floors:wide")
 
 
+def test_a_library_tells_its_ids_and_its_numbers(monkeypatch):
+    registry = Registry("thing")
+    registry.register_library("rooms", f"{__name__}:any_room")
+    monkeypatch.setitem(globals(), "ids", lambda: ["wide", "low"])
+    monkeypatch.setitem(globals(), "numbers", lambda id: {"height": 2} if id == "wide" else {})
+    assert registry.library_ids("rooms") == ["rooms:wide", "rooms:low"]
+    assert {name: option.default for name, option in registry.options("rooms:wide").items()} == {"height": 2}
+    assert list(registry.options("rooms:low")) == []
+    assert registry.make("rooms:wide", paint="wet") == ("wide", {"paint": "wet"})
+    assert [registry.library_of(id) for id in ("rooms:wide", "floors:wide", "wide", None)] == [
+        "rooms",
+        None,
+        None,
+        None,
+    ]
+
+
+def any_room(id, **options):
+    return id, options
+
+
 @pytest.mark.parametrize("id", ["Suite/Room-v1", "A/b"])
 def test_an_id_may_begin_with_the_name_of_its_suite(things, id):
     things.register(id, room)

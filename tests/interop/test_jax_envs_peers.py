@@ -232,3 +232,22 @@ def test_an_id_that_it_does_not_have(library):
 def test_an_option_that_it_does_not_have():
     with pytest.raises(ks.ConfigError, match="did you mean 'gravity'"):
         made("gymnax:CartPole-v1", gravty=1.0)
+
+
+def test_the_shell_knows_its_ids_and_numbers(capsys):
+    from kousoku.cli import main
+
+    made("gymnax:CartPole-v1")
+    assert main(["list", "gymnax:"]) == 0
+    assert "gymnax:Breakout-MinAtar" in capsys.readouterr().out.splitlines()
+    assert main(["list", "gymnax:CartPole-v1"]) == 0
+    assert "gravity" in capsys.readouterr().out
+    assert main(["train", "ppo", "gymnax:CartPole-v1", "--env.gravty", "5"]) == 2
+    assert "did you mean '--env.gravity'" in capsys.readouterr().err
+
+
+def test_a_parameter_can_be_swept():
+    made("gymnax:CartPole-v1")
+    few = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "eval_episodes": 0, "out": ""}
+    run = ks.train("ppo", "gymnax:CartPole-v1", steps=32, sweep={"env.gravity": [5.0, 20.0]}, **few)
+    assert "2 agents" in repr(run)

@@ -26,6 +26,9 @@ def run(words: Sequence[str]) -> int:
     """Prints agents and environments, each in one line; of one id all that is known of it."""
     given = parse("list", "Show agents and environments, and which of them fit together.", OPTIONS, words)
     what = str(given.get("what", ""))
+    if prefix := ENVS.library_of(what):
+        _tell_library(prefix, what)
+        return 0
     for registry, tell in ((AGENTS, _tell_agent), (ENVS, _tell_env)):
         if what in registry.ids():
             tell(what)
@@ -37,7 +40,16 @@ def run(words: Sequence[str]) -> int:
     _print_agents(agents)
     _print_envs(envs)
     print("\n`kousoku list ID` tells more of one, `kousoku train AGENT ENV` trains.")
+    print("`kousoku list gymnax:` shows those of another library, docs/in.md which.")
     return 0
+
+
+def _tell_library(prefix: str, what: str) -> None:
+    """Prints the ids that another library has, or all that is known of one of them."""
+    if what != f"{prefix}:":
+        _tell_env(what)
+        return
+    print("\n".join(ENVS.library_ids(prefix)))
 
 
 def _chosen(kind: str, what: str) -> list[str]:
@@ -144,7 +156,7 @@ def _tell_env(id: str) -> None:
     from ..training.fit import fitting_agents
     from ..training.presets import presets
 
-    print(f"{id}: {ENVS.summary(id)}")
+    print(f"{id}: {ENVS.summary(id) or 'of another library'}")
     spec = _spec(id)
     if spec is not None:
         _tell("observations", _described(spec.observation_space))

@@ -51,7 +51,7 @@ def run(words: Sequence[str]) -> int:
 def _check_env(name: str) -> None:
     from ..envs import ENVS
 
-    if name not in ENVS.ids():
+    if name not in ENVS.ids() and not ENVS.library_of(name):
         fix = f"name a folder that `kousoku train` has made, or an environment: {ENVS.suggest(name)}"
         raise ConfigError("run", name, fix)
 

@@ -52,6 +52,19 @@ class Registry:
         """Registers how another library's things are made: by "module:name", a function of the id behind the colon."""
         self._libraries[prefix] = factory
 
+    def library_of(self, id: object) -> str | None:
+        """Returns the prefix of an id of another library; None for any other."""
+        prefix, colon, _ = id.partition(":") if isinstance(id, str) else ("", "", "")
+        return prefix if colon and prefix in self._libraries else None
+
+    def library_ids(self, prefix: str) -> list[str]:
+        """Returns the ids that another library has, as they are given here: by the `ids` of its factory's module.
+
+        Raises:
+            ConfigError: as that does, if the library is not installed.
+        """
+        return [f"{prefix}:{id}" for id in _imported(f"{self._libraries[prefix].partition(':')[0]}:ids")()]
+
     def ids(self) -> list[str]:
         """Returns all ids, sorted; those of other libraries are not among them."""
         return sorted(self._entries)
@@ -67,9 +80,8 @@ class Registry:
         Raises:
             ConfigError: for an unknown id, with the versions or the nearest names that exist.
         """
-        prefix, colon, theirs = id.partition(":") if isinstance(id, str) else ("", "", "")
-        if colon and prefix in self._libraries:
-            return partial(_imported(self._libraries[prefix]), theirs)
+        if prefix := self.library_of(id):
+            return partial(_imported(self._libraries[prefix]), id.partition(":")[2])
         if not isinstance(id, str) or id not in self._entries:
             raise ConfigError(f"{self.kind} id", id, self.suggest(id))
         target, defaults = self._entries[id]
@@ -79,9 +91,17 @@ class Registry:
         return target
 
     def options(self, id: str) -> dict[str, inspect.Parameter]:
-        """Returns the arguments that `make(id, ...)` takes, with the defaults that the id has."""
-        parameters = inspect.signature(self.factory(id)).parameters
-        defaults = self._defaults(id)
+        """Returns the arguments that `make(id, ...)` takes, with the defaults that the id has.
+
+        Of another library's id these are also the numbers that its factory's module tells, by its function `numbers`.
+        """
+        factory = self.factory(id)
+        parameters, defaults = dict(inspect.signature(factory).parameters), self._defaults(id)
+        if isinstance(factory, partial):
+            named = {n: p for n, p in parameters.items() if p.kind is not p.VAR_KEYWORD}
+            tell = getattr(sys.modules[factory.func.__module__], "numbers", lambda id: {})
+            numbers = tell(*factory.args).items()
+            return named | {n: inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=v) for n, v in numbers}
         return {n: p.replace(default=defaults[n]) if n in defaults else p for n, p in parameters.items()}
 
     def make(self, id: str, **options: Any) -> Any:
@@ -91,7 +111,8 @@ class Registry:
             ConfigError: for an unknown id or option, an option that is missing, or a bad value.
         """
         known, given = self.options(id), self._defaults(id) | options
-        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        taken = inspect.signature(self.factory(id)).parameters.values()
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken):
             check_keys(f"option of {id}", options, known)
         for name, parameter in known.items():
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -144,7 +144,6 @@ ENVS_ELSEWHERE: dict[str, str] = {
     r"(breakout|spaceinvaders|seaquest|asterix|freeway)(-v\d+)?$": f"{_ATARI}; {_MINATAR}",
     r"(pong|qbert|mspacman|beamrider|enduro)(-v\d+)?$": _ATARI,
     r"minatar(?!/(asterix|breakout|freeway|seaquest|spaceinvaders)-v[01]$)|.*-minatar": f"MinAtar's are {_FIVE}",
-    r"(procgen|nethack|nle|minerl|craftax|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"(bsuite/)?(mnist|mnistbandit|\w+_noise|\w+_scale)(-bsuite|-v\d+)?$": (
         "of bsuite there is the core, such as 'bsuite/catch-v0'; `kousoku list bsuite` names it"
     ),
@@ -152,6 +151,11 @@ ENVS_ELSEWHERE: dict[str, str] = {
         "bsuite's problems are 'bsuite/bandit-v0', 'bsuite/umbrella_length-v0', 'bsuite/memory_len-v0', "
         "'bsuite/discounting_chain-v0', 'bsuite/deep_sea-v0' and 'bsuite/catch-v0'"
     ),
+    r"craftax": "Craftax has it, by an id such as 'craftax:Craftax-Symbolic-v1'",
+    r"navix-": "Navix has it, by an id such as 'navix:Navix-Empty-8x8-v0'",
+    r"xland": "XLand-MiniGrid has it, by an id such as 'xminigrid:XLand-MiniGrid-R1-9x9'",
+    r"(brax|gymnax|jumanji|pgx|playground|xminigrid)[/.]": "its ids have a colon, such as 'gymnax:Catch-bsuite'",
+    r"(procgen|nethack|nle|minerl|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"minigrid|babyai": "it is not here; grids are 'FourRooms-v0', 'Maze-v0' and, of any map, 'CustomGrid-v0'",
     r"dm_control|dmc|(cheetah|walker|humanoid|hopper|cartpole)-(run|walk|stand|hop|swingup|balance)$": (
         "dm_control's are not here; robots are Gymnasium's, such as 'HalfCheetah-v5' and 'Walker2d-v5'"

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.errors import check_keys
 from .foreign import check_id, imported, recipe
-from .gymnax import GymnaxEnv, wrapped
+from .gymnax import GymnaxEnv, numbers_of, wrapped
 
 LIBRARY, LOWEST = "craftax", "1.5.0"
 IDS = ("Craftax-Symbolic-v1", "Craftax-Pixels-v1", "Craftax-Classic-Symbolic-v1", "Craftax-Classic-Pixels-v1")
@@ -29,6 +29,11 @@ def ids() -> list[str]:
     return list(IDS)
 
 
+def numbers(id: str) -> dict[str, float]:
+    """Returns the parameters of an environment that are numbers, by name, with their values."""
+    return numbers_of(_made(id).default_params)
+
+
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv:
     """Makes one of Craftax's environments by its id.
 
@@ -40,8 +45,14 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv
     Raises:
         ConfigError: for an unknown id or option, or if Craftax is not installed.
     """
-    check_id(LIBRARY, id, IDS)
-    env = imported(LIBRARY, "craftax.craftax_env", "craftax", LOWEST).make_craftax_env_from_name(id, auto_reset=False)
+    env = _made(id)
     params = env.default_params
     check_keys(f"option of {LIBRARY}:{id}", options, [*(f.name for f in dataclasses.fields(params)), "time_limit"])
     return wrapped(env, params.replace(**options), time_limit, recipe(LIBRARY, id, {}), reads_limit=False)
+
+
+def _made(id: str) -> Any:
+    """Makes Craftax's own environment."""
+    check_id(LIBRARY, id, IDS)
+    module = imported(LIBRARY, "craftax.craftax_env", "craftax", LOWEST)
+    return module.make_craftax_env_from_name(id, auto_reset=False)

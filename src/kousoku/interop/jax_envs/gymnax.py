@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_keys
+from ...core.errors import ConfigError, check_keys, is_number
 from .foreign import NEVER, Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
 from .spaces import acted, observed
 
@@ -115,6 +115,18 @@ def wrapped(
 def ids() -> list[str]:
     """Returns the ids of all environments of the installed gymnax."""
     return list(_gymnax().registered_envs)
+
+
+def numbers(id: str) -> dict[str, float]:
+    """Returns the parameters of an environment that are numbers, by name, with their values."""
+    check_id(LIBRARY, id, ids())
+    return numbers_of(_gymnax().make(id)[1])
+
+
+def numbers_of(params: Any) -> dict[str, float]:
+    """Returns the parameters that are numbers, by name; the time limit is an option of ours."""
+    held = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
+    return {name: value for name, value in held.items() if is_number(value) and name not in LIMITS}
 
 
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv:
