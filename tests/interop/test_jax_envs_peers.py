@@ -17,6 +17,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.interop.jax_envs.foreign import their_promotion
+from kousoku.interop.jax_envs.gymnax import READ_LIMIT, without_limit
 from kousoku.interop.jax_envs.spaces import conformed
 
 # Their dtypes are looser than ours, and they use what NumPy and JAX are about to give up.
@@ -232,6 +233,26 @@ def test_an_id_that_it_does_not_have(library):
 def test_an_option_that_it_does_not_have():
     with pytest.raises(ks.ConfigError, match="did you mean 'gravity'"):
         made("gymnax:CartPole-v1", gravty=1.0)
+
+
+BROKEN = ("SimpleBandit-bsuite", "MNISTBandit-bsuite")
+"""Environments of gymnax 0.0.9 whose own step fails, or that download what they show."""
+
+
+def test_only_those_that_are_known_observe_the_limit():
+    gymnax = pytest.importorskip("gymnax")
+    for id in sorted(set(gymnax.registered_envs) - {*BROKEN, *READ_LIMIT}):
+        env = made(f"gymnax:{id}")
+        key, step = jax.random.key_data(jax.random.key(1)), env.theirs.it.step_env
+
+        def both(key: Any, env: Any = env, step: Any = step) -> Any:
+            with their_promotion():
+                state, action = env.theirs.it.reset_env(key, env.params)[1], env.action_space.sample(jax.random.key(0))
+                short, long = (step(key, state, action, p) for p in (env.params, without_limit(env.params)))
+            return short[0], short[2], long[0], long[2]
+
+        obs, reward, same_obs, same_reward = jax.jit(both)(key)
+        agree((obs, reward), (same_obs, same_reward))
 
 
 def test_the_shell_knows_its_ids_and_numbers(capsys):

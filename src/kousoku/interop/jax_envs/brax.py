@@ -10,7 +10,7 @@ from jaxtyping import Array, PyTree
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.spaces import Box
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import observed
 
 LIBRARY, LOWEST = "brax", "0.14.0"
@@ -54,6 +54,7 @@ def from_brax(env: Any, *, time_limit: int | None = TIME_LIMIT) -> BraxEnv:
     return wrapped(env, time_limit, None)
 
 
+@their_promotion()
 def wrapped(env: Any, time_limit: int | None, made_from: str | None) -> BraxEnv:
     """Makes an environment of one with Brax's protocol: see `from_brax`, and for `made_from` `Foreign`."""
     env, time_limit = bare(env, time_limit)
@@ -87,6 +88,7 @@ def ids() -> list[str]:
     return sorted(_envs()._envs)
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = TIME_LIMIT, **options: Any) -> BraxEnv:
     """Makes one of Brax's environments by its name.
 

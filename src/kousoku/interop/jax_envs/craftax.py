@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from ...core.errors import check_keys
-from .foreign import check_id, imported, recipe
+from .foreign import check_id, imported, recipe, their_promotion
 from .gymnax import GymnaxEnv, numbers_of, wrapped
 
 LIBRARY, LOWEST = "craftax", "1.5.0"
@@ -29,11 +29,13 @@ def ids() -> list[str]:
     return list(IDS)
 
 
+@their_promotion()
 def numbers(id: str) -> dict[str, float]:
     """Returns the parameters of an environment that are numbers, by name, with their values."""
     return numbers_of(_made(id).default_params)
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv:
     """Makes one of Craftax's environments by its id.
 

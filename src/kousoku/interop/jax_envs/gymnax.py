@@ -11,13 +11,26 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_keys, is_number
-from .foreign import NEVER, Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from ...core.errors import ConfigError, check_flag, check_keys, is_number
+from .foreign import (
+    NEVER,
+    Foreign,
+    ForeignEnv,
+    call,
+    check_id,
+    checked_limit,
+    imported,
+    recipe,
+    shapes_of,
+    their_promotion,
+)
 from .spaces import acted, observed
 
 LIBRARY, LOWEST = "gymnax", "0.0.9"
 LIMITS = ("max_steps_in_episode", "max_timesteps")
 """The parameter that holds the time limit: gymnax's and Craftax's."""
+READ_LIMIT = ("DiscountingChain-bsuite",)
+"""Environments of gymnax's that observe how much of the limit has passed."""
 
 
 class GymnaxEnv(ForeignEnv):
@@ -25,7 +38,7 @@ class GymnaxEnv(ForeignEnv):
 
     Gymnax up to 0.0 says `done` for the end of the task as for the time limit, and notes it in the state. Here the task
     has ended if a step under parameters without a limit says so. What is observed and rewarded is that of a step under
-    the limit, where it may read it (a clock in the observation): what both steps compute alike is computed once.
+    the limit, where it may read it (a clock in the observation).
 
     Attributes:
         params: its parameters; numbers that a program takes, so that they may differ between environments.
@@ -66,20 +79,22 @@ def without_limit(params: Any) -> Any:
     return params.replace(**{name: never})
 
 
-def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None) -> GymnaxEnv:
+def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None, reads_limit: bool = True) -> GymnaxEnv:
     """Makes an environment of one with gymnax's protocol.
 
     Args:
         env: gymnax's, or one with `reset_env(key, params)` and `step_env(key, state, action, params)`.
         params: its parameters; by default `env.default_params`.
         time_limit: steps after which an episode is truncated; by default that of the parameters.
+        reads_limit: whether what is observed or rewarded may depend on the limit; without, each step is computed once.
 
     Raises:
         ConfigError: for what has not these methods, or parameters that are no dataclass with `replace`.
     """
-    return wrapped(env, params, time_limit, None)
+    return wrapped(env, params, time_limit, None, check_flag("reads_limit", reads_limit))
 
 
+@their_promotion()
 def wrapped(
     env: Any, params: Any, time_limit: int | None, made_from: str | None, reads_limit: bool = True
 ) -> GymnaxEnv:
@@ -117,6 +132,7 @@ def ids() -> list[str]:
     return list(_gymnax().registered_envs)
 
 
+@their_promotion()
 def numbers(id: str) -> dict[str, float]:
     """Returns the parameters of an environment that are numbers, by name, with their values."""
     check_id(LIBRARY, id, ids())
@@ -129,6 +145,7 @@ def numbers_of(params: Any) -> dict[str, float]:
     return {name: value for name, value in held.items() if is_number(value) and name not in LIMITS}
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv:
     """Makes one of gymnax's environments by its id.
 
@@ -147,7 +164,7 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv
     check_own(id, own, fields)
     env, params = call(LIBRARY, id, lambda **own: _gymnax().make(id, **own), own)
     params = params.replace(**{name: value for name, value in options.items() if name in fields})
-    return wrapped(env, params, time_limit, recipe(LIBRARY, id, own))
+    return wrapped(env, params, time_limit, recipe(LIBRARY, id, own), reads_limit=id in READ_LIMIT)
 
 
 def check_own(id: str, own: dict[str, Any], fields: list[str]) -> None:

@@ -15,7 +15,18 @@ from ...core.action_mask import ACTION_MASK
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
-from .foreign import NEVER, Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .foreign import (
+    NEVER,
+    Foreign,
+    ForeignEnv,
+    call,
+    check_id,
+    checked_limit,
+    imported,
+    recipe,
+    shapes_of,
+    their_promotion,
+)
 from .spaces import acted, observed, parts_of
 
 LIBRARY, LOWEST = "jumanji", "1.1.0"
@@ -87,6 +98,7 @@ def from_jumanji(env: Any, *, time_limit: int | None = None, flat_actions: bool 
     return _wrapped(env, time_limit, flat_actions, None)
 
 
+@their_promotion()
 def _wrapped(env: Any, time_limit: int | None, flat_actions: bool, made_from: str | None) -> JumanjiEnv:
     if "AutoReset" in type(env).__name__:
         raise ConfigError("env", type(env).__name__, "give it without auto-reset: its `unwrapped`")
@@ -139,6 +151,7 @@ def ids() -> list[str]:
     return sorted(_jumanji().registered_environments())
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = None, flat_actions: bool = True, **options: Any) -> JumanjiEnv:
     """Makes one of Jumanji's environments by its id.
 

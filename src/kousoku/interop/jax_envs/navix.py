@@ -12,7 +12,7 @@ from jaxtyping import Array, PyTree
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.spaces import Box
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import acted, observed
 
 LIBRARY, LOWEST = "navix", "0.7.0"
@@ -58,6 +58,7 @@ def from_navix(env: Any, *, time_limit: int | None = None) -> NavixEnv:
     return _wrapped(env, time_limit, None)
 
 
+@their_promotion()
 def _wrapped(env: Any, time_limit: int | None, made_from: str | None) -> NavixEnv:
     if not hasattr(env, "max_steps") or not hasattr(env, "observation_space"):
         raise ConfigError("env", type(env).__name__, "give an environment of navix.make")
@@ -73,6 +74,7 @@ def ids() -> list[str]:
     return sorted(_navix().registry())
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> NavixEnv:
     """Makes one of Navix's environments by its id.
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, PyTree
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag
 from ...core.spaces import Discrete
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import observed, with_mask
 
 LIBRARY, LOWEST = "pgx", "2.0.0"
@@ -110,6 +110,7 @@ def from_pgx(
     return _wrapped(env, opponent, action_mask, time_limit, None)
 
 
+@their_promotion()
 def _wrapped(
     env: Any, opponent: Any, action_mask: bool | None, time_limit: int | None, made_from: str | None
 ) -> PgxEnv:
@@ -136,6 +137,7 @@ def ids() -> list[str]:
     return list(_pgx().available_envs())
 
 
+@their_promotion()
 def make(
     id: str,
     *,

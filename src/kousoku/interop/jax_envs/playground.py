@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .brax import BraxEnv, wrapped
-from .foreign import call, check_id, imported, recipe
+from .foreign import call, check_id, imported, recipe, their_promotion
 
 LIBRARY, LOWEST = "playground", "0.1.0"
 
@@ -25,6 +25,7 @@ def ids() -> list[str]:
     return sorted(_registry().ALL_ENVS)
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> BraxEnv:
     """Makes one of Playground's environments by its name.
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, PyTree
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.spaces import Box, Discrete
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of
+from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import observed
 
 LIBRARY, LOWEST = "xminigrid", "0.9.0"
@@ -56,6 +56,7 @@ def from_xminigrid(env: Any, params: Any = None, *, time_limit: int | None = Non
     return _wrapped(env, params, time_limit, None)
 
 
+@their_promotion()
 def _wrapped(env: Any, params: Any, time_limit: int | None, made_from: str | None) -> XMiniGridEnv:
     if not callable(getattr(env, "num_actions", None)) or "AutoReset" in type(env).__name__:
         raise ConfigError("env", type(env).__name__, "give an environment of xminigrid.make, without auto-reset")
@@ -71,6 +72,7 @@ def ids() -> list[str]:
     return sorted(_xminigrid().registered_environments())
 
 
+@their_promotion()
 def make(id: str, *, time_limit: int | None = None, **options: Any) -> XMiniGridEnv:
     """Makes one of XLand-MiniGrid's environments by its id.
 
