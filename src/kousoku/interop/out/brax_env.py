@@ -19,7 +19,7 @@ from .stepping import IMPL, as_key, infos
 from .theirs import derived, required
 
 
-class BraxEnv:
+class OurBraxEnv:
     """An environment of ours as `brax.envs.Env`; `to_brax` makes it.
 
     Actions are in [-1, 1], as Brax's policies give them, and are scaled to the environment's own bounds. As everywhere
@@ -110,10 +110,10 @@ def to_brax(env: str | Env, **options: Any) -> Any:
         options: of an environment by id.
 
     Raises:
-        ConfigError: as `BraxEnv` does, for an unknown id or option, or without Brax.
+        ConfigError: as `OurBraxEnv` does, for an unknown id or option, or without Brax.
     """
     theirs = required("brax.envs.base", "brax", "to_brax").Env
-    return derived(BraxEnv, theirs)(made(env, **options))
+    return derived(OurBraxEnv, theirs)(made(env, **options))
 
 
 def _reset(env: Env, key: PRNGKeyArray) -> tuple[Any, Timestep]:
