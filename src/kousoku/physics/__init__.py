@@ -1,7 +1,7 @@
 """Rigid bodies with MuJoCo's semantics, in plain JAX: one mechanism, pure functions.
 
 Files here are what is called from outside, by MuJoCo's names: `step`, `forward`, `inverse`, `energy`, `contacts`,
-`frames` (kinematics), `model`, `scene`. Rooms are what these are made of:
+`frames` (kinematics), `model`, `scene`, `touching`. Rooms are what these are made of:
 
     mjcf            MJCF files to a model, by MuJoCo's compiler; what is not supported is refused
     algebra         numbers that may be known, vectors, spatial algebra, the sparse factor
@@ -23,6 +23,7 @@ from .mjcf.load import load
 from .model import Model, State, initial_state
 from .sensors import sensors
 from .step import simulate, step
+from .touching import any_contact
 
 __all__ = [
     "Contacts",
@@ -30,6 +31,7 @@ __all__ = [
     "Frames",
     "Model",
     "State",
+    "any_contact",
     "contacts",
     "contacts_of",
     "energy",

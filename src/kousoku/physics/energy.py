@@ -16,11 +16,11 @@ from .algebra.sparse import SparseMatrix, mul_sym_vec
 from .algebra.spatial import SpatialVec
 from .algebra.vector import ZERO3, Vec, vec
 from .model import Model, State, check_state
-from .stages.com_pos import com_pos, divide_by_mass
+from .stages.com_pos import ComPos, com_pos, divide_by_mass
+from .stages.com_vel import ComVel
 from .stages.crb import crb
 from .stages.kinematics import Kinematics, kinematics
 from .stages.passive import spring_displacements
-from .stages.smooth import Smooth
 from .stages.tendon import Tendon, tendons
 
 
@@ -72,15 +72,14 @@ def kinetic(qM: SparseMatrix, qvel: Sequence[Num]) -> Num:
     return 0.5 * total(p * v for p, v in zip(mul_sym_vec(qM, qvel), qvel, strict=True))
 
 
-def subtree_vel(model: Model, s: Smooth) -> list[tuple[Vec, Vec]]:
+def subtree_vel(model: Model, com: ComPos, vel: ComVel) -> list[tuple[Vec, Vec]]:
     """Returns mjData's subtree_linvel and subtree_angmom; MuJoCo's mj_subtreeVel.
 
     For each body and all that hangs on it the velocity of the centre of mass [m/s], and the angular momentum about it
     [kg m^2/s].
     """
-    com, masses = s.com_pos, nums(model.body_mass)
-    subtree_mass = list(masses)
-    momentum = [i @ v for i, v in zip(com.cinert, s.com_vel.cvel, strict=True)]
+    subtree_mass = list(nums(model.body_mass))
+    momentum = [i @ v for i, v in zip(com.cinert, vel.cvel, strict=True)]
     for i in range(model.nbody - 1, 0, -1):
         parent = int(model.body_parentid[i])
         subtree_mass[parent] = subtree_mass[parent] + subtree_mass[i]

@@ -178,9 +178,7 @@ class Robot(Env):
     @property
     def action_space(self) -> Box:
         """Returns the ranges of the commands; no bounds where there is none."""
-        limited, ranges = self.model.structure["actuator_ctrllimited"], self.model.constants["actuator_ctrlrange"]
-        low, high = np.where(np.asarray(limited, bool)[:, None], ranges, [-np.inf, np.inf]).T
-        return Box(tuple(low), tuple(high), (self.model.nu,))
+        return command_space(self.model)
 
     def reset(self, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
         """Begins as the task does."""
@@ -210,6 +208,13 @@ class Robot(Env):
         return joint_values(self.model, state.physics.qpos)
 
 
+def command_space(model: Model) -> Box:
+    """Returns the ranges of a model's commands; no bounds where there is none."""
+    limited, ranges = model.structure["actuator_ctrllimited"], model.constants["actuator_ctrlrange"]
+    low, high = np.where(np.asarray(limited, bool)[:, None], ranges, [-np.inf, np.inf]).T
+    return Box(tuple(low), tuple(high), (model.nu,))
+
+
 @kernel
 def _reset(env: Robot, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:
     start = env.start(key)
@@ -232,13 +237,13 @@ def _step(env: Robot, state: RobotState, action: Float[Array, " nu"]) -> tuple[R
     diverged = has_diverged((after.qpos, after.qvel, measured, action))
 
     physics, kept = select(diverged, (before, state.kept), (after, measured.kept))
-    told = jax.tree.map(lambda x: _of_dtype(x, dtype), (obs, verdict.reward, verdict.info))
+    told = jax.tree.map(lambda x: of_dtype(x, dtype), (obs, verdict.reward, verdict.info))
     obs, reward, info = select(diverged, jax.tree.map(jnp.zeros_like, told), told)
     info = eqx.tree_at(lambda i: i.diverged, info, diverged)
     timestep = Timestep(obs, reward, verdict.terminated | diverged, never(), info)
     return RobotState(physics, kept, state.numbers), timestep
 
 
-def _of_dtype(x: Array, dtype: Any) -> Array:
+def of_dtype(x: Array, dtype: Any) -> Array:
     """Converts numbers to the dtype of the physics; a weight of the task may have none of its own."""
     return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x

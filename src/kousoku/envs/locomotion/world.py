@@ -11,13 +11,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ...physics import Model, State, forward
-from ...physics.algebra.scalar import Num, nums, to_array, total
+from ...physics.algebra.scalar import Num, nums, row, to_array, total
 from ...physics.algebra.spatial import ZERO6, SpatialVec
 from ...physics.algebra.vector import Vec
+from ...physics.energy import subtree_vel
+from ...physics.sensors.touch import touch
 from ...physics.stages.actuation import Actuation, actuation
 from ...physics.stages.com_pos import ComPos, com_pos
-from ...physics.stages.com_vel import ComVel, com_vel
-from ...physics.stages.kinematics import Kinematics, kinematics, site_frame
+from ...physics.stages.com_vel import ComVel, com_vel, motion_at
+from ...physics.stages.kinematics import Kinematics, geom_frame, kinematics, site_frame
 from ...physics.stages.tendon import Tendon, tendons
 
 
@@ -43,6 +45,41 @@ class World:
     def site_xpos(self, site: int | str) -> Float[Array, "3"]:
         """Returns where a site is."""
         return self._array(site_frame(self.model, self.forward.smooth.kinematics, self._id("site", site)).pos)
+
+    def xmat(self, body: int | str) -> Float[Array, "3 3"]:
+        """Returns how a body's frame is turned: a matrix whose columns are its axes."""
+        return self._rows(self.forward.smooth.kinematics.bodies[self._id("body", body)].mat)
+
+    def xipos(self, body: int | str) -> Float[Array, "3"]:
+        """Returns where a body's own centre of mass is."""
+        return self._array(self.forward.smooth.kinematics.inertial[self._id("body", body)].pos)
+
+    def geom_xpos(self, geom: int | str) -> Float[Array, "3"]:
+        """Returns where a geom's centre is."""
+        return self._array(geom_frame(self.model, self.forward.smooth.kinematics, self._id("geom", geom)).pos)
+
+    def geom_xmat(self, geom: int | str) -> Float[Array, "3 3"]:
+        """Returns how a geom is turned: a matrix whose columns are its axes."""
+        return self._rows(geom_frame(self.model, self.forward.smooth.kinematics, self._id("geom", geom)).mat)
+
+    def subtree_linvel(self, body: int | str) -> Float[Array, "3"]:
+        """Returns the velocity of the centre of mass of a body and all that hangs on it."""
+        s = self.forward.smooth
+        return self._array(subtree_vel(self.model, s.com_pos, s.com_vel)[self._id("body", body)][0])
+
+    def site_velocity(self, site: int | str) -> Float[Array, "6"]:
+        """Returns a site's linear and angular velocity, in its own axes: a velocimeter's and a gyroscope's readings."""
+        s, number = self.forward.smooth, self._id("site", site)
+        frame, body = site_frame(self.model, s.kinematics, number), int(self.model.site_bodyid[number])
+        v, to_local = motion_at(self.model, s.com_pos, frame.pos, body, s.com_vel.cvel), frame.mat.transpose()
+        return self._array([*(to_local @ v.lin), *(to_local @ v.rot)])
+
+    def touch(self, site: int | str) -> Float[Array, ""]:
+        """Returns the sum of the normal forces of contacts within a site: a touch sensor's reading."""
+        model, number = self.model, self._id("site", site)
+        frame = site_frame(model, self.forward.smooth.kinematics, number)
+        shape, size, body = int(model.site_type[number]), row(model.site_size, number), int(model.site_bodyid[number])
+        return self._array([touch(self.forward, frame, shape, size, body)])[0]
 
     @property
     def mass_center(self) -> Float[Array, "3"]:

@@ -11,6 +11,7 @@ from ..algebra.vector import Vec
 from ..constraint.contact import Contact
 from ..forward import Forward
 from ..model import Model
+from ..stages.com_vel import motion_at
 from ..stages.kinematics import Frame, geom_frame, site_frame
 from ..stages.smooth import Smooth
 from .rne_postconstraint import RnePostConstraint
@@ -53,9 +54,7 @@ class SensorInputs:
 
     def motion_at(self, point: Vec, body: int, of: Sequence[SpatialVec]) -> SpatialVec:
         """Returns a body's motion, of those of all bodies [nbody]: rotation, and translation of a point of the body."""
-        v = of[body]
-        arm = point - self.smooth.com_pos.subtree_com[int(self.model.body_rootid[body])]
-        return SpatialVec(v.rot, v.lin + v.rot.cross(arm))
+        return motion_at(self.model, self.smooth.com_pos, point, body, of)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def readings(f: Forward, qpos: list[Num], qvel: list[Num]) -> list[Num]:
         return data
     types = [str(kind) for kind in model.sensor_kind]
     rne = rne_postconstraint(f, qvel) if NEED_RNE.intersection(types) else None
-    subtree = subtree_vel(model, f.smooth) if NEED_SUBTREE_VEL.intersection(types) else []
+    subtree = subtree_vel(model, f.smooth.com_pos, f.smooth.com_vel) if NEED_SUBTREE_VEL.intersection(types) else []
     all_sensors = [_sensor(model, i) for i in range(len(types))]
     of_contacts = [sensor for name, sensor in zip(types, all_sensors, strict=True) if name == "contact"]
     found = sensed_contacts(f, of_contacts) if of_contacts else []

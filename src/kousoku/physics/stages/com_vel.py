@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..algebra.scalar import Num
 from ..algebra.spatial import ZERO6, SpatialVec
+from ..algebra.vector import Vec
 from ..model import Model
 from .com_pos import ComPos
 from .joints import JointType, body_joints
@@ -48,3 +49,10 @@ def com_vel(model: Model, com: ComPos, qvel: Sequence[Num]) -> ComVel:
                     v = v + com.cdof[d] * qvel[d]
         cvel.append(v)
     return ComVel(cvel, cdof_dot)
+
+
+def motion_at(model: Model, com: ComPos, point: Vec, body: int, of: Sequence[SpatialVec]) -> SpatialVec:
+    """Returns a body's motion, of those of all bodies [nbody]: rotation, and translation of a point of the body."""
+    v = of[body]
+    arm = point - com.subtree_com[int(model.body_rootid[body])]
+    return SpatialVec(v.rot, v.lin + v.rot.cross(arm))
