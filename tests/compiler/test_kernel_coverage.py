@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+from own_envs import OWN_ENVS
 
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin, plain_slots
@@ -46,7 +47,7 @@ def first_action(env):
     "id",
     [
         pytest.param(id, marks=[pytest.mark.full("more cases")] * (id in LARGE))
-        for id in ks.list_envs()
+        for id in OWN_ENVS
         if id != "CustomGrid-v0"
     ],
 )

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from own_envs import OWN_ENVS
 
 import kousoku as ks
 from kousoku.core.env import Drawable, Finite
@@ -60,7 +61,7 @@ def made(id: str) -> ks.Env:
     "bsuite/umbrella_length-v0",
     "MinAtar/Breakout-v1",
 )
-@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - LARGE_ROBOTS))
+@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
     ks.check_env(made(id), steps=40)
 
@@ -90,7 +91,7 @@ def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)
 
 
-@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - BANDITS - MOTIONS - MINATAR - HIDDEN - NOISY))
+@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - BANDITS - MOTIONS - MINATAR - HIDDEN - NOISY))
 def test_a_model_is_a_model_and_its_panels_show_its_states(id):
     env = ks.make(id, **NOT_MARKOV[id]) if id in NOT_MARKOV else made(id)
     assert isinstance(env, Finite)
@@ -109,7 +110,7 @@ def test_bandits_motions_and_games_have_no_model(id):
 
 
 @pytest.mark.by_default("GridWorld-v0", "Taxi-v4", "FrozenLake-v1")
-@pytest.mark.parametrize("id", sorted(set(ks.list_envs()) - UNDRAWN - LARGE_ROBOTS))
+@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - UNDRAWN - LARGE_ROBOTS))
 def test_an_environment_with_states_is_drawn_from_a_concrete_state(id):
     env = made(id)
     state = env.reset(jax.random.key(0))[0]
@@ -125,7 +126,7 @@ def test_an_environment_with_states_is_drawn_from_a_concrete_state(id):
     assert scene.height > 0
 
 
-@pytest.mark.parametrize("id", ks.list_envs())
+@pytest.mark.parametrize("id", OWN_ENVS)
 def test_two_of_the_same_are_equal_in_structure_so_that_a_program_is_compiled_once(id):
     one, other = jax.tree.flatten(made(id)), jax.tree.flatten(made(id))
     assert one[1] == other[1]

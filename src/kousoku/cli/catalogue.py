@@ -79,6 +79,8 @@ def _print_envs(ids: list[str]) -> None:
     """Prints environments by the kinds of their spaces, with the agents that learn in such."""
     from ..training.fit import fitting_agents
 
+    missing = [id for id in ids if not ENVS.is_installed(id)]
+    ids = [id for id in ids if id not in missing]
     specs = {id: _spec(id) for id in ids}
     groups: dict[tuple[str, str], list[str]] = {}
     for id in ids:
@@ -92,6 +94,10 @@ def _print_envs(ids: list[str]) -> None:
             print(_line("for ", ", ".join(_families(fitting_agents(spec)))))
         for id in members:
             print(_line(f"{INDENT}{id:<25} {_sizes(specs[id]):>10}  ", _told(ENVS, id)))
+    if missing:
+        print("\nenvironments that need another package, which `kousoku list ID` names")
+        told = ", ".join(missing)
+        print(textwrap.fill(told, _width(), initial_indent=INDENT, subsequent_indent=INDENT, break_on_hyphens=False))
 
 
 def _spec(id: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import sys
@@ -31,6 +32,7 @@ class Registry:
         self._libraries: dict[str, str] = {}
         self._entries: dict[str, tuple[str | Factory, dict[str, Any]]] = {}
         self._summaries: dict[str, str] = {}
+        self._requirements: dict[str, str] = {}
 
     def register(self, id: str, factory: str | Factory, **defaults: Any) -> None:
         """Registers a factory under an id; `defaults` are arguments that a caller may override.
@@ -64,6 +66,15 @@ class Registry:
             ConfigError: as that does, if the library is not installed.
         """
         return [f"{prefix}:{id}" for id in _imported(f"{self._libraries[prefix].partition(':')[0]}:ids")()]
+
+    def require(self, suite: str, module: str) -> None:
+        """Says that a suite, the ids 'suite/...', needs a module that need not be installed."""
+        self._requirements[suite] = module
+
+    def is_installed(self, id: str) -> bool:
+        """Tells whether the module that the id's suite needs is installed, if it needs one; nothing is imported."""
+        module = self._requirements.get(id.partition("/")[0])
+        return module is None or importlib.util.find_spec(module) is not None
 
     def ids(self) -> list[str]:
         """Returns all ids, sorted; those of other libraries are not among them."""

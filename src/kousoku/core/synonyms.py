@@ -135,6 +135,7 @@ _MINATAR = f"MinAtar's small ones are: {_FIVE}"
 _GAMES = f"games are MinAtar's, such as 'MinAtar/Breakout-v1', and 'Blackjack-v1'; {_ADD}"
 _ON_HOST = "are not here, but run on the host:"
 _ATARI = f"Atari's {_ON_HOST} 'gymnasium:ALE/Pong-v5' with ale-py installed, 'envpool:Pong-v5' with envpool"
+_DOMAINS = "acrobot|cartpole|cheetah|fish|hopper|humanoid|pendulum|point_mass|reacher|swimmer|walker"
 
 ENVS_ELSEWHERE: dict[str, str] = {
     r"lunarlander": f"Box2D's {_ON_HOST} 'gymnasium:LunarLander-v3'",
@@ -157,8 +158,9 @@ ENVS_ELSEWHERE: dict[str, str] = {
     r"(brax|gymnax|jumanji|pgx|playground|xminigrid)[/.]": "its ids have a colon, such as 'gymnax:Catch-bsuite'",
     r"(procgen|nethack|nle|minerl|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
     r"minigrid|babyai": "it is not here; grids are 'FourRooms-v0', 'Maze-v0' and, of any map, 'CustomGrid-v0'",
-    r"dm_control|dmc|(cheetah|walker|humanoid|hopper|cartpole)-(run|walk|stand|hop|swingup|balance)$": (
-        "dm_control's are not here; robots are Gymnasium's, such as 'HalfCheetah-v5' and 'Walker2d-v5'"
+    rf"dm_control(?!/({_DOMAINS})-)|dmc|({_DOMAINS})[-_](balance|easy|hard|hop|run|stand|swim|swingup|upright|walk)"
+    r"(_sparse)?(-v\d+)?$": (
+        "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'; `kousoku list dm_control` has all"
     ),
     r"fetch|hand(reach|manipulate)|adroit|antmaze|pointmaze|frankakitchen|panda": (
         f"Gymnasium-Robotics's are not here; arms are 'Reacher-v5' and 'Pusher-v5'; {_ADD}"

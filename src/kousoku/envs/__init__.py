@@ -21,6 +21,7 @@ _CLASSIC = "kousoku.envs.classic"
 _ROBOT = "kousoku.envs.locomotion"
 _BSUITE = "kousoku.envs.bsuite"
 _MINATAR = "kousoku.envs.minatar"
+_DM_CONTROL = "kousoku.envs.dm_control"
 
 for _id, _options in NAMED.items():
     ENVS.register(_id, _GRIDWORLD, **_options)
@@ -77,6 +78,42 @@ for _module, _game in (
 ):
     ENVS.register(f"MinAtar/{_game}-v0", f"{_MINATAR}.{_module}:{_game}")
     ENVS.register(f"MinAtar/{_game}-v1", f"{_MINATAR}.{_module}:{_game}", use_minimal_action_set=True)
+for _domain, _class, _tasks in (
+    ("acrobot", "SuiteAcrobot", {"swingup": {}, "swingup_sparse": {"sparse": True}}),
+    (
+        "cartpole",
+        "SuiteCartpole",
+        {
+            "balance": {"swing_up": False},
+            "balance_sparse": {"swing_up": False, "sparse": True},
+            "swingup": {},
+            "swingup_sparse": {"sparse": True},
+            "two_poles": {"num_poles": 2},
+            "three_poles": {"num_poles": 3},
+        },
+    ),
+    ("cheetah", "SuiteCheetah", {"run": {}}),
+    ("fish", "SuiteFish", {"upright": {"swimming": False}, "swim": {}}),
+    ("hopper", "SuiteHopper", {"stand": {"hopping": False}, "hop": {}}),
+    (
+        "humanoid",
+        "SuiteHumanoid",
+        {
+            "stand": {"move_speed": 0.0},
+            "walk": {},
+            "run": {"move_speed": 10.0},
+            "run_pure_state": {"move_speed": 10.0, "pure_state": True},
+        },
+    ),
+    ("pendulum", "SuitePendulum", {"swingup": {}}),
+    ("point_mass", "SuitePointMass", {"easy": {}, "hard": {"randomize_gains": True}}),
+    ("reacher", "SuiteReacher", {"easy": {}, "hard": {"target_size": 0.015}}),
+    ("swimmer", "SuiteSwimmer", {"swimmer6": {}, "swimmer15": {"num_links": 15}}),
+    ("walker", "SuiteWalker", {"stand": {"move_speed": 0.0}, "walk": {}, "run": {"move_speed": 8.0}}),
+):
+    for _task, _options in _tasks.items():
+        ENVS.register(f"dm_control/{_domain}-{_task}-v0", f"{_DM_CONTROL}.{_domain}:{_class}", **_options)
+ENVS.require("dm_control", "dm_control")
 
 ENVS.register_library("gymnasium", "kousoku.interop.host.from_gymnasium:gymnasium_env")
 ENVS.register_library("envpool", "kousoku.interop.host.from_envpool:envpool_env")

@@ -1,0 +1,75 @@
+"""The suite's model files, read from the installed package `dm_control`, which is not imported."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from ...core.errors import ConfigError
+from ...physics import Model, load
+from ...physics.mjcf.compiler import captured_warnings, mujoco
+
+DOMAIN = "domain of dm_control"
+INSTALL = "pip install -U 'kousoku[dm-control]'"
+
+Edit = Callable[[ElementTree.Element], None]
+
+
+def suite_model(domain: str, edit: Edit | None = None) -> Model:
+    """Loads the mechanism of a domain.
+
+    Args:
+        domain: the name of its file, without ".xml".
+        edit: changes the document before it is compiled, as the package does for some tasks.
+
+    Raises:
+        ConfigError: if dm_control is not installed, has no such file, or MuJoCo or the engine cannot take it.
+    """
+    spec = importlib.util.find_spec("dm_control")
+    if spec is None or spec.origin is None:
+        raise ConfigError(DOMAIN, domain, f"it needs dm_control, which has its file: {INSTALL}")
+    folder = Path(spec.origin).parent / "suite"
+    path = folder / f"{domain}.xml"
+    if not path.is_file():
+        raise ConfigError(DOMAIN, domain, f"there is no {path}; another version has it: {INSTALL}")
+    try:
+        root = ElementTree.fromstring(path.read_text())
+        included = {
+            name: (folder / name).read_bytes() for name in (tag.get("file", "") for tag in root.iter("include"))
+        }
+    except (ElementTree.ParseError, OSError) as error:
+        raise ConfigError(DOMAIN, domain, f"its file {path} cannot be read: {error}") from error
+    if edit is not None:
+        edit(root)
+    return load(_compiled(domain, ElementTree.tostring(root, "unicode"), included))
+
+
+def _compiled(domain: str, text: str, included: Mapping[str, bytes]) -> Any:
+    """Returns MuJoCo's model of a document and what it includes.
+
+    Raises:
+        ConfigError: if MuJoCo cannot compile it.
+    """
+    with captured_warnings():
+        try:
+            return mujoco().MjModel.from_xml_string(text, included)
+        except ValueError as error:
+            said = " ".join(str(error).split())
+            raise ConfigError(DOMAIN, domain, f"MuJoCo cannot compile its file: {said}") from error
+
+
+def named(root: ElementTree.Element, tag: str, name: str) -> ElementTree.Element:
+    """Returns the element of a tag and a name.
+
+    Raises:
+        ConfigError: if the file has none.
+    """
+    found = root.find(f".//{tag}[@name='{name}']")
+    if found is None:
+        raise ConfigError(
+            f"{tag} of dm_control", name, f"its file has none of this name; another version has: {INSTALL}"
+        )
+    return found

@@ -1,0 +1,105 @@
+"""A package with the name of dm_control that has small files of ours, in which is what the suite's tasks ask for.
+
+So `make test` needs no dm_control. What MuJoCo makes of the same files, stepped as dm_control's physics steps
+(mj_step2, mj_step but for the last, mj_step1), is the reference.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+FILES = {
+    "common/materials.xml": """
+<mujoco>
+  <asset><material name="self" rgba=".7 .5 .3 1"/><material name="target" rgba=".6 .3 .3 1"/></asset>
+</mujoco>""",
+    "pendulum.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <option timestep="0.02"><flag contact="disable" energy="enable"/></option>
+  <worldbody>
+    <body name="pole" pos="0 0 .6">
+      <joint name="hinge" type="hinge" axis="0 1 0" damping="0.1"/>
+      <geom type="capsule" material="self" fromto="0 0 0 0 0 0.5" size="0.02" mass="1"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hinge" gear="1" ctrlrange="-1 1" ctrllimited="true"/></actuator>
+</mujoco>""",
+    "reacher.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <option timestep="0.02"><flag contact="disable"/></option>
+  <default><joint type="hinge" axis="0 0 1" damping="0.01"/><motor gear=".05" ctrlrange="-1 1"/></default>
+  <worldbody>
+    <body name="arm" pos="0 0 .01">
+      <joint name="shoulder"/><geom type="capsule" fromto="0 0 0 .12 0 0" size=".01" material="self"/>
+      <body name="hand" pos=".12 0 0">
+        <joint name="wrist" limited="true" range="-160 160"/>
+        <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" material="self"/>
+        <geom name="finger" type="sphere" size=".01" pos=".12 0 0"/>
+      </body>
+    </body>
+    <geom name="target" type="sphere" pos="0 0 .01" size=".05" material="target"/>
+  </worldbody>
+  <actuator><motor joint="shoulder"/><motor joint="wrist"/></actuator>
+</mujoco>""",
+    "hopper.xml": """
+<mujoco>
+  <include file="./common/materials.xml"/>
+  <option timestep="0.005"/>
+  <default><geom solref=".02 1"/><motor ctrlrange="-1 1"/></default>
+  <worldbody>
+    <geom type="plane" size="5 1 1"/>
+    <body name="torso" pos="0 0 .9">
+      <joint name="rootx" type="slide" axis="1 0 0"/><joint name="rootz" type="slide" axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 -.2 0 0 .2" size=".05" material="self"/>
+      <body name="foot" pos="0 0 -.6">
+        <joint name="ankle" type="hinge" axis="0 1 0" damping=".2" limited="true" range="-45 45"/>
+        <geom type="capsule" fromto="-.1 0 0 .2 0 0" size=".04" friction="2" material="self"/>
+        <site name="touch_toe" size=".06" pos=".2 0 0"/><site name="touch_heel" size=".06" pos="-.1 0 0"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="rootz" gear="20"/><motor joint="ankle" gear="3"/></actuator>
+  <sensor>
+    <subtreelinvel body="torso"/><touch site="touch_toe"/><touch site="touch_heel"/>
+  </sensor>
+</mujoco>""",
+}
+
+
+def write(folder: Path) -> None:
+    """Writes the package into a folder that Python looks for packages in."""
+    for name, text in {"../__init__.py": "", "__init__.py": "", **FILES}.items():
+        path = folder / "dm_control" / "suite" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.resolve().write_text(text)
+
+
+class Reference:
+    """MuJoCo's own model of a file, stepped as dm_control steps it."""
+
+    def __init__(self, domain: str, sub_steps: int) -> None:
+        included = {"./common/materials.xml": FILES["common/materials.xml"].encode()}
+        self.model: Any = mujoco.MjModel.from_xml_string(FILES[f"{domain}.xml"], included)
+        self.model.opt.tolerance = 0.0
+        self.data: Any = mujoco.MjData(self.model)
+        self.sub_steps = sub_steps
+
+    def put(self, qpos: np.ndarray, qvel: np.ndarray) -> None:
+        """Begins an episode: nothing has been done yet."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:], self.data.qvel[:] = qpos, qvel
+        mujoco.mj_forward(self.model, self.data)
+
+    def step(self, ctrl: np.ndarray) -> None:
+        """Steps, and brings positions and velocities up to date."""
+        self.data.ctrl[:] = ctrl
+        mujoco.mj_step2(self.model, self.data)
+        for _ in range(self.sub_steps - 1):
+            mujoco.mj_step(self.model, self.data)
+        mujoco.mj_step1(self.model, self.data)
