@@ -63,7 +63,7 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
     agents = printed(capsys, "agents")
     assert all(id in agents for id in AGENTS.ids())
     assert not any(id in agents for id in ENVS.ids())
-    lines = printed(capsys, "cartpole-").splitlines()
+    lines = printed(capsys, "cartpole-v").splitlines()
     assert [line.split()[0] for line in lines if line.startswith("  ")] == [
         "CartPole-v0",
         "CartPole-v1",

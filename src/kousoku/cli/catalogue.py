@@ -96,8 +96,8 @@ def _print_envs(ids: list[str]) -> None:
             print(_line(f"{INDENT}{id:<25} {_sizes(specs[id]):>10}  ", _told(ENVS, id)))
     if missing:
         print("\nenvironments that need another package, which `kousoku list ID` names")
-        told = ", ".join(missing)
-        print(textwrap.fill(told, _width(), initial_indent=INDENT, subsequent_indent=INDENT, break_on_hyphens=False))
+        for id in missing:
+            print(_line(f"{INDENT}{id:<36}  ", _told(ENVS, id)))
 
 
 def _spec(id: str) -> Any:
