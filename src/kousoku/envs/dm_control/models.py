@@ -14,6 +14,8 @@ from ...physics.mjcf.compiler import captured_warnings, mujoco
 
 DOMAIN = "domain of dm_control"
 INSTALL = "pip install -U 'kousoku[dm-control]'"
+GROUND = ".15 .25 .35 1"
+"""The mean colour of the package's chequered ground, as pictures have no textures."""
 
 Edit = Callable[[ElementTree.Element], None]
 
@@ -42,6 +44,9 @@ def suite_model(domain: str, edit: Edit | None = None) -> Model:
         }
     except (ElementTree.ParseError, OSError) as error:
         raise ConfigError(DOMAIN, domain, f"its file {path} cannot be read: {error}") from error
+    for geom in root.iter("geom"):
+        if geom.get("material") == "grid":
+            geom.set("rgba", GROUND)
     if edit is not None:
         edit(root)
     return load(_compiled(domain, ElementTree.tostring(root, "unicode"), included))
