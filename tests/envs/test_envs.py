@@ -35,6 +35,7 @@ LARGE_ROBOTS = {  # these take long to compile
 }
 BSUITE_MOTIONS = {"bsuite/cartpole-v0", "bsuite/cartpole_swingup-v0", "bsuite/mountain_car-v0"}
 MINATAR = {id for id in ks.list_envs() if id.startswith("MinAtar/")}
+MINIGRID = {id for id in ks.list_envs() if id.startswith("MiniGrid-")}
 MOTIONS = {*CLASSIC, *SMALL_ROBOTS, *LARGE_ROBOTS, *BSUITE_MOTIONS, "Balls-v0"}
 HIDDEN = {  # what decides is remembered, or there are too many states for a table
     "bsuite/memory_len-v0",
@@ -60,6 +61,7 @@ def made(id: str) -> ks.Env:
     "FrozenLake-v1",
     "bsuite/umbrella_length-v0",
     "MinAtar/Breakout-v1",
+    "MiniGrid-DoorKey-5x5-v0",
 )
 @pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
@@ -91,7 +93,7 @@ def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)
 
 
-@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - BANDITS - MOTIONS - MINATAR - HIDDEN - NOISY))
+@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - BANDITS - MOTIONS - MINATAR - MINIGRID - HIDDEN - NOISY))
 def test_a_model_is_a_model_and_its_panels_show_its_states(id):
     env = ks.make(id, **NOT_MARKOV[id]) if id in NOT_MARKOV else made(id)
     assert isinstance(env, Finite)
@@ -104,7 +106,7 @@ def test_a_model_is_a_model_and_its_panels_show_its_states(id):
         assert len(panel.action_names) == len(panel.action_arrows) == model.num_actions
 
 
-@pytest.mark.parametrize("id", sorted(BANDITS | MOTIONS | MINATAR | HIDDEN))
+@pytest.mark.parametrize("id", sorted(BANDITS | MOTIONS | MINATAR | MINIGRID | HIDDEN))
 def test_bandits_motions_and_games_have_no_model(id):
     assert not isinstance(made(id), Finite)
 

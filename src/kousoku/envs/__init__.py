@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.registry import Factory, Registry
 from .gridworld.named import NAMED, SUMMARIES
 from .ids import EnvId
+from .minigrid.named import NAMED as MINIGRID
 
 if TYPE_CHECKING:
     from ..core.env import Env
@@ -114,6 +115,8 @@ for _domain, _class, _tasks in (
     for _task, _options in _tasks.items():
         ENVS.register(f"dm_control/{_domain}-{_task}-v0", f"{_DM_CONTROL}.{_domain}:{_class}", **_options)
 ENVS.require("dm_control", "dm_control")
+for _id, (_task, _options) in MINIGRID.items():
+    ENVS.register(f"MiniGrid-{_id}", f"kousoku.envs.minigrid.{_task}", **_options)
 
 ENVS.register_library("gymnasium", "kousoku.interop.host.from_gymnasium:gymnasium_env")
 ENVS.register_library("envpool", "kousoku.interop.host.from_envpool:envpool_env")
