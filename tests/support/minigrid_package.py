@@ -52,6 +52,24 @@ def layout_of(package: Any) -> Layout:
     )
 
 
+def put_layout(package: Any, layout: Layout) -> None:
+    """Brings the package's environment to the beginning of an episode with a layout of ours."""
+    package.reset(seed=0)
+    objects = {}
+    for x, y in np.ndindex(layout.cells.shape):
+        objects[x, y] = object_of(int(layout.cells[x, y]))
+        package.grid.set(x, y, objects[x, y])
+    package.agent_pos, package.agent_dir = (int(layout.x), int(layout.y)), int(layout.direction)
+    for name, kind in (("door", "door"), ("obj", "box"), ("obj", "ball")):
+        there = [one for one in objects.values() if one is not None and one.type == kind]
+        if hasattr(package, name) and there:
+            setattr(package, name, there[0])
+    if layout.obstacles is not None:
+        package.obstacles = [objects[x, y] for x, y in layout.obstacles.tolist()]
+        for ball, place in zip(package.obstacles, layout.obstacles.tolist(), strict=True):
+            ball.cur_pos = tuple(place)
+
+
 def carried_of(package: Any) -> int:
     """Returns our byte of what the package's agent carries."""
     carried = package.carrying

@@ -6,6 +6,7 @@ cell fits into one byte.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, UInt8
 
@@ -52,10 +53,9 @@ def codes(cells: Int[Array, "w h"], direction: Whole) -> UInt8[Array, "w h 3"]:
 
 def one_hot(coded: UInt8[Array, "w h 3"], num_states: int) -> UInt8[Array, "w h c"]:
     """Returns each of object, colour and state as ones and zeros: 11 + 6 + num_states of them."""
-    parts = [
-        coded[..., i, None] == jnp.arange(n, dtype=jnp.uint8) for i, n in enumerate((NUM_KINDS, NUM_COLORS, num_states))
-    ]
-    return jnp.concatenate(parts, axis=-1).astype(jnp.uint8)
+    sizes = (NUM_KINDS, NUM_COLORS, num_states)
+    parts = [jax.nn.one_hot(coded[..., i], size, dtype=jnp.uint8) for i, size in enumerate(sizes)]
+    return jnp.concatenate(parts, axis=-1)
 
 
 def cell_at(cells: Cells, x: Whole, y: Whole) -> Whole:

@@ -270,5 +270,5 @@ def _lit(env: MiniGrid, state: MiniGridState) -> Bool[Array, "width height"]:
     view = look(state.cells, xs, ys)
     seen = jnp.ones_like(view, bool) if env.see_through_walls else visible(view)
     width, height = state.cells.shape
-    at = (xs == np.arange(width)[:, None, None, None]) & (ys == np.arange(height)[None, :, None, None])
-    return jnp.any(at & seen, axis=(2, 3))
+    inside = seen & (xs >= 0) & (xs < width) & (ys >= 0) & (ys < height)
+    return jnp.zeros((width, height), bool).at[xs, ys].max(inside, mode="drop")

@@ -146,7 +146,7 @@ def first_room(key: PRNGKeyArray, max_size: int) -> Room:
 def next_room(last: Room, max_size: int, words: UInt32[Array, " 5"]) -> Room:
     """Draws a room behind one of the three walls of another in which there is no entry."""
     wall = uniform_index(words[0], 3)
-    wall = wall + (wall >= last.entry)
+    wall = wall + (wall >= last.entry).astype(jnp.int32)
     upright = (wall == RIGHT) | (wall == LEFT)
     along = between(words[1], 1, jnp.where(upright, last.height, last.width) - 1)
     door_x = last.x + jnp.where(upright, jnp.where(wall == RIGHT, last.width - 1, 0), along)
@@ -171,9 +171,9 @@ def with_doors(cells: Cells, rooms: Room, words: UInt32[Array, " n"]) -> Cells:
         inner = is_in(cells, room.x + 1, room.y + 1, room.width - 2, room.height - 2)
         cells = jnp.where(room.covers(cells) & ~inner, GREY_WALL, cells).astype(jnp.uint8)
         other = uniform_index(word, NUM_COLORS - 1)
-        color = jnp.where(number == 1, uniform_index(word, NUM_COLORS), other + (other >= last_color))
+        color = jnp.where(number == 1, uniform_index(word, NUM_COLORS), other + (other >= last_color).astype(jnp.int32))
         is_door = (number > 0) & (columns == room.door_x) & (rows == room.door_y)
-        cells = jnp.where(is_door, colored(CLOSED_DOOR, color), cells).astype(jnp.uint8)
+        cells = jnp.where(is_door, colored(CLOSED_DOOR, color).astype(jnp.uint8), cells)
         return (cells, color), None
 
     numbers = jnp.arange(len(words), dtype=jnp.int32)
