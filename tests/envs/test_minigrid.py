@@ -157,7 +157,7 @@ def process_vis(view):
     return seen
 
 
-@pytest.mark.parametrize("size", [3, 7])
+@pytest.mark.parametrize("size", [3, 7, 9])
 def test_what_is_hidden(size):
     rng = np.random.default_rng(size)
     share = rng.random((400, 1, 1))
@@ -222,7 +222,9 @@ def ways(cells, x, y, opens):
     return seen
 
 
-@pytest.mark.by_default("MiniGrid-DoorKey-6x6-v0", "MiniGrid-KeyCorridorS3R3-v0", "MiniGrid-MultiRoom-N2-S4-v0")
+@pytest.mark.by_default(
+    "MiniGrid-KeyCorridorS3R3-v0", "MiniGrid-LavaCrossingS9N3-v0", "MiniGrid-MultiRoom-N2-S4-v0", "MiniGrid-Unlock-v0"
+)
 @pytest.mark.parametrize("id", [id for id in ks.list_envs() if id.startswith("MiniGrid-")])
 def test_every_layout_can_be_solved(id):
     env, layouts = drawn(id)

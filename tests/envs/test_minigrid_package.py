@@ -147,7 +147,7 @@ def test_grids_of_anything(size, count):
     assert count < 1000 or {(3, 1, 5), (3, 1, 6), (3, 1, 7), (4, 5, 1), (4, 6, 1), (4, 7, 1)} <= met.keys()
 
 
-@pytest.mark.parametrize("size", [3, 5, 9, 31])
+@pytest.mark.parametrize("size", [3, 5, 9, 15])
 def test_views_of_other_sizes(size):
     from minigrid.wrappers import ViewSizeWrapper
 

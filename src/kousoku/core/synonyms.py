@@ -137,6 +137,11 @@ _ON_HOST = "are not here, but run on the host:"
 _ATARI = f"Atari's {_ON_HOST} 'gymnasium:ALE/Pong-v5' with ale-py installed, 'envpool:Pong-v5' with envpool"
 _DOMAINS = "acrobot|cartpole|cheetah|fish|hopper|humanoid|pendulum|point_mass|reacher|swimmer|walker"
 
+_MINIGRID = (
+    "of MiniGrid's there are Empty, FourRooms, DoorKey, LavaGap, LavaCrossing, SimpleCrossing, Unlock, UnlockPickup, "
+    "KeyCorridor, MultiRoom and Dynamic-Obstacles, such as 'MiniGrid-DoorKey-8x8-v0'; any map makes a 'CustomGrid-v0'"
+)
+
 ENVS_ELSEWHERE: dict[str, str] = {
     r"lunarlander": f"Box2D's {_ON_HOST} 'gymnasium:LunarLander-v3'",
     r"bipedalwalker": f"Box2D's {_ON_HOST} 'gymnasium:BipedalWalker-v3'; 'Walker2d-v5' is near",
@@ -157,7 +162,8 @@ ENVS_ELSEWHERE: dict[str, str] = {
     r"xland": "XLand-MiniGrid has it, by an id such as 'xminigrid:XLand-MiniGrid-R1-9x9'",
     r"(brax|gymnax|jumanji|pgx|playground|xminigrid)[/.]": "its ids have a colon, such as 'gymnax:Catch-bsuite'",
     r"(procgen|nethack|nle|minerl|crafter|vizdoom|miniworld)": f"it is not here; {_GAMES}",
-    r"minigrid|babyai": "it is not here; grids are 'FourRooms-v0', 'Maze-v0' and, of any map, 'CustomGrid-v0'",
+    r"minigrid(?!-(empty|fourrooms|doorkey|lava|simplecrossing|unlock|keycorridor|multiroom|dynamic).*-v\d)": _MINIGRID,
+    r"babyai": _MINIGRID,
     rf"dm_control(?!/({_DOMAINS})-)|dmc|({_DOMAINS})[-_](balance|easy|hard|hop|run|stand|swim|swingup|upright|walk)"
     r"(_sparse)?(-v\d+)?$": (
         "of dm_control's suite there are tasks such as 'dm_control/walker-walk-v0'; `kousoku list dm_control` has all"

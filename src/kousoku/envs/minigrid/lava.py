@@ -101,7 +101,7 @@ class Crossing(MiniGrid):
         flooded = inside & (upright[:, None] | level[None, :])
         cells = jnp.where(flooded, self.obstacle, walls).astype(jnp.uint8)
         xs, ys = way_through(upright, level, jax.random.bits(way_key, (self.num_crossings, 2), jnp.uint32))
-        gaps = jnp.any((columns == xs[:, None, None]) & (rows == ys[:, None, None]), axis=0)
+        gaps = jnp.any((columns[None] == xs[:, None, None]) & (rows[None] == ys[:, None, None]), axis=0)
         return started(jnp.where(gaps, NOTHING, cells).astype(jnp.uint8), False, [])
 
     def _rivers(self, words: UInt32[Array, " n"]) -> tuple[Bool[Array, " size"], Bool[Array, " size"]]:

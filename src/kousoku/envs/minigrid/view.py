@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
@@ -50,16 +52,25 @@ def visible(view: View) -> Seen:
     first, last = 1, 1 << (size - 1)
     rows, row = [], jnp.int32(1 << (size // 2))
     for j in reversed(range(size)):
-        for _ in range(size - 1):
-            row = row | ((row & clear[j] & ~last) << 1)
-        rightwards = row & clear[j] & ~last
-        for _ in range(size - 1):
-            row = row | ((row & clear[j] & ~first) >> 1)
-        leftwards = row & clear[j] & ~first
+        from_left, from_right = clear[j] & ~last, clear[j] & ~first
+        row = _spread(row, from_left << 1, size, jnp.left_shift)
+        rightwards = row & from_left
+        row = _spread(row, from_right >> 1, size, jnp.right_shift)
+        leftwards = row & from_right
         rows.append(row)
         row = rightwards | (rightwards << 1) | leftwards | (leftwards >> 1)
     seen = jnp.stack(rows[::-1])
     return (seen[None, :] >> np.arange(size, dtype=np.int32)[:, None]) & 1 == 1
+
+
+def _spread(row: Whole, entered: Whole, size: int, shift: Callable[..., Whole]) -> Whole:
+    """Spreads bits to one side through neighbours that can be entered, over twice as many in each round."""
+    distance = 1
+    while distance < size:
+        row = row | (entered & shift(row, distance))
+        entered = entered & shift(entered, distance)
+        distance *= 2
+    return row
 
 
 def seen_cells(view: View, see_through_walls: bool, carried: Whole) -> View:
