@@ -42,6 +42,7 @@ def first_action(env):
     "InvertedPendulum-v5",
     "bsuite/deep_sea_stochastic-v0",
     "bsuite/umbrella_length-v0",
+    "MiniGrid-KeyCorridorS3R1-v0",
 )
 @pytest.mark.parametrize(
     "id",

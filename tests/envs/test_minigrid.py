@@ -317,6 +317,22 @@ def test_walking_into_something_costs_one_and_ends(before, action, collides):
     assert int(after.direction) == (0 if action == FORWARD else 3)
 
 
+# ---- learning
+
+
+@pytest.mark.full("learning")
+@pytest.mark.parametrize(
+    ("task", "steps", "num_steps", "worth"), [("Empty-5x5", 100_000, 64, 0.95), ("DoorKey-5x5", 400_000, 128, 0.9)]
+)
+def test_ppo_learns(task, steps, num_steps, worth):
+    """The best return of Empty-5x5 is 0.955."""
+    env = ks.make(f"MiniGrid-{task}-v0", one_hot=True)
+    settings = {"num_envs": 32, "num_steps": num_steps, "hidden": (64,), "body": "mlp", "learning_rate": 1e-3}
+    agent = ks.make_agent("ppo", entropy_coefficient=0.01, **settings)
+    run = ks.train(agent, env, steps=steps, eval_episodes=0, out="")
+    assert run.evaluate(episodes=100).returns.mean() > worth
+
+
 # ---- what is refused, and pictures
 
 
