@@ -19,7 +19,7 @@ Word = UInt32[Array, ""]
 
 
 class Layout(eqx.Module):
-    """Where everything is before the first step.
+    """Places of everything before the first step.
 
     Attributes:
         cells: [width, height] bytes, see `cells`.

@@ -1,4 +1,4 @@
-"""What the agent sees: a square before it, turned so that it looks up, without what walls and closed doors hide."""
+"""Views: the square before an agent, turned so that it looks up, without what walls and closed doors hide."""
 
 from __future__ import annotations
 
