@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -54,7 +54,6 @@ from .view import ahead, look, seen_cells, view_positions, visible
 LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE, DONE = range(7)
 LARGEST_VIEW = 31
 
-View = Literal["partial", "full"]
 VIEWS: tuple[str, ...] = ("partial", "full")
 
 
