@@ -21,11 +21,14 @@ _HOMES = {
     "agents.tabular.agent": ("TabularAgent",),
     "collectors.differentiated": ("DifferentiatedRollout", "DifferentiatedRollouts"),
     "collectors.generations": ("Generation", "Generations"),
+    "collectors.offline": ("Offline",),
     "collectors.online": ("Online",),
     "collectors.replay": ("Replay",),
     "collectors.rollouts": ("Rollouts",),
     "core.agent": ("Agent",),
     "core.collector": ("Collector", "TrainState"),
+    "core.dataset": ("Dataset",),
+    "core.dataset_file": ("load_dataset", "save_dataset"),
     "core.env": ("Drawable", "Env", "EnvSpec", "Finite"),
     "core.errors": ("ConfigError", "EnvError"),
     "core.model": ("TabularModel",),
@@ -39,6 +42,7 @@ _HOMES = {
     "agents.options": ("make_agent",),
     "interop.host.from_dm_env": ("from_dm_env",),
     "interop.host.from_gymnasium": ("from_gymnasium",),
+    "interop.minari_dataset": ("from_minari",),
     "interop.out.brax_env": ("to_brax",),
     "interop.out.dm_environment": ("to_dm_env",),
     "interop.out.envpool_like": ("to_envpool",),
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from .collectors.differentiated import DifferentiatedRollouts as DifferentiatedRollouts
     from .collectors.generations import Generation as Generation
     from .collectors.generations import Generations as Generations
+    from .collectors.offline import Offline as Offline
     from .collectors.online import Online as Online
     from .collectors.replay import Replay as Replay
     from .collectors.rollouts import Rollouts as Rollouts
@@ -94,6 +99,9 @@ if TYPE_CHECKING:
     from .core.collector import TrainState as TrainState
     from .core.contract import ContractError as ContractError
     from .core.contract import check_env as check_env
+    from .core.dataset import Dataset as Dataset
+    from .core.dataset_file import load_dataset as load_dataset
+    from .core.dataset_file import save_dataset as save_dataset
     from .core.env import Drawable as Drawable
     from .core.env import Env as Env
     from .core.env import EnvSpec as EnvSpec
@@ -126,6 +134,7 @@ if TYPE_CHECKING:
     from .interop.jax_envs.pgx import from_pgx as from_pgx
     from .interop.jax_envs.playground import from_playground as from_playground
     from .interop.jax_envs.xminigrid import from_xminigrid as from_xminigrid
+    from .interop.minari_dataset import from_minari as from_minari
     from .interop.out.brax_env import to_brax as to_brax
     from .interop.out.dm_environment import to_dm_env as to_dm_env
     from .interop.out.envpool_like import to_envpool as to_envpool

@@ -144,7 +144,7 @@ def train(
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
     made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
-    made_agent = made_agent.for_env(made_env.spec)
+    made_agent = made_agent.for_env(made_env.spec).taught_in(made_env)
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))
     begin_with = _trained_member(config)
@@ -192,6 +192,7 @@ def resume(
     config, facts = run_folder.read_config(path), run_folder.status(folder)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = _asked(path, config, agent, env, **changes)
+    made_agent = made_agent.for_env(made_env.spec)
     check_agent(made_agent, config)
     if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
         if steps is None and not (folder / viz.REPORT).is_file():

@@ -12,6 +12,7 @@ from . import viz
 from .collectors.streams import fold_in_each
 from .core.agent import Agent
 from .core.choice import choosing_scores, first_best, judging_episodes
+from .core.dataset import Dataset
 from .core.env import Env
 from .core.errors import ConfigError, check_count
 from .core.record import RunRecord
@@ -24,7 +25,7 @@ from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.memory_check import check_episodes
-from .training.io import compile_cache
+from .training.io import compile_cache, recorded
 from .training.io.rebuild import rebuild_both, rebuild_final_state
 from .training.io.tree_io import pick_member
 from .training.loop.results import Trained
@@ -272,6 +273,45 @@ class Run:
         played = evaluate_population(population, final, keys, episodes, max_steps)
         kind = statistic(self.record)
         return Evaluation(played.episode_return, played.length, played.truncated, kind)
+
+    def collect(
+        self, steps: int = 100_000, *, member: int | None = None, seed: int = 0, greedy: bool = False
+    ) -> Dataset:
+        """Acts by what one agent has learned, and returns what came of it as a data set.
+
+        Args:
+            steps: environment steps in all, of 8 environments.
+            member: which agent, by number; by default the best one.
+            seed: of all that is random.
+            greedy: whether it does not explore.
+
+        Raises:
+            ConfigError: for a number that no agent has, or an environment on the host.
+
+        Examples:
+            >>> import kousoku as ks
+            >>> ks.train("q_learning", "GridWorld-v0", steps=2000, out="").collect(500)
+            <Dataset of GridWorld-v0: 500 transitions, ...>
+        """
+        check_count("steps", steps)
+        check_count("seed", seed, low=0)
+        compile_cache.enable()
+        chosen = self.trained_member("member", member)
+        env = self._restore()[0].env(chosen.number)
+        return recorded.acted(chosen.agent, chosen.state, env, self.record.config["env"]["id"], steps, seed, greedy)
+
+    def replay(self, member: int | None = None) -> Dataset:
+        """Returns what the replay buffer of one agent held at the run's last checkpoint, as a data set.
+
+        Args:
+            member: which agent, by number; by default the best one.
+
+        Raises:
+            ConfigError: for a number that no agent has, an agent without a replay buffer, or no checkpoint.
+        """
+        chosen = self.trained_member("member", member)
+        env = self._restore()[0].env(chosen.number)
+        return recorded.replayed(self.path, chosen.agent, env, self.record.config["env"]["id"], chosen.number)
 
     def policy(self, member: int | None = None) -> Policy:
         """Returns what one agent does greedily; see `kousoku.load_policy`."""

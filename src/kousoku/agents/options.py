@@ -15,6 +15,8 @@ import equinox as eqx
 from ..collectors import COLLECTORS
 from ..core.agent import Agent
 from ..core.collector import Collector
+from ..core.dataset import Dataset, DatasetFile
+from ..core.dataset_file import SUFFIX, of_described
 from ..core.errors import ConfigError, check_choice, check_count, check_keys, is_number, nearest
 from ..core.synonyms import our_name
 from ..nn import NETWORK_CONFIGS
@@ -164,8 +166,13 @@ def _networks(agent: Agent) -> list[Any]:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """Parses a schedule that is written as text; returns anything else as it is."""
-    return parse_schedule(name, value) if isinstance(value, str) and ":" in value else value
+    """Parses a schedule that is written as text; returns anything else as it is, such as the name of a file."""
+    return parse_schedule(name, value) if isinstance(value, str) and is_schedule(value) else value
+
+
+def is_schedule(text: str) -> bool:
+    """Tells whether a text is meant as a schedule: not where it names a data set's file, which may be on a disk C:."""
+    return ":" in text and not text.endswith(SUFFIX)
 
 
 def _exploration(id: str, choice: Any, options: dict[str, Any], known: Any) -> Exploration:
@@ -193,6 +200,8 @@ def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
 
 
 def _described(value: Any) -> Any:
+    if isinstance(value, (Dataset, DatasetFile)):
+        return value.described()
     if isinstance(value, (Collector, Exploration, Schedule, *NETWORK_CONFIGS)):
         fields = {field.name: _described(getattr(value, field.name)) for field in _fields(value)}
         return {"type": type(value).__name__, **fields}
@@ -210,6 +219,8 @@ def _rebuilt(name: str, value: Any) -> Any:
         return tuple(_rebuilt(name, part) for part in value)
     if not isinstance(value, dict):
         return value
+    if value.get("type") == Dataset.__name__:
+        return of_described(value)
     if "function" in value:
         raise ConfigError(
             name, value["function"], "a function cannot be read from a file; make the agent in Python, and give it"

@@ -22,6 +22,7 @@ from typing import Annotated, Any
 import docstring_parser
 import tyro
 
+from ..agents.options import is_schedule
 from ..core.errors import ConfigError, check_count, check_keys, is_number
 from ..core.synonyms import our_name
 from ..ops.schedules import parse_schedule
@@ -265,7 +266,7 @@ def hyper_parameter(field: str, text: str, like: Any) -> Any:
     """
     if text.lower() in ("none", "null"):
         return None
-    if ":" in text:
+    if is_schedule(text):
         return parse_schedule(field, text)
     if is_number(like) and (fraction := FRACTION.fullmatch(text)):
         return int(fraction[1]) / int(fraction[2])

@@ -2,9 +2,10 @@
 
 from .differentiated import DifferentiatedRollouts
 from .generations import Generations
+from .offline import Offline
 from .online import Online
 from .replay import Replay
 from .rollouts import Rollouts
 
-COLLECTORS = (Online, Rollouts, DifferentiatedRollouts, Replay, Generations)
+COLLECTORS = (Online, Rollouts, DifferentiatedRollouts, Replay, Generations, Offline)
 """Those that a run folder can name; an agent's default may be any other."""

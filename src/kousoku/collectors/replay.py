@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel, on_arrays
@@ -156,8 +157,8 @@ class Replay(Collector):
     def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
         """Returns the buffer with each slot's last transition truncated: no n-step one goes on in the next episode."""
         newest = (iteration * self.num_steps - 1) % self.slot_capacity
-        cut = self._kept(data).truncated.at[:, newest].set(iteration > 0)
-        return eqx.tree_at(lambda data: self._kept(data).truncated, data, cut)
+        cut = self.transitions_in(data).truncated.at[:, newest].set(iteration > 0)
+        return eqx.tree_at(lambda data: self.transitions_in(data).truncated, data, cut)
 
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
@@ -169,7 +170,7 @@ class Replay(Collector):
         def write(kept: Array, new: Array) -> Array:
             return jax.lax.dynamic_update_slice_in_dim(kept, jnp.swapaxes(new, 0, 1), at, axis=1)
 
-        kept = jax.tree.map(write, self._kept(state.data), _without_info(made))
+        kept = jax.tree.map(write, self.transitions_in(state.data), _without_info(made))
         data = with_new(state.data, kept, at, self.num_steps) if self.prioritised else kept
         steps = Steps(made.obs, made.action, made.reward, made.info, end)
         return TrainState(state.agent, slot, carry, data, state.metrics), None, steps
@@ -182,7 +183,7 @@ class Replay(Collector):
         updates = jnp.where(taken >= self.learning_starts, self.gradient_steps, 0)
         # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
         slot, time, weights = self._places(keys, state.data, taken, axis)
-        chosen, discounts = self._transitions(keys, self._kept(state.data), slot, time)
+        chosen, discounts = self._transitions(keys, self.transitions_in(state.data), slot, time)
         update_keys = jax.random.split(jax.random.fold_in(keys.steps.update, 1), self.gradient_steps)
 
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], Array | None]:
@@ -206,9 +207,25 @@ class Replay(Collector):
             kept = with_errors(kept, slot, time, errors, self.priority_alpha, updates > 0, axis)
         return TrainState(learned, state.slots, state.carry, kept, state.metrics), sums, updates
 
-    def _kept(self, data: Any) -> Transition:
+    def transitions_in(self, data: Any) -> Transition:
         """Returns the transitions of what is kept, [B, C, ...]."""
         return data.kept if self.prioritised else data
+
+    def in_order(self, data: Any, iterations: int) -> Transition:
+        """Returns what is kept after so many iterations, oldest first: [B, F, ...] as NumPy, F transitions of each slot.
+
+        The last of each slot is truncated, as nothing of what follows it is there.
+        """
+        made = iterations * self.num_steps
+        newest = (made - 1) % self.slot_capacity
+        filled = min(made, self.slot_capacity)
+
+        def ordered(kept: Any) -> np.ndarray:
+            return np.roll(np.asarray(kept), -(newest + 1), axis=1)[:, self.slot_capacity - filled :]
+
+        rows = jax.tree.map(ordered, self.transitions_in(data))
+        rows.truncated[:, -1] |= ~rows.terminated[:, -1]
+        return rows
 
     def _transitions(
         self, keys: ReplayKeys, buffer: Transition, slot: Array, time: Array
@@ -232,7 +249,7 @@ class Replay(Collector):
 
         On a device that has a share of the slots, its share of each minibatch. There are no weights of uniform draws.
         """
-        here = self._kept(data).reward.shape[0]
+        here = self.transitions_in(data).reward.shape[0]
         shape = self.gradient_steps, self.batch_size * here // self.num_envs
         filled = jnp.minimum((keys.iteration + 1) * self.num_steps, self.slot_capacity)
         key = jax.random.fold_in(keys.steps.update, 0)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from .collector import Collector
-from .env import EnvSpec
+from .env import Env, EnvSpec
 from .errors import ConfigError
 
 
@@ -36,6 +36,14 @@ class Agent(eqx.Module):
         A run is made with this one, so that its structure does not depend on anything that is not told.
         """
         del spec
+        return self
+
+    def taught_in(self, env: Env) -> "Agent":
+        """Returns the agent with what it is taught in an environment before it learns: by default itself.
+
+        It is for an expert that comes from the environment's exact model; a run is made with this one, too.
+        """
+        del env
         return self
 
     @abstractmethod

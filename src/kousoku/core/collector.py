@@ -94,6 +94,7 @@ class SlotFunctions(NamedTuple):
             rest. Equal functions are compiled once.
         time_limit: the environment's, in steps; None for none.
         taken: steps that `collect` gathers instead of taking any; None where it takes them.
+        shared: the arrays of `Collector.shared`, on the device; () for none.
     """
 
     begin: Callable[..., Any]
@@ -101,6 +102,7 @@ class SlotFunctions(NamedTuple):
     compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
     time_limit: int | None
     taken: TakenSteps | None = None
+    shared: Any = ()
 
 
 class Collector(eqx.Module):
@@ -144,6 +146,15 @@ class Collector(eqx.Module):
     def steps_are_due(self, data: Any) -> Bool[Array, ""]:
         """Tells from the collector's data whether steps that were asked for have not been taken yet."""
         raise NotImplementedError(f"{type(self).__name__} has a fixed number of steps, or does not count them: {data}")
+
+    @property
+    def shared(self) -> PyTree[Any]:
+        """Arrays that all members read and none changes, such as recorded data: () for none.
+
+        A program is given them once, as `SlotFunctions.shared`. They are no part of the training state, so that no
+        member has a copy of its own and no checkpoint holds them. It is for iterations of more than one step.
+        """
+        return ()
 
     @property
     def rounds_over_devices(self) -> bool:

@@ -6,7 +6,7 @@ its float32 parameters; sizes and names of activations are static.
 
 from .actor_critic import ActorCritic, ActorCriticConfig, build
 from .actor_q import ActorQ, ActorQBuilder, ActorQConfig
-from .actors import CategoricalActor, DeterministicActor, SquashedNormalActor
+from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
 from .atoms import AtomsHead, CategoricalAtoms, DistributionalQNetwork, GaussianBins, QuantileAtoms
 from .batch_renorm import BatchRenorm
 from .boxes import clip_to
@@ -72,6 +72,7 @@ __all__ = [
     "Network",
     "NetworkBuilder",
     "NoisyDense",
+    "NormalActor",
     "NormalHead",
     "PolicyConfig",
     "PolicyHead",

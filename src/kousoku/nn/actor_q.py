@@ -14,8 +14,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.errors import ConfigError, check_choice, check_count, check_number, shorten
 from ..core.spaces import Box, Discrete, Space
-from ..ops.distributions import Categorical, TanhNormal
-from .actors import CategoricalActor, DeterministicActor, SquashedNormalActor
+from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
+from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
 from .atoms import Atoms, atoms_of, check_atoms
 from .boxes import bounds, check_bounded, size_of
 from .critics import StateActionValue, StateActionValues
@@ -26,7 +26,7 @@ from .layers import Dense, check_activation
 from .mlp import check_sizes
 from .torso import BODIES, body_for
 
-ACTORS = ("stochastic", "deterministic")
+ACTORS = ("stochastic", "deterministic", "normal")
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class ActorQConfig:
         critic_hidden: the critics'; None for the same.
         activation: of every hidden layer, one of `layers.ACTIVATIONS`.
         num_critics: how many critics estimate the same values, each from weights of its own.
-        policy: "stochastic", a distribution of actions (over a Box, that of the tanh of a normal variable), or
-            "deterministic", one action of a Box.
+        policy: "stochastic", a distribution of actions (over a Box, that of the tanh of a normal variable);
+            "deterministic", one action of a Box; or "normal", as "stochastic" but of a Box a normal distribution about
+            a tanh, for recorded actions.
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP. Actor and critics have
             one each.
         actor_body: kind of the actor's dense layers: "plain"; "layer_norm", normalised before the activation; "crossq",
@@ -148,7 +149,7 @@ class ActorQConfig:
 
     def _actor(
         self, observation_space: Space, space: Box | Discrete, key: PRNGKeyArray, weights: dict[str, Any]
-    ) -> SquashedNormalActor | DeterministicActor | CategoricalActor:
+    ) -> SquashedNormalActor | DeterministicActor | NormalActor | CategoricalActor:
         body_key, head_key = jax.random.split(key)
         body = actor_body_for(self.actor_body, observation_space, self.hidden, key=body_key, body=self.body, **weights)
         head: dict[str, Any] = {"key": head_key, "gain": self.policy_gain, "init": self.init}
@@ -156,6 +157,8 @@ class ActorQConfig:
             return CategoricalActor(body, Dense(body.out_size, space.n, **head))
         if self.policy == "deterministic":
             return DeterministicActor(body, Dense(body.out_size, size_of(space), **head))
+        if self.policy == "normal":
+            return NormalActor(body, Gaussian(size_of(space), body.out_size, init_std=self.init_std, **head))
         gaussian = Gaussian(size_of(space), body.out_size, init_std=self.init_std, std="exp", **head)
         return SquashedNormalActor(body, gaussian)
 
@@ -208,7 +211,7 @@ def check_learnable(space: Space, policy: str) -> Box | Discrete:
         ConfigError: for another one: a Box of whole numbers or with an infinite bound, or Discrete actions for a policy
             that gives one without a probability.
     """
-    if isinstance(space, Discrete) and policy == "stochastic":
+    if isinstance(space, Discrete) and policy != "deterministic":
         return space
     if not isinstance(space, Box) or space.dtype.kind != "f":
         fix = "it has to be a Box of floating point numbers; 'sac' and 'dqn' learn Discrete actions, 'ppo' any"
@@ -245,10 +248,10 @@ def check_actor_q(network: Any, observation_space: Space, action_space: Box | Di
         why = str(error).strip().splitlines()[0]
         fix = f"it does not take observations of {shorten(observation_space, 80)} and actions {list(size)}: {why}"
         raise ConfigError("network", "ActorQ", fix) from error
-    kind = Categorical if discrete else TanhNormal
-    if isinstance(acted, kind) != (policy == "stochastic"):
+    kind = Categorical if discrete else {"stochastic": TanhNormal, "normal": Normal}.get(policy)
+    if isinstance(acted, Distribution) if kind is None else not isinstance(acted, kind):
         raise ConfigError("policy", type(network.actor).__name__, f"this agent learns a policy of the kind {policy!r}")
-    found = acted.loc if isinstance(acted, TanhNormal) else acted.logits if isinstance(acted, Categorical) else acted
+    found = acted.logits if isinstance(acted, Categorical) else getattr(acted, "loc", acted)
     of_value = size if discrete else ()
     for told, what, shape in [(found, "action", size), *((value, "value", of_value) for value in values)]:
         if getattr(told, "shape", None) != shape or told.dtype != jnp.float32:

@@ -57,6 +57,24 @@ def squared(error: Scalar) -> Scalar:
     return 0.5 * error * error
 
 
+def expectile(error: Scalar, level: Number) -> Scalar:
+    """Computes |level - [error < 0]| error^2: the value that is least for is the `level` expectile, the mean for 1/2.
+
+    Args:
+        error: target minus estimate.
+        level: tau in (0, 1); near 1 estimates that are too high cost little, so that the best are come near.
+
+    References:
+        Newey and Powell, Asymmetric least squares estimation and testing, Econometrica 55 (1987).
+        Kostrikov, Nair and Levine, arXiv:2110.06169, equation 4.
+
+    Examples:
+        >>> float(expectile(jnp.float32(2.0), 0.75)), float(expectile(jnp.float32(-2.0), 0.75))
+        (3.0, 1.0)
+    """
+    return jnp.where(error < 0, 1.0 - level, level) * error * error
+
+
 def huber(error: Scalar, delta: Number) -> Scalar:
     """Computes error^2 / 2 where |error| <= delta, delta (|error| - delta / 2) beyond: the derivative stops at +-delta.
 

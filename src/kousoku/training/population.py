@@ -96,6 +96,7 @@ class Members(eqx.Module):
         numbers: `MemberNumbers`, [N, ...].
         keys: [N] each member's key.
         env_arrays: the arrays of the environment that they share.
+        shared: those of their collector, see `Collector.shared`.
 
     Each may also be the `PartitionSpec` of that part.
     """
@@ -103,6 +104,7 @@ class Members(eqx.Module):
     numbers: Any
     keys: Any
     env_arrays: Any
+    shared: Any = ()
 
     @property
     def count(self) -> int:

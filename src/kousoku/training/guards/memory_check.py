@@ -31,8 +31,9 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
     _check_samples(agent, env, total)
     carried, beside = _member_bytes(agent, env, recording)
     bytes_each = 2 * (carried + envs.bytes_each) + beside + 256
-    if members > MAX_SEED or members * bytes_each > 0.8 * total:
-        fits = min(int(0.8 * total / bytes_each), MAX_SEED)
+    room = 0.8 * total - _tree_bytes(agent.learns_from.shared)
+    if members > MAX_SEED or members * bytes_each > room:
+        fits = min(max(int(room / bytes_each), 0), MAX_SEED)
         if not fits:
             raise _too_large(agent, env, bytes_each, total)
         need = f"about {members * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"

@@ -33,7 +33,7 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
     if agent is None:
         agent = rebuild(config["agent"])
     else:
-        agent = agent.for_env(made.spec)
+        agent = agent.for_env(made.spec).taught_in(made)
         check_agent(agent, config)
         agent = _begun(agent, config)
     if env is None:
@@ -55,9 +55,14 @@ def check_agent(agent: Agent, config: dict[str, Any]) -> None:
     """
     now, then = describe(_begun(agent, config)), config["agent"]
     for name in (*then, *now):
-        if now.get(name, ...) != then.get(name, ...):
+        if _without_path(now.get(name, ...)) != _without_path(then.get(name, ...)):
             fix = f"the run was started with {then.get(name, 'none')!r}"
             raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
+
+
+def _without_path(told: Any) -> Any:
+    """Returns what is told of a hyper-parameter; of a data set not where it lies, which may change."""
+    return {name: part for name, part in told.items() if name != "path"} if isinstance(told, dict) else told
 
 
 def _begun(agent: Agent, config: dict[str, Any]) -> Agent:

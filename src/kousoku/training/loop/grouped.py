@@ -35,7 +35,8 @@ def advance(
         agent, env = member_of(program, numbers, members.env_arrays)
         here = jax.tree.leaves(state.slots)[0].shape[0]
         keys = agent.learns_from.keys(key, i, here, program.axis)
-        return block_ended(iterate(agent, kernel_slots(env), state, keys, program.axis))
+        slots = kernel_slots(env)._replace(shared=members.shared)
+        return block_ended(iterate(agent, slots, state, keys, program.axis))
 
     def group(numbers: MemberNumbers, keys: Key[Array, " n"], state: TrainState) -> TrainState:
         if not collector.steps_are_fixed:

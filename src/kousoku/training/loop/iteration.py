@@ -37,12 +37,17 @@ class Shapes(NamedTuple):
     steps: Steps
 
 
-def slots_of(agent: Agent, env: Env) -> SlotFunctions:
+def slots_of(agent: Agent, env: Env, shared: Any = ()) -> SlotFunctions:
     """Returns how an agent's environments begin and advance: of several, by kernels within a program of XLA's.
 
     One on the host gives shapes alone, and is not worth a kernel.
+
+    Args:
+        agent, env: who acts, and where.
+        shared: the arrays of the agent's collector, see `Collector.shared`.
     """
-    return kernel_slots(env) if agent.learns_from.batched and not isinstance(env, HostEnv) else plain_slots(env)
+    kernels = agent.learns_from.batched and not isinstance(env, HostEnv)
+    return (kernel_slots if kernels else plain_slots)(env)._replace(shared=shared)
 
 
 def shapes_of(agent: Agent, env: Env, recording: Recording) -> Shapes:
@@ -57,15 +62,22 @@ def shapes_of(agent: Agent, env: Env, recording: Recording) -> Shapes:
     arrays, env_structure = partition_env(env)
     of_one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(np.shape(x), np.float32), numbers)
     key = jax.eval_shape(lambda: jax.random.key(0))
-    return _first_iteration.eval_shape(structure, env_structure, recording, of_one, arrays, key)
+    shared = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), agent.learns_from.shared)
+    return _first_iteration.eval_shape(structure, env_structure, recording, of_one, arrays, shared, key)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _first_iteration(
-    structure: Any, env_structure: EnvStructure, recording: Recording, numbers: PyTree, arrays: Any, key: PRNGKeyArray
+    structure: Any,
+    env_structure: EnvStructure,
+    recording: Recording,
+    numbers: PyTree,
+    arrays: Any,
+    shared: Any,
+    key: PRNGKeyArray,
 ) -> Shapes:
     agent, env = eqx.combine(numbers, structure), env_structure.with_arrays(arrays)
-    collector, slots = agent.learns_from, slots_of(agent, env)
+    collector, slots = agent.learns_from, slots_of(agent, env, shared)
     state = begin(agent, env, slots, key, ())
     keys = collector.keys(key, jnp.int32(0), collector.num_envs, None)
     collected, data, steps = collector.collect(agent, slots, state, keys, None)

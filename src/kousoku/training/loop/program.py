@@ -104,7 +104,9 @@ class CompiledLoop(TrainLoop):
             kernels_are_on(),
         )
         each = self.program.specs.agent
-        self.members = _place(mesh, Members(numbers, keys, population.envs.arrays), Members(each, each, P()))
+        shared = jax.tree.map(to_device, collector.shared)
+        parts = Members(numbers, keys, population.envs.arrays, shared)
+        self.members = _place(mesh, parts, _member_specs(each))
         self._epoch = 0, self.members
         sums = sums_before(population.agent(0), population.env(0), recording)
         self._sums = _place(mesh, jax.tree.map(to_device, sums), P())
@@ -153,6 +155,11 @@ class CompiledLoop(TrainLoop):
         return _place(self.program.mesh, [to_device(number, np.int32) for number in numbers], P())
 
 
+def _member_specs(each: Any) -> Members:
+    """Returns where the parts of members lie: numbers and keys as `each` says, what they share on every device."""
+    return Members(each, each, P(), P())
+
+
 def _place(mesh: Mesh | None, tree: Any, specs: Any) -> Any:
     """Puts on every device its share, as the program leaves it: so it compiles once, and nothing is moved between."""
     if mesh is None:
@@ -177,7 +184,7 @@ def _start(program: TrainProgram, members: Members, sums: MetricSums, trained: A
     if program.mesh is not None:
         each = program.specs.agent
         make = jax.shard_map(
-            make, mesh=program.mesh, in_specs=(Members(each, each, P()), P(), P()), out_specs=each, check_vma=False
+            make, mesh=program.mesh, in_specs=(_member_specs(each), P(), P()), out_specs=each, check_vma=False
         )
     return make(members, sums, trained)
 
@@ -190,7 +197,7 @@ def _start_on_device(program: TrainProgram, members: Members, sums: MetricSums, 
 
     def one(numbers: MemberNumbers, key: PRNGKeyArray) -> TrainState:
         agent, env = member_of(program, numbers, members.env_arrays)
-        return begin(agent, env, slots_of(agent, env), key, sums, trained)
+        return begin(agent, env, slots_of(agent, env, members.shared), key, sums, trained)
 
     parts = members.numbers, members.keys
     batched = program.agent.learns_from.batched
@@ -213,7 +220,7 @@ def _run(
         advance = jax.shard_map(
             advance,
             mesh=program.mesh,
-            in_specs=(Members(each, each, P()), program.specs, P(), P()),
+            in_specs=(_member_specs(each), program.specs, P(), P()),
             out_specs=program.specs,
             check_vma=False,
         )

@@ -166,7 +166,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         if jnp.shape(value) != ():
             raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
     if recording.info and steps.obs is None:
-        fix = "the agent learns from whole episodes, of whose steps no info is kept; leave it out"
+        fix = "the agent's collector tells no single steps, of which there would be info; leave it out"
         raise ConfigError("record", "info", fix)
     zero, none = jnp.float32(0.0), jnp.int32(0)
     returns, shape = recording.returns, table_shape(env)

@@ -1,0 +1,266 @@
+"""Recorded transitions: what agents learn from that do not act."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from .errors import ConfigError
+from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
+
+ARRAYS = ("obs", "action", "reward", "terminated", "truncated", "next_obs")
+DIGITS = 16
+"""Of a data set's hash, as files and messages have it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """N transitions of an environment, those of an episode one after the other: checked, and not to be changed.
+
+    `next_obs` is always the true successor of (`obs`, `action`), also of an episode's last step: never the observation
+    after a reset. An episode that goes on has `next_obs` of a row as `obs` of the next one; where a recording breaks
+    off, that row is truncated.
+
+    A data set is equal to another one with the same hash, which is that of its numbers and spaces.
+
+    Attributes:
+        obs, next_obs: [N, ...] in the observation space; of a Dict a dict of arrays.
+        action: [N, ...] in the action space.
+        reward: [N] float32.
+        terminated, truncated: [N] whether the task ended with the step; whether a clock, or the recording, did.
+        observation_space, action_space: the environment's.
+        env: the environment's id; None where nobody says.
+        path: the file that it was read from or written to; None for none.
+
+    Raises:
+        ConfigError: for arrays that are no transitions of such an environment, naming the first entry.
+
+    Examples:
+        >>> space, ends = Box(-1.0, 1.0, (1,)), [False, True]
+        >>> Dataset([[0.0], [0.1]], [0, 1], [0.0, 1.0], ends, [False, False], [[0.1], [0.2]], space, Discrete(2))
+        <Dataset: 2 transitions, 1 whole episode, mean return 1>
+    """
+
+    obs: Any
+    action: Any
+    reward: Any
+    terminated: Any
+    truncated: Any
+    next_obs: Any
+    observation_space: Space
+    action_space: Space
+    env: str | None = None
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("observation_space", "action_space"):
+            if not isinstance(getattr(self, name), Space):
+                raise ConfigError(f"dataset.{name}", getattr(self, name), "give the space that the arrays are in")
+        size = np.shape(self.reward)
+        if len(size) != 1 or not size[0]:
+            raise ConfigError("dataset.reward", size, "give one number for each of at least one transition, [N]")
+        spaces = {"obs": self.observation_space, "next_obs": self.observation_space, "action": self.action_space}
+        for name in ARRAYS:
+            given = getattr(self, name)
+            if name in spaces:
+                made = _in_space(f"dataset.{name}", spaces[name], given, size[0])
+            elif name == "reward":
+                made = _finite("dataset.reward", _numbers("dataset.reward", given, size, np.dtype(np.float32)))
+            else:
+                made = _flags(f"dataset.{name}", given, size)
+            object.__setattr__(self, name, made)
+        _check_order(self)
+
+    def __len__(self) -> int:
+        return self.reward.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and (self is other or self.hash == other.hash)
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def __repr__(self) -> str:
+        name, returns = "" if self.env is None else f" of {self.env}", self.episode_returns
+        mean = f", mean return {returns.mean():.6g}" if returns.size else ""
+        episodes = f"{returns.size:,} whole episode{'' if returns.size == 1 else 's'}"
+        return f"<Dataset{name}: {len(self):,} transitions, {episodes}{mean}>"
+
+    @cached_property
+    def hash(self) -> str:
+        """The SHA-256 of its numbers and spaces, the first 16 digits."""
+        digest = hashlib.sha256(repr((self.observation_space, self.action_space)).encode())
+        for name in ARRAYS:
+            for path, array in named_arrays(name, getattr(self, name)):
+                digest.update(f"{path} {array.dtype} {array.shape}".encode())
+                digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()[:DIGITS]
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Whether an episode ends with the row, [N]."""
+        return self.terminated | self.truncated
+
+    @cached_property
+    def episode_returns(self) -> np.ndarray:
+        """The undiscounted return of each episode whose end is here, [E] float64."""
+        last = np.flatnonzero(self.ends)
+        sums = np.cumsum(self.reward, dtype=np.float64)[last]
+        return np.diff(sums, prepend=0.0)
+
+    @cached_property
+    def moments(self) -> Any:
+        """(mean, variance) of floating point observations, in float64; of a Dict of each part, None for other ones."""
+        return _moments(self.observation_space, self.obs)
+
+    def described(self) -> dict[str, Any]:
+        """Returns what a run folder tells of it, as JSON."""
+        return {"type": "Dataset", "path": self.path, "hash": self.hash, "transitions": len(self), "env": self.env}
+
+
+@dataclass(frozen=True)
+class DatasetFile:
+    """A data set that a run has learned from, without its numbers: an agent acts without them.
+
+    Attributes:
+        path: its file; None where it was made in Python.
+        hash, transitions, env: as of the data set.
+    """
+
+    path: str | None
+    hash: str
+    transitions: int
+    env: str | None
+
+    def described(self) -> dict[str, Any]:
+        """Returns what a run folder tells of it, as JSON."""
+        return {"type": "Dataset", **vars(self)}
+
+
+def named_arrays(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Lists (name, array) of what is an array, or a dict of such: the parts of a dict as "NAME/PART"."""
+    if isinstance(value, dict):
+        for part in sorted(value):
+            yield from named_arrays(f"{name}/{part}", value[part])
+    else:
+        yield name, value
+
+
+def alike(one: Space, other: Space, bounds: bool) -> bool:
+    """Tells whether arrays of one space can stand for those of another one.
+
+    Args:
+        one, other: the spaces.
+        bounds: whether those of a Box have to be the same, too.
+    """
+    if isinstance(one, Dict) and isinstance(other, Dict):
+        same = set(one.spaces) == set(other.spaces)
+        return same and all(alike(part, other.spaces[name], bounds) for name, part in one.spaces.items())
+    if not isinstance(one, Box) or not isinstance(other, Box):
+        return one == other
+    if one.shape != other.shape or len({jax.dtypes.canonicalize_dtype(space.dtype) for space in (one, other)}) > 1:
+        return False
+    low, high = ((np.asarray(getattr(space, side), np.float32) for space in (one, other)) for side in ("low", "high"))
+    return not bounds or all(bool(np.all(next(side) == next(side))) for side in (low, high))
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """Returns a path that is the same from whatever folder it is read."""
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _in_space(name: str, space: Space, given: Any, count: int) -> Any:
+    """Returns N elements of a space as arrays of their own; refuses what is none."""
+    if isinstance(space, Dict):
+        if not isinstance(given, dict) or set(given) != set(space.spaces):
+            found = sorted(given) if isinstance(given, dict) else type(given).__name__
+            raise ConfigError(name, found, f"give a dict of arrays {sorted(space.spaces)}")
+        return {part: _in_space(f"{name}/{part}", space.spaces[part], given[part], count) for part in sorted(given)}
+    array = _numbers(name, given, (count, *space.shape), jax.dtypes.canonicalize_dtype(space.dtype))
+    if isinstance(space, Box) and space.dtype.kind == "f":
+        _finite(name, array)
+    if isinstance(space, Box):
+        low, high = (np.asarray(bound).astype(array.dtype) for bound in (space.low, space.high))
+        inside = (array >= low) & (array <= high)
+    else:
+        inside = (array >= 0) & (array < np.asarray(space.n if isinstance(space, Discrete) else space.nvec))
+    if name.startswith("dataset.action") or not isinstance(space, Box):  # bounds of observations are often wrong
+        _refuse_first(name, array, inside, f"it is not in {_bounds(space)}; clip it as the environment does")
+    return array
+
+
+def _bounds(space: Box | Discrete | MultiDiscrete) -> str:
+    if isinstance(space, Box):
+        return f"[{space.low}, {space.high}]"
+    return f"0..{space.n - 1}" if isinstance(space, Discrete) else f"0..n-1, n of {space.nvec}"
+
+
+def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Returns a copy as numbers of a dtype, which cannot be written to; refuses other shapes, and what is no number."""
+    try:
+        array = np.asarray(given)
+    except ValueError as error:  # a ragged list
+        raise ConfigError(name, ..., f"give one array {list(shape)} ({error})") from error
+    if array.shape != shape:
+        raise ConfigError(name, list(array.shape), f"its shape has to be {list(shape)}")
+    if array.dtype.kind not in ("iuf" if dtype.kind == "f" else "iu"):
+        kind = "numbers" if dtype.kind == "f" else "whole numbers"
+        raise ConfigError(name, str(array.dtype), f"give {kind}, which are kept as {dtype}")
+    with np.errstate(over="ignore"):
+        made = np.array(array, dtype)
+    made.flags.writeable = False
+    return made
+
+
+def _flags(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.array(given)
+    if array.shape != shape or array.dtype.kind != "b":
+        raise ConfigError(name, f"{array.dtype}{list(array.shape)}", f"give truth values {list(shape)}")
+    array.flags.writeable = False
+    return array
+
+
+def _finite(name: str, array: np.ndarray) -> np.ndarray:
+    _refuse_first(name, array, np.isfinite(array), "use finite numbers")
+    return array
+
+
+def _refuse_first(name: str, array: np.ndarray, good: np.ndarray, fix: str) -> None:
+    if not good.all():
+        place = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise ConfigError(f"{name}[{', '.join(map(str, place))}]", array[place].item(), fix)
+
+
+def _check_order(data: Dataset) -> None:
+    """Refuses rows that do not follow each other, and successors that are the next episode's first observations."""
+    follows = np.ones(len(data) - 1, bool)
+    differs = np.zeros(len(data) - 1, bool)
+    for (_, obs), (_, after) in zip(named_arrays("", data.obs), named_arrays("", data.next_obs), strict=True):
+        axes = tuple(range(1, obs.ndim))
+        follows &= (after[:-1] == obs[1:]).all(axis=axes)
+        differs |= (after[:-1] != obs[:-1]).any(axis=axes)
+    ended = data.ends[:-1]
+    broken = np.flatnonzero(~ended & ~follows)
+    if broken.size:
+        row = int(broken[0])
+        fix = f"it is not obs[{row + 1}], and the episode goes on; mark its last row terminated or truncated"
+        raise ConfigError(f"dataset.next_obs[{row}]", "another observation", fix)
+    if ended.any() and follows[ended].all() and differs.any():
+        row = int(np.flatnonzero(ended)[0])
+        fix = f"after every episode's end it is obs[{row + 1}], that after the reset; give what the last step led to"
+        raise ConfigError(f"dataset.next_obs[{row}]", "the next episode's first observation", fix)
+
+
+def _moments(space: Space, obs: Any) -> Any:
+    if isinstance(space, Dict):
+        return {name: _moments(part, obs[name]) for name, part in sorted(space.spaces.items())}
+    if isinstance(space, Box) and space.dtype.kind == "f":
+        return obs.mean(axis=0, dtype=np.float64), obs.var(axis=0, dtype=np.float64)
+    return None
