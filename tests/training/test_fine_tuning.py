@@ -90,9 +90,11 @@ ALL = [
     ("bandit_epsilon_greedy", "Bandit-v0", 100, {}),
     ("bandit_optimistic", "Bandit-v0", 100, {}),
     ("ars", "CartPole-v1", 200, {"num_directions": 4, "max_episode_steps": 10}),
+    ("dagger", "FrozenLake-v1", 64, {"num_envs": 2, "batch_size": 8, "hidden": (8,)}),
     *[(id, "CartPole-v1", 200, SEARCH) for id in ("openai_es", "pgpe", "sep_cma_es")],
 ]  # fmt: skip
-OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "evosax")
+RECORDED = ("bc", "iql", "td3_bc")
+OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "evosax", *RECORDED)
 """Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 

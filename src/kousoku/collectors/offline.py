@@ -11,7 +11,7 @@ from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
 from ..compiler import on_arrays
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState
-from ..core.dataset import Dataset, DatasetFile
+from ..core.dataset import ARRAYS, Dataset, DatasetFile
 from ..core.dataset_file import as_dataset, with_numbers
 from ..core.errors import ConfigError, check_count
 from ..core.timestep import ReplayBatch, Transition
@@ -60,13 +60,13 @@ class Offline(Collector):
 
     @property
     def shared(self) -> PyTree[Any]:
-        """The transitions, [N, ...].
+        """The arrays of the transitions by name, [N, ...].
 
         Raises:
             ConfigError: where no data set is given, or its file is gone.
         """
         data = with_numbers(given(self.dataset))
-        return Transition(data.obs, data.action, data.reward, data.terminated, data.truncated, data.next_obs)
+        return {name: getattr(data, name) for name in ARRAYS}
 
     @property
     def tells_steps(self) -> bool:
@@ -112,8 +112,8 @@ class Offline(Collector):
         recorded = slots.shared
         shape = self.num_steps, self.batch_size
         key = jax.random.fold_in(keys.update, 0)
-        row = jax.random.randint(key, shape, 0, recorded.reward.shape[0], jnp.int32)
-        drawn = jax.tree.map(lambda x: x[row], recorded)
+        row = jax.random.randint(key, shape, 0, recorded["reward"].shape[0], jnp.int32)
+        drawn = jax.vmap(jax.vmap(lambda of: Transition(**of)))(jax.tree.map(lambda x: x[row], recorded))
         reward = jnp.mean(drawn.reward, axis=1)
         end = EpisodeEnd(jnp.zeros_like(reward, dtype=bool), jnp.zeros_like(reward), jnp.zeros_like(reward, jnp.int32))
         return state, drawn, Steps(None, None, reward, None, end)

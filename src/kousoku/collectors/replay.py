@@ -212,7 +212,7 @@ class Replay(Collector):
         return data.kept if self.prioritised else data
 
     def in_order(self, data: Any, iterations: int) -> Transition:
-        """Returns what is kept after so many iterations, oldest first: [B, F, ...] as NumPy, F transitions of each slot.
+        """Returns what is kept after so many iterations, oldest first: [B, F, ...] as NumPy, F of each slot.
 
         The last of each slot is truncated, as nothing of what follows it is there.
         """

@@ -54,8 +54,8 @@ class Dataset:
     terminated: Any
     truncated: Any
     next_obs: Any
-    observation_space: Space
-    action_space: Space
+    observation_space: Any
+    action_space: Any
     env: str | None = None
     path: str | None = None
 
@@ -167,8 +167,8 @@ def alike(one: Space, other: Space, bounds: bool) -> bool:
         return one == other
     if one.shape != other.shape or len({jax.dtypes.canonicalize_dtype(space.dtype) for space in (one, other)}) > 1:
         return False
-    low, high = ((np.asarray(getattr(space, side), np.float32) for space in (one, other)) for side in ("low", "high"))
-    return not bounds or all(bool(np.all(next(side) == next(side))) for side in (low, high))
+    ends = [[np.asarray(end, np.float32) for end in pair] for pair in ((one.low, other.low), (one.high, other.high))]
+    return not bounds or all(bool(np.all(ours == theirs)) for ours, theirs in ends)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:

@@ -101,7 +101,8 @@ _POLICY_GRADIENT = "'a2c' and 'ppo' are near"
 _VALUES = "'dqn' is near, and its options double and dueling"
 _RAINBOW = "'dqn' is near, with its options dueling, n_step, prioritised, distribution and noisy"
 _ATOMS = "'dqn' has it, with the option distribution"
-_RECORDED = "agents learn by acting, not from recorded data"
+_OFFLINE = "'iql' and 'td3_bc' learn values from recorded data"
+_CLONING = "'bc' learns to do what recorded data do"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("tqc", "redq", "mpo"), _CONTINUOUS),
@@ -122,7 +123,10 @@ AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("cmaes", "cma", "sepcma"), "'sep_cma_es' is near; 'evosax' has it, with the strategy CMA_ES"),
     **dict.fromkeys(("ga", "geneticalgorithm", "pso", "de"), "'evosax' has it, with the strategy SimpleGA for one"),
     **dict.fromkeys(("neat", "hyperneat"), "'evosax' has strategies for policies of one shape"),
-    **dict.fromkeys(("bc", "dagger", "gail", "cql", "iql", "td3bc", "decisiontransformer"), _RECORDED),
+    **dict.fromkeys(("cql", "bcq", "bear", "awr", "awac", "crr", "edac", "rebrac", "xql"), _OFFLINE),
+    **dict.fromkeys(("decisiontransformer", "dt"), f"{_OFFLINE}, {_CLONING}"),
+    **dict.fromkeys(("gail", "airl", "behaviorcloning", "behaviourcloning", "behavioralcloning"), _CLONING),
+    "td3plusbc": "'td3_bc' is",
     **dict.fromkeys(
         ("valueiteration", "policyiteration", "policyevaluation"), "planners are functions in kousoku.agents.planning"
     ),

@@ -109,7 +109,7 @@ class OfflineAgent(Agent):
 
     @property
     def learns_from(self) -> Offline:
-        return Offline(dataset=self.dataset, batch_size=self.batch_size)
+        return Offline(dataset=self.dataset, batch_size=self.batch_size)  # pyright: ignore[reportCallIssue]
 
     def for_env(self, spec: EnvSpec) -> OfflineAgent:
         """Returns the agent with the numbers of its data set, which have to be of such an environment.

@@ -1,0 +1,176 @@
+"""Data sets: what is taken, what is refused with which words, and what comes back from a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kousoku as ks
+from kousoku.core.dataset import DatasetFile, alike
+from kousoku.core.dataset_file import as_dataset, of_described, with_numbers
+
+BOX = ks.Box(-1.0, 1.0, (2,))
+
+
+def arrays(n: int = 6) -> dict[str, Any]:
+    """Two episodes, of four steps and of two; the first terminates, the second is cut."""
+    obs = np.linspace(-0.5, 0.5, 2 * (n + 1)).reshape(-1, 2)
+    after = obs[1:].copy()
+    after[3] += 0.01  # the true successor; row 4 begins another episode
+    return {
+        "obs": obs[:-1],
+        "action": np.arange(n) % 3,
+        "reward": np.arange(n, dtype=np.float64),
+        "terminated": np.arange(n) == 3,
+        "truncated": np.arange(n) == n - 1,
+        "next_obs": after,
+        "observation_space": BOX,
+        "action_space": ks.Discrete(3),
+    }
+
+
+def made(**changes: Any) -> ks.Dataset:
+    return ks.Dataset(**arrays() | changes)
+
+
+def test_arrays_are_kept_as_the_spaces_say_and_cannot_be_written_to():
+    given = arrays()
+    data = ks.Dataset(**given)
+    assert (data.obs.dtype, data.action.dtype, data.reward.dtype) == (np.float32, np.int32, np.float32)
+    np.testing.assert_allclose(data.episode_returns, [0 + 1 + 2 + 3, 4 + 5])
+    given["reward"][0] = 9.0
+    assert data.reward[0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        data.obs[0] = 0.0
+    assert repr(data) == "<Dataset: 6 transitions, 2 whole episodes, mean return 7.5>"
+    mean, variance = data.moments
+    np.testing.assert_allclose(mean, data.obs.mean(0), atol=1e-6)
+    np.testing.assert_allclose(variance, data.obs.var(0), atol=1e-6)
+
+
+def with_entry(name: str, place: Any, value: float) -> dict[str, Any]:
+    array = np.array(arrays()[name])
+    array[place] = value
+    return {name: array}
+
+
+REFUSED = {
+    "nan": (with_entry("obs", (4, 1), np.nan), "dataset.obs[4, 1]: got nan; use finite numbers"),
+    "infinite": (with_entry("reward", 2, np.inf), "dataset.reward[2]: got inf; use finite numbers"),
+    "action": (with_entry("action", 1, 3), "dataset.action[1]: got 3; it is not in 0..2"),
+    "negative": (with_entry("action", 1, -1), "dataset.action[1]: got -1; it is not in 0..2"),
+    "fraction": ({"action": np.zeros(6)}, "dataset.action: got 'float64'; give whole numbers"),
+    "shape": ({"obs": np.zeros((6, 3))}, "dataset.obs: got [6, 3]; its shape has to be [6, 2]"),
+    "short": ({"terminated": np.zeros(5, bool)}, "dataset.terminated: got 'bool[5]'; give truth values [6]"),
+    "done": ({"truncated": np.zeros(6)}, "dataset.truncated: got 'float64[6]'; give truth values [6]"),
+    "empty": ({"reward": np.zeros(0)}, "dataset.reward: got (0,); give one number for each of at least one"),
+    "space": ({"action_space": 3}, "dataset.action_space: got 3; give the space"),
+    "broken": (with_entry("next_obs", (1, 0), 0.9), "dataset.next_obs[1]: got 'another observation'; it is not obs[2]"),
+    "reset": (
+        {"next_obs": np.concatenate([arrays()["obs"][1:], arrays()["next_obs"][-1:]])},
+        "dataset.next_obs[3]: got \"the next episode's first observation\"; after every episode's end it is obs[4]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_recording_is_refused_in_one_line(name):
+    changes, said = REFUSED[name]
+    with pytest.raises(ks.ConfigError) as caught:
+        made(**changes)
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+def test_actions_of_a_box_lie_in_it():
+    space, actions = ks.Box((-1.0, 0.0), (1.0, 2.0), (2,)), np.zeros((6, 2))
+    made(action=actions, action_space=space)
+    actions[2, 1] = 2.5
+    with pytest.raises(ks.ConfigError, match=r"dataset.action\[2, 1\]: got 2.5; .* clip it"):
+        made(action=actions, action_space=space)
+
+
+def test_a_break_is_no_fault_where_an_episode_ends_and_one_observation_for_all_is_none_either():
+    made(**with_entry("next_obs", (3, 0), 0.9))
+    one = np.zeros(6, np.int32)
+    made(obs=one, next_obs=one, observation_space=ks.Discrete(1))
+
+
+def test_the_hash_is_of_the_numbers_and_spaces_alone():
+    data = made()
+    assert data == made(env="CartPole-v1", path="x.npz")
+    assert hash(data) == hash(made())
+    for changes in (with_entry("reward", 0, 0.5), {"action_space": ks.Discrete(4)}, {"truncated": np.arange(6) >= 3}):
+        assert made(**changes) != data
+    assert pickle.loads(pickle.dumps(data)) == data
+
+
+@pytest.mark.parametrize("kind", ["discrete", "dict", "bounds"])
+def test_a_file_gives_back_the_same(kind, tmp_path):
+    data = made(env="CartPole-v1")
+    if kind == "dict":
+        space = ks.Dict({"a": ks.Dict({"b": BOX}), "c": ks.MultiDiscrete((2, 3))})
+        wrap = lambda x: {"a": {"b": x}, "c": np.zeros((6, 2), np.int32)}  # noqa: E731
+        data = made(obs=wrap(data.obs), next_obs=wrap(data.next_obs), observation_space=space)
+    if kind == "bounds":
+        box = ks.Box((-np.inf, -1.0), (np.inf, 2.0), (2,))
+        data = made(action=np.zeros((6, 2)), action_space=box, observation_space=ks.Box(-np.inf, np.inf, (2,)))
+    saved = ks.save_dataset(data, tmp_path / "data.npz")
+    found = ks.load_dataset(tmp_path / "data.npz")
+    assert found == data == saved
+    assert (found.env, found.observation_space, found.action_space) == (
+        data.env, data.observation_space, data.action_space,
+    )  # fmt: skip
+    assert found.path == saved.path == str(tmp_path / "data.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.npz"]
+
+
+def test_what_is_no_file_of_a_data_set_is_refused(tmp_path):
+    (tmp_path / "text.npz").write_text("no zip")
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    for name, said in {
+        "none.npz": "no such file",
+        "text.npz": "damaged or none",
+        "other.npz": "damaged or none",
+    }.items():
+        with pytest.raises(ks.ConfigError, match=said):
+            ks.load_dataset(tmp_path / name)
+    with pytest.raises(ks.ConfigError, match=r"use a name that ends in \.npz"):
+        ks.save_dataset(made(), tmp_path / "data.h5")
+    with pytest.raises(ks.ConfigError, match="there is no folder"):
+        ks.save_dataset(made(), tmp_path / "none" / "data.npz")
+    with pytest.raises(ks.ConfigError, match=r"give a kousoku\.Dataset"):
+        as_dataset(3)
+
+
+def test_a_description_leads_back_to_the_same_numbers_or_says_why_not(tmp_path):
+    data = ks.save_dataset(made(), tmp_path / "data.npz")
+    told = of_described(data.described())
+    assert isinstance(told, DatasetFile)
+    assert with_numbers(told) == data
+    ks.save_dataset(made(**with_entry("reward", 0, 7.0)), tmp_path / "data.npz")
+    with pytest.raises(ks.ConfigError, match="the run learned from other numbers"):
+        with_numbers(told)
+    (tmp_path / "data.npz").unlink()
+    with pytest.raises(ks.ConfigError, match="the file is not there; give the agent, with its data set, again"):
+        with_numbers(told)
+    with pytest.raises(ks.ConfigError, match="it was made in Python"):
+        with_numbers(dataclasses.replace(told, path=None))
+
+
+def test_spaces_are_alike_where_one_stands_for_the_other():
+    double = ks.Box(-1.0, 1.0, (2,), np.float64)
+    assert alike(BOX, double, bounds=True)
+    assert alike(BOX, ks.Box((-1.0, -1.0), (1.0, 1.0), (2,)), bounds=True)
+    wide = ks.Box(-2.0, 1.0, (2,))
+    assert alike(BOX, wide, bounds=False)
+    assert not alike(BOX, wide, bounds=True)
+    assert not alike(BOX, ks.Box(-1.0, 1.0, (3,)), bounds=False)
+    assert not alike(BOX, ks.Discrete(2), bounds=False)
+    assert not alike(ks.Discrete(3), ks.Discrete(2), bounds=False)
+    assert alike(ks.Dict({"a": BOX}), ks.Dict({"a": wide}), bounds=False)
+    assert not alike(ks.Dict({"a": BOX}), ks.Dict({"b": BOX}), bounds=False)

@@ -1,0 +1,84 @@
+"""Minari's data sets as ours: by objects with its attributes, and beside the package itself."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from fresh_process import in_a_new_process
+from gymnasium import spaces
+
+import kousoku as ks
+
+HIDDEN = """
+import json, sys
+sys.modules["minari"] = None
+import kousoku as ks
+try:
+    ks.from_minari("mujoco/hopper/medium-v0")
+except ks.ConfigError as error:
+    print(json.dumps(str(error)))
+"""
+
+
+def episode(start: float, steps: int, terminated: bool) -> Any:
+    """What Minari gives of an episode: one observation more than steps."""
+    ends = np.arange(steps) == steps - 1
+    return SimpleNamespace(
+        observations={"x": start + np.arange(steps + 1.0)[:, None], "k": np.arange(steps + 1)},
+        actions=np.full((steps, 2), 0.5),
+        rewards=np.arange(steps, dtype=np.float64),
+        terminations=ends & terminated,
+        truncations=np.zeros(steps, bool),
+    )
+
+
+def recording(*episodes: Any) -> Any:
+    """What a `minari.MinariDataset` has."""
+    observations = spaces.Dict({"x": spaces.Box(-np.inf, np.inf, (1,)), "k": spaces.Discrete(9)})
+    box, spec = spaces.Box(-1.0, 1.0, (2,), np.float64), SimpleNamespace(env_spec=SimpleNamespace(id="Some-v0"))
+    return SimpleNamespace(
+        id="some/data-v0", observation_space=observations, action_space=box, spec=spec,
+        iterate_episodes=lambda: iter(episodes),
+    )  # fmt: skip
+
+
+def test_episodes_follow_each_other_with_true_successors_and_ends():
+    data = ks.from_minari(recording(episode(0.0, 3, terminated=True), episode(50.0, 2, terminated=False)))
+    np.testing.assert_array_equal(data.obs["x"][:, 0], [0, 1, 2, 50, 51])
+    np.testing.assert_array_equal(data.next_obs["x"][:, 0], [1, 2, 3, 51, 52])
+    np.testing.assert_array_equal(data.obs["k"], [0, 1, 2, 0, 1])
+    np.testing.assert_array_equal(data.terminated, [False, False, True, False, False])
+    np.testing.assert_array_equal(data.truncated, [False, False, False, False, True])
+    assert data.env == "Some-v0"
+    assert data.action_space == ks.Box(-1.0, 1.0, (2,))
+
+
+def test_a_data_set_without_episodes_and_a_missing_package_have_one_line_each():
+    with pytest.raises(ks.ConfigError, match="dataset: got 'some/data-v0'; it has no episode"):
+        ks.from_minari(recording())
+    assert in_a_new_process(HIDDEN) == "from_minari: got 'no minari'; pip install 'kousoku[minari]'"
+
+
+@pytest.mark.peers
+def test_a_data_set_that_minari_wrote(tmp_path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    gymnasium = pytest.importorskip("gymnasium")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    env = minari.DataCollector(gymnasium.make("CartPole-v1"))
+    for seed in range(3):
+        env.reset(seed=seed)
+        env.action_space.seed(seed)
+        while not any(env.step(env.action_space.sample())[2:4]):
+            pass
+    theirs = env.create_dataset(dataset_id="cartpole/test-v0", algorithm_name="any", eval_env="CartPole-v1")
+    data = ks.from_minari("cartpole/test-v0")
+    assert len(data) == theirs.total_steps
+    assert data.ends.sum() == 3
+    assert data.env == "CartPole-v1"
+    run = ks.train("bc", "CartPole-v1", dataset=data, steps=20, hidden=(8,), out="", eval_episodes=1)
+    assert run.record.facts["status"] == "finished"
+    with pytest.raises(ks.ConfigError, match=r"minari: .*`minari download cartpole/none-v0` fetches it"):
+        ks.from_minari("cartpole/none-v0")

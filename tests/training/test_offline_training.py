@@ -1,0 +1,229 @@
+"""Runs that learn from data sets: whole runs, what their folders hold, and what they know in the end."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from probes import chain, exact_q
+from same_runs import same
+
+import kousoku as ks
+from kousoku.agents.deep.dagger import DAgger
+from kousoku.agents.planning import value_iteration
+from kousoku.cli import main
+from kousoku.nn import ActorQConfig
+from kousoku.ops.schedules import Linear
+from kousoku.training.io import checkpoints
+from kousoku.training.io.recorded import acted
+
+SMALL: dict[str, Any] = {"hidden": (8,), "init": "lecun_normal", "batch_size": 16}
+PENDULUM = ks.make("Pendulum-v1")
+
+
+def pendulum(n: int = 200) -> ks.Dataset:
+    """Numbers at random, which could be those of a pendulum; the action is tanh(x) + y / 2."""
+    rng = np.random.default_rng(0)
+    obs = rng.uniform(-1, 1, (n + 1, 3))
+    action = np.tanh(obs[:-1, :1]) + 0.5 * obs[:-1, 1:2]
+    ends = np.arange(n) % 50 == 49
+    return ks.Dataset(
+        obs[:-1], action, rng.normal(size=n), np.zeros(n, bool), ends, rng.uniform(-1, 1, (n, 3)) * ends[:, None]
+        + obs[1:] * ~ends[:, None], PENDULUM.observation_space, PENDULUM.action_space, "Pendulum-v1",
+    )  # fmt: skip
+
+
+@pytest.mark.slow_because("three runs")
+@pytest.mark.by_default("bc")
+@pytest.mark.parametrize("id", ["iql", "td3_bc", "bc"])
+def test_a_run_that_is_stopped_and_gone_on_with_has_the_same_bits_and_no_copy_of_the_data(id, tmp_path):
+    data = ks.save_dataset(pendulum(), tmp_path / "data.npz")
+    asked = {"dataset": data.path, "seeds": 3, "steps": 60, "record_every": 20, "eval_episodes": 1, **SMALL}
+    ks.train(id, "Pendulum-v1", out=str(tmp_path / "whole"), **asked)
+    stopped = ks.train(id, "Pendulum-v1", out=str(tmp_path / "parts"), on_report=lambda told: told.step == 20, **asked)
+    assert stopped.interrupted
+    ks.resume(tmp_path / "parts")
+    same(tmp_path / "whole", tmp_path / "parts")
+    kept = checkpoints.newest(tmp_path / "whole")
+    assert not any(path.startswith("data") for path in kept.paths)
+    assert not any(len(data) in leaf.shape for leaf in kept.leaves)
+    told = json.loads((tmp_path / "whole" / "config.json").read_text())["agent"]["dataset"]
+    assert told == {
+        "type": "Dataset", "path": data.path, "hash": data.hash, "transitions": 200, "env": "Pendulum-v1",
+    }  # fmt: skip
+
+
+@pytest.mark.full("more cases")
+@pytest.mark.parametrize("id", ["iql", "td3_bc", "bc"])
+def test_members_are_the_same_on_any_number_of_devices(id):
+    asked = {"dataset": pendulum(), "seeds": 3, "steps": 40, "out": "", "eval_episodes": 0, **SMALL}
+    shared, alone = ks.train(id, "Pendulum-v1", **asked), ks.train(id, "Pendulum-v1", devices=1, **asked)
+    np.testing.assert_array_equal(shared.curves["reward"], alone.curves["reward"])
+    for one, two in zip(*(jax.tree.leaves(run.trained_member("m", 2).state) for run in (shared, alone)), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.full("whole way")
+def test_other_data_are_not_gone_on_with_and_a_policy_needs_none(tmp_path):
+    data = ks.save_dataset(pendulum(), tmp_path / "data.npz")
+    asked = {"steps": 40, "record_every": 20, "eval_episodes": 1, "out": str(tmp_path / "run"), **SMALL}
+    ks.train("td3_bc", "Pendulum-v1", dataset=data, on_report=lambda told: True, **asked)
+    ks.save_dataset(pendulum(100), tmp_path / "data.npz")
+    with pytest.raises(ks.ConfigError, match="the run learned from other numbers"):
+        ks.resume(tmp_path / "run")
+    with pytest.raises(ks.ConfigError, match="agent's dataset"):
+        ks.resume(tmp_path / "run", agent=ks.make_agent("td3_bc", dataset=pendulum(100), **SMALL))
+    (tmp_path / "data.npz").unlink()
+    with pytest.raises(ks.ConfigError, match="the file is not there"):
+        ks.resume(tmp_path / "run")
+    policy = ks.load_policy(tmp_path / "run")
+    file = policy.save(tmp_path / "policy.py")
+    assert policy([0.1, 0.2, 0.3]).shape == (1,)
+    assert file.is_file()
+    run = ks.resume(tmp_path / "run", agent=ks.make_agent("td3_bc", dataset=pendulum(), **SMALL))
+    assert run.record.facts["status"] == "finished"
+    again = ks.make_agent("td3_bc", dataset=pendulum(), **SMALL)
+    before = ks.load(tmp_path / "run", checkpoint=20, agent=again).policy()
+    np.testing.assert_array_equal(policy([0.1, 0.2, 0.3]), before([0.1, 0.2, 0.3]))
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    for id in ("bc", "iql", "td3_bc"):
+        with pytest.raises(ks.ConfigError, match="dataset: got nothing; it learns from recorded transitions"):
+            ks.train(id, "Pendulum-v1", steps=10, out="")
+    with pytest.raises(ks.ConfigError, match=r"dataset's observation space: .* the environment has Box"):
+        ks.train("bc", "CartPole-v1", dataset=pendulum(), steps=10, out="")
+    narrow = dataclasses.replace(PENDULUM.action_space, high=1.9)
+    other = dataclasses.replace(pendulum(), action_space=narrow)
+    with pytest.raises(ks.ConfigError, match="dataset's action space"):
+        ks.train("bc", "Pendulum-v1", dataset=other, steps=10, out="")
+    with pytest.raises(ks.ConfigError, match="policy: got 'stochastic'; use 'normal' or 'deterministic'"):
+        ks.train("bc", "Pendulum-v1", dataset=pendulum(), policy="stochastic", steps=10, out="")
+    with pytest.raises(ks.ConfigError, match="record: got 'info'"):
+        ks.train("bc", "Pendulum-v1", dataset=pendulum(), record=["info"], steps=10, out="")
+    with pytest.raises(ks.ConfigError, match="expert: got None; give one"):
+        ks.train("dagger", "CartPole-v1", steps=100, out="")
+
+
+@pytest.mark.full("whole way")
+def test_the_shell_takes_a_file(tmp_path):
+    data = ks.save_dataset(pendulum(), tmp_path / "data.npz")
+    words = ["train", "bc", "Pendulum-v1", "--dataset", str(data.path), "--steps", "20", "--hidden", "8"]
+    assert main([*words, "--eval-episodes", "1", "--out", str(tmp_path / "run")]) == 0
+    assert ks.load(tmp_path / "run").record.config["agent"]["dataset"]["hash"] == data.hash
+
+
+def test_the_shell_refuses_a_file_that_is_not_there(tmp_path, capsys):
+    assert main(["train", "bc", "Pendulum-v1", "--dataset", str(tmp_path / "none.npz"), "--steps", "20"]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.learning
+@pytest.mark.slow_because("a policy has to learn")
+def test_behaviour_cloning_finds_the_policy_that_acted():
+    data = pendulum(1000)
+    run = ks.train(
+        "bc", "Pendulum-v1", dataset=data, policy="deterministic", hidden=(32,), batch_size=64, steps=2000,
+        learning_rate=Linear(1e-2, 0.0, 2000), eval_episodes=0, out="",
+    )  # fmt: skip
+    obs = np.random.default_rng(1).uniform(-0.9, 0.9, (50, 3)).astype(np.float32)
+    wanted = np.tanh(obs[:, :1]) + 0.5 * obs[:, 1:2]
+    np.testing.assert_allclose(run.policy()(obs), wanted, atol=0.06)
+
+
+TARGET, REWARD = np.array([[1, 2, 2], [0, 2, 2]]), np.array([[0.0, 1.0, 9.0], [0.5, 2.0, 9.0]])
+COUNTS = np.array([[3, 1], [1, 1]])
+
+
+def recorded() -> tuple[Any, ks.Dataset]:
+    """A problem of two states and three actions, of which the best one was never tried; how often the others were."""
+    env = chain(TARGET, REWARD)
+    rows = [(s, a) for s in range(2) for a in range(2) for _ in range(COUNTS[s, a])]
+    s, a = np.array(rows).T
+    after = TARGET[s, a]
+    data = ks.Dataset(s, a, REWARD[s, a], after == 2, after != 2, after, env.observation_space, env.action_space)
+    return env, data
+
+
+@pytest.mark.full("learning")
+@pytest.mark.learning
+def test_implicit_q_learning_finds_the_values_of_the_data_and_towards_1_the_best_within_them():
+    env, data = recorded()
+    steps, levels = 3000, [0.5, 0.98]
+    agent = ks.make_agent(
+        "iql", dataset=data, hidden=(16,), init="lecun_normal", batch_size=64, tau=0.05, discount=0.9,
+        learning_rate=Linear(1e-2, 0.0, steps),
+    )  # fmt: skip
+    run = ks.train(agent, env, steps=steps, sweep={"expectile": levels}, eval_episodes=0, out="")
+    share = COUNTS / COUNTS.sum(1, keepdims=True)
+    for number, level in enumerate(levels):
+        state = run.trained_member("m", number).state
+        found = np.stack([[critic(s) for s in np.arange(2, dtype=np.int32)] for critic in state.critics]).mean(0)[:, :2]
+        if level == 0.5:
+            q = np.zeros((2, 2))
+            for _ in range(200):
+                v = np.append((share * q).sum(1), 0.0)
+                q = REWARD[:, :2] + 0.9 * v[TARGET[:, :2]]
+        else:
+            q = exact_q(chain(TARGET[:, :2], REWARD[:, :2]).model(), 0.9)[:2]
+        np.testing.assert_allclose(found, q, atol=0.12)
+
+
+@pytest.mark.full("learning")
+@pytest.mark.learning
+def test_dagger_comes_to_the_optimum_where_cloning_a_few_steps_of_the_expert_does_not():
+    env = ks.gridworld("S...\n.##.\n....\n.#.G", slip=0.3, step_reward=-0.1, observation="index")
+    best = value_iteration(env.model(), 0.99)
+    small = {"network": ActorQConfig(hidden=(32,), init="lecun_normal"), "batch_size": 32}
+    agent = DAgger(**small, num_envs=8, learning_rate=1e-2)
+    taught = ks.train(agent, env, steps=3000, eval_episodes=0, out="", seeds=2)
+    expert = dataclasses.replace(agent.taught_in(env), expert_share=1.0)
+    assert set(expert.expert) <= set(range(4))
+    shown = acted(expert, expert.init(env.spec, jax.random.key(0)), env, "grid", 24, 0, greedy=False)
+    chosen = best.policy[shown.obs, shown.action]
+    assert np.all(chosen > 0)
+    cloned = ks.train("bc", env, dataset=shown, hidden=(32,), init="lecun_normal", learning_rate=1e-2, steps=500,
+                      batch_size=32, eval_episodes=0, out="", seeds=2)  # fmt: skip
+    optimum = float(taught.record.tables["optimal_return"])
+    of_taught, of_cloned = (run.evaluate(200, max_steps=200).returns.mean() for run in (taught, cloned))
+    assert abs(of_taught - optimum) < 0.05 * abs(optimum) + 0.05
+    assert of_cloned < of_taught - 0.2
+
+
+@pytest.mark.full("whole way")
+@pytest.mark.parametrize("prioritised", [False, True])
+def test_a_replay_buffer_is_a_data_set_oldest_first(prioritised, tmp_path):
+    """Of 5 x 3 steps in each of two slots the last 5; they follow each other."""
+    run = ks.train(
+        "dqn", "CartPole-v1", steps=70, num_envs=2, capacity=40, batch_size=8, learning_starts=8, hidden=(8,), seeds=2,
+        init="lecun_normal", prioritised=prioritised, eval_episodes=1, out=str(tmp_path / "run"), update_ratio=0.5,
+    )  # fmt: skip
+    data = run.replay(1)
+    assert len(data) == 40
+    assert data.env == "CartPole-v1"
+    assert data.ends[19]
+    assert data.ends[39]
+    assert len(np.unique(data.obs, axis=0)) == 40
+    saved = checkpoints.newest(Path(run.path))
+    held = dict(zip(saved.paths, saved.leaves, strict=True))["data.kept.obs" if prioritised else "data.obs"][1]
+    assert {tuple(row) for row in held.reshape(40, 4)} == {tuple(row) for row in data.obs}
+    with pytest.raises(ks.ConfigError, match="it has no replay buffer"):
+        ks.train("q_learning", "GridWorld-v0", steps=100, out="", eval_episodes=0).replay()
+
+
+@pytest.mark.slow_because("a run, and its policy acts")
+def test_a_policy_is_recorded():
+    run = ks.train("q_learning", "GridWorld-v0", steps=2000, out="", eval_episodes=0)
+    data, again = run.collect(203, seed=1), run.collect(203, seed=1)
+    assert data == again
+    assert data != run.collect(203, seed=2)
+    assert len(data) == 203
+    assert data.ends[-1]
+    greedy = run.collect(100, greedy=True)
+    q = run.q_values[0]
+    assert np.all(q[greedy.obs, greedy.action] == q[greedy.obs].max(1))
