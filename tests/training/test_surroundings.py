@@ -25,7 +25,8 @@ def trained(id):
     of_each = {"ppo": {"minibatches": 2, "epochs": 1}, "dqn": {"learning_starts": 32, "batch_size": 8, "capacity": 64}}
     if id in ("bc", "iql", "td3_bc"):
         env = "Pendulum-v1" if id == "td3_bc" else "CartPole-v1"
-        data = ks.train("sac", env, steps=40, num_envs=2, hidden=(8,), out="", eval_episodes=0).collect(40)
+        small = {"num_envs": 2, "learning_starts": 16, "hidden": (8,)}
+        data = ks.train("sac", env, steps=40, out="", eval_episodes=0, **small).collect(40)
         return ks.train(id, env, dataset=data, steps=20, hidden=(8,), batch_size=8, out="", eval_episodes=1)
     deep = id in ("ppo", "a2c", "dqn")
     env = "Bandit-v0" if id.startswith("bandit") else "CartPole-v1" if deep else "GridWorld-v0"
