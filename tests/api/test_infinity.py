@@ -14,7 +14,7 @@ UNLIMITED = {
     "apg": {"max_gradient_norm", "observation_limit"},
     "dqn": {"max_gradient_norm", "huber_delta"},
     "pqn": {"max_gradient_norm"},
-    **{id: {"observation_limit"} for id in ("sac", "td3", "ddpg")},
+    **{id: {"observation_limit"} for id in ("sac", "td3", "ddpg", "bc", "td3_bc", "iql")},
     **{id: {"observation_limit"} for id in ("ars", "openai_es", "sep_cma_es", "evosax")},
     "pgpe": {"observation_limit", "max_speed"},
 }

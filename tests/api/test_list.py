@@ -42,17 +42,17 @@ def test_everything_has_one_line_of_eighty_columns(capsys):
         assert sizes in row(text, id)
     found = {group: lines for group, lines in groups(text).items() if group.startswith("environments")}
     assert [lines[0] for lines in found.values() if any("CartPole-v1" in line for line in lines)] == [
-        "for a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, sep_cma_es"
+        "for a2c, ars, bc, dqn, iql, openai_es, pgpe, ppo, pqn, sac, sep_cma_es"
     ]
     fits = {
         "environments: Box observations -> Box actions": (
-            "for a2c, apg, ars, ddpg, openai_es, pgpe, ppo, sac, sep_cma_es, td3"
+            "for a2c, apg, ars, bc, ddpg, iql, openai_es, pgpe, ppo, sac, sep_cma_es, ..."
         ),
         "environments: Discrete observations -> Discrete actions": (
-            "for all tabular agents, a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, ..."
+            "for all tabular agents, a2c, ars, bc, dagger, dqn, iql, openai_es, pgpe, ..."
         ),
         "environments: one observation -> Discrete actions": (
-            "for all bandit agents, all tabular agents, a2c, ars, dqn, openai_es, pgpe, ..."
+            "for all bandit agents, all tabular agents, a2c, ars, bc, dagger, dqn, iql, ..."
         ),
     }
     assert {group: found[group][0] for group in fits} == fits
@@ -84,7 +84,7 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
                 "Box [4]",
                 "Discrete(2)",
                 "time limit 500",
-                "agents a2c, ars, dqn, openai_es, pgpe, ppo, pqn, sac, sep_cma_es",
+                "agents a2c, ars, bc, dqn, iql, openai_es, pgpe, ppo, pqn, sac, sep_cma_es",
                 "masspole",
             ],
         ),
@@ -122,10 +122,22 @@ def test_what_there_is_not(word, message, capsys):
 
 def test_the_agents_that_fit():
     fits = {id: fitting_agents(ks.make(id).spec) for id in ("GridWorld-v0", "Bandit-v0", "CartPole-v1", "Pendulum-v1")}
-    assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "dqn", "ppo", "pqn", "sac"}
-    assert set(fits["Bandit-v0"]) == {*TABULAR, *BANDIT, *EVOLUTION, "a2c", "dqn", "ppo", "pqn", "sac"}
-    assert fits["CartPole-v1"] == sorted([*EVOLUTION, "a2c", "dqn", "ppo", "pqn", "sac"])
-    assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "apg", "ddpg", "ppo", "sac", "td3"])
+    assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "bc", "dagger", "dqn", "iql", "ppo", "pqn", "sac"}
+    assert set(fits["Bandit-v0"]) == {
+        *TABULAR,
+        *BANDIT,
+        *EVOLUTION,
+        "a2c",
+        "bc",
+        "dagger",
+        "dqn",
+        "iql",
+        "ppo",
+        "pqn",
+        "sac",
+    }
+    assert fits["CartPole-v1"] == sorted([*EVOLUTION, "a2c", "bc", "dqn", "iql", "ppo", "pqn", "sac"])
+    assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "apg", "bc", "ddpg", "iql", "ppo", "sac", "td3", "td3_bc"])
 
 
 @pytest.mark.by_default("MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5")

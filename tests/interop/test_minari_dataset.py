@@ -63,6 +63,8 @@ def test_a_data_set_without_episodes_and_a_missing_package_have_one_line_each():
 
 
 @pytest.mark.peers
+@pytest.mark.filterwarnings("ignore::UserWarning:minari", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # its folder of temporary files
 def test_a_data_set_that_minari_wrote(tmp_path, monkeypatch):
     minari = pytest.importorskip("minari")
     gymnasium = pytest.importorskip("gymnasium")
@@ -74,6 +76,7 @@ def test_a_data_set_that_minari_wrote(tmp_path, monkeypatch):
         while not any(env.step(env.action_space.sample())[2:4]):
             pass
     theirs = env.create_dataset(dataset_id="cartpole/test-v0", algorithm_name="any", eval_env="CartPole-v1")
+    env.close()
     data = ks.from_minari("cartpole/test-v0")
     assert len(data) == theirs.total_steps
     assert data.ends.sum() == 3

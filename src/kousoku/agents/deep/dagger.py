@@ -144,12 +144,12 @@ class DAgger(Agent):
 
     def _check_expert(self, spec: EnvSpec) -> None:
         """Refuses an environment whose states or actions are not those of the expert's table."""
-        if self.expert is None:
-            raise ConfigError("expert", None, f"give one, of an action for each state; {PLANNED}")
         states, actions = spec.observation_space, spec.action_space
         if not isinstance(states, Discrete) or not isinstance(actions, Discrete):
             fix = "its expert is a table: observations and actions have to be Discrete"
             raise ConfigError("observation space", shorten(states), fix)
+        if self.expert is None:
+            return
         if len(self.expert) != states.n:
             raise ConfigError("expert", f"{len(self.expert)} actions", f"give one for each of the {states.n} states")
         if max(self.expert) >= actions.n:
@@ -166,6 +166,8 @@ class DAgger(Agent):
         policy = state.actor(obs)
         if greedy:
             return policy.mode(), carry, None
+        if self.expert is None:
+            raise ConfigError("expert", None, f"give one, of an action for each state; {PLANNED}")
         label = jnp.asarray(self.expert, jnp.int32)[obs]
         share_key, draw_key = jax.random.split(key)
         shared = jax.random.bernoulli(share_key, value_at(self.expert_share, state.step))
