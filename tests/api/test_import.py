@@ -32,7 +32,8 @@ print(json.dumps(sorted(sys.modules)))
     loaded = in_a_new_process(script)
     assert not {"jax", "equinox"} & set(loaded)
     rooms = [name for name in loaded if name.startswith(("kousoku.envs.", "kousoku.agents."))]
-    assert rooms == ["kousoku.envs.gridworld", "kousoku.envs.gridworld.named", "kousoku.envs.ids"]
+    names = [f"kousoku.envs.{room}" for suite in ("gridworld", "minigrid") for room in (suite, f"{suite}.named")]
+    assert rooms == sorted([*names, "kousoku.envs.ids"])
 
 
 @pytest.mark.slow_because("every module is imported, in a process of its own")

@@ -208,7 +208,7 @@ def test_agents_of_others(agent, message):
         ("minatar/breakout-v1", "did you mean MinAtar/Breakout-v1?"),
         ("MiniGrid-Fetch-5x5-N2-v0", "of MiniGrid's there are Empty, FourRooms, DoorKey, "),
         ("MiniGrid-Empty-5x5", "the versions that exist are MiniGrid-Empty-5x5-v0"),
-        ("Navix-Empty-5x5-v0", "such as 'MiniGrid-DoorKey-8x8-v0'; any map makes a 'CustomGrid-v0'"),
+        ("Navix-Empty-5x5-v0", "Navix has it, by an id such as 'navix:Navix-Empty-8x8-v0'"),
         ("BabyAI-GoToRedBall-v0", "of MiniGrid's there are"),
         ("MiniGrid-Empty-5x5-v1", "the versions that exist are MiniGrid-Empty-5x5-v0"),
         ("minigrid-empty-5x5-v0", "did you mean MiniGrid-Empty-5x5-v0?"),
