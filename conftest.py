@@ -46,6 +46,7 @@ OFTEN = ("q_learning.md", "value_iteration.md")
 """Pages of agents whose examples run by default: each of the others trains another agent in the same way."""
 SELDOM = (
     "bsuite.md",
+    "datasets.md",
     "differentiable-simulation.md",
     "environments.md",
     "evolution.md",
