@@ -21,8 +21,9 @@ BENCHMARKS = (
     "off-policy",
     "host",
     "vector",
+    "interop",
 )
-IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy", "vector")
+IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy", "vector", "interop")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
@@ -36,7 +37,7 @@ OPTIONS = (
         None,
         "PART",
         "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector); start (ppo); "
-        "64-64 or 256-256 (off-policy)",
+        "64-64 or 256-256 (off-policy); library (interop)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
@@ -74,6 +75,8 @@ def run(words: Sequence[str]) -> int:
         return _host(out)
     if given["name"] == "vector":
         return _vector(out, given, repeats)
+    if given["name"] == "interop":
+        return _interop(out, given, repeats)
     from ..training.devices import use_all_cores
 
     use_all_cores()
@@ -161,4 +164,15 @@ def _vector(out: Path, given: Mapping[str, str | bool], repeats: int) -> int:
     if only is not None:
         check_choice("--only", only, vector.PARTS)
     vector.bench(out, vector.VectorBudget(repeats=repeats), None if only is None else str(only))
+    return 0
+
+
+def _interop(out: Path, given: Mapping[str, str | bool], repeats: int) -> int:
+    """Times other JAX libraries' environments."""
+    from kousoku_bench import interop
+
+    only = given.get("only")
+    if only is not None:
+        check_choice("--only", only, tuple(interop.IDS))
+    interop.bench(out, interop.InteropBudget(repeats=repeats), None if only is None else str(only))
     return 0
