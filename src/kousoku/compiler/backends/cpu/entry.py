@@ -1,8 +1,8 @@
 """Writes the whole function: lanes in gangs, inputs spread over vectors, results put back.
 
 JAX keeps the elements of one lane side by side; a kernel wants one element of all lanes side by side. So each gang's
-inputs are turned on the way in and its results on the way out. The last gang may be incomplete: the lanes it lacks
-read what its last lane has, and write nothing.
+inputs are turned on the way in and its results on the way out; how those of many elements are is in `transposition`.
+The last gang may be incomplete: the lanes it lacks read what its last lane has, and write nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from ...codegen.builder import I1, I8, I32, I64, Builder
 from ...codegen.emitter import Emitter
 from ...codegen.memory import Buffer, element_bytes, stored_type
 from ...codegen.operand import LLVM_TYPES, Operand, int_constant
-from ...codegen.value import Registers, Value
+from ...codegen.value import Registers, Stored, Value
 from ...ir import Graph, Var
 from ...llvm.target import Target
 from ...lowering import ARRAY_RULES, RULES
 from ..backend import KernelModule
 from .frame import frame
+from .transposition import buffer_to_lanes, lanes_to_buffer
 
 SHUFFLED = 8
 NAME = "kousoku_kernel"
@@ -221,11 +222,19 @@ class _GangEntry(_Entry):
         buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, True)
         value = k.memory.stored(buffer, v.shape, v.dtype)
 
+        def complete() -> list[Operand]:
+            lanes_to_buffer(self.b, kind, base, buffer.text, v.size)
+            return []
+
         def body(p: tuple[ix.Index, ...]) -> None:
             element = self.load_strided(kind, base, v.size, p[0])
             k.memory.store(buffer, list(p), self.as_value(element, v))
 
-        ix.each(self.b, (v.size,), body)
+        def incomplete() -> list[Operand]:
+            ix.each(self.b, (v.size,), body)
+            return []
+
+        self.b.if_(self.full, complete, incomplete, [])
         return value
 
     def as_value(self, element: Operand, v: Var) -> Operand:
@@ -319,7 +328,10 @@ class _GangEntry(_Entry):
 
     def store_large(self, value: Value, base: str) -> None:
         """Writes a result of many elements."""
-        stored = self.k.addressable(value)
+        k = self.k
+        stored = k.addressable(k.materialise(value))
+        if isinstance(stored, Stored) and stored.buffer.varying and not stored.whole:
+            stored = k.copy(stored)
         strides = ix.strides_of(value.shape)
 
         def body(p: tuple[ix.Index, ...]) -> None:
@@ -328,4 +340,17 @@ class _GangEntry(_Entry):
                 flat = ix.add(self.b, flat, ix.scale(self.b, i, stride))
             self.store_strided(self.in_memory(stored.at(p)), base, value.size, flat)
 
-        ix.each(self.b, value.shape, body)
+        def one_by_one() -> list[Operand]:
+            ix.each(self.b, value.shape, body)
+            return []
+
+        if not isinstance(stored, Stored) or not stored.buffer.varying:
+            one_by_one()
+            return
+        kind, text = stored_type(value.type), stored.buffer.text
+
+        def complete() -> list[Operand]:
+            buffer_to_lanes(self.b, kind, text, base, value.size)
+            return []
+
+        self.b.if_(self.full, complete, one_by_one, [])
