@@ -19,6 +19,14 @@ def test_either_may_be_imported_first(imports):
     assert "kousoku" not in loader
 
 
+def test_to_look_for_gymnasium_is_not_to_import_it():
+    """As robots do, whose files lie in its package."""
+    looked = "import kousoku, importlib.util\nassert importlib.util.find_spec('gymnasium').origin"
+    known, _, loader = in_a_new_process(f"{looked}\nkousoku.make('InvertedPendulum-v5')\nimport gymnasium\n{IDS}")
+    assert "kousoku/CartPole-v1" in known
+    assert "kousoku" not in loader
+
+
 def test_an_id_may_name_the_module_to_import():
     script = """
 import json, gymnasium

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.abc import Loader
@@ -33,7 +32,9 @@ def _call(module: str, function: str) -> None:
 
 
 class _Finder:
-    """Finds one module as all other finders do, and has the function called after it; then it is gone.
+    """Finds one module as the finders after it do, and has the function called once that is imported; then it is gone.
+
+    To look for the module without importing it, as `importlib.util.find_spec` does, changes nothing.
 
     It and its loader are not of `importlib.abc`'s classes, whose import takes longer than that of this whole package.
     """
@@ -47,18 +48,25 @@ class _Finder:
         """Returns how the module is loaded; None for every other module."""
         if fullname != self.name:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        others: list[Any] = sys.meta_path[sys.meta_path.index(self) + 1 :]  # pyright: ignore[reportArgumentType]
+        found = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self.module, self.function)  # pyright: ignore[reportAttributeAccessIssue]
+            spec.loader = _Loader(spec.loader, self)
         return spec
+
+    def imported(self) -> None:
+        """Leaves the finders, and calls the function."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)  # pyright: ignore[reportArgumentType]
+        _call(self.module, self.function)
 
 
 class _Loader:
-    """Loads as another loader does, and calls a function afterwards."""
+    """Loads as another loader does, and tells the finder afterwards."""
 
-    def __init__(self, loader: Loader, module: str, function: str) -> None:
-        self.loader, self.module, self.function = loader, module, function
+    def __init__(self, loader: Loader, finder: _Finder) -> None:
+        self.loader, self.finder = loader, finder
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Makes the module as the other loader does."""
@@ -69,4 +77,4 @@ class _Loader:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
-        _call(self.module, self.function)
+        self.finder.imported()
