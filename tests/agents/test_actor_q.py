@@ -435,7 +435,7 @@ CONFIG = {
     "critic_hidden": (["8"], "use a"),
     "activation": (["'rleu'"], "did you mean 'relu'"),
     "num_critics": (["0"], "use a whole number of at least 1"),
-    "policy": (["'normal'"], "use one of"),
+    "policy": (["'gaussian'"], "use one of"),
     "body": (["'rnn'"], "use one of"),
     "actor_body": (["'droq'", "True"], "use one of"),
     "critic_body": (["'crossQ'"], "did you mean 'crossq'"),

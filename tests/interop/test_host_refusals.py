@@ -22,7 +22,7 @@ def refused(function, *args, **options):
 @pytest.mark.parametrize("agent", ["ars", "apg"])
 def test_agents_that_need_the_environment_in_a_program_are_refused(agent):
     said = refused(ks.train, agent, ks.from_gymnasium(Push), steps=10_000, out="")
-    assert said.endswith("it steps its environment in a program, and Push runs on the host; use 'ppo', 'sac' or 'dqn'")
+    assert said.endswith("it needs an environment in its program, and Push runs on the host; use 'ppo', 'sac' or 'dqn'")
 
 
 def test_the_readable_loop_and_what_is_drawn_are_refused():

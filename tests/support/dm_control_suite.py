@@ -13,12 +13,14 @@ import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
-from dm_control import suite
-from dm_control.mujoco.wrapper.mjbindings import sizes
+import pytest
 
 import kousoku as ks
 from kousoku.envs.dm_control import SuiteState
 from kousoku.physics import State
+
+suite = pytest.importorskip("dm_control.suite")
+sizes = pytest.importorskip("dm_control.mujoco.wrapper.mjbindings").sizes
 
 for _struct, _owner in (("mjmodel", mujoco.MjModel), ("mjdata", mujoco.MjData)):
     for _gone in [name for name in sizes.array_sizes[_struct] if not hasattr(_owner, name)]:

@@ -19,7 +19,7 @@ def fitting_agents(spec: EnvSpec) -> list[str]:
     Examples:
         >>> import kousoku
         >>> fitting_agents(kousoku.make("Pendulum-v1").spec)
-        ['a2c', 'apg', 'ars', 'ddpg', 'openai_es', 'pgpe', 'ppo', 'sac', 'sep_cma_es', 'td3']
+        ['a2c', 'apg', 'ars', 'bc', 'ddpg', 'iql', 'openai_es', 'pgpe', 'ppo', 'sac', 'sep_cma_es', 'td3', 'td3_bc']
     """
     return [id for id in AGENTS.ids() if _fits(id, spec)]
 

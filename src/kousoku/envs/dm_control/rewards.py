@@ -41,8 +41,9 @@ def tolerance(
         `dm_control.utils.rewards.tolerance`.
 
     Examples:
-        >>> tolerance(jnp.array([0.5, 1.5, 3.0]), bounds=(0.0, 1.0), margin=2.0, sigmoid="linear").round(3).tolist()
-        [1.0, 0.7749999761581421, 0.10000000149011612]
+        >>> values = tolerance(jnp.array([0.5, 1.5, 3.0]), bounds=(0.0, 1.0), margin=2.0, sigmoid="linear")
+        >>> [f"{value:.3f}" for value in values]
+        ['1.000', '0.775', '0.100']
 
     Raises:
         ConfigError: for bounds in the wrong order, a negative margin, an unknown sigmoid, or a value out of its range.

@@ -59,7 +59,7 @@ class UnlockPickup(MiniGrid):
         >>> import jax
         >>> env = UnlockPickup()
         >>> env.mission(env.reset(jax.random.key(0))[0])
-        'pick up the purple box'
+        'pick up the grey box'
     """
 
     mission_text: ClassVar[str] = "pick up the {color} box"

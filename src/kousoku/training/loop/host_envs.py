@@ -43,7 +43,7 @@ def check_host(agent: Agent, env: Env, config: TrainConfig) -> None:
     if not isinstance(env, HostEnv):
         return
     if not steps_outside(agent):
-        fix = f"it steps its environment in a program, and {env.name} runs on the host; use 'ppo', 'sac' or 'dqn'"
+        fix = f"it needs an environment in its program, and {env.name} runs on the host; use 'ppo', 'sac' or 'dqn'"
         raise ConfigError("agent", type(agent).__name__, fix)
     if env.count is None:
         return
