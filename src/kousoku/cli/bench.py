@@ -3,31 +3,144 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-BENCHMARKS = (
-    "tabular",
-    "kernel",
-    "balls",
-    "minatar",
-    "physics",
-    "learning",
-    "ppo",
-    "evolution",
-    "off-policy",
-    "host",
-    "vector",
-    "interop",
-)
 IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy", "vector", "interop")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
 )
+
+
+class Asked(NamedTuple):
+    """Request for a benchmark.
+
+    Attributes:
+        given: the options.
+        out: the folder of its table.
+        repeats: of each measurement.
+    """
+
+    given: Mapping[str, str | bool]
+    out: Path
+    repeats: int
+
+    def text(self, name: str) -> str | None:
+        """Returns an option's value; None where it is not given."""
+        return str(self.given[name]) if name in self.given else None
+
+    def part(self, parts: Iterable[str]) -> str | None:
+        """Returns the part that is asked for; None for all.
+
+        Raises:
+            ConfigError: for none of them.
+        """
+        if "only" in self.given:
+            check_choice("--only", self.given["only"], tuple(parts))
+        return self.text("only")
+
+
+def _tabular(asked: Asked) -> None:
+    from kousoku_bench import tabular
+
+    tabular.bench(asked.out, asked.repeats, asked.text("jym"))
+
+
+def _kernel(asked: Asked) -> None:
+    from kousoku_bench import kernel
+    from kousoku_bench.budget import Budget
+
+    kernel.bench(asked.out, Budget(repeats=asked.repeats))
+
+
+def _balls(asked: Asked) -> None:
+    from kousoku_bench import balls
+    from kousoku_bench.budget import Budget
+
+    balls.bench(asked.out, Budget(repeats=asked.repeats))
+
+
+def _minatar(asked: Asked) -> None:
+    from kousoku_bench import minatar
+    from kousoku_bench.budget import Budget
+
+    minatar.bench(asked.out, Budget(repeats=asked.repeats))
+
+
+def _physics(asked: Asked) -> None:
+    from kousoku_bench import physics
+    from kousoku_bench.budget import Budget
+
+    part = asked.part(physics.PARTS)
+    physics.bench(asked.out, Budget(repeats=asked.repeats), tuple(physics.PARTS) if part is None else [part])
+
+
+def _learning(asked: Asked) -> None:
+    from kousoku_bench import learning
+
+    from ..training.presets import presets
+
+    part = asked.part(sorted({env for _, env in presets()}))
+    learning.bench(asked.out, count("--seeds", str(asked.given.get("seeds", 5))), part)
+
+
+def _ppo(asked: Asked) -> None:
+    from kousoku_bench import ppo
+
+    ppo.bench(asked.out, ppo.PPOBudget(purejaxrl=asked.text("purejaxrl")), asked.part(ppo.PARTS))
+
+
+def _evolution(asked: Asked) -> None:
+    from kousoku_bench import evolution
+
+    evolution.bench(asked.out, evolution.EvolutionBudget(), asked.part(evolution.PARTS))
+
+
+def _off_policy(asked: Asked) -> None:
+    from kousoku_bench import off_policy
+
+    off_policy.bench(asked.out, off_policy.OffPolicyBudget(), asked.part(off_policy.PARTS))
+
+
+def _host(asked: Asked) -> None:
+    from kousoku_bench import host
+
+    host.bench(asked.out, host.HostBudget())
+
+
+def _vector(asked: Asked) -> None:
+    from kousoku_bench import vector
+
+    vector.bench(asked.out, vector.VectorBudget(repeats=asked.repeats), asked.part(vector.PARTS))
+
+
+def _interop(asked: Asked) -> None:
+    from kousoku_bench import interop
+
+    interop.bench(asked.out, interop.InteropBudget(repeats=asked.repeats), asked.part(interop.IDS))
+
+
+BENCHMARKS: dict[str, Callable[[Asked], None]] = {
+    "tabular": _tabular,
+    "kernel": _kernel,
+    "balls": _balls,
+    "minatar": _minatar,
+    "physics": _physics,
+    "learning": _learning,
+    "ppo": _ppo,
+    "evolution": _evolution,
+    "off-policy": _off_policy,
+    "host": _host,
+    "vector": _vector,
+    "interop": _interop,
+}
+ON_ALL_CORES = ("tabular", "kernel", "balls", "minatar", "physics", "learning")
+"""Benchmarks that measure in this process; the others start one for each contender."""
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
     Option("out", "benchmarks", "FOLDER", "where the table is saved, and what else there is"),
@@ -56,123 +169,17 @@ def run(words: Sequence[str]) -> int:
     given = parse("bench", "Measure the speed on this machine and save a table.", OPTIONS, words)
     if "name" not in given:
         raise ConfigError("benchmark", ..., f"name one of {', '.join(BENCHMARKS)}")
-    check_choice("benchmark", given["name"], BENCHMARKS)
+    check_choice("benchmark", given["name"], tuple(BENCHMARKS))
     repeats = count("--repeats", str(given.get("repeats", 5)))
-    out, jym, only = Path(str(given.get("out", "benchmarks"))), given.get("jym"), given.get("only")
-    if given["name"] != "tabular" and jym is not None:
-        raise ConfigError("--jym", jym, "it belongs to the benchmark tabular")
+    if given["name"] != "tabular" and "jym" in given:
+        raise ConfigError("--jym", given["jym"], "it belongs to the benchmark tabular")
     if given["name"] != "ppo" and "purejaxrl" in given:
         raise ConfigError("--purejaxrl", given["purejaxrl"], "it belongs to the benchmark ppo")
-    if given["name"] not in IN_PARTS and only is not None:
-        raise ConfigError("--only", only, f"it belongs to the benchmarks {', '.join(IN_PARTS)}")
-    if given["name"] == "ppo":
-        return _ppo(out, given)
-    if given["name"] == "evolution":
-        return _evolution(out, given)
-    if given["name"] == "off-policy":
-        return _off_policy(out, given)
-    if given["name"] == "host":
-        return _host(out)
-    if given["name"] == "vector":
-        return _vector(out, given, repeats)
-    if given["name"] == "interop":
-        return _interop(out, given, repeats)
-    from ..training.devices import use_all_cores
+    if given["name"] not in IN_PARTS and "only" in given:
+        raise ConfigError("--only", given["only"], f"it belongs to the benchmarks {', '.join(IN_PARTS)}")
+    if given["name"] in ON_ALL_CORES:
+        from ..training.devices import use_all_cores
 
-    use_all_cores()
-    if given["name"] == "learning":
-        return _learning(out, given)
-    from kousoku_bench import balls, kernel, minatar, physics, tabular
-    from kousoku_bench.budget import Budget
-
-    if only is not None:
-        check_choice("--only", only, tuple(physics.PARTS))
-    if given["name"] == "kernel":
-        kernel.bench(out, Budget(repeats=repeats))
-    elif given["name"] == "balls":
-        balls.bench(out, Budget(repeats=repeats))
-    elif given["name"] == "minatar":
-        minatar.bench(out, Budget(repeats=repeats))
-    elif given["name"] == "physics":
-        physics.bench(out, Budget(repeats=repeats), tuple(physics.PARTS) if only is None else [str(only)])
-    else:
-        tabular.bench(out, repeats, None if jym is None else str(jym))
-    return 0
-
-
-def _host(out: Path) -> int:
-    """Measures environments on the host."""
-    from kousoku_bench import host
-
-    host.bench(out, host.HostBudget())
-    return 0
-
-
-def _learning(out: Path, given: Mapping[str, str | bool]) -> int:
-    """Trains the presets."""
-    from kousoku_bench import learning
-
-    from ..training.presets import presets
-
-    only = given.get("only")
-    if only is not None:
-        check_choice("--only", only, sorted({env for _, env in presets()}))
-    seeds = count("--seeds", str(given.get("seeds", 5)))
-    learning.bench(out, seeds, None if only is None else str(only))
-    return 0
-
-
-def _ppo(out: Path, given: Mapping[str, str | bool]) -> int:
-    """Times PPO from end to end."""
-    from kousoku_bench import ppo
-
-    only, folder = given.get("only"), given.get("purejaxrl")
-    if only is not None:
-        check_choice("--only", only, ppo.PARTS)
-    budget = ppo.PPOBudget(purejaxrl=None if folder is None else str(folder))
-    ppo.bench(out, budget, None if only is None else str(only))
-    return 0
-
-
-def _evolution(out: Path, given: Mapping[str, str | bool]) -> int:
-    """Trains evolution strategies for a given time."""
-    from kousoku_bench import evolution
-
-    only = given.get("only")
-    if only is not None:
-        check_choice("--only", only, evolution.PARTS)
-    evolution.bench(out, evolution.EvolutionBudget(), None if only is None else str(only))
-    return 0
-
-
-def _off_policy(out: Path, given: Mapping[str, str | bool]) -> int:
-    """Times SAC from end to end."""
-    from kousoku_bench import off_policy
-
-    only = given.get("only")
-    if only is not None:
-        check_choice("--only", only, off_policy.PARTS)
-    off_policy.bench(out, off_policy.OffPolicyBudget(), None if only is None else str(only))
-    return 0
-
-
-def _vector(out: Path, given: Mapping[str, str | bool], repeats: int) -> int:
-    """Times vector environments that are stepped from NumPy."""
-    from kousoku_bench import vector
-
-    only = given.get("only")
-    if only is not None:
-        check_choice("--only", only, vector.PARTS)
-    vector.bench(out, vector.VectorBudget(repeats=repeats), None if only is None else str(only))
-    return 0
-
-
-def _interop(out: Path, given: Mapping[str, str | bool], repeats: int) -> int:
-    """Times other JAX libraries' environments."""
-    from kousoku_bench import interop
-
-    only = given.get("only")
-    if only is not None:
-        check_choice("--only", only, tuple(interop.IDS))
-    interop.bench(out, interop.InteropBudget(repeats=repeats), None if only is None else str(only))
+        use_all_cores()
+    BENCHMARKS[str(given["name"])](Asked(given, Path(str(given.get("out", "benchmarks"))), repeats))
     return 0

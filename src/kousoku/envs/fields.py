@@ -31,12 +31,19 @@ def action_bound(
     name: str, default: float, *, low: float = -LARGEST, high: float = LARGEST, open_low: bool = False
 ) -> Any:
     """Makes a field for a number that bounds the actions: structure, as spaces are, and no array."""
-    return eqx.field(static=True, default=default, converter=partial(_action_bound, name, low, high, open_low))
+    return structural(name, default, "it bounds the actions", low=low, high=high, open_low=open_low)
 
 
-def _action_bound(name: str, low: float, high: float, open_low: bool, value: Any) -> float:
+def structural(
+    name: str, default: float, what: str, *, low: float = -LARGEST, high: float = LARGEST, open_low: bool = False
+) -> Any:
+    """Makes a field for a number that is structure and no array: `what` says in a message why."""
+    return eqx.field(static=True, default=default, converter=partial(_structural, name, what, low, high, open_low))
+
+
+def _structural(name: str, what: str, low: float, high: float, open_low: bool, value: Any) -> float:
     if not is_number(value):
-        raise ConfigError(name, value, "use a number that is no array: it bounds the actions, which is structure")
+        raise ConfigError(name, value, f"use a number that is no array: {what}, which is structure")
     check_number(name, value, low=low, high=high, open_low=open_low)
     return float(value)
 
