@@ -203,11 +203,6 @@ def test_large_products_of_one_lane_are_left_to_the_threads_of_xla():
     assert "16,777,216" in ks.kernel(product, arrays=True).explain(wide, wide).decision.reason
 
 
-def test_what_several_devices_share_is_left_to_xla():
-    function = lambda x: x + 1  # noqa: E731
-    assert on_arrays(function, "devices") is function
-
-
 @pytest.mark.parametrize("target", ["NEON", "AVX2", "AVX-512"])
 def test_every_processor_has_its_tiles_in_registers(target):
     prepare()

@@ -184,14 +184,14 @@ class Replay(Collector):
         # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
         slot, time, weights = self._places(keys, state.data, taken, axis)
         chosen, discounts = self._transitions(keys, self.transitions_in(state.data), slot, time)
-        update_keys = jax.random.split(jax.random.fold_in(keys.steps.update, 1), self.gradient_steps)
 
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], Array | None]:
             transitions, *of_each = jax.tree.map(lambda drawn: drawn[i], (chosen, discounts, weights))
             batch = ReplayBatch(transitions, taken, *of_each)
+            key = jax.random.fold_in(jax.random.fold_in(keys.steps.update, 1), i)
             if self.prioritised:
-                return agent.update_with_errors(agent_state, batch, update_keys[i], axis=axis)
-            return *agent.update(agent_state, batch, update_keys[i], axis=axis), None
+                return agent.update_with_errors(agent_state, batch, key, axis=axis)
+            return *agent.update(agent_state, batch, key, axis=axis), None
 
         def add_update(i: Array, now: tuple[Any, dict[str, Array], Any]) -> tuple[Any, dict[str, Array], Any]:
             learned, metrics, errors = update(i, now[0])
@@ -258,13 +258,16 @@ class Replay(Collector):
         if self.prioritised:
             assert self.priority_beta is not None  # only that of an agent's structure, which learns nothing, is None
             return draw(data, key, shape, value_at(self.priority_beta, taken), axis)
-        draws = jax.random.split(key, shape)
-        return *jax.vmap(jax.vmap(_place, (0, None, None)), (0, None, None))(draws, jnp.int32(here), filled), None
+        draws = jnp.arange(math.prod(shape), dtype=jnp.int32).reshape(shape)
+        of_each = jax.vmap(jax.vmap(_place, (None, 0, None, None)), (None, 0, None, None))
+        return *of_each(key, draws, jnp.int32(here), filled), None
 
 
 @kernel
-def _place(key: Key[Array, ""], slots: Int[Array, ""], times: Int[Array, ""]) -> tuple[Array, Array]:
-    slot_key, time_key = jax.random.split(key)
+def _place(
+    key: Key[Array, ""], number: Int[Array, ""], slots: Int[Array, ""], times: Int[Array, ""]
+) -> tuple[Array, Array]:
+    slot_key, time_key = jax.random.split(jax.random.fold_in(key, number))
     return jax.random.randint(slot_key, (), 0, slots), jax.random.randint(time_key, (), 0, times)
 
 

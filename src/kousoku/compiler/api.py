@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import jax
 
-from ..core.errors import check_count
+from ..core.errors import ConfigError, check_count
 from .backends import backend, current
 from .config import kernels_are_on
 from .cost import Decision, weigh
@@ -19,7 +19,7 @@ from .fallback import reason_of
 from .jax_config import trace_affecting_config
 from .primitive.kernel_primitive import kernel_p
 from .tracing.devices import of_one_device
-from .tracing.trace import is_array, recall_or_trace, trace_like
+from .tracing.trace import is_array, recall_or_trace, trace_among, trace_like
 from .tracing.traced import Traced
 
 
@@ -46,7 +46,9 @@ class Kernel(Protocol):
         ...
 
 
-def kernel(function: Callable[..., Any], *, on: bool | None = None, arrays: bool = False) -> Kernel:
+def kernel(
+    function: Callable[..., Any], *, on: bool | None = None, arrays: bool = False, axis_name: str | None = None
+) -> Kernel:
     """Returns the same function, compiled for lanes, or for the arrays of one.
 
     A function of one lane goes in, in plain JAX: pure, of pytrees of arrays. The result is a JAX function with the same
@@ -60,6 +62,11 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None, arrays: bool
         arrays: whether vectors lie along its arrays, as suits few lanes that each compute with large arrays: a
             gradient step is one, with its products of matrices in blocks that fit registers. Lanes are then shared out
             among the cores, one at a time.
+        axis_name: the devices' name, where the function takes sums, means, or largest or smallest elements over those
+            of `jax.shard_map`, or joins their arrays: its kernels meet while they run. With `arrays` only.
+
+    Raises:
+        ConfigError: for `axis_name` without `arrays`.
 
     Example:
         >>> import jax, jax.numpy as jnp, kousoku as ks
@@ -67,6 +74,8 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None, arrays: bool
         >>> jax.vmap(step)(jnp.arange(4.0))
         Array([0. , 3. , 1. , 1.5], dtype=float32)
     """
+    if axis_name is not None and not arrays:
+        raise ConfigError("axis_name", axis_name, "devices meet in kernels with arrays=True only")
     cache: dict[Any, tuple[Traced, Any]] = {}
     name = getattr(function, "__qualname__", type(function).__name__)
 
@@ -80,10 +89,13 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None, arrays: bool
         here, avals = trace_affecting_config(), list(map(jax.typeof, dynamic))
         identity = (tree, static, tuple(avals), here)
         alone = tuple(map(of_one_device, avals))
-        found = cache.get(identity) or cache.get((tree, static, alone, here))
+        found = cache.get(identity) or (cache.get((tree, static, alone, here)) if axis_name is None else None)
         consts: list[Any] = []
         if found is None:
-            traced, out_tree, consts = recall_or_trace(function, name, tree, static, dynamic, alone)
+            if axis_name is None:
+                traced, out_tree, consts = recall_or_trace(function, name, tree, static, dynamic, alone)
+            else:
+                traced, out_tree, consts = trace_among(function, name, tree, static, dynamic, axis_name)
             traced.arrays = arrays
             found = traced, out_tree
             if not consts:
@@ -115,13 +127,13 @@ def kernel(function: Callable[..., Any], *, on: bool | None = None, arrays: bool
 
 
 def on_arrays(function: Callable[..., Any], axis: str | None = None) -> Callable[..., Any]:
-    """Returns a learner's function compiled with vectors along its arrays; as it is where several devices share it.
+    """Returns a learner's function compiled with vectors along its arrays.
 
     Args:
         function: of arrays.
         axis: the devices' name, over which it takes means; None where it takes none.
     """
-    return function if axis is not None else kernel(function, arrays=True)
+    return kernel(function, arrays=True, axis_name=axis)
 
 
 def decide(

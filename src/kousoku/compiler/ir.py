@@ -85,6 +85,19 @@ class Op:
         return found
 
 
+@dataclass(frozen=True)
+class Devices:
+    """Names the devices that run a graph together, each for itself but for sums over all of them.
+
+    Attributes:
+        axis: their name in JAX.
+        size: how many they are.
+    """
+
+    axis: str
+    size: int
+
+
 @dataclass(eq=False, slots=True)
 class Graph:
     """Lists operations in an order in which they can run.
@@ -104,6 +117,11 @@ class Graph:
             yield op
             for inner in op.graphs():
                 yield from inner.walk()
+
+    @property
+    def devices(self) -> int:
+        """Returns how many devices have to meet for it; 0 where it needs no other."""
+        return max((op.params.get("devices", 0) for op in self.walk()), default=0)
 
     def without_dead_code(self) -> Graph:
         """Returns the graph with only what the outputs need."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from ..ir import Graph
+from ..ir import Graph, GraphSource
 from ..llvm.target import Target
 
 
@@ -74,6 +74,9 @@ class Backend:
             too.
         registry: returns the process's one registry, known to XLA from the first call on.
         call_target: the name of XLA's custom call, whose attribute `kernel` is a kernel's number.
+        new_rendezvous: (number of devices) -> what makes a place for kernels of so many devices to meet at: from a
+            device's number to the two words of its address on device 0, zeros on others. Such a kernel has two inputs
+            more than its graph: its device's number, and those words.
     """
 
     platform: str
@@ -82,6 +85,7 @@ class Backend:
     emit_module: Callable[[Graph, int, Sequence[bool], Target, bool], KernelModule]
     registry: Callable[[], KernelRegistry]
     call_target: str
+    new_rendezvous: Callable[[int], GraphSource]
 
 
 @dataclass(frozen=True)

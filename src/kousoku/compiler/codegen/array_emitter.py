@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from . import index as ix
 from .builder import I64, Builder
@@ -37,13 +38,26 @@ class ArrayMemory(KernelMemory):
         self.b.lines.append(f"  call void @{name}({', '.join(places)}, i64 {size}, i1 false)")
 
 
+class Meeting(Protocol):
+    """Describes a device's part in a kernel of several devices, as the back end writes it."""
+
+    def leave(self) -> None:
+        """Is done: the device will not meet the others again."""
+        ...
+
+
 class ArrayEmitter(Emitter):
-    """Holds the state of writing one kernel whose vectors are pieces of arrays."""
+    """Holds the state of writing one kernel whose vectors are pieces of arrays.
+
+    Attributes:
+        rendezvous: how it meets other devices; None where it is of one.
+    """
 
     def __init__(self, builder: Builder, rules: dict[str, Rule]) -> None:
         super().__init__(builder, rules)
         self.memory: ArrayMemory = ArrayMemory(builder)
         self.unroll, self.recomputed = UNROLL, RECOMPUTED
+        self.rendezvous: Meeting | None = None
 
     def each(self, shape: Sequence[int], body: Callable[[Position], None], flat: bool = False, work: int = 1) -> None:
         """Runs `body` at every position: along one axis in strips of neighbours, and a last one that is shorter."""

@@ -11,10 +11,10 @@ import jax
 import numpy as np
 from jax.interpreters import partial_eval as pe
 
-from ..ir import Atom, Graph, Literal, Op, Unsupported, Var, digest
+from ..ir import Atom, Devices, Graph, Literal, Op, Unsupported, Var, digest
 from ..jax_config import trace_affecting_config
+from . import collectives, keys
 from . import decompositions as decompositions
-from . import keys
 from .control import CONTROL
 from .fold import fold, reciprocal
 from .inline import UNCHANGED, Inliner
@@ -27,20 +27,22 @@ FORGOTTEN = {
 }  # fmt: skip
 
 
-def from_jaxpr(closed: Any, platform: str | None = None) -> Graph:
+def from_jaxpr(closed: Any, platform: str | None = None, devices: Devices | None = None) -> Graph:
     """Reads a closed jaxpr into a graph.
 
     Args:
         closed: the jaxpr, with its constants.
         platform: whose branches of `lax.platform_dependent` count; None for the default ones.
+        devices: those that it takes sums over; None where it takes none.
 
     Raises:
         Unsupported: for effects and for dtypes without a rule.
     """
-    if closed.effects:
-        raise Unsupported(f"effects ({', '.join(sorted(map(str, closed.effects)))})")
+    effects = [effect for effect in closed.effects if not collectives.is_named_axis(effect)]
+    if effects:
+        raise Unsupported(f"effects ({', '.join(sorted(map(str, effects)))})")
     jaxpr, _ = pe.dce_jaxpr(opened(closed), [True] * len(closed.out_avals), instantiate=True)
-    return JaxprReader(platform).graph(jaxpr, closed.consts)
+    return JaxprReader(platform, devices).graph(jaxpr, closed.consts)
 
 
 class JaxprReader(Inliner):
@@ -48,6 +50,7 @@ class JaxprReader(Inliner):
 
     Attributes:
         platform: whose branches of `lax.platform_dependent` count.
+        devices: those that run it together, if there are several.
         ops: operations of the graph that is being written.
         seen: their results by what they compute, for merging equal ones.
         literals: constants by content.
@@ -55,8 +58,13 @@ class JaxprReader(Inliner):
 
     unchanged = UNCHANGED | {"random_wrap", "random_unwrap", "random_clone"}
 
-    def __init__(self, platform: str | None = None, literals: dict[Any, Literal] | None = None) -> None:
-        self.platform = platform
+    def __init__(
+        self,
+        platform: str | None = None,
+        devices: Devices | None = None,
+        literals: dict[Any, Literal] | None = None,
+    ) -> None:
+        self.platform, self.devices = platform, devices
         self.ops: list[Op] = []
         self.seen: dict[Any, list[Atom]] = {}
         self.literals = {} if literals is None else literals
@@ -73,7 +81,11 @@ class JaxprReader(Inliner):
 
     def inner(self, closed: Any, known: Sequence[Atom | None] | None = None) -> Graph:
         """Reads a jaxpr within a control-flow operation into a graph."""
-        return JaxprReader(self.platform, self.literals).graph(opened(closed), consts_of(closed), known)
+        return self.another().graph(opened(closed), consts_of(closed), known)
+
+    def another(self) -> JaxprReader:
+        """Returns a reader of a jaxpr within this one."""
+        return JaxprReader(self.platform, self.devices, self.literals)
 
     # ---- atoms
 
@@ -101,6 +113,8 @@ class JaxprReader(Inliner):
             return self.closed(closed, inputs)
         if name in CONTROL:
             return CONTROL[name](self, eqn, inputs)
+        if name in collectives.NAMES:
+            return collectives.read(self, eqn, inputs)
         if name == "platform_index":
             return [self.constant(_branch_of(self.platform, params["platforms"]), eqn.outvars[0].aval)]
         avals = [v.aval for v in eqn.invars]
@@ -170,7 +184,7 @@ class JaxprReader(Inliner):
             return ""
         if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars:
             return jaxpr.eqns[0].primitive.name
-        return JaxprReader(self.platform, self.literals).graph(jaxpr, consts)
+        return self.another().graph(jaxpr, consts)
 
 
 def meaning(params: dict[str, Any]) -> str:

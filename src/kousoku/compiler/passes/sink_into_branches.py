@@ -91,6 +91,8 @@ class Flow:
         inside: dict[int, Op] = {}
 
         def serves(op: Op) -> bool:
+            if meets_others(op):  # all devices have to, whatever is selected on each
+                return False
             for v in op.outputs:
                 for user in self.uses[id(v)]:
                     if user is None:
@@ -108,6 +110,11 @@ class Flow:
                 inside[id(op)] = op
                 waiting += op.inputs
         return sorted(inside.values(), key=lambda op: self.place[id(op)])
+
+
+def meets_others(op: Op) -> bool:
+    """Returns whether several devices have to run the operation together."""
+    return "devices" in op.params or any(graph.devices for graph in op.graphs())
 
 
 def _sink_by(graph: Graph, flow: Flow, condition: Var) -> Graph:

@@ -51,6 +51,8 @@ def _evaluate(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 
 @kernel_p.def_abstract_eval
 def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> list[Any]:
+    if kernel.devices is not None:
+        return list(kernel.out_avals)
     if not any(map(varying_axes, args)):
         return [among(args, a, (*lanes, *a.shape)) for a in kernel.out_avals]
     uses = (list(compress(args, used)) for used in kernel.uses)
@@ -62,9 +64,24 @@ def _shapes(*args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags) 
 
 def _batch(args: Any, dims: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
     size = next(a.shape[d] for a, d in zip(args, dims, strict=True) if d is not None)
+    if kernel.devices is not None:
+        return _batch_in_turn(args, dims, kernel)
     moved = [a if d is None else jnp.moveaxis(a, d, 0) for a, d in zip(args, dims, strict=True)]
     flags = tuple((d is not None, *old) for d, old in zip(dims, batched, strict=True))
     results = kernel_p.bind(*moved, kernel=kernel, lanes=(size, *lanes), batched=flags)
+    return results, [0] * len(results)
+
+
+def _batch_in_turn(args: Any, dims: Any, kernel: Traced) -> Any:
+    """Calls a kernel of several devices for one lane after the other: they meet for each."""
+    own = [jnp.moveaxis(a, d, 0) for a, d in zip(args, dims, strict=True) if d is not None]
+
+    def one(moved: list[Any]) -> list[Any]:
+        given = iter(moved)
+        values = [a if d is None else next(given) for a, d in zip(args, dims, strict=True)]
+        return kernel_p.bind(*values, kernel=kernel, lanes=(), batched=((),) * len(values))
+
+    results = jax.lax.map(one, own)
     return results, [0] * len(results)
 
 
@@ -80,6 +97,8 @@ def _prepare(jaxpr: Any) -> Any:
 
 def _jvp(primals: Any, tangents: Any, *, kernel: Traced, lanes: tuple[int, ...], batched: Flags) -> Any:
     """Returns results and their tangents; one that no tangent reaches is told to JAX as the zero that it is."""
+    if kernel.devices is not None:
+        raise NotImplementedError(f"kernel: {kernel.name} is of several devices, and has no derivative")
     results = kernel_p.bind(*primals, kernel=kernel, lanes=lanes, batched=batched)
     nonzero = tuple(type(t) is not ad.Zero for t in tangents)
     given = [t for t, n in zip(tangents, nonzero, strict=True) if n]
@@ -140,7 +159,8 @@ def _lower_plain(ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], b
 def _lower_compiled(
     backend: Backend, ctx: Any, *args: Any, kernel: Traced, lanes: tuple[int, ...], batched: Flags
 ) -> Any:
-    if not kernels_are_on() or not kernel.out_avals or 0 in lanes or _is_for_xla(ctx, kernel, lanes):
+    apart = kernel.devices is not None and jax.process_count() > 1  # they meet in memory, which processes do not share
+    if not kernels_are_on() or not kernel.out_avals or 0 in lanes or apart or _is_for_xla(ctx, kernel, lanes):
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
         code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes))
@@ -153,7 +173,11 @@ def _lower_compiled(
     if lanes and spans_devices(ctx):
         call = partial(_divided_call, backend, kernel, lanes, batched)
     else:
-        call = partial(_call, backend, kernel, lanes, batched, code)
+        meeting = None
+        if kernel.devices is not None and kernel.graph.devices:
+            meeting = compiled(backend, backend.new_rendezvous(kernel.devices.size), 1, (False,), False)
+            ctx.module_context.add_keepalive(meeting)
+        call = partial(_call, backend, kernel, lanes, batched, code, meeting)
     return mlir.lower_fun(call, multiple_results=True)(ctx, *args)
 
 
@@ -168,18 +192,34 @@ def _flat(batched: Flags) -> tuple[bool, ...]:
 
 
 def _call(
-    backend: Backend, kernel: Traced, lanes: tuple[int, ...], batched: Flags, code: CompiledKernel, *args: Any
+    backend: Backend,
+    kernel: Traced,
+    lanes: tuple[int, ...],
+    batched: Flags,
+    code: CompiledKernel,
+    meeting: CompiledKernel | None,
+    *args: Any,
 ) -> list[Any]:
-    """Makes the custom call, with all axes of lanes as one."""
+    """Makes the custom call, with all axes of lanes as one; of several devices, after one that says where to meet."""
     backend.registry()  # XLA knows it from here on
     count = math.prod(lanes)
     flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]
+    if meeting is not None:
+        assert kernel.devices is not None
+        flat += _rendezvous(backend, meeting, kernel.devices.axis)
     outs = []
     for aval in kernel.out_avals:
         shape, dtype = physical(aval)
         outs.append(jax.ShapeDtypeStruct((count, *shape) if lanes else shape, dtype))
     results = jax.ffi.ffi_call(backend.call_target, outs)(*flat, kernel=np.int64(code.number))
     return _as_results(kernel, lanes, results)
+
+
+def _rendezvous(backend: Backend, meeting: CompiledKernel, axis: str) -> list[Any]:
+    """Returns this device's number, and the address of where it meets the others, which device 0 has made."""
+    device = jax.lax.axis_index(axis)
+    make = jax.ffi.ffi_call(backend.call_target, jax.ShapeDtypeStruct((2,), jnp.uint32), has_side_effect=True)
+    return [device, jax.lax.psum(make(device, kernel=np.int64(meeting.number)), axis)]
 
 
 def _divided_call(backend: Backend, kernel: Traced, lanes: tuple[int, ...], batched: Flags, *args: Any) -> list[Any]:

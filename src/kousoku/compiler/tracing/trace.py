@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer, eval_jaxpr
 
+from ..ir import Devices
 from ..no_gc import no_gc
 from .devices import of_one_device, varying_axes
 from .fingerprint import modules
@@ -28,6 +29,15 @@ def trace_like(function: Callable[..., Any], name: str, *args: Any, **kwargs: An
     static = tuple(None if is_array(leaf) else leaf for leaf in leaves)
     structs = [jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype) for x in dynamic]
     return _trace(function, name, tree, static, structs)[0]
+
+
+def trace_among(
+    function: Callable[..., Any], name: str, tree: Any, static: tuple[Any, ...], dynamic: list[Any], axis_name: str
+) -> tuple[Traced, Any, list[Any]]:
+    """Traces as `_trace` does a function of several devices: within `jax.shard_map` over that axis."""
+    traced, out_tree, consts = _trace(function, name, tree, static, dynamic, among=True)
+    traced.devices = Devices(axis_name, jax.lax.axis_size(axis_name))
+    return traced, out_tree, consts
 
 
 def is_array(leaf: Any) -> bool:
@@ -67,9 +77,20 @@ def recall_or_trace(
 
 
 def _trace(
-    function: Callable[..., Any], name: str, tree: Any, static: tuple[Any, ...], dynamic: list[Any]
+    function: Callable[..., Any],
+    name: str,
+    tree: Any,
+    static: tuple[Any, ...],
+    dynamic: list[Any],
+    among: bool = False,
 ) -> tuple[Traced, Any, list[Any]]:
-    """Traces the function: returns it, the structure of its result, and values of outer traces that it uses."""
+    """Traces the function: returns it, the structure of its result, and values of outer traces that it uses.
+
+    Args:
+        function, name: what is traced, and what it is called.
+        tree, static, dynamic: its arguments: how they are put together, and the leaves that are no arrays and are.
+        among: whether types say on which devices values differ; else they are as on one device.
+    """
     out_tree = None
 
     def flat(*values: Any) -> list[Any]:
@@ -81,8 +102,8 @@ def _trace(
         return results
 
     with no_gc():
-        jaxpr = jax.make_jaxpr(flat)(*map(_as_on_one_device, dynamic))
-        if any(isinstance(c, Tracer) and varying_axes(jax.typeof(c)) for c in jaxpr.consts):
+        jaxpr = jax.make_jaxpr(flat)(*(dynamic if among else map(_as_on_one_device, dynamic)))
+        if not among and any(isinstance(c, Tracer) and varying_axes(jax.typeof(c)) for c in jaxpr.consts):
             jaxpr = jax.make_jaxpr(flat)(*dynamic)  # the types of what it uses name the devices: so all have to
     jaxpr, consts = _lift_tracers(jaxpr)
     return Traced.of(jaxpr, name), out_tree, consts

@@ -15,7 +15,7 @@ from jax.interpreters import partial_eval as pe
 from ..backends import backend
 from ..frontend import from_jaxpr
 from ..frontend.jaxprs import CALLS, opened
-from ..ir import Graph, GraphSource, GraphSummary, summarise
+from ..ir import Devices, Graph, GraphSource, GraphSummary, summarise
 from ..no_gc import no_gc
 from ..passes import run_passes
 from ..runtime.kernels import CompiledKernel, begin
@@ -36,6 +36,7 @@ class Traced(GraphSource):
         told: called with the summary when it has been worked out.
         prepared: its jaxpr as it is differentiated, once it has been.
         arrays: whether vectors are to lie along its arrays, and not along lanes.
+        devices: those that run it together; None where it is of one.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Traced(GraphSource):
         self.prepared: Any = None
         self.begun: CompiledKernel | None = None
         self.arrays = False
+        self.devices: Devices | None = None
 
     @classmethod
     def of(cls, jaxpr: Any, name: str) -> Traced:
@@ -90,7 +92,7 @@ class Traced(GraphSource):
         """Makes the graph."""
         jaxpr = self.jaxpr
         with no_gc():
-            return run_passes(from_jaxpr(jaxpr, backend().platform), self.arrays)
+            return run_passes(from_jaxpr(jaxpr, backend().platform, self.devices), self.arrays)
 
     def begin_compiling(self, count: int, batched: tuple[bool, ...]) -> None:
         """Compiles for `count` lanes in a thread, while this one goes on.

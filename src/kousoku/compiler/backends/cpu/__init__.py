@@ -8,6 +8,7 @@ import jax
 
 from ...llvm.target import Target, host
 from ..backend import Backend, Platform
+from .collectives import NewRendezvous
 from .entry import emit_module
 from .ffi import CALL_TARGET, PLATFORM, registry
 
@@ -32,7 +33,7 @@ def problems() -> list[str]:
 
 CPU = Platform(
     name=PLATFORM,
-    backend=Backend(PLATFORM, host, gang_size, emit_module, registry, CALL_TARGET),
+    backend=Backend(PLATFORM, host, gang_size, emit_module, registry, CALL_TARGET, NewRendezvous),
     cache_bound=True,
     startup_options={"xla_backend_optimization_level": 0},
     problems=problems,

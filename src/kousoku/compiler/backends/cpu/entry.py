@@ -21,6 +21,7 @@ from ...ir import Graph, Var
 from ...llvm.target import Target
 from ...lowering import ARRAY_RULES, RULES
 from ..backend import KernelModule
+from . import collectives
 from .frame import frame
 from .transposition import buffer_to_lanes, lanes_to_buffer
 
@@ -39,7 +40,9 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
         arrays: whether vectors lie along arrays, a lane at a time.
     """
     if arrays:
-        writer: _Entry = _ArrayEntry(graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES))
+        writer: _Entry = _ArrayEntry(
+            graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES | collectives.RULES)
+        )
     else:
         emitter = Emitter(Builder(lanes, target.rare_convention), RULES)
         writer = (_ScalarEntry if lanes == 1 else _GangEntry)(graph, batched, emitter)
@@ -117,7 +120,23 @@ class _ScalarEntry(_Entry):
 
 
 class _ArrayEntry(_ScalarEntry):
-    """Writes lanes one after the other, each in vectors of its arrays' elements."""
+    """Writes lanes one after the other, each in vectors of its arrays' elements.
+
+    Of a graph of several devices it is one lane, and two more inputs say which device this is and where they meet.
+    """
+
+    k: ArrayEmitter
+
+    def write(self) -> list[str]:
+        """Returns the function's instructions."""
+        devices, count = self.graph.devices, len(self.graph.inputs)
+        if not devices:
+            return super().write()
+        collectives.join(self.k, self.pointer("inputs", count), self.pointer("inputs", count + 1), devices)
+        lines = super().write()
+        assert self.k.rendezvous is not None
+        self.k.rendezvous.leave()
+        return lines
 
 
 class _GangEntry(_Entry):

@@ -75,7 +75,7 @@ class KernelTable:
 
     def load(self, record: KernelRecord, code: bytes) -> LoadedCode:
         """Gives a kernel its machine code, which calls wait for; returns what keeps the code in memory."""
-        loaded = LoadedCode(code, [NAME])
+        loaded = LoadedCode(code, [NAME], {"kousoku_yield": _address("sched_yield")})
         record.function = loaded.address(NAME)
         return loaded
 

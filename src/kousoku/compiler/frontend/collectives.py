@@ -1,0 +1,51 @@
+"""Reads what devices do together: sums, largest and smallest elements over them, everyone's arrays, and their numbers.
+
+An operation says how many devices there are; that they are those of one named axis, all of them, is checked here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..ir import Atom, Unsupported
+from . import keys
+
+if TYPE_CHECKING:
+    from .reader import JaxprReader
+
+REDUCTIONS = {"psum": "psum", "psum_invariant": "psum", "pmax": "pmax", "pmin": "pmin"}
+GATHERS = ("all_gather", "all_gather_invariant")
+NAMES = frozenset({*REDUCTIONS, *GATHERS, "axis_index"})
+
+
+def is_named_axis(effect: Any) -> bool:
+    """Returns whether an effect only says that an axis of devices is named within; JAX has no public name for it."""
+    return type(effect).__name__ == "NamedAxisEffect"
+
+
+def read(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+    """Appends an operation of several devices; returns its results.
+
+    Raises:
+        Unsupported: for groups of devices, other axes, and arrays that are not joined along their first axis.
+    """
+    name, params = eqn.primitive.name, eqn.params
+    devices = _devices(reader, name, params)
+    outs = [keys.physical(v.aval) for v in eqn.outvars]
+    if name in REDUCTIONS:
+        found = (
+            reader.append(REDUCTIONS[name], [a], {"devices": devices}, [o]) for a, o in zip(inputs, outs, strict=True)
+        )
+        return [result for results in found for result in results]
+    if name in GATHERS and params["all_gather_dimension"] != 0:
+        raise Unsupported(f"{name} along axis {params['all_gather_dimension']}")
+    return reader.append("all_gather" if name in GATHERS else name, inputs, {"devices": devices}, outs)
+
+
+def _devices(reader: JaxprReader, name: str, params: dict[str, Any]) -> int:
+    """Returns how many devices an operation is of."""
+    axes = params["axes"] if name in REDUCTIONS else params["axis_name"]
+    axes = tuple(axes) if isinstance(axes, tuple | list) else (axes,)
+    if reader.devices is None or axes != (reader.devices.axis,) or params.get("axis_index_groups") is not None:
+        raise Unsupported(f"{name} over {', '.join(map(str, axes))}")
+    return reader.devices.size
