@@ -166,5 +166,5 @@ def test_counts_are_checked(name):
 
 def test_devices_are_as_many_as_are_worth_it():
     assert DifferentiatedRollouts(64, 32).num_devices(8) == 8
-    assert DifferentiatedRollouts(64, 2).num_devices(8) == 1
+    assert DifferentiatedRollouts(64, 4).num_devices(8) == 1
     assert DifferentiatedRollouts(60, 32, shares=3).num_devices(8) == 3

@@ -141,11 +141,12 @@ def test_capacity_is_rounded_up_to_whole_iterations():
 
 
 def test_devices_share_what_is_worth_it():
-    """A divisor of the environments and of the minibatch, with at least 256 samples for each device."""
-    assert Replay(num_envs=8, batch_size=128).num_devices(4) == 1
-    assert Replay(num_envs=8, batch_size=1024).num_devices(4) == 4
-    assert Replay(num_envs=6, batch_size=1024).num_devices(4) == 2
-    assert Replay(num_envs=3, batch_size=1024).num_devices(4) == 1
+    """A divisor of the environments and of the minibatch, with at least 64 samples for each device."""
+    assert Replay(num_envs=8, batch_size=127).num_devices(4) == 1
+    assert Replay(num_envs=8, batch_size=128).num_devices(4) == 2
+    assert Replay(num_envs=8, batch_size=256).num_devices(4) == 4
+    assert Replay(num_envs=6, batch_size=256).num_devices(4) == 2
+    assert Replay(num_envs=3, batch_size=256).num_devices(4) == 1
 
 
 def test_two_devices_keep_and_draw_each_of_its_own_slots():

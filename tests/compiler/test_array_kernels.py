@@ -203,6 +203,55 @@ def test_large_products_of_one_lane_are_left_to_the_threads_of_xla():
     assert "16,777,216" in ks.kernel(product, arrays=True).explain(wide, wide).decision.reason
 
 
+SEVERAL = {
+    "rows of two axes": ("bpk,ko->bpo", (5, 7, 9), (9, 11)),
+    "sums over two axes": ("bpk,bpo->ko", (5, 7, 9), (5, 7, 11)),
+    "transposed": ("bpk,bpo->ok", (5, 7, 9), (5, 7, 11)),
+    "columns of two axes": ("bk,kpo->bpo", (5, 9), (9, 7, 11)),
+    "both of two": ("bpk,cqk->bpcq", (5, 7, 9), (3, 4, 9)),
+    "summed in the middle": ("bkp,kpo->bo", (5, 9, 7), (9, 7, 11)),
+    "summed in another order": ("bkp,pko->bo", (5, 9, 7), (7, 9, 11)),
+    "nothing summed": ("bp,ko->bpko", (5, 7), (9, 11)),
+    "of batches": ("bpk,bko->bpo", (5, 7, 9), (5, 9, 11)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_products_over_several_axes(name):
+    formula, *shapes = SEVERAL[name]
+    x, y = (normal(*shape) for shape in shapes)
+    product = lambda x, y: jnp.einsum(formula, x, y)  # noqa: E731
+    assert_close(arrays(product, x, y), jax.jit(product)(x, y))
+
+
+def products_in(function, *args):
+    """The shapes of the factors of each product, and how often something is transposed."""
+    graph = run_passes(from_jaxpr(jax.make_jaxpr(function)(*args)), True)
+    products = [tuple(a.shape for a in op.inputs) for op in graph.walk() if op.name == "dot_general"]
+    return products, sum(op.name == "transpose" for op in graph.walk())
+
+
+def test_sums_over_samples_and_places_are_one_product_of_matrices():
+    weights = lambda x, y: jnp.einsum("bpk,bpo->ko", x, y)  # noqa: E731
+    assert products_in(weights, normal(5, 7, 9), normal(5, 7, 11)) == ([((35, 9), (35, 11))], 0)
+
+
+def test_a_bias_of_rows_of_two_axes_begins_their_product():
+    layer = lambda x, w, b: x @ w + b[None, None, :]  # noqa: E731
+    x, w, b = normal(5, 7, 9), normal(9, 11), normal(11)
+    assert products_in(layer, x, w, b) == ([((35, 9), (9, 11), (1, 11))], 0)
+    assert_close(arrays(layer, x, w, b), jax.jit(layer)(x, w, b))
+
+
+def test_a_transposed_product_is_that_of_the_factors_in_the_other_order():
+    gradient = lambda x, y: (x.T @ y).T  # noqa: E731
+    assert products_in(gradient, normal(30, 9), normal(30, 11)) == ([((30, 11), (9, 30))], 1)
+    used_twice = lambda x, y: ((x @ y).T, x @ y)  # noqa: E731
+    x, y = normal(6, 30), normal(30, 9)
+    assert products_in(used_twice, x, y) == ([((6, 30), (30, 9))], 1)
+    assert_close(arrays(used_twice, x, y), jax.jit(used_twice)(x, y))
+
+
 @pytest.mark.parametrize("target", ["NEON", "AVX2", "AVX-512"])
 def test_every_processor_has_its_tiles_in_registers(target):
     prepare()

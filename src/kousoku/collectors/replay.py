@@ -18,8 +18,12 @@ from ..core.timestep import ReplayBatch, Transition
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
-from .rollouts import SAMPLES_PER_DEVICE, act_and_advance, begin_slots, slot_numbers
+from .rollouts import act_and_advance, begin_slots, slot_numbers
 from .streams import IterationKeys, slot_keys
+
+SAMPLES_PER_DEVICE = 64
+"""Samples of a gradient step that are worth a device of their own. Fewer than of a rollout: all gradient steps of a
+round are one kernel, in which devices meet."""
 
 
 class ReplayKeys(eqx.Module):

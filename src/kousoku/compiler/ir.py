@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +84,16 @@ class Op:
             found += [v for v in (value if isinstance(value, tuple) else (value,)) if isinstance(v, Graph)]
         return found
 
+    def with_graphs(self, change: Callable[[Graph], Graph]) -> Op:
+        """Returns the operation with the graphs inside it changed."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
+                return tuple(map(changed, value))
+            return change(value) if isinstance(value, Graph) else value
+
+        return replace(self, params={key: changed(value) for key, value in self.params.items()})
+
 
 @dataclass(frozen=True)
 class Devices:
@@ -117,6 +127,13 @@ class Graph:
             yield op
             for inner in op.graphs():
                 yield from inner.walk()
+
+    def uses(self) -> dict[int, int]:
+        """Returns how often each array is read, outputs included, by its id."""
+        found: dict[int, int] = {}
+        for atom in [*(a for op in self.ops for a in op.inputs), *self.outputs]:
+            found[id(atom)] = found.get(id(atom), 0) + 1
+        return found
 
     @property
     def devices(self) -> int:

@@ -25,6 +25,10 @@ LAYOUTS: Mapping[str, tuple[tuple[int, int, int], ...]] = MappingProxyType(
 """(filters, kernel, stride) of every convolution, without padding."""
 
 
+SMALL = 8192
+"""Numbers in all windows of an image up to which they are copied side by side."""
+
+
 class Convolution(eqx.Module):
     """A convolution without padding: y[i, j] = sum over the k x k window at (i s, j s) of x W, plus b.
 
@@ -54,9 +58,25 @@ class Convolution(eqx.Module):
         self.stride = stride
 
     def __call__(self, x: Float[Array, "h w i"]) -> Float[Array, "h2 w2 o"]:
-        strides, layout = (self.stride, self.stride), ("NHWC", "HWIO", "NHWC")
-        y = jax.lax.conv_general_dilated(x[None], self.weight, strides, "VALID", dimension_numbers=layout)
-        return y[0] + self.bias[None, None, :]
+        return self.products(x) + self.bias[None, None, :]
+
+    def products(self, x: Float[Array, "h w i"]) -> Float[Array, "h2 w2 o"]:
+        """Computes the sums over windows: of small images as one product of matrices, a row for each window.
+
+        Its backward pass then is products too, which kernels have tiles for (see `kousoku.kernel`); XLA's convolutions
+        of images of 10 x 10 take several times as long on a processor. Windows of large images would take much memory.
+        """
+        kernel, strides = self.weight.shape[0], (self.stride, self.stride)
+        height, width = ((n - kernel) // self.stride + 1 for n in x.shape[:2])
+        if height * width * self.weight[..., 0].size > SMALL:
+            layout = ("NHWC", "HWIO", "NHWC")
+            return jax.lax.conv_general_dilated(x[None], self.weight, strides, "VALID", dimension_numbers=layout)[0]
+        rows, columns = (self.stride * (n - 1) + 1 for n in (height, width))
+        windows = [
+            x[i : i + rows : self.stride, j : j + columns : self.stride] for i in range(kernel) for j in range(kernel)
+        ]
+        flat = jnp.concatenate(windows, axis=2).reshape(height * width, -1)
+        return (flat @ self.weight.reshape(flat.shape[1], -1)).reshape(height, width, -1)
 
 
 class CNN(eqx.Module):

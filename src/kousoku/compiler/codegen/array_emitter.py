@@ -7,7 +7,7 @@ time. What lives in memory is one lane's, as JAX lays it out; what all elements 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from . import index as ix
@@ -16,7 +16,7 @@ from .emitter import Emitter, Rule, is_flat
 from .index import Strip
 from .memory import Buffer, KernelMemory, element_bytes
 from .operand import Operand, int_constant
-from .value import Position, Stored, Value
+from .value import Lazy, Position, Stored, Value
 
 UNROLL = 4
 RECOMPUTED = 3
@@ -72,6 +72,27 @@ class ArrayEmitter(Emitter):
         outer = (*shape[:axis], *shape[axis + 1 :])
         ix.each(self.b, outer, lambda p: self.strips(shape[axis], lambda s: body((*p[:axis], s, *p[axis:]))))
 
+    def settle(self, value: Lazy, alone: bool) -> Value:
+        """Computes the elements of a new array: where those lie that they are made of, if nobody needs the old ones."""
+        target = self._outlived(value) if alone and value.flat else None
+        if target is None:
+            return super().settle(value, alone)
+        made = self.memory.stored(target.buffer, value.shape, value.dtype)
+        self.write(made, value)
+        return made
+
+    def _outlived(self, value: Lazy) -> Stored | None:
+        """Returns an array that the elements are made of place by place, and that nobody else will read."""
+        sources = list(_leaves(value))
+        for source in sources:
+            if not (isinstance(source, Stored) and source.whole and source.type == value.type):
+                continue
+            same = [other for other in sources if source.buffer in other.buffers()]
+            in_place = source.size == value.size and all(isinstance(s, Stored) and s.whole for s in same)
+            if in_place and self.may_overwrite(source, False, ()):
+                return source
+        return None
+
     def write(self, target: Stored, value: Value, mask: Operand | None = None) -> None:
         """Copies the elements of `value` into `target`; what lies in one piece, as a piece."""
         if isinstance(value, Stored) and is_flat(value) and is_flat(target) and value.buffer is not target.buffer:
@@ -98,6 +119,15 @@ class ArrayEmitter(Emitter):
     def splat_within(self, position: Position, operand: Operand) -> Operand:
         """Returns what a loop at that position begins with: a vector within a strip."""
         return self.b.splat(operand) if any(isinstance(i, Strip) for i in position) else operand
+
+
+def _leaves(value: Value) -> Iterator[Value]:
+    """Yields the arrays that lazy ones are computed from, in the end."""
+    if isinstance(value, Lazy):
+        for source in value.sources:
+            yield from _leaves(source)
+    else:
+        yield value
 
 
 def strip_axis(shape: Sequence[int], lanes: int, work: int) -> int | None:

@@ -29,6 +29,8 @@ WORK = {
 SEVERAL = 16
 """Those of what is no operation on one element."""
 CONTROL = frozenset({"cond", "while", "scan"})
+ALONE = frozenset({"add", "add_any", "sub", "mul", "div", "neg", "max", "min", "square", "sqrt", "select_n"})
+"""Operations whose rules make one array and read no input but for its elements."""
 
 Rule = Callable[..., Any]
 
@@ -119,7 +121,8 @@ class Emitter:
             places = (position if s.shape == shape else spread(position, s.shape) for s in sources)
             return function(self.b, *(s.at(p) for s, p in zip(sources, places, strict=True)))
 
-        return self.lazy(shape, dtype, inputs, element, aligned=True, work=WORK.get(op.name, 1))
+        work = WORK.get(op.name, 1)
+        return self.lazy(shape, dtype, inputs, element, aligned=True, work=work, alone=op.name in ALONE)
 
     def move(self, op: Op, where: Callable[[Position], Position], value: Value, repeats: bool = False) -> Value:
         """Returns elements of `value` in other places; `repeats` if one may be asked for several times."""
@@ -139,6 +142,7 @@ class Emitter:
         costly: bool = True,
         aligned: bool = False,
         work: int = SEVERAL,
+        alone: bool = False,
     ) -> Value:
         """Makes an array whose elements are `element(position, *sources)`.
 
@@ -149,6 +153,7 @@ class Emitter:
             costly: whether computing an element twice would waste work.
             aligned: whether an element depends on the sources' elements at its own position alone.
             work: about how many operations there are beside the sources' own.
+            alone: whether the operation that is being written reads its inputs for these elements only.
         """
         if math.prod(shape) <= self.unroll:
             elements = [element(p, *sources) for p in ix.all_indices(shape)]
@@ -159,7 +164,12 @@ class Emitter:
         work += sum(work_of(s) for s in kept if s.size > 1)
         value = Lazy(shape, dtype, lambda p: element(p, *kept), kept, costly, flat, work)
         cheap = self.single_use or not costly or work <= self.recomputed
-        return value if cheap else self.materialise(value)
+        return value if cheap else self.settle(value, alone)
+
+    def settle(self, value: Lazy, alone: bool) -> Value:
+        """Computes the elements of a new array; `alone` as of `lazy`."""
+        del alone
+        return self.materialise(value)
 
     def addressable(self, value: Value) -> Value:
         """Returns the value so that any element can be read inside a loop."""

@@ -1,6 +1,7 @@
 """Runs passes over a graph, between the front end and code generation."""
 
 from ..ir import Graph
+from .matrix_products import matrix_products
 from .narrow_products import narrow_products
 from .sink_into_branches import sink_into_branches
 
@@ -13,4 +14,4 @@ def run_passes(graph: Graph, arrays: bool = False) -> Graph:
         arrays: whether vectors will lie along its arrays.
     """
     sunk = sink_into_branches(graph)
-    return narrow_products(sunk) if arrays else sunk
+    return matrix_products(narrow_products(sunk)) if arrays else sunk

@@ -6,17 +6,12 @@ each layer of a network adds its bias to one.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from ..ir import Atom, Graph, Op, Var
 
 
 def narrow_products(graph: Graph) -> Graph:
     """Returns the graph, with slices of products as products of slices, and sums of a product and a row as one."""
-    uses: dict[int, int] = {}
-    for atom in [*(a for op in graph.ops for a in op.inputs), *graph.outputs]:
-        uses[id(atom)] = uses.get(id(atom), 0) + 1
+    uses = graph.uses()
     products: dict[int, Op] = {}
     ops: list[Op] = []
     for op in graph.ops:
@@ -26,22 +21,11 @@ def narrow_products(graph: Graph) -> Graph:
         elif op.name == "add" and source is not None and (row := _row_beside(op, source)) is not None:
             ops.append(Op("dot_general", [*source.inputs, row], op.outputs, source.params))
         else:
-            ops.append(_with_inner(op))
+            ops.append(op.with_graphs(narrow_products) if op.graphs() else op)
         made = ops[-1]
         if made.name == "dot_general" and len(made.inputs) == 2 and uses.get(id(made.outputs[0])) == 1:
             products[id(made.outputs[0])] = made
     return Graph(graph.inputs, ops, graph.outputs).without_dead_code()
-
-
-def _with_inner(op: Op) -> Op:
-    """Returns the operation with the graphs within it narrowed."""
-
-    def narrowed(value: Any) -> Any:
-        if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
-            return tuple(map(narrowed, value))
-        return narrow_products(value) if isinstance(value, Graph) else value
-
-    return replace(op, params={key: narrowed(value) for key, value in op.params.items()}) if op.graphs() else op
 
 
 def _row_beside(op: Op, product: Op) -> Atom | None:

@@ -1,0 +1,75 @@
+"""Random programs over arrays in kernels along arrays: nothing is overwritten that somebody still reads."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from kernel_oracle import no_fallback
+
+import kousoku as ks
+
+SHAPE = (5, 21)
+CARRIED = 3
+
+
+def unary(rng):
+    return [
+        lambda x: x * 0.5 + 0.25,
+        lambda x: -x,
+        lambda x: jnp.sqrt(jnp.abs(x)),
+        lambda x: x[::-1],
+        lambda x: jnp.roll(x, 1, axis=1),
+        lambda x: x.T.reshape(SHAPE),
+        lambda x: jnp.broadcast_to(jnp.mean(x, axis=0, keepdims=True), SHAPE) - x,
+        lambda x: x - x[2, 3],
+        lambda x: x.at[1].set(0.5),
+        lambda x: jnp.concatenate([x[:2], x[2:] * 0.5]),
+        lambda x: jnp.tanh(x),
+        lambda x: x * x * 0.1 + x / (1.0 + x * x),
+        lambda x: x / 2.0 - jax.lax.dynamic_slice(x, (jnp.int32(x[0, 0] > 0), 2), (1, 1)) * x,
+    ][rng.integers(13)]
+
+
+def binary(rng):
+    return [
+        lambda x, y: x * 0.5 + y * 0.5,
+        lambda x, y: x - y * 0.25,
+        lambda x, y: jnp.maximum(x, y),
+        lambda x, y: jnp.where(x > y, x, y * 0.5),
+        lambda x, y: x * y * 0.1,
+        lambda x, y: x / (1.0 + y * y),
+        lambda x, y: x + y[3:4],
+        lambda x, y: (x @ y.T) @ y * 0.01,
+    ][rng.integers(8)]
+
+
+def program(seed):
+    """A loop over a few arrays, each step a random row of operations on what is there."""
+    rng = np.random.default_rng(seed)
+    steps = []
+    for _ in range(rng.integers(6, 16)):
+        makes = unary(rng) if rng.random() < 0.5 else binary(rng)
+        steps.append((makes, rng.random(2)))
+    outputs = rng.random((CARRIED, 2))
+
+    def step(_, carried):
+        known = list(carried)
+        for makes, places in steps:
+            count = makes.__code__.co_argcount
+            known.append(makes(*(known[int(p * len(known))] for p in places[:count])))
+        return tuple(jnp.clip(known[int(max(p) * len(known))], -3.0, 3.0) for p in outputs)
+
+    return lambda *begin: (jax.lax.fori_loop(0, 3, step, begin), step(0, begin))
+
+
+SEEDS = [pytest.param(seed, marks=() if seed < 12 else pytest.mark.full("more cases")) for seed in range(120)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs_are_those_of_xla(seed):
+    function = program(seed)
+    begin = [jnp.asarray(x, jnp.float32) for x in np.random.default_rng(seed).normal(size=(CARRIED, *SHAPE))]
+    with no_fallback():
+        given = jax.jit(ks.kernel(function, arrays=True))(*begin)
+    for g, w in zip(jax.tree.leaves(given), jax.tree.leaves(jax.jit(function)(*begin)), strict=True):
+        np.testing.assert_allclose(g, w, rtol=0, atol=2e-5)
