@@ -8,11 +8,11 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from .cells import GREEN_GOAL, GREY_WALL, KEY, LOCKED_DOOR, YELLOW, cell, put
-from .env import MiniGrid, count
+from .env import SquareGrid
 from .layout import Layout, between, columns_and_rows, is_cell, is_free, place, walled, words_of
 
 
-class DoorKey(MiniGrid):
+class DoorKey(SquareGrid):
     """MiniGrid-DoorKey: a wall with a locked door; the key and the agent are on its left, the goal is on its right.
 
     Attributes:
@@ -26,19 +26,8 @@ class DoorKey(MiniGrid):
         (360, (7, 7, 3))
     """
 
-    size: int = count("size", 8, 5, 64)
-
+    steps_a_cell: ClassVar[int] = 10
     mission_text: ClassVar[str] = "use the key to open the door and then get to the goal"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """A square."""
-        return self.size, self.size
-
-    @property
-    def package_time_limit(self) -> int:
-        """Ten steps a cell."""
-        return 10 * self.size**2
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the wall, the agent, the door and the key."""

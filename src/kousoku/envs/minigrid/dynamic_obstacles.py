@@ -15,7 +15,7 @@ from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
 from ..fields import flag
 from .cells import BLUE_BALL, EMPTY, GOAL, GREEN_GOAL, NOTHING, Cells, Whole, cell_at, is_any, kind_of, put
-from .env import FORWARD, LEFT, MiniGrid, MiniGridState, count
+from .env import FORWARD, LEFT, MiniGridState, SquareGrid, count
 from .layout import Layout, is_cell, is_free, place, started, walled, words_of
 from .view import ahead
 
@@ -23,7 +23,7 @@ TRIES = 101
 """Cells that MiniGrid draws for an obstacle, before it lets it stay."""
 
 
-class DynamicObstacles(MiniGrid):
+class DynamicObstacles(SquareGrid):
     """MiniGrid-Dynamic-Obstacles: reach the goal, and walk neither into a ball nor into a wall, which costs 1 and ends.
 
     In each step every ball moves first, one after the other, to one of the empty cells around it. Whether the agent
@@ -42,22 +42,11 @@ class DynamicObstacles(MiniGrid):
         Discrete(n=3)
     """
 
-    size: int = count("size", 8, 5, 64)
     random_start: bool = flag("random_start", False)
     n_obstacles: int = count("n_obstacles", 4, 1, 64)
 
     see_through_walls: ClassVar[bool] = True
     mission_text: ClassVar[str] = "get to the green goal square"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """A square."""
-        return self.size, self.size
-
-    @property
-    def package_time_limit(self) -> int:
-        """Four steps a cell."""
-        return 4 * self.size**2
 
     @property
     def action_space(self) -> Discrete:

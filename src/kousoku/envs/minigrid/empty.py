@@ -9,11 +9,11 @@ from jaxtyping import PRNGKeyArray
 
 from ..fields import flag
 from .cells import GREEN_GOAL, GREY_WALL, NOTHING, put
-from .env import MiniGrid, count
+from .env import MiniGrid, SquareGrid, count
 from .layout import Layout, between, is_cell, is_free, place, started, walled, words_of
 
 
-class EmptyRoom(MiniGrid):
+class EmptyRoom(SquareGrid):
     """MiniGrid-Empty: one room, the goal in its bottom right corner. Walls hide nothing, as there is nothing behind.
 
     Attributes:
@@ -36,16 +36,6 @@ class EmptyRoom(MiniGrid):
 
     see_through_walls: ClassVar[bool] = True
     mission_text: ClassVar[str] = "get to the green goal square"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """A square."""
-        return self.size, self.size
-
-    @property
-    def package_time_limit(self) -> int:
-        """Four steps a cell."""
-        return 4 * self.size**2
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Puts the goal into its corner, and the agent where it begins."""

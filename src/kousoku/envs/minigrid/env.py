@@ -243,6 +243,29 @@ class MiniGrid(Env):
         return grid_scene(jax.device_get(state), jax.device_get(_lit(self, arrays_on_device(state))))
 
 
+class SquareGrid(MiniGrid):
+    """A task in a square grid, whose time limit goes with the number of cells.
+
+    Attributes:
+        size: cells of a side, walls included.
+        steps_a_cell: of the package's time limit.
+    """
+
+    size: int = count("size", 8, 5, 64)
+
+    steps_a_cell: ClassVar[int] = 4
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """A square."""
+        return self.size, self.size
+
+    @property
+    def package_time_limit(self) -> int:
+        """The same number of steps for each cell."""
+        return self.steps_a_cell * self.size**2
+
+
 def handled(action: Whole, before: Whole, carrying: Whole) -> tuple[Whole, Whole]:
     """Returns the cell before the agent and what it carries, after it picked up, dropped or toggled."""
     kind, held = kind_of(before), kind_of(carrying)

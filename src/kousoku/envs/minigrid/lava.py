@@ -12,14 +12,14 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
 from ...core.errors import ConfigError
 from ...ops.exploration import pick, uniform_index
 from .cells import GREEN_GOAL, GREY_WALL, NOTHING, RED_LAVA, Flag, Whole, put
-from .env import MiniGrid, count
+from .env import SquareGrid, count
 from .layout import Layout, between, columns_and_rows, started, walled, words_of
 
 AVOID = "avoid the lava and get to the green goal square"
 FIND = "find the opening and get to the green goal square"
 
 
-class LavaGap(MiniGrid):
+class LavaGap(SquareGrid):
     """MiniGrid-LavaGap: a strip of lava from wall to wall, with one gap.
 
     Attributes:
@@ -37,16 +37,6 @@ class LavaGap(MiniGrid):
 
     mission_text: ClassVar[str] = AVOID
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """A square."""
-        return self.size, self.size
-
-    @property
-    def package_time_limit(self) -> int:
-        """Four steps a cell."""
-        return 4 * self.size**2
-
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the strip's column and the gap's row."""
         column_word, row_word = words_of(key, 2)
@@ -59,7 +49,7 @@ class LavaGap(MiniGrid):
         return started(put(cells, x, y, NOTHING), False, [])
 
 
-class Crossing(MiniGrid):
+class Crossing(SquareGrid):
     """Rivers of lava, or walls, from side to side of a room; there is a way through all of them, by one gap in each.
 
     Attributes:
@@ -79,16 +69,6 @@ class Crossing(MiniGrid):
             raise ConfigError(
                 "num_crossings", self.num_crossings, f"use at most {self.size - 3}, as size is {self.size}"
             )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """A square."""
-        return self.size, self.size
-
-    @property
-    def package_time_limit(self) -> int:
-        """Four steps a cell."""
-        return 4 * self.size**2
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the rivers, then the gaps along a way through them."""

@@ -26,12 +26,12 @@ class RoomGrid(NamedTuple):
 
     @property
     def stride(self) -> int:
-        """Returns the cells from one room to the next."""
+        """The cells from one room to the next."""
         return self.room_size - 1
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Returns width and height of the grid."""
+        """Width and height of the grid."""
         return self.stride * self.num_cols + 1, self.stride * self.num_rows + 1
 
     def walls(self) -> UInt8[np.ndarray, "width height"]:
