@@ -198,7 +198,7 @@ class Run:
 
     @property
     def interrupted(self) -> bool:
-        """Tells whether somebody stopped the run early."""
+        """Whether somebody stopped the run early."""
         return self.record.facts["status"] == "interrupted"
 
     @property

@@ -53,7 +53,7 @@ class SACSettings:
 
     @property
     def steps_per_update(self) -> int:
-        """Returns the environment steps of one gradient step."""
+        """The environment steps of one gradient step."""
         return Fraction(self.update_ratio).denominator
 
     def figures(self, figures: dict[str, float]) -> dict[str, float]:

@@ -47,12 +47,12 @@ class PPOSettings:
 
     @property
     def rollout(self) -> int:
-        """Returns the steps of all environments between two updates."""
+        """The steps of all environments between two updates."""
         return self.num_envs * self.num_steps
 
     @property
     def minibatch(self) -> int:
-        """Returns the samples of a gradient step."""
+        """The samples of a gradient step."""
         return self.rollout // self.minibatches
 
     def as_dict(self) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class Section:
 
     @property
     def measure(self) -> TableColumn:
-        """Returns what contenders are compared by."""
+        """What contenders are compared by."""
         return next(column for column in self.columns if column.key != "agents")
 
     def ratio(self, row: TableRow) -> float | None:

@@ -76,11 +76,11 @@ REFUSED_IN = {
 """Words that are refused in some rooms only: elsewhere they are the right ones for something else."""
 
 NO_VERBS = """
-    Actions Agents Always Arguments Arms Arrays As Axes Backgrounds Bodies Bytes Columns Devices Directions Edges
-    Environments Forces Frames Functions Indices Its Keys Lanes Limits Lines Means Members Metrics Numbers Observations
-    Operations Options Parts Pictures Points Positions Powers Properties Quantities Rotations Samples Scalars Seconds
-    Settings Shapes Spaces States Statistics Terms This Thus Tables Trajectories Units Values Versions Vertices Weights
-    Words Zeros
+    Actions Agents Always Arguments Arms Arrays As Axes Backgrounds Bodies Bytes Codes Columns Devices Directions Edges
+    Environments Forces Frames Functions Images Indices Iterations Its Keys Lanes Limits Lines Means Members Metrics
+    Numbers Observations Operations Options Parts Pictures Points Positions Powers Properties Quantities Rollouts
+    Rotations Samples Scalars Seconds Settings Shapes Spaces States Steps Statistics Terms This Thus Tables Trajectories
+    Transitions Units Values Versions Vertices Weights Words Zeros
 """
 """Words that end in s as such verbs do, but are none."""
 
@@ -158,6 +158,15 @@ def test_docstrings_of_functions_begin_with_a_verb():
         f"{place(path, node)} begins with {word!r}; use a verb, such as 'Returns', 'Refuses' or 'Applies'"
         for path, node in nodes()
         if isinstance(node, Function) and (word := first_word(node)) and not is_verb(word) and not is_property(node)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_docstrings_of_properties_begin_with_no_verb():
+    found = [
+        f"{place(path, node)} begins with {word!r}; say what it is, such as 'The number of rows' or 'Whether it ended'"
+        for path, node in nodes()
+        if isinstance(node, Function) and is_property(node) and is_verb(word := first_word(node))
     ]
     assert not found, "\n".join(found)
 

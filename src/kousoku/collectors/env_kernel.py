@@ -42,7 +42,7 @@ def partition_env(env: Env) -> tuple[Any, EnvStructure]:
 
 
 def step_env(env: Env, key: PRNGKeyArray, state: Any, action: Any) -> tuple[Any, Timestep]:
-    """Steps an environment: a function for `env_kernel`."""
+    """Takes a step of an environment: a function for `env_kernel`."""
     return env.step(key, state, action)
 
 

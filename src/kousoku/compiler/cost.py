@@ -73,7 +73,7 @@ class Work:
 
     @property
     def multiply_adds(self) -> float:
-        """Returns the multiply-adds of all products of matrices."""
+        """The multiply-adds of all products of matrices."""
         return sum(count for _, count in self.products)
 
     def kernel_ns(self, lanes: int) -> float:

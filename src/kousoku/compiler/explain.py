@@ -52,17 +52,17 @@ class Explanation:
 
     @cached_property
     def optimised_ir(self) -> str:
-        """Returns what LLVM makes of the text."""
+        """What LLVM makes of the text."""
         return optimised_code(self.llvm_ir, self.target)
 
     @cached_property
     def assembly(self) -> str:
-        """Returns the machine's instructions."""
+        """The machine's instructions."""
         return assembly_code(self.llvm_ir, self.target)
 
     @property
     def traffic(self) -> dict[str, int]:
-        """Counts dear places in the code: lanes that read or write each where it wants, registers that ran out."""
+        """The number of dear places in the code: reads and writes of scattered lanes, registers that ran out."""
         return {
             "gathers": len(re.findall(r"call .*@llvm\.masked\.gather", self.optimised_ir)),
             "scatters": len(re.findall(r"call .*@llvm\.masked\.scatter", self.optimised_ir)),

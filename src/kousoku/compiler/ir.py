@@ -35,7 +35,7 @@ class Var:
 
     @property
     def size(self) -> int:
-        """Returns the number of elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
 
@@ -55,7 +55,7 @@ class Literal:
 
     @property
     def size(self) -> int:
-        """Returns the number of elements."""
+        """The number of elements."""
         return self.value.size
 
 
@@ -179,7 +179,7 @@ class GraphSource(ABC):
     @cached_property
     @abstractmethod
     def summary(self) -> GraphSummary:
-        """Returns what the graph amounts to.
+        """What the graph amounts to.
 
         Raises:
             Unsupported: if the compiler cannot read it.
@@ -188,7 +188,7 @@ class GraphSource(ABC):
     @cached_property
     @abstractmethod
     def graph(self) -> Graph:
-        """Returns the graph.
+        """The graph.
 
         Raises:
             Unsupported: if the compiler cannot read it.

@@ -140,7 +140,7 @@ class CNN(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.dense.out_size
 
     def __call__(self, image: Shaped[Array, "h w c"]) -> Float[Array, " o"]:

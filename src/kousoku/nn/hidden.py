@@ -94,7 +94,7 @@ class DropoutMLP(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.mlp.out_size
 
     def __call__(self, x: Input) -> Features:
@@ -182,7 +182,7 @@ class HiddenBody(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.hidden.out_size
 
     def __call__(self, obs: Any) -> Features:

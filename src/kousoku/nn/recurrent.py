@@ -52,7 +52,7 @@ class GRU(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.recurrent.shape[0]
 
     def initial_carry(self) -> Float[Array, " h"]:
@@ -117,7 +117,7 @@ class LSTM(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.recurrent.shape[0]
 
     def initial_carry(self) -> tuple[Float[Array, " h"], Float[Array, " h"]]:

@@ -35,7 +35,7 @@ class VectorBody(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.mlp.out_size
 
     def __call__(self, obs: Any) -> Float[Array, " F"]:
@@ -55,7 +55,7 @@ class UnmaskedCNN(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.cnn.out_size
 
     def __call__(self, obs: Any) -> Float[Array, " F"]:
@@ -128,7 +128,7 @@ class Torso(eqx.Module):
 
     @property
     def out_size(self) -> int:
-        """Returns how many features come out."""
+        """How many features come out."""
         return self.body.out_size if self.cell is None else self.cell.out_size
 
     def initial_carry(self) -> PyTree[Array]:

@@ -50,7 +50,7 @@ class Forward:
 
     @cached_property
     def cfrc_ext_moving(self) -> list[SpatialVec]:
-        """Returns torque and force of contacts, and equalities between bodies, on each body that can move [nbody].
+        """Torque and force of contacts, and equalities between bodies, on each body that can move [nbody].
 
         About its tree's centre of mass: MuJoCo's cfrc_ext, but zero for bodies that cannot move.
         """

@@ -106,7 +106,7 @@ class Animation:
 
     @property
     def seconds(self) -> float:
-        """Returns how long each frame is shown."""
+        """How long each frame is shown."""
         return float(self._solid[0].dt) if self._solid else film2d.pace(self._flat)
 
     def pictures(self, size: int = 480, frames: Sequence[int] | None = None) -> Iterator[UInt8[np.ndarray, "H W 3"]]:

@@ -66,7 +66,7 @@ class Stage:
 
     @property
     def cell(self) -> float:
-        """Returns the floor's grid: 1, 2 or 5 times a power of ten, at most half the size."""
+        """The floor's grid: 1, 2 or 5 times a power of ten, at most half the size."""
         power = 10.0 ** math.floor(math.log10(self.size / 2))
         return power * max(k for k in (1.0, 2.0, 5.0) if k * power <= self.size / 2 or k == 1.0)
 

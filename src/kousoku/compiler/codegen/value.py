@@ -36,12 +36,12 @@ class Value:
 
     @property
     def type(self) -> str:
-        """Returns the LLVM type of an element."""
+        """The LLVM type of an element."""
         return LLVM_TYPES[self.dtype.name]
 
     @property
     def size(self) -> int:
-        """Returns the number of elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     def at(self, position: Position) -> Operand:
@@ -62,7 +62,7 @@ class Constant(Value):
 
     @cached_property
     def uniform(self) -> bool:
-        """Returns whether all elements have the same bits."""
+        """Whether all elements have the same bits."""
         return self.size > 0 and self.array.tobytes() == self.array.flat[0].tobytes() * self.size
 
     def at(self, position: Position) -> Operand:
@@ -118,7 +118,7 @@ class Stored(Value):
 
     @property
     def whole(self) -> bool:
-        """Returns whether it is its buffer, all of it and in order."""
+        """Whether it is its buffer, all of it and in order."""
         return self.offset == 0 and self.strides == ix.strides_of(self.shape) and self.buffer.size == self.size
 
 

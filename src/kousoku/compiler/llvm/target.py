@@ -40,7 +40,7 @@ class Target:
 
     @property
     def rare_convention(self) -> str:
-        """Returns how to call what hardly ever runs: sparing all registers, so that a kernel's vectors survive it.
+        """How to call what hardly ever runs: sparing all registers, so that a kernel's vectors survive it.
 
         LLVM 22 fails on it for AArch64.
         """

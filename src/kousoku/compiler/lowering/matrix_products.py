@@ -48,7 +48,7 @@ class Matrix:
 
     @property
     def transposed(self) -> Matrix:
-        """Returns the same memory, rows and columns exchanged."""
+        """The same memory, rows and columns exchanged."""
         return Matrix(self.array, self.columns, self.rows, self.column, self.row)
 
     def part(self, k: ArrayEmitter, rows: range, columns: range) -> Matrix:

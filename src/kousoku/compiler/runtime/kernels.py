@@ -72,20 +72,20 @@ class KernelSpec:
 
     @cached_property
     def key(self) -> str:
-        """Returns the hash of it, in hexadecimal digits."""
+        """The hash of it, in hexadecimal digits."""
         sha = hashlib.sha256(self.source.summary.digest)
         sha.update(repr(self.settings).encode())
         return sha.hexdigest()
 
     @property
     def settings(self) -> tuple[object, ...]:
-        """Returns what it depends on beside what it does."""
+        """What it depends on beside what it does."""
         told = compiler_version(), self.target, self.lanes, self.batched, self.has_axis
         return (*told, "arrays") if self.source.arrays else told
 
     @property
     def number(self) -> int:
-        """Returns 63 bits of the key."""
+        """The key as a number of 63 bits."""
         return max(int(self.key[:16], 16) >> 1, 1)
 
     def empty(self) -> CompiledKernel:

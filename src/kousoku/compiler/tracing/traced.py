@@ -64,12 +64,12 @@ class Traced(GraphSource):
 
     @cached_property
     def jaxpr(self) -> Any:
-        """Returns its jaxpr, closed."""
+        """Its jaxpr, closed."""
         return self.trace()
 
     @cached_property
     def graph(self) -> Graph:
-        """Returns what the compiler reads.
+        """What the compiler reads.
 
         Raises:
             Unsupported: if it cannot.
@@ -78,7 +78,7 @@ class Traced(GraphSource):
 
     @cached_property
     def summary(self) -> GraphSummary:
-        """Returns what the graph amounts to.
+        """What the graph amounts to.
 
         Raises:
             Unsupported: if the compiler cannot read it.
@@ -122,13 +122,13 @@ class Traced(GraphSource):
 
     @cached_property
     def uses(self) -> list[list[bool]]:
-        """Returns for each result which inputs it depends on."""
+        """The inputs that each result depends on."""
         count = len(self.out_avals)
         return [pe.dce_jaxpr(self.jaxpr.jaxpr, [i == k for i in range(count)])[1] for k in range(count)]
 
     @cached_property
     def moves(self) -> list[bool]:
-        """Returns for each result of a tangent function whether any of the tangents that go in reaches it."""
+        """Whether any of the tangents that go in reaches each result of a tangent function."""
         assert self.origin is not None
         jaxpr, count = self.jaxpr.jaxpr, len(self.origin[0].in_avals)
         return _reached(jaxpr, [False] * count + [True] * (len(jaxpr.invars) - count))

@@ -111,7 +111,7 @@ class Balls(Env):
 
     @property
     def observation_space(self) -> Box:
-        """Returns the space: places are inside the box where it is closed; all else is unbounded."""
+        """The space: places are inside the box where it is closed; all else is unbounded."""
         low, high = [-math.inf] * 4, [math.inf] * 4
         if self.floor:
             low[1] = 0.0
@@ -121,7 +121,7 @@ class Balls(Env):
 
     @property
     def action_space(self) -> Box:
-        """Returns the space within `max_push` of 0."""
+        """The space within `max_push` of 0."""
         return Box(-self.max_push, self.max_push, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[BallsState, Timestep]:

@@ -99,7 +99,7 @@ class CartPole(Env):
 
     @property
     def observation_space(self) -> Box:
-        """Returns twice the thresholds, so that a terminal observation lies inside; speeds are unbounded."""
+        """Twice the thresholds, so that a terminal observation lies inside; speeds are unbounded."""
         x, theta = (2.0 * bound(end, math.inf) for end in (self.x_threshold, self.theta_threshold_radians))
         return Box((-x, -math.inf, -theta, -math.inf), (x, math.inf, theta, math.inf), (4,))
 
@@ -128,7 +128,7 @@ class CartPole(Env):
 
     @property
     def dt(self) -> Number:
-        """Returns the seconds that a step lasts."""
+        """The seconds that a step lasts."""
         return self.tau
 
     def scene(self, state: CartPoleState) -> Scene:

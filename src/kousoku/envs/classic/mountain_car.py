@@ -69,7 +69,7 @@ class MountainCar(Env):
 
     @property
     def hill(self) -> Hill:
-        """Returns the ground and what drives on it, without the motor."""
+        """The ground and what drives on it, without the motor."""
         ends = self.min_position, self.max_position
         return Hill(*ends, self.max_speed, self.gravity, self.goal_position, self.goal_velocity)
 

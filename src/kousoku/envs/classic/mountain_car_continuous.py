@@ -75,7 +75,7 @@ class MountainCarContinuous(Env):
 
     @property
     def hill(self) -> Hill:
-        """Returns the ground and what drives on it, without the motor."""
+        """The ground and what drives on it, without the motor."""
         ends = self.min_position, self.max_position
         return Hill(*ends, self.max_speed, self.gravity, self.goal_position, self.goal_velocity)
 
@@ -85,7 +85,7 @@ class MountainCarContinuous(Env):
 
     @property
     def action_space(self) -> Box:
-        """Returns `min_action` to `max_action`."""
+        """`min_action` to `max_action`."""
         return Box(self.min_action, self.max_action, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[MountainCarState, Timestep]:

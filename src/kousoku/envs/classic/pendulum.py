@@ -84,7 +84,7 @@ class Pendulum(Env):
 
     @property
     def action_space(self) -> Box:
-        """Returns the space within `max_torque` of 0."""
+        """The space within `max_torque` of 0."""
         return Box(-self.max_torque, self.max_torque, (1,))
 
     def reset(self, key: PRNGKeyArray) -> tuple[PendulumState, Timestep]:

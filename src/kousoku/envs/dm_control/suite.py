@@ -137,12 +137,12 @@ class SuiteEnv(Env):
 
     @property
     def dt(self) -> float:
-        """Returns the seconds that a step lasts: dm_control's control timestep."""
+        """The seconds that a step lasts: dm_control's control timestep."""
         return float(self.model.constants["timestep"]) * self.n_sub_steps
 
     @property
     def observation_sizes(self) -> dict[str, int]:
-        """Returns how many numbers each part of an observation has, in their order."""
+        """How many numbers each part of an observation has, in their order."""
         key = jax.eval_shape(lambda: jax.random.key(0))
         # In a list they keep their order, as in a dict of JAX's they would not.
         parts = eqx.filter_eval_shape(lambda k: [*self.observe(_first_look(self, self.begin(k))).items()], key)
@@ -150,12 +150,12 @@ class SuiteEnv(Env):
 
     @property
     def observation_space(self) -> Box:
-        """Returns a space without bounds."""
+        """A space without bounds."""
         return Box(-np.inf, np.inf, (sum(self.observation_sizes.values()),))
 
     @property
     def action_space(self) -> Box:
-        """Returns the ranges of the commands."""
+        """The ranges of the commands."""
         return command_space(self.model)
 
     def reset(self, key: PRNGKeyArray) -> tuple[SuiteState, Timestep]:

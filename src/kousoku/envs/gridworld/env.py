@@ -59,7 +59,7 @@ class GridWorld(Env):
 
     @property
     def layout(self) -> GridLayout:
-        """Returns the first map."""
+        """The first map."""
         return self.layouts[0]
 
     @property

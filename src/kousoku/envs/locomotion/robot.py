@@ -166,18 +166,18 @@ class Robot(Env):
 
     @property
     def dt(self) -> Any:
-        """Returns the seconds that a step lasts."""
+        """The seconds that a step lasts."""
         return self.model.timestep * self.frame_skip
 
     @property
     def observation_space(self) -> Box:
-        """Returns a space without bounds."""
+        """A space without bounds."""
         _, timestep = jax.eval_shape(self.reset, jax.eval_shape(lambda: jax.random.key(0)))
         return Box(-np.inf, np.inf, timestep.obs.shape)
 
     @property
     def action_space(self) -> Box:
-        """Returns the ranges of the commands; no bounds where there is none."""
+        """The ranges of the commands; no bounds where there is none."""
         return command_space(self.model)
 
     def reset(self, key: PRNGKeyArray) -> tuple[RobotState, Timestep]:

@@ -83,46 +83,46 @@ class World:
 
     @property
     def mass_center(self) -> Float[Array, "3"]:
-        """Returns the centre of mass of everything."""
+        """The centre of mass of everything."""
         masses, frames = nums(self.model.body_mass), self.forward.smooth.kinematics.inertial
         share = 1.0 / total(masses)
         return self._array([total(m * f.pos[i] for m, f in zip(masses, frames, strict=True)) * share for i in range(3)])
 
     @property
     def cinert(self) -> Float[Array, "nbody 10"]:
-        """Returns inertia of bodies about the centre of mass of its tree: xx, yy, zz, xy, xz, yz, mass times offset,
+        """Inertia of bodies about the centre of mass of its tree: xx, yy, zz, xy, xz, yz, mass times offset,
         mass.
         """
         return self._rows([*i[:6], *i.h, i.mass] for i in self.forward.smooth.com_pos.cinert)
 
     @property
     def cvel(self) -> Float[Array, "nbody 6"]:
-        """Returns the velocity of each body about the centre of mass of its tree: angular, linear."""
+        """The velocity of each body about the centre of mass of its tree: angular, linear."""
         return self._sixes(self.forward.smooth.com_vel.cvel)
 
     @property
     def cfrc_ext(self) -> Float[Array, "nbody 6"]:
-        """Returns what contacts do to each body, about the centre of mass of its tree: torque, force."""
+        """What contacts do to each body, about the centre of mass of its tree: torque, force."""
         return self._sixes(self.forward.cfrc_ext_moving)
 
     @property
     def qfrc_actuator(self) -> Float[Array, " nv"]:
-        """Returns generalised forces of the actuators."""
+        """Generalised forces of the actuators."""
         return self._array(self.forward.smooth.actuation.qfrc_actuator)
 
     @property
     def qfrc_constraint(self) -> Float[Array, " nv"]:
-        """Returns generalised forces of limits, dry friction and contacts."""
+        """Generalised forces of limits, dry friction and contacts."""
         return self._array(self.forward.solution.qfrc_constraint)
 
     @property
     def ten_length(self) -> Float[Array, " ntendon"]:
-        """Returns how long each tendon is."""
+        """How long each tendon is."""
         return self._array([tendon.length for tendon in self.forward.smooth.tendons])
 
     @property
     def ten_velocity(self) -> Float[Array, " ntendon"]:
-        """Returns how fast each tendon lengthens."""
+        """How fast each tendon lengthens."""
         qvel = nums(self.forward.state.qvel)
         return self._array([tendon.velocity(qvel) for tendon in self.forward.smooth.tendons])
 
@@ -153,7 +153,7 @@ class Still:
 
     @property
     def smooth(self) -> Still:
-        """Returns itself."""
+        """The smooth dynamics, whose stages it has itself."""
         return self
 
     @cached_property

@@ -78,7 +78,7 @@ class Stepper:
 
     @property
     def has_begun(self) -> bool:
-        """Returns whether there was a reset."""
+        """Whether there was a reset."""
         return self._slots is not None
 
     def reset(self, seeds: Sequence[Any], chosen: Bool[np.ndarray, " N"] | None = None) -> StepResult:

@@ -38,7 +38,7 @@ class Num:
 
     @property
     def known(self) -> bool:
-        """Tells whether it is a float."""
+        """Whether it is a float."""
         return isinstance(self.value, float)
 
     def is_known(self, value: float) -> bool:

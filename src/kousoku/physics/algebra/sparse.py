@@ -42,7 +42,7 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """Returns the number of rows."""
+        """The number of rows."""
         return len(self.below)
 
 

@@ -51,7 +51,7 @@ class GeomInfo:
 
     @property
     def axis(self) -> Vec:
-        """Returns its z axis: a plane's normal, a capsule's direction."""
+        """Its z axis: a plane's normal, a capsule's direction."""
         return self.frame.mat.columns()[2]
 
     def local(self, point: Vec) -> Vec:

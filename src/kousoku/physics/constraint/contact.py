@@ -57,7 +57,7 @@ class Contact:
 
     @property
     def efc_pos(self) -> Num:
-        """Returns the distance of the geoms, less the margin: below zero the contact is active."""
+        """The distance of the geoms, less the margin: below zero the contact is active."""
         return self.point.dist - self.candidate.margin
 
 

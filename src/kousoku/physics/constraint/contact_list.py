@@ -60,7 +60,7 @@ class ContactRow(NamedTuple):
 
     @property
     def cost(self) -> OneSided:
-        """Returns the function of the residual."""
+        """The function of the residual."""
         return OneSided(Num(self.D))
 
     def jaref(self, qacc: Sequence[Num]) -> Num:
@@ -92,7 +92,7 @@ class ContactList:
 
     @property
     def dtype(self) -> Any:
-        """Returns the dtype of the rows."""
+        """The dtype of the rows."""
         return self.rows.jacobian.dtype
 
     def reduce(self, add: Callable[..., Any], init: Any, *more: Any) -> Any:

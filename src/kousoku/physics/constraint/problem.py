@@ -51,22 +51,22 @@ class PrimalProblem:
 
     @cached_property
     def unconditional(self) -> list[Constraint]:
-        """Returns the constraints that are always computed."""
+        """The constraints that are always computed."""
         return [c for c in self.constraints if c.active is None]
 
     @cached_property
     def conditional(self) -> ConditionalRows:
-        """Returns the constraints that are computed where they are active."""
+        """The constraints that are computed where they are active."""
         return ConditionalRows([c for c in self.constraints if c.active is not None])
 
     @cached_property
     def pattern(self) -> Pattern:
-        """Returns the pattern of the Hessian."""
+        """The pattern of the Hessian."""
         return mass_matrix_pattern(self.model, [tuple(r) for c in self.constraints for r in c.jacobian.rows])
 
     @cached_property
     def carriers(self) -> list[int]:
-        """Returns the bodies that constraints hold alone, and those that carry these; parents first."""
+        """The bodies that constraints hold alone, and those that carry these; parents first."""
         found = {c.jacobian.on_body.body for c in self.unconditional if c.jacobian.on_body}
         for body in sorted(found, reverse=True):
             while body := self.parent(body):

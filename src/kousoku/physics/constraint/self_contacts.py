@@ -217,18 +217,18 @@ class PossibleContacts:
 
     @cached_property
     def pairs(self) -> tuple[Candidate, ...]:
-        """Returns the pairs without repetition."""
+        """The pairs without repetition."""
         return tuple({id(c): c for c in self.owners}.values())
 
     @cached_property
     def _pair_numbers(self) -> list[Num]:
-        """Returns the number of each point's pair."""
+        """The number of each point's pair."""
         index = {id(c): i for i, c in enumerate(self.pairs)}
         return [Num(float(index[id(c)])) for c in self.owners]
 
     @property
     def rows_per_point(self) -> int:
-        """Returns how many rows each point has: the edges of a pyramid, or one without friction."""
+        """How many rows each point has: the edges of a pyramid, or one without friction."""
         condim = max(c.condim for c in self.owners)
         return 1 if condim == 1 else 2 * (condim - 1)
 

@@ -92,7 +92,7 @@ class SolverInputs:
 
     @property
     def values(self) -> Values:
-        """Returns the numbers that the problem is a function of."""
+        """The numbers that the problem is a function of."""
         listed = (self.contact_list.rows, self.contact_list.length) if self.contact_list else None
         return list(traced_values(self.parts).values()), listed
 

@@ -50,7 +50,7 @@ class Element:
 
     @property
     def location(self) -> str:
-        """Returns file, line, tag and name, on one line whatever they are.
+        """File, line, tag and name, on one line whatever they are.
 
         >>> Element("geom", {"name": "foot"}, "ant.xml", 12, ("mujoco", "worldbody")).location
         "ant.xml, line 12, <geom name='foot'>"
@@ -61,7 +61,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Returns the element as it is written, more or less."""
+        """The element as it is written, more or less."""
         return f"<{self.tag}{''.join(f' {name}={value!r}' for name, value in self.attributes.items())}>"
 
 

@@ -44,7 +44,7 @@ class Joint(NamedTuple):
 
     @property
     def dofs(self) -> range:
-        """Returns the numbers of its degrees of freedom."""
+        """The numbers of its degrees of freedom."""
         return range(self.dofadr, self.dofadr + DOFS[self.type])
 
 
