@@ -5,6 +5,8 @@ two reports), and what the same code came to at the end of a run that nobody kil
 that it had then, and end.jsonl, the reports.
 """
 
+import dataclasses
+import functools
 import json
 import zipfile
 from pathlib import Path
@@ -13,7 +15,10 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.agents.options import describe
+from kousoku.ops.schedules import in_run
 from kousoku.training.io import checkpoints, former_checkpoints, tree_io
+from kousoku.training.io.rebuild import check_agent
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*made by other versions:kousoku.training.io.checkpoints.RunWarning"),
@@ -105,6 +110,42 @@ def test_metrics_that_were_recorded_without_being_asked_for_go_on(former):
     run = ks.resume(folder)
     assert {name: len(rows) for name, rows in run.curves.items()} == dict.fromkeys(run.curves, 2)
     assert "policy_loss" in run.curves
+
+
+def told_without(agent, *path):
+    """The config of a run of this agent, made by a version that did not have a hyper-parameter yet."""
+    told = json.loads(json.dumps(describe(in_run(agent, 5000))))
+    *parts, name = path
+    holder = functools.reduce(dict.__getitem__, parts, told)
+    del holder[name]
+    return {"agent": told, "steps": 5000}
+
+
+@pytest.mark.parametrize("id", [id for id in ks.list_agents() if id != "evosax"])
+def test_a_hyper_parameter_that_there_was_not_yet_is_at_its_default(id):
+    agent = ks.make_agent(id)
+    told = describe(agent)
+    gained = [(name,) for name in told if name != "id"]
+    gained += [(name, part) for (name,) in gained if isinstance(told[name], dict) for part in told[name]]
+    held = {field.name: field.default for field in dataclasses.fields(agent)}
+    for path in gained:
+        if path[-1] != "type" and (len(path) == 2 or held[path[0]] == getattr(agent, path[0])):
+            check_agent(agent, told_without(agent, *path))
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "refused"),
+    [
+        ({"n_step": 3}, ["n_step"], "n_step"),
+        ({"priority_beta": 0.5}, ["priority_beta"], "priority_beta"),
+        ({"dueling": True}, ["network", "dueling"], "network"),
+    ],
+)
+def test_another_than_its_default_is_refused(options, path, refused):
+    agent = ks.make_agent("dqn", **options)
+    check_agent(ks.make_agent("dqn"), told_without(agent, *path))
+    with pytest.raises(ks.ConfigError, match=f"agent's {refused}: got .*; the run was started with"):
+        check_agent(agent, told_without(agent, *path))
 
 
 def test_what_was_not_kept_is_as_it_was_then():

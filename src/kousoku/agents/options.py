@@ -151,6 +151,30 @@ def rebuild(config: dict[str, Any]) -> Agent:
     return make_agent(config["id"], **options)
 
 
+def with_defaults(value: Any, told: Mapping[str, Any], usual: Any = None) -> Any:
+    """Returns an agent with the defaults of what was not told of it: the fields that it has gained since.
+
+    Args:
+        value: the agent; or its exploration, a network's config, or another of its parts.
+        told: what `describe` wrote down, maybe in an earlier version.
+        usual: the default of such a part, if it has one.
+    """
+    changes: dict[str, Any] = {}
+    for field in _fields(value):
+        held, of_held = getattr(value, field.name), told.get(field.name, ...)
+        default = getattr(usual, field.name) if type(usual) is type(value) else field.default
+        if of_held is ... and field.init and default is not dataclasses.MISSING:
+            changes[field.name] = default
+        elif isinstance(of_held, dict) and of_held.get("type") == type(held).__name__ and isinstance(held, _parts()):
+            changes[field.name] = with_defaults(held, of_held, default)
+    return dataclasses.replace(value, **changes)
+
+
+def _parts() -> tuple[type, ...]:
+    """Returns the types of an agent's values that have fields of their own."""
+    return (Collector, Exploration, Schedule, *NETWORK_CONFIGS)
+
+
 def _fields(module: Any) -> tuple[Any, ...]:
     return dataclasses.fields(module)
 
@@ -202,7 +226,7 @@ def _network(id: str, choice: Any, options: dict[str, Any], known: Any) -> Any:
 def _described(value: Any) -> Any:
     if isinstance(value, (Dataset, DatasetFile)):
         return value.described()
-    if isinstance(value, (Collector, Exploration, Schedule, *NETWORK_CONFIGS)):
+    if isinstance(value, _parts()):
         fields = {field.name: _described(getattr(value, field.name)) for field in _fields(value)}
         return {"type": type(value).__name__, **fields}
     if value is None or isinstance(value, (bool, str, int)):

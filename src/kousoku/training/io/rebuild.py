@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from ... import envs
-from ...agents.options import describe, rebuild
+from ...agents.options import describe, rebuild, with_defaults
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
@@ -50,14 +50,24 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
 def check_agent(agent: Agent, config: dict[str, Any]) -> None:
     """Refuses another agent than that of a run.
 
+    A hyper-parameter that there was none of when the run was started has to be at its default.
+
     Raises:
         ConfigError: naming the first hyper-parameter that differs.
     """
-    now, then = describe(_begun(agent, config)), config["agent"]
+    now = describe(_begun(agent, config))
+    then = _joined(config["agent"], describe(_begun(with_defaults(agent, config["agent"]), config)))
     for name in (*then, *now):
         if _without_path(now.get(name, ...)) != _without_path(then.get(name, ...)):
             fix = f"the run was started with {then.get(name, 'none')!r}"
             raise ConfigError(f"agent's {name}", now.get(name, ...), fix)
+
+
+def _joined(told: Any, defaults: Any) -> Any:
+    """Returns what was told of an agent, or of a part of it, and defaults of what was not."""
+    if not isinstance(told, dict) or not isinstance(defaults, dict) or told.get("type") != defaults.get("type"):
+        return told
+    return defaults | {name: _joined(value, defaults.get(name)) for name, value in told.items()}
 
 
 def _without_path(told: Any) -> Any:
