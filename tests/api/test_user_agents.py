@@ -143,8 +143,7 @@ class InPairs(ks.Collector):
 
     num_envs: int = eqx.field(static=True, default=3)
     num_steps: int = eqx.field(static=True, default=2)
-    batched, steps_before_learning, samples_held, gradient_samples = True, 6, 6, 3
-    size = ("agent", "3 environments x 2 steps")
+    gradient_samples = 3
 
     def num_devices(self, available):
         return 1
@@ -246,6 +245,33 @@ class Downhill(ks.Agent):
         return state - self.learning_rate * data.gradient, {"worst_reward": data.told}
 
 
+SEEN, DONE = np.random.default_rng(0).integers(0, [[48], [4]], (2, 65), dtype=np.int32)
+CUT = np.arange(64) == 63
+RECORDED = ks.Dataset(
+    SEEN[:-1], DONE[1:], -np.ones(64, np.float32), np.zeros(64, bool), CUT, SEEN[1:], ks.Discrete(48), ks.Discrete(4),
+    "CliffWalking-v1",
+)  # fmt: skip
+
+
+class Copier(ks.Agent):
+    """Learns from a data set: how often which action was done, and does the one that was done most."""
+
+    learns_from: ks.Offline = ks.Offline(RECORDED, batch_size=16, num_steps=8)
+    learning_rate: float = 0.1
+
+    def init(self, spec, key):
+        return jnp.zeros((spec.observation_space.n, spec.action_space.n))
+
+    def act(self, state, obs, carry, key, *, greedy=False):
+        return jnp.argmax(state[obs]).astype(jnp.int32), carry, None
+
+    def update(self, state, data, key, *, axis=None):
+        done = jax.nn.one_hot(data.transitions.action, 4)
+        wrong = done - state[data.transitions.obs]
+        learned = state.at[data.transitions.obs].add(self.learning_rate * wrong)
+        return learned, {"error": jnp.abs(wrong).mean(), "gradient_steps_before": data.steps}
+
+
 KINDS = {
     "online": (SoftmaxQ(), "CliffWalking-v1", "temperature", {"td_error", "largest_value"}),
     "rollouts": (Reinforce(), "CartPole-v1", "discount", {"policy_loss", "return_ahead"}),
@@ -253,6 +279,7 @@ KINDS = {
     "online with a carry": (Rememberer(), Recall(), "learning_rate", {"td_error"}),
     "generations": (HillClimber(), "CartPole-v1", "noise_std", {"best_return"}),
     "differentiated rollouts": (Downhill(), Track(time_limit=8), "learning_rate", {"worst_reward"}),
+    "a data set": (Copier(), "CliffWalking-v1", "learning_rate", {"error", "gradient_steps_before"}),
     "a collector of one's own": (OfThree(), "CliffWalking-v1", "temperature", {"error", "one"}),
 }
 

@@ -50,7 +50,7 @@ def test_the_newest_steps_replace_the_oldest():
 @pytest.mark.parametrize(("iterations", "first", "filled"), [(3, 0, 6), (5, 0, 10), (8, 6, 10)])
 def test_what_is_kept_is_listed_oldest_first_and_breaks_off_truncated(iterations, first, filled):
     state, _ = run(recorder(), iterations)
-    rows = recorder().learns_from.in_order(state.data, iterations)
+    rows = recorder().learns_from.kept_transitions(state.data, iterations)
     assert rows.obs.shape == (4, filled, 3)
     np.testing.assert_array_equal(rows.obs[:, :, 0], np.tile(np.arange(first, first + filled), (4, 1)))
     assert (rows.terminated | rows.truncated)[:, -1].all()

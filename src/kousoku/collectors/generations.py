@@ -142,10 +142,6 @@ class Generations(Collector):
         return False
 
     @property
-    def batched(self) -> bool:
-        return True
-
-    @property
     def steps_before_learning(self) -> int:
         return 1
 
@@ -154,15 +150,8 @@ class Generations(Collector):
         return self.num_envs
 
     @property
-    def gradient_samples(self) -> int:
-        return self.iteration_steps
-
-    @property
     def size(self) -> tuple[str, str]:
         return "population_size", f"{self.population_size} candidates"
-
-    def num_devices(self, available: int) -> int:
-        return largest_divisor(self.num_envs, available)
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs)

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
-from ..compiler import on_arrays
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState
 from ..core.dataset import ARRAYS, Dataset, DatasetFile
 from ..core.dataset_file import as_dataset, with_numbers
@@ -17,6 +16,7 @@ from ..core.errors import ConfigError, check_count
 from ..core.timestep import ReplayBatch, Transition
 from .rollouts import begin_slots
 from .streams import Stream
+from .updates import make_updates
 
 
 class OfflineKeys(eqx.Module):
@@ -77,10 +77,6 @@ class Offline(Collector):
         return False
 
     @property
-    def batched(self) -> bool:
-        return True
-
-    @property
     def steps_before_learning(self) -> int:
         return 1
 
@@ -95,10 +91,6 @@ class Offline(Collector):
     @property
     def size(self) -> tuple[str, str]:
         return "batch_size", f"{self.num_steps} minibatches of {self.batch_size} transitions"
-
-    def num_devices(self, available: int) -> int:
-        del available
-        return 1
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         return *begin_slots(agent, agent_state, slots, key, self.num_envs), ()
@@ -123,18 +115,11 @@ class Offline(Collector):
     ) -> tuple[TrainState, dict[str, Any], Int[Array, ""]]:
         update_keys = jax.random.split(jax.random.fold_in(keys.update, 1), self.num_steps)
 
-        def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array]]:
+        def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], None]:
             batch = ReplayBatch(jax.tree.map(lambda x: x[i], data), keys.iteration * self.num_steps + i)
-            return agent.update(agent_state, batch, update_keys[i], axis=axis)
+            return *agent.update(agent_state, batch, update_keys[i], axis=axis), None
 
-        def add_update(i: Array, now: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
-            learned, metrics = update(i, now[0])
-            return learned, jax.tree.map(jnp.add, now[1], metrics)
-
-        shapes = jax.eval_shape(update, jnp.int32(0), state.agent)[1]
-        zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        run = on_arrays(lambda *begin: jax.lax.fori_loop(0, self.num_steps, add_update, begin), axis)
-        learned, sums = run(state.agent, zeros)
+        learned, sums, _ = make_updates(update, state.agent, self.num_steps, self.num_steps, axis)
         after = TrainState(learned, state.slots, state.carry, state.data, state.metrics)
         return after, sums, jnp.int32(self.num_steps)
 

@@ -30,23 +30,8 @@ class Online(Collector):
         return False
 
     @property
-    def steps_before_learning(self) -> int:
-        return 1
-
-    @property
-    def samples_held(self) -> int:
-        return 1
-
-    @property
-    def gradient_samples(self) -> int:
-        return 1
-
-    @property
     def size(self) -> tuple[str, str]:
         return "agent", "one environment x one step"
-
-    def num_devices(self, available: int) -> int:
-        return 1
 
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         slot = slots.begin(jax.random.fold_in(key, Stream.FIRST_EPISODE))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
-from ..compiler import kernel, on_arrays
+from ..compiler import kernel
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
@@ -20,6 +20,7 @@ from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
 from .rollouts import act_and_advance, begin_slots, slot_numbers
 from .streams import IterationKeys, slot_keys
+from .updates import make_updates
 
 SAMPLES_PER_DEVICE = 64
 """Samples of a gradient step that are worth a device of their own. Fewer than of a rollout: all gradient steps of a
@@ -102,10 +103,6 @@ class Replay(Collector):
             check_schedule("priority_beta", self.priority_beta, low=0, high=1)
 
     @property
-    def batched(self) -> bool:
-        return True
-
-    @property
     def steps_before_learning(self) -> int:
         return max(1, -(-self.learning_starts // self.iteration_steps)) * self.iteration_steps
 
@@ -125,6 +122,10 @@ class Replay(Collector):
     def slot_capacity(self) -> int:
         """Transitions kept of each slot, C: a multiple of T, so that an iteration's steps lie side by side."""
         return -(-self.capacity // self.iteration_steps) * self.num_steps
+
+    @property
+    def keeps_transitions(self) -> bool:
+        return True
 
     def held_beside(self, data: Any) -> PyTree[Any]:
         """Returns the shapes of the rewards and ends of what transitions of several steps are made of."""
@@ -197,15 +198,7 @@ class Replay(Collector):
                 return agent.update_with_errors(agent_state, batch, key, axis=axis)
             return *agent.update(agent_state, batch, key, axis=axis), None
 
-        def add_update(i: Array, now: tuple[Any, dict[str, Array], Any]) -> tuple[Any, dict[str, Array], Any]:
-            learned, metrics, errors = update(i, now[0])
-            return learned, jax.tree.map(jnp.add, now[1], metrics), _with_row(now[2], errors, i)
-
-        shapes = jax.eval_shape(update, jnp.int32(0), state.agent)[1]
-        zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        no_errors = jnp.zeros(slot.shape) if self.prioritised else None
-        run = on_arrays(lambda *begin: jax.lax.fori_loop(0, updates, add_update, begin), axis)
-        learned, sums, errors = run(state.agent, zeros, no_errors)
+        learned, sums, errors = make_updates(update, state.agent, updates, self.gradient_steps, axis)
         kept = state.data
         if self.prioritised:
             kept = with_errors(kept, slot, time, errors, self.priority_alpha, updates > 0, axis)
@@ -215,11 +208,8 @@ class Replay(Collector):
         """Returns the transitions of what is kept, [B, C, ...]."""
         return data.kept if self.prioritised else data
 
-    def in_order(self, data: Any, iterations: int) -> Transition:
-        """Returns what is kept after so many iterations, oldest first: [B, F, ...] as NumPy, F of each slot.
-
-        The last of each slot is truncated, as nothing of what follows it is there.
-        """
+    def kept_transitions(self, data: Any, iterations: int) -> Transition:
+        """Returns the buffer's, oldest first; the last of each slot is truncated, as nothing that follows is there."""
         made = iterations * self.num_steps
         newest = (made - 1) % self.slot_capacity
         filled = min(made, self.slot_capacity)
@@ -278,11 +268,6 @@ def _place(
 def _without_info(made: Transition) -> Transition:
     """Returns transitions without what the environment says beside them, which nobody learns from."""
     return eqx.tree_at(lambda t: t.info, made, None, is_leaf=lambda x: x is None)
-
-
-def _with_row(rows: Array | None, row: Array | None, i: Array) -> Array | None:
-    """Returns the rows with another one at i; None of none."""
-    return None if rows is None else rows.at[i].set(row)
 
 
 def _has_numbers(value: Any) -> bool:

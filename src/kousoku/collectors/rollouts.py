@@ -47,24 +47,8 @@ class RolloutCollector(Collector):
         check_count("num_steps", self.num_steps)
 
     @property
-    def batched(self) -> bool:
-        return True
-
-    @property
-    def steps_before_learning(self) -> int:
-        return self.iteration_steps
-
-    @property
-    def samples_held(self) -> int:
-        return self.iteration_steps
-
-    @property
     def gradient_samples(self) -> int:
         return self.minibatch or self.iteration_steps
-
-    @property
-    def size(self) -> tuple[str, str]:
-        return "num_envs", f"{self.num_envs} environments x {self.num_steps} steps"
 
     def num_devices(self, available: int) -> int:
         return largest_divisor(

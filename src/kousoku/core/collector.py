@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
+from .timestep import Transition
+
 
 class TrainState(eqx.Module):
     """Everything that one member of a population carries from iteration to iteration.
@@ -165,9 +167,9 @@ class Collector(eqx.Module):
         return self.num_envs > 1
 
     @property
-    @abstractmethod
     def batched(self) -> bool:
         """Whether slots, carry and data have an axis [B]; without one, an iteration is one step of one environment."""
+        return True
 
     @property
     def period(self) -> int:
@@ -175,31 +177,31 @@ class Collector(eqx.Module):
         return 1
 
     @property
-    @abstractmethod
     def steps_before_learning(self) -> int:
         """Environment steps after which the first update has been made: a shorter run would learn nothing."""
+        return self.iteration_steps
 
     @property
-    @abstractmethod
     def samples_held(self) -> int:
         """How many steps with their observations lie in memory at once."""
+        return self.iteration_steps
 
     @property
-    @abstractmethod
     def gradient_samples(self) -> int:
         """Samples that one gradient is the mean over."""
+        return self.iteration_steps
 
     @property
-    @abstractmethod
     def size(self) -> tuple[str, str]:
         """The field that makes it large, and its size in words: for messages about memory and length."""
+        return "num_envs", f"{self.num_envs} environments x {self.num_steps} steps"
 
-    @abstractmethod
     def num_devices(self, available: int) -> int:
         """Returns among how many of the available devices the slots of one member are divided by default.
 
-        It is a divisor of `num_envs`; fewer than the largest where devices would wait longer than they work.
+        It is a divisor of `num_envs`: the largest, or less where devices would wait longer than they work.
         """
+        return largest_divisor(self.num_envs, available)
 
     @abstractmethod
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
@@ -230,6 +232,15 @@ class Collector(eqx.Module):
         """
         del keys
         return None
+
+    @property
+    def keeps_transitions(self) -> bool:
+        """Whether the data are transitions of the past, which `kept_transitions` returns."""
+        return False
+
+    def kept_transitions(self, data: Any, iterations: int) -> Transition:
+        """Returns the transitions in the data after so many iterations, oldest first: [B, n, ...] as NumPy."""
+        raise NotImplementedError(f"{type(self).__name__} keeps no transitions: {data} after {iterations} iterations")
 
     def give_up_episodes(self, data: Any, iteration: Int[Array, ""]) -> Any:
         """Returns the collector's data when all slots begin new episodes, and those on the way never end.

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from ...collectors.env_kernel import EnvStructure, partition_env
-from ...collectors.replay import Replay
 from ...collectors.rollouts import act_and_advance, begin_slots, slot_numbers
 from ...collectors.slot import kernel_slots
 from ...collectors.streams import IterationKeys, key_of, slot_keys
@@ -107,17 +106,17 @@ def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: i
         ConfigError: for an agent without such a buffer, or a run without a checkpoint.
     """
     collector = agent.learns_from
-    if not isinstance(collector, Replay):
+    if not collector.keeps_transitions:
         raise ConfigError("agent", type(agent).__name__, "it has no replay buffer; `collect` records what it does")
     saved = None if folder is None else checkpoints.newest(folder)
     if saved is None:
         fix = "its buffer is in its last checkpoint, and there is none; save the run, or use `collect`"
         raise ConfigError("run", None if folder is None else str(folder), fix)
-    shapes = shapes_of(agent, env, Recording()).state.data
+    shapes = TrainState((), (), (), shapes_of(agent, env, Recording()).state.data, ())
     leaves = dict(zip(saved.paths, saved.leaves, strict=True))
-    found = [leaves[f"data.{path}".replace(".[", "[")][member] for path in tree_io.paths(shapes)]
-    data = jax.tree.unflatten(jax.tree.structure(shapes), found)
-    rows = collector.in_order(data, saved.progress.step // collector.iteration_steps)
+    found = [leaves[path][member] for path in tree_io.paths(shapes)]
+    data = jax.tree.unflatten(jax.tree.structure(shapes), found).data
+    rows = collector.kept_transitions(data, saved.progress.step // collector.iteration_steps)
     clipped = jax.device_get(jax.vmap(jax.vmap(lambda action: clip_to(env.action_space, action)))(rows.action))
     rows = eqx.tree_at(lambda t: t.action, rows, clipped)
     return _joined(rows, env, env_id, rows.reward.size)
