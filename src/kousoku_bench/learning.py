@@ -43,17 +43,22 @@ COLUMNS = (
 def bench(
     out: Path, seeds: int, only: str | None = None, episodes: int = 20, say: Callable[[str], None] = print
 ) -> Section:
-    """Trains every preset, prints the table and saves it as learning.md and .json; of one environment, only its rows
-    anew.
+    """Trains every preset that names a goal, or those of one environment; prints the table and saves it.
+
+    It says before it begins how long that took the last time. Rows that are not made anew stay in learning.md and
+    .json, if they were made here and by these versions.
 
     Raises:
-        ConfigError: if the rows that are to be kept were made elsewhere or by other versions.
+        ConfigError: if one environment is asked for, and the other rows were made elsewhere or by other versions.
     """
     found = {"device": provenance.device(), "versions": provenance.versions()}
-    rows = {} if only is None else _recorded(out / "learning.json", found)
+    record = _record(out / "learning.json")
+    rows = _kept(record, found, out, only)
     order = [f"{agent} {env}" for agent, env in presets()]
     section = Section(TITLE, ABOUT, COLUMNS, [])
-    for agent, env in (pair for pair in presets() if only in (None, pair[1])):
+    asked = [pair for pair, each in presets().items() if only == pair[1] or (only is None and each.solved is not None)]
+    say(_plan(asked, seeds, only, record))
+    for agent, env in asked:
         rows[f"{agent} {env}"] = row(agent, env, preset(agent, env), seeds, episodes, say)
         section.rows[:] = [rows[name] for name in order if name in rows]
         text = _text(section, found)
@@ -66,18 +71,44 @@ def _text(section: Section, found: dict[str, Any]) -> str:
     return markdown(TITLE, machine(found["device"], found["versions"]), [section])
 
 
-def _recorded(path: Path, found: dict[str, Any]) -> dict[str, TableRow]:
-    """Reads the rows of an earlier record, by name."""
-    if not path.is_file():
+def _plan(asked: Sequence[tuple[str, str]], seeds: int, only: str | None, record: dict[str, Any] | None) -> str:
+    """Says what will be trained and what not, and how long that took when the last table was made."""
+    before = {} if record is None else {each["name"]: each["seconds"] for each in _rows(record)}
+    known = [before[name] for name in map(" ".join, asked) if name in before]
+    new = {" ".join(pair): presets()[pair].steps or TrainConfig.steps for pair in asked if " ".join(pair) not in before}
+    lines = [f"{len(asked)} presets x {seeds} seeds"]
+    if known:
+        lines[0] += f"; about {sum(known) * seeds / 60:.0f} min, as the last table says"
+    if new:
+        lines.append(f"not measured before: {', '.join(f'{name} ({steps:,} steps)' for name, steps in new.items())}")
+    others = [] if only else [" ".join(pair) for pair in presets() if pair not in asked]
+    if others:
+        lines.append(f"left out, as they name no return to reach: {', '.join(others)}; --only ENV trains one")
+    return "\n".join(lines)
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    """Reads an earlier record; None where there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
+    (section,) = record["sections"]
+    return section["rows"]
+
+
+def _kept(record: dict[str, Any] | None, found: dict[str, Any], out: Path, only: str | None) -> dict[str, TableRow]:
+    """Returns the rows of an earlier record that can stay, by name."""
+    if record is None:
         return {}
-    record = json.loads(path.read_text(encoding="utf-8"))
     count = record["device"]["count"]
     if record["versions"] != found["versions"] or record["device"] | {"count": 0} != found["device"] | {"count": 0}:
+        if only is None:
+            return {}
         fix = "another machine or other versions made it; measure everything, or name another --out"
-        raise ConfigError("--only", str(path), fix)
-    (section,) = record["sections"]
+        raise ConfigError("--only", str(out / "learning.json"), fix)
     return {
-        each["name"]: TableRow(each["name"], _known(each), each["note"] or devices(count)) for each in section["rows"]
+        each["name"]: TableRow(each["name"], _known(each), each["note"] or devices(count)) for each in _rows(record)
     }
 
 

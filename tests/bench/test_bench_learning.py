@@ -41,7 +41,7 @@ def test_every_seed_is_trained_and_told(tiny, tmp_path):
 def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
     """The others stay as they were, in their order; a record that other versions made is not touched."""
     both = {("q_learning", "GridWorld-v0"): TINY["q_learning", "GridWorld-v0"]}
-    both["sarsa", "CliffGridWorld-v0"] = Preset({}, 200, None)
+    both["sarsa", "CliffGridWorld-v0"] = Preset({}, 200, 0.0)
     monkeypatch.setattr(learning, "presets", lambda: both)
     monkeypatch.setattr(learning, "preset", lambda agent, env: both[agent, env])
 
@@ -62,6 +62,44 @@ def test_one_environment_alone_renews_its_row(monkeypatch, tmp_path):
     (tmp_path / "learning.json").write_text(json.dumps({**record, "versions": {"jax": "0.1"}}))
     with pytest.raises(ks.ConfigError, match="other versions"):
         bench(1, "GridWorld-v0")
+
+
+def test_what_names_no_goal_is_trained_only_if_asked_for_and_the_time_is_told_before(monkeypatch, tmp_path):
+    pairs = {
+        ("q_learning", "GridWorld-v0"): Preset({}, 300, 1.0),
+        ("sarsa", "CliffGridWorld-v0"): Preset({}, 200, -13.0),
+        ("sarsa", "Taxi-v4"): Preset({}, 10_000_000, None),
+    }
+    figures = {column.key: 90.0 if column.key == "seconds" else 1 for column in learning.COLUMNS}
+    monkeypatch.setattr(learning, "presets", lambda: pairs)
+    monkeypatch.setattr(learning, "preset", lambda agent, env: pairs[agent, env])
+    monkeypatch.setattr(
+        learning, "row", lambda agent, env, *_: learning.TableRow(f"{agent} {env}", dict(figures), "1 device")
+    )
+
+    def bench(only=None):
+        said = []
+        rows = learning.bench(tmp_path, 4, only, say=said.append).rows
+        return said[0].splitlines(), [row.name for row in rows]
+
+    plan, names = bench()
+    assert plan == [
+        "2 presets x 4 seeds",
+        "not measured before: q_learning GridWorld-v0 (300 steps), sarsa CliffGridWorld-v0 (200 steps)",
+        "left out, as they name no return to reach: sarsa Taxi-v4; --only ENV trains one",
+    ]
+    assert names == ["q_learning GridWorld-v0", "sarsa CliffGridWorld-v0"]
+    plan, names = bench("Taxi-v4")
+    assert plan == ["1 presets x 4 seeds", "not measured before: sarsa Taxi-v4 (10,000,000 steps)"]
+    assert names[-1] == "sarsa Taxi-v4"
+    assert bench("Taxi-v4")[0] == ["1 presets x 4 seeds; about 6 min, as the last table says"]
+    pairs["sarsa", "GridWorld-v0"] = Preset({}, 500, 1.0)
+    plan, names = bench()
+    assert plan[:2] == [
+        "3 presets x 4 seeds; about 12 min, as the last table says",
+        "not measured before: sarsa GridWorld-v0 (500 steps)",
+    ]
+    assert "sarsa Taxi-v4" in names, "what is not made anew stays"
 
 
 def test_the_shell_runs_it(monkeypatch, tmp_path, capsys):
