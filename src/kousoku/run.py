@@ -20,12 +20,13 @@ from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
 from .training.config import TrainConfig
+from .training.evaluation import recorded
 from .training.evaluation.evaluate import FinalState, evaluate_population
 from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.memory_check import check_episodes
-from .training.io import compile_cache, recorded
+from .training.io import compile_cache
 from .training.io.rebuild import rebuild_both, rebuild_final_state
 from .training.io.tree_io import pick_member
 from .training.loop.results import Trained

@@ -19,8 +19,8 @@ from kousoku.agents.planning import value_iteration
 from kousoku.cli import main
 from kousoku.nn import ActorQConfig
 from kousoku.ops.schedules import Linear
+from kousoku.training.evaluation.recorded import acted
 from kousoku.training.io import checkpoints
-from kousoku.training.io.recorded import acted
 
 SMALL: dict[str, Any] = {"hidden": (8,), "init": "lecun_normal", "batch_size": 16}
 PENDULUM = ks.make("Pendulum-v1")

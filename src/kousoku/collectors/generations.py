@@ -14,8 +14,8 @@ from ..core.errors import ConfigError, check_count
 from ..core.spaces import LARGEST
 from ..nn.observation_stats import Statistics
 from ..ops.normalisation import add_counts
+from .acting import begin_slots, slot_numbers
 from .episodes import EpisodeResults, PlayEpisodes
-from .rollouts import begin_slots, slot_numbers
 from .streams import Stream
 
 

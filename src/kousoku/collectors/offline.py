@@ -14,7 +14,7 @@ from ..core.dataset import ARRAYS, Dataset, DatasetFile
 from ..core.dataset_file import as_dataset, with_numbers
 from ..core.errors import ConfigError, check_count
 from ..core.timestep import ReplayBatch, Transition
-from .rollouts import begin_slots
+from .acting import begin_slots
 from .streams import Stream
 from .updates import make_updates
 

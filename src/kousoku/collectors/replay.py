@@ -16,9 +16,9 @@ from ..core.collector import Collector, SlotFunctions, Steps, TrainState, larges
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
+from .acting import act_and_advance, begin_slots, slot_numbers
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
-from .rollouts import act_and_advance, begin_slots, slot_numbers
 from .streams import IterationKeys, slot_keys
 from .updates import make_updates
 

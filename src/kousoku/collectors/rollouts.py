@@ -8,16 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ..core.collector import Collector, SlotFunctions, Steps, TakenSteps, TrainState, largest_divisor
+from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import check_count
-from ..core.timestep import Rollout, Transition
-from ..ops.trees import select
-from .slot import EnvSlot, at_staggered_ages, told_to_agent
-from .streams import IterationKeys, Stream, slot_keys
-
-SAMPLES_PER_DEVICE = 256
-"""Samples of a gradient step that are worth a device of their own: fewer are learnt from in the time that a mean over
-devices takes (two cores, two layers of 64 units)."""
+from ..core.timestep import Rollout
+from .acting import SAMPLES_PER_DEVICE, act_and_advance, begin_slots, slot_numbers
+from .slot import EnvSlot
+from .streams import IterationKeys, slot_keys
 
 
 class RolloutCollector(Collector):
@@ -102,39 +98,6 @@ def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple
     return add
 
 
-def begin_slots(
-    agent: Any,
-    agent_state: Any,
-    slots: SlotFunctions,
-    key: PRNGKeyArray,
-    num_envs: int,
-    num_steps: int | None = None,
-) -> tuple[Any, Any]:
-    """Makes (slots, carry), [B, ...], before the first step; slot i has a key of its own, whatever their number.
-
-    Args:
-        agent, agent_state: who is to act in them.
-        slots: how a slot begins.
-        key: the member's.
-        num_envs: B.
-        num_steps: T of an iteration, where first episodes begin at staggered ages if it is shorter than the time limit;
-            None where all begin at 0.
-    """
-    first_key = jax.random.fold_in(key, Stream.FIRST_EPISODE)
-    indices = jnp.arange(num_envs, dtype=jnp.int32)
-    slot = jax.vmap(lambda i: slots.begin(jax.random.fold_in(first_key, i)))(indices)
-    if num_steps is not None and num_envs > 1 and slots.time_limit is not None and num_steps < slots.time_limit:
-        slot = at_staggered_ages(slot, slots.time_limit)
-    carry = agent.initial_carry(agent_state)
-    return slot, jax.tree.map(lambda x: jnp.broadcast_to(x, (num_envs, *jnp.shape(x))), carry)
-
-
-def slot_numbers(num_slots: int, axis: str | None) -> Int[Array, " B"]:
-    """Returns the numbers of the slots on this device."""
-    offset = 0 if axis is None else jax.lax.axis_index(axis) * num_slots
-    return offset + jnp.arange(num_slots, dtype=jnp.int32)
-
-
 def make_rollout(
     agent: Any,
     slots: SlotFunctions,
@@ -169,45 +132,3 @@ def make_rollout(
         discounted,
     )
     return after, rollout, Steps(made.obs, made.action, made.reward, made.info, end)
-
-
-def act_and_advance(
-    agent: Any, slots: SlotFunctions, state: TrainState, keys: IterationKeys, add_reward: Any = None
-) -> tuple[tuple[EnvSlot, Any, Any], tuple[Transition, Any, Any]]:
-    """Takes T steps in all slots, in the policy of the agent's present state; or gathers those that were taken.
-
-    Args:
-        agent: who acts.
-        slots: how they advance.
-        state: before the first step.
-        keys: of each step and slot, [T, B].
-        add_reward: (data, reward [B], ended [B]) -> (data, value to keep of the step); None to leave the data alone.
-
-    Returns:
-        (slots, carry, data) after the last step; transitions, kept values and episode ends, [T, B, ...].
-    """
-    if slots.taken is not None:
-        return _gathered(slots.taken, state.data, add_reward)
-    initial = agent.initial_carry(state.agent)
-
-    def step(now: tuple[EnvSlot, Any, Any], keys: tuple[Array, Array]) -> tuple[tuple[EnvSlot, Any, Any], Any]:
-        (slot, carry, data), (act_keys, env_keys) = now, keys
-        action, carry, extras = jax.vmap(lambda o, c, k: agent.act(state.agent, o, c, k))(slot.obs, carry, act_keys)
-        slot, made, end = jax.vmap(slots.advance)(slot, action, env_keys)
-        carry = jax.vmap(lambda ended, c: select(ended, initial, c))(end.ended, carry)
-        data, kept = (data, None) if add_reward is None else add_reward(data, made.reward, end.ended)
-        return (slot, carry, data), (told_to_agent(made, action, extras), kept, end)
-
-    return jax.lax.scan(step, (state.slots, state.carry, state.data), (keys.act, keys.env))
-
-
-def _gathered(
-    taken: TakenSteps, data: Any, add_reward: Any
-) -> tuple[tuple[EnvSlot, Any, Any], tuple[Transition, Any, Any]]:
-    """Returns what `act_and_advance` does, of steps that were taken before."""
-    kept = None
-    if add_reward is not None:
-        data, kept = jax.lax.scan(
-            lambda data, told: add_reward(data, *told), data, (taken.made.reward, taken.end.ended)
-        )
-    return (taken.slots, taken.carry, data), (taken.made, kept, taken.end)

@@ -1,1 +1,1 @@
-"""Greedy episodes of what was learned: evaluations, films, policies, and the exact values to compare with."""
+"""Episodes of what was learned: evaluations, films, policies, data sets, and the exact values to compare with."""

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
+from ...collectors.acting import act_and_advance, begin_slots, slot_numbers
 from ...collectors.env_kernel import EnvStructure, partition_env
-from ...collectors.rollouts import act_and_advance, begin_slots, slot_numbers
 from ...collectors.slot import kernel_slots
 from ...collectors.streams import IterationKeys, key_of, slot_keys
 from ...core.agent import Agent
@@ -24,10 +24,10 @@ from ...core.spaces import Space
 from ...core.timestep import Transition
 from ...nn import clip_to
 from ...ops.trees import to_device
+from ..io import checkpoints, tree_io
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
 from ..population import is_leaf_number
-from . import checkpoints, tree_io
 
 SLOTS = 8
 """Environments that act at once for a data set."""
