@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from ..core.env import EnvSpec
-from ..core.errors import ConfigError, shorten
+from ..core.errors import ConfigError, check_takes, shorten
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from ..ops.distributions import Categorical, Distribution, MultiCategorical
 from .network import Network
@@ -27,6 +27,22 @@ def check_has_numbers(spec: EnvSpec) -> None:
     for name, space in (("observation space", spec.observation_space), ("action space", spec.action_space)):
         if isinstance(space, Box) and 0 in space.shape:
             raise ConfigError(name, space, "it has no numbers, so that there is nothing to learn")
+
+
+def check_builder(network: Any, config: str, builds: str) -> None:
+    """Refuses what builds no network.
+
+    Args:
+        network: an agent's field: a config, or a function of two spaces and a key.
+        config: such a config, with its article, for the message.
+        builds: what a function has to return, likewise.
+
+    Raises:
+        ConfigError: naming the network.
+    """
+    if not callable(network):
+        raise ConfigError("network", network, f"use {config} or a function that builds {builds}")
+    check_takes("network", network, ("observation_space", "action_space", "key"))
 
 
 def check_network(

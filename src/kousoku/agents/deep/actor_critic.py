@@ -13,10 +13,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
+from ...core.errors import check_count, check_flag, check_number
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
-from ...nn.fits import check_has_numbers
+from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops import losses
 from ...ops.advantages import gae
@@ -24,7 +24,7 @@ from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted
 from ...ops.trees import select
-from .gradients import init_optimiser
+from .gradients import check_learning_rate, init_optimiser
 
 
 class ActorCriticState(eqx.Module):
@@ -212,9 +212,8 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
     """
     check_count("num_envs", agent.num_envs)
     check_count("num_steps", agent.num_steps)
-    check_builder(agent.network)
-    rate = agent.learning_rate
-    check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+    check_builder(agent.network, "an ActorCriticConfig", "a network")
+    check_learning_rate("learning_rate", agent.learning_rate)
     check_schedule("entropy_coefficient", agent.entropy_coefficient, low=0, open_high=True)
     check_number("value_coefficient", agent.value_coefficient, low=0, open_high=True)
     check_number("discount", agent.discount, low=0, high=1)
@@ -225,17 +224,6 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
         check_number(name, getattr(agent, name), low=0, open_low=True)
     for name in ("normalise_advantages", "normalise_observations", "normalise_rewards"):
         check_flag(name, getattr(agent, name))
-
-
-def check_builder(network: Any) -> None:
-    """Refuses what builds no network.
-
-    Raises:
-        ConfigError: naming the network.
-    """
-    if not callable(network):
-        raise ConfigError("network", network, "use an ActorCriticConfig or a function that builds a network")
-    check_takes("network", network, ("observation_space", "action_space", "key"))
 
 
 def scaled_rewards(

@@ -17,7 +17,7 @@ from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
+from ...core.errors import check_count, check_flag, check_number
 from ...core.spaces import Box, Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import (
@@ -32,14 +32,14 @@ from ...nn.actor_q import (
 )
 from ...nn.batch_renorm import with_statistics
 from ...nn.boxes import size_of
-from ...nn.fits import check_has_numbers
+from ...nn.fits import check_builder, check_has_numbers
 from ...nn.hidden import drops
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops.across import mean_over
-from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, counted, value_at
+from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
 from .critics import Batch, CriticLoss, Follows, critic_loss, has_target, joint_critic_loss, outputs_of, targets_of
 from .epochs import Scalars
-from .gradients import apply_gradients, init_optimiser
+from .gradients import apply_gradients, check_learning_rate, init_optimiser
 from .replay_of import check_priorities, replay_of
 
 
@@ -130,15 +130,10 @@ class ActorQAgent(Agent):
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
-        if not callable(self.network):
-            raise ConfigError(
-                "network", self.network, "use an ActorQConfig or a function that builds a kousoku.nn.ActorQ"
-            )
-        check_takes("network", self.network, ("observation_space", "action_space", "key"))
-        for name in ("learning_rate", "critic_learning_rate"):
-            rate = getattr(self, name)
-            if rate is not None or name == "learning_rate":
-                check_schedule(name, rate, low=0, open_low=not callable(rate), open_high=True)
+        check_builder(self.network, "an ActorQConfig", "a kousoku.nn.ActorQ")
+        check_learning_rate("learning_rate", self.learning_rate)
+        if self.critic_learning_rate is not None:
+            check_learning_rate("critic_learning_rate", self.critic_learning_rate)
         check_number("discount", self.discount, low=0, high=1)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
         check_count("policy_delay", self.policy_delay)

@@ -19,16 +19,16 @@ from ...core.errors import ConfigError, check_count, check_flag, check_number
 from ...core.spaces import Box
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
-from ...nn.fits import check_has_numbers
+from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops import losses
 from ...ops.across import mean_over
 from ...ops.advantages import lambda_returns
 from ...ops.normalisation import RunningMoments, no_moments
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted, value_at
-from .actor_critic import check_builder, check_own_network, draw, flat_time, is_recurrent, scaled_rewards
+from .actor_critic import check_own_network, draw, flat_time, is_recurrent, scaled_rewards
 from .epochs import Scalars, run_epochs
-from .gradients import apply_gradients, init_optimiser
+from .gradients import apply_gradients, check_learning_rate, init_optimiser
 from .minibatches import divide, minibatch_indices, num_strata
 
 
@@ -147,10 +147,9 @@ class APG(Agent):
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "critic_epochs", "critic_minibatches"):
             check_count(name, getattr(self, name))
-        check_builder(self.network)
+        check_builder(self.network, "an ActorCriticConfig", "a network")
         for name in ("learning_rate", "critic_learning_rate"):
-            rate = getattr(self, name)
-            check_schedule(name, rate, low=0, open_low=not callable(rate), open_high=True)
+            check_learning_rate(name, getattr(self, name))
         check_schedule("entropy_coefficient", self.entropy_coefficient, low=0, open_high=True)
         for name in ("discount", "td_lambda"):
             check_number(name, getattr(self, name), low=0, high=1)

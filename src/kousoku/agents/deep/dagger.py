@@ -17,11 +17,12 @@ from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import Env, EnvSpec, Finite
-from ...core.errors import ConfigError, check_count, check_number, check_takes, shorten
+from ...core.errors import ConfigError, check_count, check_number, shorten
 from ...core.spaces import Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQBuilder, ActorQConfig, check_actor_q
 from ...nn.batch_renorm import with_statistics
+from ...nn.fits import check_builder
 from ...ops.across import mean_over
 from ...ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from ..planning import value_iteration
@@ -29,7 +30,7 @@ from .actor_critic import draw
 from .actor_q import learned_batch
 from .bc import imitation_loss
 from .epochs import Scalars
-from .gradients import apply_gradients, init_optimiser
+from .gradients import apply_gradients, check_learning_rate, init_optimiser
 
 PLANNED = "`kousoku.train` plans one where the environment has an exact model and observes the number of its state"
 
@@ -96,13 +97,8 @@ class DAgger(Agent):
 
     def __check_init__(self) -> None:
         _ = self.learns_from  # checks what it is made of
-        if not callable(self.network):
-            raise ConfigError(
-                "network", self.network, "use an ActorQConfig or a function that builds a kousoku.nn.ActorQ"
-            )
-        check_takes("network", self.network, ("observation_space", "action_space", "key"))
-        rate = self.learning_rate
-        check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+        check_builder(self.network, "an ActorQConfig", "a kousoku.nn.ActorQ")
+        check_learning_rate("learning_rate", self.learning_rate)
         check_schedule("expert_share", self.expert_share, low=0, high=1)
         check_number("discount", self.discount, low=0, high=1)
         if self.expert is None:

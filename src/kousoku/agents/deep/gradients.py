@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from ...compiler import on_arrays
 from ...ops.across import mean_over
+from ...ops.schedules import check_schedule
 
 Vector = Float[Array, " P"]
 
@@ -22,6 +23,15 @@ def gradient_of(loss: Callable[..., Any]) -> Callable[..., Any]:
     It is compiled with vectors along its arrays.
     """
     return on_arrays(jax.grad(loss, has_aux=True))
+
+
+def check_learning_rate(field: str, rate: Any) -> None:
+    """Refuses a learning rate that cannot work: a schedule may come to 0, a number not.
+
+    Raises:
+        ConfigError: naming the field.
+    """
+    check_schedule(field, rate, low=0, open_low=not callable(rate), open_high=True)
 
 
 def init_optimiser(network: Any, optimiser: Any) -> Any:

@@ -18,20 +18,20 @@ from ...core.agent import Agent
 from ...core.dataset import Dataset, DatasetFile, alike
 from ...core.dataset_file import as_dataset, with_numbers
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes, shorten
+from ...core.errors import ConfigError, check_count, check_flag, check_number, shorten
 from ...core.spaces import Box, Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_learnable, to_action
-from ...nn.fits import check_has_numbers
+from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments
-from ...ops.schedules import ScalarOrSchedule, check_schedule
+from ...ops.schedules import ScalarOrSchedule
 from ...ops.trees import to_device
 from .actor_critic import draw
 from .actor_q import learned_batch
 from .critics import Batch
-from .gradients import init_optimiser
+from .gradients import check_learning_rate, init_optimiser
 
 
 class OfflineState(eqx.Module):
@@ -82,13 +82,8 @@ class OfflineAgent(Agent):
 
     def __check_init__(self) -> None:
         check_count("batch_size", self.batch_size)
-        if not callable(self.network):
-            raise ConfigError(
-                "network", self.network, "use an ActorQConfig or a function that builds a kousoku.nn.ActorQ"
-            )
-        check_takes("network", self.network, ("observation_space", "action_space", "key"))
-        rate = self.learning_rate
-        check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+        check_builder(self.network, "an ActorQConfig", "a kousoku.nn.ActorQ")
+        check_learning_rate("learning_rate", self.learning_rate)
         check_flag("normalise_observations", self.normalise_observations)
         check_number("observation_limit", self.observation_limit, low=0, open_low=True)
 

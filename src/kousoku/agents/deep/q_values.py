@@ -9,11 +9,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...compiler import kernel
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_number, check_takes
-from ...nn.fits import check_has_numbers
+from ...core.errors import check_number
+from ...nn.fits import check_builder, check_has_numbers
 from ...nn.q_network import QFunction, QNetworkBuilder, QNetworkConfig, check_discrete, check_q_network
 from ...ops import exploration
 from ...ops.schedules import check_schedule
+from .gradients import check_learning_rate
 
 choose_epsilon_greedy = kernel(exploration.epsilon_greedy)
 
@@ -43,11 +44,8 @@ def check_q_settings(agent: Any) -> None:
     Raises:
         ConfigError: naming the field.
     """
-    if not callable(agent.network):
-        raise ConfigError("network", agent.network, "use a QNetworkConfig or a function that builds a network")
-    check_takes("network", agent.network, ("observation_space", "action_space", "key"))
-    rate = agent.learning_rate
-    check_schedule("learning_rate", rate, low=0, open_low=not callable(rate), open_high=True)
+    check_builder(agent.network, "a QNetworkConfig", "a network")
+    check_learning_rate("learning_rate", agent.learning_rate)
     check_number("discount", agent.discount, low=0, high=1)
     check_schedule("epsilon", agent.epsilon, low=0, high=1)
     if agent.max_gradient_norm is not None:

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number, check_takes
-from ...nn.fits import check_has_numbers
+from ...core.errors import check_count, check_flag, check_number
+from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
     Statistics,
@@ -79,9 +79,7 @@ class EvolutionStrategy(Agent):
         for name in ("num_envs", "max_episode_steps"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
-        if not callable(self.network):
-            raise ConfigError("network", self.network, "use a PolicyConfig or a function that builds a policy")
-        check_takes("network", self.network, ("observation_space", "action_space", "key"))
+        check_builder(self.network, "a PolicyConfig", "a policy")
         check_number("alive_bonus_offset", self.alive_bonus_offset, open_low=True, open_high=True)
         check_flag("normalise_observations", self.normalise_observations)
         check_number("observation_limit", self.observation_limit, low=0, open_low=True)
