@@ -36,6 +36,7 @@ _HOMES = {
     "core.timestep": ("ReplayBatch", "Rollout", "Timestep", "Transition"),
     "core.wrapper": ("Wrapper",),
     "envs": ("list_envs", "make", "register"),
+    "envs.contract": ("ContractError", "check_env"),
     "envs.finite": ("finite",),
     "envs.gridworld.env": ("gridworld",),
     "agents": ("list_agents", "register_agent"),
@@ -63,7 +64,6 @@ _HOMES = {
     "interop.jax_envs.pgx": ("from_pgx",),
     "interop.jax_envs.playground": ("from_playground",),
     "interop.jax_envs.xminigrid": ("from_xminigrid",),
-    "core.contract": ("ContractError", "check_env"),
     "compiler": ("KernelWarning", "kernel", "use_kernels"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -97,8 +97,6 @@ if TYPE_CHECKING:
     from .core.agent import Agent as Agent
     from .core.collector import Collector as Collector
     from .core.collector import TrainState as TrainState
-    from .core.contract import ContractError as ContractError
-    from .core.contract import check_env as check_env
     from .core.dataset import Dataset as Dataset
     from .core.dataset_file import load_dataset as load_dataset
     from .core.dataset_file import save_dataset as save_dataset
@@ -122,6 +120,8 @@ if TYPE_CHECKING:
     from .envs import make as make
     from .envs import register as register
     from .envs import wrappers as wrappers
+    from .envs.contract import ContractError as ContractError
+    from .envs.contract import check_env as check_env
     from .envs.finite import finite as finite
     from .envs.gridworld.env import gridworld as gridworld
     from .interop.host.from_dm_env import from_dm_env as from_dm_env

@@ -14,8 +14,8 @@ import pytest
 from own_envs import OWN_ENVS
 
 import kousoku as ks
-from kousoku.core.contract import ContractError
 from kousoku.core.errors import ConfigError
+from kousoku.envs.contract import ContractError
 from kousoku.nn import NETWORK_CONFIGS
 from kousoku.ops.schedules import Exponential, Harmonic, Linear
 from kousoku.training.config import TrainConfig

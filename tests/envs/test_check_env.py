@@ -15,9 +15,9 @@ from fresh_process import in_a_new_process
 
 import kousoku as ks
 from kousoku import Box, ContractError, Dict, Discrete, MultiDiscrete
-from kousoku.core import contract
 from kousoku.core.env import Finite
-from kousoku.core.evidence import Evidence
+from kousoku.envs import contract
+from kousoku.envs.evidence import Evidence
 
 pytestmark = pytest.mark.contract
 

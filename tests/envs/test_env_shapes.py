@@ -13,9 +13,9 @@ from corridor import Corridor
 
 import kousoku as ks
 from kousoku import Box, Dict, Discrete, MultiDiscrete, Timestep
-from kousoku.core.contract import ContractError
 from kousoku.core.env_shapes import check_shapes
 from kousoku.core.errors import ConfigError
+from kousoku.envs.contract import ContractError
 
 
 class Walk(Corridor):

@@ -38,3 +38,17 @@ def test_files_and_functions_stay_small(path):
         if isinstance(node, ast.FunctionDef):
             documentation = ast.get_docstring(node, clean=False) or ""
             assert node.end_lineno - node.lineno - documentation.count("\n") <= 80, node.name
+
+
+def test_nothing_outside_a_back_end_asks_for_a_platform():
+    names = {"cpu", "gpu", "cuda", "rocm", "tpu", "metal"}
+    backends = ROOT / "src" / "kousoku" / "compiler" / "backends"
+    found = []
+    for path in (ROOT / "src" / "kousoku").rglob("*.py"):
+        if not path.is_relative_to(backends):
+            nodes = ast.walk(ast.parse(path.read_text()))
+            asked = (node for node in nodes if isinstance(node, ast.Constant) and node.value in names)
+            found += [
+                f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}; let `compiler.backends` say" for node in asked
+            ]
+    assert not found, "\n".join(found)

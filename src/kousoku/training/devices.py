@@ -37,7 +37,9 @@ def use_all_cores() -> int:
 
 def _tell_too_late(cores: int) -> None:
     """Warns that one device is all there will be for several cores; other numbers were chosen by somebody."""
-    if cores > 1 and jax.device_count() == 1 and jax.default_backend() == "cpu":
+    from ..compiler import backends  # here, as a command that asks for its cores need not have a compiler
+
+    if cores > 1 and jax.device_count() == 1 and backends.current().divides_cores:
         fix = "call use_all_cores() before anything else uses JAX, in a notebook in a new kernel"
         warnings.warn(f"JAX has started already, with one device for {cores} cores: {fix}", stacklevel=3)
 

@@ -99,6 +99,7 @@ class Platform:
             a program of many agents had better advance a few at a time.
         startup_options: `compiler_options` of `jax.jit` for a program that runs once, where optimising it takes longer
             than it saves; None for XLA's own.
+        divides_cores: whether JAX may make several devices of one processor, one for each core, before it starts.
         problems: returns what users of this JAX on it should know, a sentence or two each.
     """
 
@@ -106,4 +107,5 @@ class Platform:
     backend: Backend | None = None
     cache_bound: bool = False
     startup_options: dict[str, Any] | None = None
+    divides_cores: bool = False
     problems: Callable[[], list[str]] = list

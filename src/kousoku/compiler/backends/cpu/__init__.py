@@ -36,5 +36,6 @@ CPU = Platform(
     backend=Backend(PLATFORM, host, gang_size, emit_module, registry, CALL_TARGET, NewRendezvous),
     cache_bound=True,
     startup_options={"xla_backend_optimization_level": 0},
+    divides_cores=True,
     problems=problems,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kousoku import Box, Dict, Discrete, MultiDiscrete
-from kousoku.core.quick_random import quick_keys
+from kousoku.envs.quick_random import quick_keys
 
 KEYS = np.random.default_rng(3).integers(0, 2**32, (4000, 1), np.uint32)
 SPACES = [

@@ -11,15 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .env import Env, Finite
-from .env_shapes import door_for, is_pair, shape_problems, shapes, state_change, timestep_problems
-from .errors import ConfigError
+from ..core.env import Env, Finite
+from ..core.env_shapes import door_for, is_pair, shape_problems, shapes, state_change, timestep_problems
+from ..core.errors import ConfigError
+from ..core.host import HostEnv
+from ..core.model import TabularModel, check_model
+from ..core.spaces import Discrete
+from ..core.timestep import Timestep
+from ..core.wrapper import kind_of
 from .evidence import BATCH, RESET, RESTART, STEP, Evidence
-from .host import HostEnv
-from .model import TabularModel, check_model
-from .spaces import Discrete
-from .timestep import Timestep
-from .wrapper import kind_of
 
 
 class ContractError(AssertionError):

@@ -19,10 +19,11 @@ import numpy as np
 from jax.core import Tracer, eval_jaxpr
 from jaxtyping import Array, Key, PRNGKeyArray
 
-from .env import Env
+from ..compiler import backends
+from ..core.env import Env
+from ..core.spaces import Space
+from ..core.timestep import Timestep
 from .quick_random import quick_keys
-from .spaces import Space
-from .timestep import Timestep
 
 BATCH = 3
 """Steps that are compared with the same ones taken together."""
@@ -187,9 +188,8 @@ class Evidence:
 
 
 def _quick_jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns `jax.jit` of a function that runs a few times; on a processor XLA need not optimise it."""
-    options = {"xla_backend_optimization_level": 0} if jax.default_backend() == "cpu" else None
-    return jax.jit(function, compiler_options=options)
+    """Returns `jax.jit` of a function that runs a few times, which XLA need not optimise."""
+    return jax.jit(function, compiler_options=backends.current().startup_options)
 
 
 def _compiled(env: Env, method: Callable[..., Any]) -> Callable[..., Any]:
