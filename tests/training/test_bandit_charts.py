@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.training.metrics.metric_sums import recorded_by_default
 from kousoku.viz.payload import payload
 
 QUICK = {"steps": 200, "seeds": 3, "out": "", "progress": False}
@@ -40,3 +41,18 @@ def test_recording_it_changes_no_bit_and_other_environments_do_not():
     np.testing.assert_array_equal(with_info.q_values, without.q_values)
     other = ks.train("q_learning", "GridWorld-v0", **QUICK)
     assert other.record.config["record"] == ["returns", "metrics", "visits"]
+
+
+@pytest.mark.parametrize(
+    ("env", "recorded"),
+    [
+        (ks.make("DriftingBandit-v0"), True),
+        (ks.wrappers.TimeLimit(ks.wrappers.ClipReward(ks.make("Bandit-v0"), 0.0, 1.0), 9), True),
+        (ks.make("GridWorld-v0"), False),
+        (ks.wrappers.TimeLimit(ks.make("GridWorld-v0"), 9), False),
+    ],
+    ids=["bandit", "wrapped bandit", "grid", "wrapped grid"],
+)
+def test_an_environment_says_whether_its_info_is_recorded_by_default(env, recorded):
+    assert ("info" in recorded_by_default(ks.Online(), env)) is recorded
+    assert "info" not in recorded_by_default(ks.Generations(population_size=2, num_envs=2), env)

@@ -61,6 +61,11 @@ class Env(eqx.Module):
         return self.reset(key)
 
     @property
+    def records_info(self) -> bool:
+        """Whether runs record the means of its info by default, as agents are measured by them."""
+        return False
+
+    @property
     def spec(self) -> EnvSpec:
         """Spaces and time limit in one struct."""
         return EnvSpec(self.observation_space, self.action_space, self.time_limit)

@@ -56,6 +56,11 @@ class Wrapper(Env):
         return self.env.action_space
 
     @property
+    def records_info(self) -> bool:
+        """Whether runs record the means of the info of the environment inside."""
+        return self.env.records_info
+
+    @property
     def steps_per_action(self) -> int:
         """Steps that the environment inside takes for each step of this one, at most."""
         return 1

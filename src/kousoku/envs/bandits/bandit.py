@@ -76,6 +76,11 @@ class Bandit(Env):
     def action_space(self) -> Discrete:
         return Discrete(self.arms)
 
+    @property
+    def records_info(self) -> bool:
+        """True: how often the best arm is pulled, and the regret, are what a bandit agent is measured by."""
+        return True
+
     def reset(self, key: PRNGKeyArray) -> tuple[BanditState, Timestep]:
         """Draws new arms."""
         if self.reward == "bernoulli":

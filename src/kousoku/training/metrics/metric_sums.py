@@ -19,7 +19,6 @@ from ...core.env import Env
 from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
 from ...core.timestep import has_divergence_flag
-from ...envs.bandits.bandit import Bandit
 from ...ops import tables
 from ...ops.across import sum_over
 from ...ops.trees import select
@@ -77,11 +76,8 @@ class Recording:
 
 
 def recorded_by_default(collector: Collector, env: Env) -> tuple[str, ...]:
-    """Returns the names of what is recorded of an environment where nothing is asked for.
-
-    Of a bandit the info, too: how often the best arm is pulled, and the regret, are what a bandit agent is measured by.
-    """
-    return (*RECORDED, "info") if isinstance(env, Bandit) and collector.tells_steps else RECORDED
+    """Returns the names of what is recorded of an environment where nothing is asked for."""
+    return (*RECORDED, "info") if env.records_info and collector.tells_steps else RECORDED
 
 
 class MetricSums(eqx.Module):
@@ -160,11 +156,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
     Raises:
         ConfigError: for a metric that is no scalar, or has the name of what training records itself.
     """
-    for name, value in metrics.items():
-        if name in RESERVED or name.startswith("info."):
-            raise ConfigError(f"metric {name!r}", ..., f"training records {', '.join(RESERVED)} itself; rename it")
-        if jnp.shape(value) != ():
-            raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
+    _check_metrics(metrics)
     if recording.info and steps.obs is None:
         fix = "the agent's collector tells no single steps, of which there would be info; leave it out"
         raise ConfigError("record", "info", fix)
@@ -188,6 +180,14 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
     )
     zeros = wide_sums.rests_of(_summed(sums))
     return dataclasses.replace(sums, block=zeros, rests=zeros)
+
+
+def _check_metrics(metrics: dict[str, Any]) -> None:
+    for name, value in metrics.items():
+        if name in RESERVED or name.startswith("info."):
+            raise ConfigError(f"metric {name!r}", ..., f"training records {', '.join(RESERVED)} itself; rename it")
+        if jnp.shape(value) != ():
+            raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
 
 
 def add_iteration(
