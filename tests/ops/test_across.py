@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 from kousoku.agents.deep.a2c import A2C
 from kousoku.agents.deep.minibatches import num_strata
 from kousoku.agents.deep.ppo import PPO
-from kousoku.collectors.acting import SAMPLES_PER_DEVICE
+from kousoku.collectors.rollouts import SAMPLES_PER_DEVICE
 from kousoku.ops import losses
 from kousoku.ops.across import mean_over, sum_over
 

@@ -14,10 +14,6 @@ from ..ops.trees import select
 from .slot import EnvSlot, at_staggered_ages, told_to_agent
 from .streams import IterationKeys, Stream
 
-SAMPLES_PER_DEVICE = 256
-"""Samples of a gradient step that are worth a device of their own: fewer are learnt from in the time that a mean over
-devices takes (two cores, two layers of 64 units)."""
-
 
 def begin_slots(
     agent: Any,
