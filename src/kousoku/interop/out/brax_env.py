@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -19,13 +21,30 @@ from .stepping import IMPL, as_key, infos
 from .theirs import derived, required
 
 
+class BraxState:
+    """State of Brax's whose `pipeline_state` is also called `data`, as Playground's wrappers call it."""
+
+    pipeline_state: Any
+
+    @property
+    def data(self) -> Any:
+        """The environment's state."""
+        return self.pipeline_state
+
+    def replace(self, **changes: Any) -> Any:
+        """Returns the state with other fields; `data` is `pipeline_state`."""
+        if "data" in changes:
+            changes["pipeline_state"] = changes.pop("data")
+        return dataclasses.replace(self, **changes)  # pyright: ignore[reportArgumentType]
+
+
 class OurBraxEnv:
     """An environment of ours as `brax.envs.Env`; `to_brax` makes it.
 
     Actions are in [-1, 1], as Brax's policies give them, and are scaled to the environment's own bounds. As everywhere
     in Brax, a time limit is its `EpisodeWrapper`'s: `episode_length` is what to pass to a trainer. `done` is 1 where
     the task ended, `info["truncation"]` where the environment itself cut the episode. The state's `pipeline_state` is
-    the environment's; `metrics` are the numbers of its info.
+    the environment's, also under Playground's name `data`; `metrics` are the numbers of its info.
 
     Args:
         env: an environment whose actions and observations are Boxes.
@@ -47,7 +66,7 @@ class OurBraxEnv:
         self.env, self.episode_length = env, env.time_limit
         self._middle, self._half = (low + high) / 2, (high - low) / 2
         self._sizes = obs.shape[0], actions.shape[0]
-        self._state_class = required("brax.envs.base", "brax", "to_brax").State
+        self._state_class = _state_class(required("brax.envs.base", "brax", "to_brax").State)
 
     @property
     def observation_size(self) -> int:
@@ -114,6 +133,14 @@ def to_brax(env: str | Env, **options: Any) -> Any:
     """
     theirs = required("brax.envs.base", "brax", "to_brax").Env
     return derived(OurBraxEnv, theirs)(made(env, **options))
+
+
+@functools.cache
+def _state_class(theirs: Any) -> Any:
+    """Returns Brax's class of states with what Playground's wrappers read, as a tree of the same fields."""
+    made = derived(BraxState, theirs)
+    jax.tree_util.register_dataclass(made, [field.name for field in dataclasses.fields(theirs)], [])
+    return made
 
 
 def _reset(env: Env, key: PRNGKeyArray) -> tuple[Any, Timestep]:
