@@ -33,5 +33,5 @@ def stable_baselines(library: str, given: dict[str, Any], seconds: float) -> dic
     )  # fmt: skip
     timer = watch(seconds, settings.learning_starts + WARM_UPDATES * settings.steps_per_update)
     model.learn(10**9, callback=timer)
-    (began, before), (ended, after) = timer.marks[1], timer.marks[-1]
-    return settings.figures(figures(after - before, ended - began, None))
+    began, ended = timer.marks[1], timer.marks[-1]
+    return settings.figures(figures(ended.steps - began.steps, ended.seconds - began.seconds, None))

@@ -12,9 +12,11 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+
+from kousoku.interop.out.sb3_vector import to_sb3_vec
 
 from .ppo_settings import PPOSettings
 
@@ -91,7 +93,7 @@ def stable_baselines(library: str, id: str, given: dict[str, Any], threads: int,
 
     Args:
         library: the module's name.
-        id: of the environment.
+        id: of the environment; ours after "kousoku/".
         given: `PPOSettings`, as JSON.
         threads: of PyTorch; 0 for its own choice.
         seconds: of training, at least one rollout.
@@ -101,9 +103,7 @@ def stable_baselines(library: str, id: str, given: dict[str, Any], threads: int,
     if threads:
         importlib.import_module("torch").set_num_threads(threads)
     vec_envs = importlib.import_module("stable_baselines3.common.vec_env")
-    env = importlib.import_module("stable_baselines3.common.env_util").make_vec_env(
-        id, settings.num_envs, seed=0, vec_env_cls=vec_envs.DummyVecEnv
-    )
+    env = _vec_env(vec_envs, id, settings.num_envs)
     model = importlib.import_module(library).PPO(
         "MlpPolicy",
         vec_envs.VecNormalize(env) if settings.normalise else env,
@@ -113,10 +113,33 @@ def stable_baselines(library: str, id: str, given: dict[str, Any], threads: int,
     )  # fmt: skip
     timer = watch(seconds)
     model.learn(10**9, callback=timer)
-    (began, before), (ended, after) = timer.marks[1], timer.marks[-1]
-    each = (ended - began) / (len(timer.marks) - 2)
-    first = began - timer.marks[0][0] - each
-    return figures(after - before, ended - began, max(first, 0.0) if library == "sbx" else None)
+    began, ended = timer.marks[1], timer.marks[-1]
+    steps, taken = ended.steps - began.steps, ended.seconds - began.seconds
+    first = began.seconds - timer.marks[0].seconds - taken / (len(timer.marks) - 2)
+    found = figures(steps, taken, max(first, 0.0) if library == "sbx" else None)
+    return {**found, "cpu_microseconds": 1e6 * (ended.cpu_seconds - began.cpu_seconds) / steps}
+
+
+def _vec_env(vec_envs: Any, id: str, count: int) -> Any:
+    """Returns Stable-Baselines3's vector of an environment of Gymnasium's, or of ours after "kousoku/"."""
+    if id.startswith("kousoku/"):
+        return vec_envs.VecMonitor(to_sb3_vec(id.partition("/")[2], count))
+    make = importlib.import_module("stable_baselines3.common.env_util").make_vec_env
+    return make(id, count, seed=0, vec_env_cls=vec_envs.DummyVecEnv)
+
+
+class Mark(NamedTuple):
+    """A moment at which a rollout begins.
+
+    Attributes:
+        seconds: of the clock.
+        steps: of all environments up to there.
+        cpu_seconds: of this process, all threads together.
+    """
+
+    seconds: float
+    steps: int
+    cpu_seconds: float
 
 
 def watch(seconds: float, first: int = 0) -> Any:
@@ -128,14 +151,14 @@ def watch(seconds: float, first: int = 0) -> Any:
     class Watch(base):
         def __init__(self) -> None:
             super().__init__()
-            self.marks: list[tuple[float, int]] = []
+            self.marks: list[Mark] = []
 
         def _on_rollout_start(self) -> None:
             if self.num_timesteps >= first:
-                self.marks.append((time.perf_counter(), self.num_timesteps))
+                self.marks.append(Mark(time.perf_counter(), self.num_timesteps, time.process_time()))
 
         def _on_step(self) -> bool:
-            return len(self.marks) < 3 or self.marks[-1][0] - self.marks[1][0] < seconds
+            return len(self.marks) < 3 or self.marks[-1].seconds - self.marks[1].seconds < seconds
 
     return Watch()
 

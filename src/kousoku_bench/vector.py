@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import peers
+from . import peers, vector_ppo
 from .classic import IDS
 from .contender import Contender, measure_parts, not_installed
 from .table import ENVIRONMENTS, SPEED, Section, TableColumn, TableRow, median_seconds
@@ -23,10 +23,10 @@ ABOUT = (
 )
 CLASSIC = IDS
 ROBOTS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Humanoid-v5")
-PARTS = (*CLASSIC, *ROBOTS)
+PARTS = (*CLASSIC, *ROBOTS, vector_ppo.PART)
 BASE = "EnvPool"
 STEP = TableColumn("microseconds", "a step of all, µs", ",.0f")
-NAMES = ("gymnasium", "envpool", "mujoco")
+NAMES = ("gymnasium", "envpool", "mujoco", "stable-baselines3", "torch")
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,18 @@ def bench(
     out: Path, budget: VectorBudget, only: str | None = None, say: Callable[[str], None] = print
 ) -> list[Section]:
     """Measures all, or one of `PARTS`, and saves vector.md and .json (or vector_PART) after each contender."""
-    name = "vector" if only is None else f"vector_{only}"
-    about = ABOUT.format(few=budget.counts[0])
-    parts = (
-        (Section(id, "", (ENVIRONMENTS, SPEED, STEP), [], BASE), contenders(id, budget))
-        for id in (PARTS if only is None else (only,))
-    )
-    return measure_parts(out, name, TITLE, about, parts, budget.limit, NAMES, _line, say)
+    name, parts = ("vector", PARTS) if only is None else (f"vector_{only}", (only,))
+    about = "" if only == vector_ppo.PART else ABOUT.format(few=budget.counts[0])
+    return measure_parts(out, name, TITLE, about, _parts(parts, budget), budget.limit, NAMES, _line, say)
+
+
+def _parts(names: tuple[str, ...], budget: VectorBudget) -> Iterator[tuple[Section, list[Contender]]]:
+    """Yields tables without rows, and the contenders that their rows are of."""
+    for name in names:
+        if name == vector_ppo.PART:
+            yield from vector_ppo.parts()
+        else:
+            yield Section(name, "", (ENVIRONMENTS, SPEED, STEP), [], BASE), contenders(name, budget)
 
 
 def contenders(id: str, budget: VectorBudget) -> list[Contender]:

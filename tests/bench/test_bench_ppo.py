@@ -98,8 +98,9 @@ def test_a_program_is_repeated_as_a_whole(monkeypatch):
     assert found == {"steps_per_second": 500.0, "steps": 1500, "seconds": 3.0, "compile_seconds": 1.0}
 
 
-def test_the_first_rollout_of_stable_baselines_does_not_count(monkeypatch):
-    """A stand-in whose first rollout takes 9 s and every other one 2 s."""
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A stand-in for SB3 whose first rollout takes 9 s, every other one 2 s, on two cores: returns what it is given."""
     now, asked = [0.0], {}
 
     class Callback:
@@ -123,7 +124,11 @@ def test_the_first_rollout_of_stable_baselines_does_not_count(monkeypatch):
         "sbx": {"PPO": PPO},
         "stable_baselines3": {},
         "stable_baselines3.common": {},
-        "stable_baselines3.common.vec_env": {"DummyVecEnv": None, "VecNormalize": lambda env: ("scaled", env)},
+        "stable_baselines3.common.vec_env": {
+            "DummyVecEnv": None,
+            "VecMonitor": lambda env: ("watched", env),
+            "VecNormalize": lambda env: ("scaled", env),
+        },
         "stable_baselines3.common.env_util": {"make_vec_env": lambda id, count, **rest: (id, count)},
         "stable_baselines3.common.callbacks": {"BaseCallback": Callback},
     }
@@ -132,9 +137,22 @@ def test_the_first_rollout_of_stable_baselines_does_not_count(monkeypatch):
         vars(module).update(content)
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(ppo_peers.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(ppo_peers.time, "process_time", lambda: 2 * now[0])
+    return asked
+
+
+def test_the_first_rollout_of_stable_baselines_does_not_count(stand_in):
     found = ppo_peers.stable_baselines("sbx", "CartPole-v1", PUREJAXRL.as_dict(), 1, 5.0)
+    assert found.pop("cpu_microseconds") == pytest.approx(12e6 / (3 * 512))
     assert found == {"steps_per_second": 256.0, "steps": 3 * 512, "seconds": 6.0, "compile_seconds": 7.0}
-    assert (asked["n_steps"], asked["batch_size"], asked["n_epochs"], asked["env"]) == (128, 128, 4, ("CartPole-v1", 4))
+    assert (stand_in["n_steps"], stand_in["batch_size"], stand_in["n_epochs"]) == (128, 128, 4)
+    assert stand_in["env"] == ("CartPole-v1", 4)
+
+
+def test_stable_baselines_trains_on_ours_too(stand_in, monkeypatch):
+    monkeypatch.setattr(ppo_peers, "to_sb3_vec", lambda id, count: (id, count))
+    ppo_peers.stable_baselines("sbx", "kousoku/CartPole-v1", PUREJAXRL.as_dict(), 1, 5.0)
+    assert stand_in["env"] == ("watched", ("CartPole-v1", 4))
 
 
 def test_every_contender_gets_its_row(made_up, folder, tmp_path):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kousoku.cli import main
-from kousoku_bench import contender, vector
+from kousoku_bench import contender, vector, vector_ppo
 from kousoku_bench.vector import VectorBudget
 
 SMALL = VectorBudget(counts=(2, 4), repeats=1, least_seconds=0.0)
@@ -17,6 +17,10 @@ def made_up(monkeypatch):
     """Measurements: ours take a microsecond for each environment, others ten."""
 
     def run_in_subprocess(module, function, kind, id, count, *how, limit):
+        if module == "kousoku_bench.ppo_peers":
+            assert (function, kind, count["num_envs"]) == ("stable_baselines", "stable_baselines3", vector_ppo.ENVS)
+            speed = 3000.0 if id.startswith("kousoku/") else 1000.0
+            return {"steps_per_second": speed, "cpu_microseconds": 1e6 / speed}
         assert (module, function) == ("kousoku_bench.vector", "figures")
         assert kind in vector.STEPPERS
         seconds = count * (1e-6 if kind == "ours" else 1e-5)
@@ -28,8 +32,12 @@ def made_up(monkeypatch):
 def test_every_contender_gets_its_row_beside_envpool_with_as_many(made_up, monkeypatch, tmp_path):
     monkeypatch.setattr(contender, "not_installed", lambda modules: None)
     monkeypatch.setattr(vector, "not_installed", lambda modules: None)
-    sections = vector.bench(tmp_path, SMALL, say=lambda text: None)
-    assert [section.title for section in sections] == list(vector.PARTS)
+    monkeypatch.setattr(vector_ppo, "not_installed", lambda modules: None)
+    *sections, small, middle, large = vector.bench(tmp_path, SMALL, say=lambda text: None)
+    assert [*(section.title for section in sections), "sb3"] == list(vector.PARTS)
+    for section, minibatch in ((small, 64), (middle, 512), (large, 4096)):
+        assert f"minibatches of {minibatch}" in section.title
+        assert section.ratio(section.rows[0]) == 3.0
     names = [(row.name, row.figures["agents"]) for row in sections[-1].rows]
     assert names[:4] == [("kousoku", 2), ("EnvPool", 2), ("kousoku", 4), ("EnvPool", 4)]
     assert {"Gymnasium, sync", "Gymnasium, async"} < {name for name, _ in names}

@@ -150,7 +150,7 @@ OPTIONS = (
         None,
         "PART",
         "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector); start (ppo); "
-        "64-64 or 256-256 (off-policy); library (interop)",
+        "sb3 (vector); 64-64 or 256-256 (off-policy); library (interop)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),
