@@ -42,6 +42,7 @@ _HOMES = {
     "agents": ("list_agents", "register_agent"),
     "agents.options": ("make_agent",),
     "interop.host.from_dm_env": ("from_dm_env",),
+    "interop.host.from_envpool": ("from_envpool",),
     "interop.host.from_gymnasium": ("from_gymnasium",),
     "interop.minari_dataset": ("from_minari",),
     "interop.out.brax_env": ("to_brax",),
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from .envs.finite import finite as finite
     from .envs.gridworld.env import gridworld as gridworld
     from .interop.host.from_dm_env import from_dm_env as from_dm_env
+    from .interop.host.from_envpool import from_envpool as from_envpool
     from .interop.host.from_gymnasium import from_gymnasium as from_gymnasium
     from .interop.jax_envs.brax import from_brax as from_brax
     from .interop.jax_envs.craftax import from_craftax as from_craftax

@@ -70,6 +70,23 @@ def test_envpool_is_trained_in():
         assert ks.make("envpool:Pong-v5").observation_space.dtype == np.uint8
 
 
+def test_a_pool_that_exists_is_trained_in_and_stays_open():
+    envpool = pytest.importorskip("envpool")
+    pool = envpool.make_gymnasium("CartPole-v1", num_envs=4, seed=3)
+    for seed in range(2):  # what it steps in belongs to whoever made it
+        run = ks.train("ppo", ks.from_envpool(pool), steps=512, seeds=[seed], **SMALL)
+        assert run.record.config["env"]["id"] == "CartPoleGymnasiumEnvPool"
+        assert run.record.facts["episodes"] > 4
+        assert (run.record.evaluation["length"] >= 8).all()
+    assert pool.reset()[0].shape == (4, 4)
+    for other in ("dm", "gymnasium"):
+        few = envpool.make("CartPole-v1", env_type=other, num_envs=4, batch_size=2)
+        with pytest.raises(ks.ConfigError, match=r"envpool\.make_gymnasium" if other == "dm" else "batch_size=4"):
+            ks.from_envpool(few)
+    with pytest.raises(ks.ConfigError, match=r"give it to kousoku\.from_envpool"):
+        ks.from_gymnasium(pool)
+
+
 def test_dm_env_tells_termination_by_the_discount():
     dm_env = pytest.importorskip("dm_env")
 

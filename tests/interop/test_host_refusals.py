@@ -97,3 +97,19 @@ def test_a_factory_that_cannot_be_sent_is_refused():
 def test_our_wrappers_are_for_what_programs_step(wrap):
     env = ks.from_gymnasium(lambda: gymnasium.make("CartPole-v1"))
     assert "it runs on the host: put its own library's wrappers around it" in refused(wrap, env)
+
+
+def test_a_pool_is_as_large_as_all_slots_and_gives_all_at_once():
+    small = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,), "out": ""}
+    env = ks.from_envpool(ks.to_envpool("CartPole-v1", 4))
+    assert "is a vector of 4 environments, and 1 agents x 2 is not as many" in refused(
+        ks.train, "ppo", env, steps=64, **small
+    )
+    assert "num_envs of the pool: got 4; the agents have 3 slots" in refused(env.make_vector, [0, 1, 2])
+    assert "make it with batch_size=4" in refused(ks.from_envpool, ks.to_envpool("CartPole-v1", 4, batch_size=2))
+    assert "give a pool of envpool.make_gymnasium" in refused(ks.from_envpool, gymnasium.make("CartPole-v1"))
+    pool = ks.to_envpool("CartPole-v1", 4)
+    assert "give it to kousoku.from_envpool" in refused(ks.from_gymnasium, pool)
+    assert "kousoku.from_envpool(...) of it" in refused(check_shapes, pool)
+    many = type("Many", (type(pool),), {"config": property(lambda pool: {"max_num_players": 2})})
+    assert "it has several players" in refused(ks.from_envpool, many(ks.make("CartPole-v1"), 4))

@@ -4,12 +4,14 @@ import gymnasium
 import jax
 import numpy as np
 import pytest
+from counting import Counting
 from gymnasium import spaces
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from host_diary import ACTIONS, Diary
 from host_worlds import MANY, Counter, Echo
 
 import kousoku as ks
+from kousoku.collectors.host_slots import HostSlots
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.interop.host.spaces import our_space
 
@@ -109,6 +111,24 @@ def test_a_vector_that_exists_is_stepped_with_true_successors(kind, mode):
     assert terminated.sum() == 12
     assert len(np.unique(obs[:, 0, :, 0])) == 4
     assert set(run.record.evaluation["length"].ravel()) <= {4, 5}
+
+
+def test_a_pool_that_exists_is_stepped_with_true_successors():
+    env = ks.from_envpool(ks.to_envpool(Counting(length=3), 4), name="a pool")
+    assert env.name == "a pool"
+    slots, ended = HostSlots(env, range(4)), np.zeros(4, bool)
+    for step in range(8):
+        action = np.array([0, 0, 0, step % 2])  # of 1 the last one stays
+        before = slots.obs[0]
+        assert (before[ended, 1] == 0).all()
+        told = slots.step([action])
+        assert np.array_equal(told.next_obs[0], before + np.stack([0 * action, action == 0], axis=-1))
+        assert np.array_equal(told.reward, told.next_obs[0][:, 1])
+        assert np.array_equal(told.terminated, told.next_obs[0][:, 1] == 3)
+        ended = told.ended
+    slots.close()
+    assert ended.tolist() == [False, False, False, False]
+    assert slots.length.tolist() == [2, 2, 2, 3]
 
 
 def test_an_object_is_made_again_by_its_id_and_else_copied():

@@ -228,6 +228,8 @@ def door_for(env: Any) -> str | None:
     home = type(env).__module__.partition(".")[0]
     if callable(getattr(env, "observation_spec", None)):
         return f"it is {home}'s: give kousoku.from_dm_env(...) of it, which steps it on the host"
+    if all(hasattr(env, part) for part in ("async_reset", "recv")):
+        return f"it is {home}'s: give kousoku.from_envpool(...) of it, which steps it on the host"
     if "gymnasium" in {kind.__module__.partition(".")[0] for kind in type(env).__mro__}:
         return f"it is {home}'s: give kousoku.from_gymnasium(...) of it, which steps it on the host"
     return f"it is {home}'s: give an id or a kousoku.Env, whose reset and step are pure functions in JAX"

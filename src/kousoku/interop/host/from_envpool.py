@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...core.host import HostEnv
 from .group import Rows
 from .spaces import our_space
 from .values import batched, leaves_of, unbatched
+from .vector_env import check_size
 
 
 def envpool_env(id: str, **options: Any) -> HostEnv:
@@ -44,6 +46,42 @@ def envpool_env(id: str, **options: Any) -> HostEnv:
     observations = our_space(f"observation_space of {name}", theirs[0])
     actions = our_space(f"action_space of {name}", theirs[1])
     return HostEnv(name, observations, actions, PoolMaker(id, options))
+
+
+def from_envpool(pool: Any, *, name: str | None = None) -> HostEnv:
+    """Makes an environment to train in of a pool that there is already, which whoever made it closes.
+
+    Args:
+        pool: of `envpool.make_gymnasium`, with as many environments as the agents have slots in all. Its environments
+            keep the seeds that they were made with.
+        name: what it is called in messages and records; by default the pool's class.
+
+    Raises:
+        ConfigError: for what is no such pool, or one that gives some of its environments at a time.
+    """
+    if not is_pool(pool):
+        raise ConfigError(
+            "env", type(pool).__name__, "give a pool of envpool.make_gymnasium, or its id to kousoku.make"
+        )
+    name = name or type(pool).__name__
+    if pool.is_async:
+        fix = f"make it with batch_size={pool.num_envs}: every environment takes a step, and all are waited for"
+        raise ConfigError("batch_size of the pool", pool.config["batch_size"], fix)
+    if pool.config.get("max_num_players", 1) > 1:
+        raise ConfigError("env", name, "it has several players; agents act for one")
+    with _quietly():
+        theirs = pool.observation_space, pool.action_space
+    observations, actions = (
+        our_space(f"observation_space of {name}", theirs[0]),
+        our_space(f"action_space of {name}", theirs[1]),
+    )
+    return HostEnv(name, observations, actions, partial(GivenPool, pool), count=pool.num_envs)
+
+
+def is_pool(env: Any) -> bool:
+    """Tells whether something has the methods of an EnvPool of the type "gymnasium"."""
+    with _quietly():
+        return all(hasattr(env, part) for part in ("all_env_ids", "async_reset", "recv", "observation_space", "config"))
 
 
 @contextlib.contextmanager
@@ -105,3 +143,19 @@ class Pool:
 
     def close(self) -> None:
         self._pool.close()
+
+
+class GivenPool(Pool):
+    """A pool that whoever made it closes."""
+
+    def __init__(self, pool: Any, seeds: Sequence[int]) -> None:
+        """Takes a pool, whose environments have their seeds.
+
+        Raises:
+            ConfigError: if it has another number of environments than there are seeds.
+        """
+        check_size("pool", pool.num_envs, len(seeds))
+        super().__init__(pool)
+
+    def close(self) -> None:
+        pass

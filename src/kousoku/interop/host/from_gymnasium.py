@@ -12,6 +12,7 @@ import gymnasium
 
 from ...core.errors import ConfigError, check_count
 from ...core.host import HostEnv, HostVector
+from .from_envpool import is_pool
 from .group import EnvGroup
 from .spaces import our_space
 from .vector_env import GymnasiumVector, check_masks
@@ -88,6 +89,8 @@ def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> Ho
         >>> env.name, env.action_space
         ('CartPole-v1', Discrete(n=2))
     """
+    if is_pool(env):
+        raise ConfigError("env", type(env).__name__, "it is a pool of EnvPool's: give it to kousoku.from_envpool")
     if isinstance(env, gymnasium.vector.VectorEnv):
         if workers:
             raise ConfigError("workers", workers, "the vector has its own; leave it out")

@@ -29,6 +29,17 @@ def check_masks(name: str, env: Any) -> None:
     raise ConfigError("env", name, fix)
 
 
+def check_size(what: str, there: int, slots: int) -> None:
+    """Refuses a vector, or another such thing, with more or fewer environments than training has slots.
+
+    Raises:
+        ConfigError: with both numbers.
+    """
+    if there != slots:
+        fix = f"the agents have {slots} slots in all; make a {what} of as many, or say how one environment is made"
+        raise ConfigError(f"num_envs of the {what}", there, fix)
+
+
 class GymnasiumVector:
     """A `kousoku.core.host.HostVector` of a `gymnasium.vector.VectorEnv`, which whoever made it closes."""
 
@@ -38,9 +49,7 @@ class GymnasiumVector:
         Raises:
             ConfigError: if it has another number of environments than there are seeds.
         """
-        if len(seeds) != env.num_envs:
-            fix = f"the agents have {len(seeds)} slots in all; make a vector of as many, or give a function of one"
-            raise ConfigError("num_envs of the vector", env.num_envs, fix)
+        check_size("vector", env.num_envs, len(seeds))
         self._env, self._seeds = env, list(seeds)
         self._observations = leaves_of(env.single_observation_space)
         self._actions = leaves_of(env.single_action_space)
