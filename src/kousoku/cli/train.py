@@ -20,6 +20,12 @@ from .settings import SEED, changeable_options, setting_options, setting_values
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
 LISTS = "A number may be a list, as in 0.1,0.5: every combination is trained."
 RESUME = Option("resume", None, "RUN", "the run folder")
+WRAP = Option(
+    "wrap",
+    None,
+    "NAMES",
+    "wrappers around the environment, the first innermost, with their values: grayscale,resize:42x42,frame_stack:4",
+)
 
 
 def run(words: Sequence[str], sweep: bool = False) -> int:
@@ -35,10 +41,12 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     tuned = preset(agent_id, env_id)
     if tuned.options or tuned.steps:
         what += f" Tuned defaults are those for {env_id}; `kousoku {name} {agent_id} --help` shows the agent's own."
-    of_run, of_agent, of_env = run_options(tuned), agent_options(agent_id, tuned.options), env_options(env_id)
-    given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, *of_agent, *of_env], rest)
+    of_run, of_agent, of_env = _settings(tuned), agent_options(agent_id, tuned.options), env_options(env_id)
+    given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, WRAP, *of_agent, *of_env], rest)
     hyper, swept = _hyper_parameters(of_agent, given, sweep)
     of_made_env, env_swept = env_values(env_id, of_env, given, sweep)
+    if WRAP.name in given:
+        of_made_env[WRAP.name] = str(given[WRAP.name]).split(",")
     return _train(
         agent_id,
         env_id,
@@ -52,6 +60,11 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
 
 def run_options(tuned: Preset) -> list[Option]:
     """Returns the options that every agent and environment has, with the steps of a preset."""
+    return [*_settings(tuned), WRAP]
+
+
+def _settings(tuned: Preset) -> list[Option]:
+    """Returns the settings of the run."""
     steps, *others = setting_options()
     return [dataclasses.replace(steps, tuned=tuned.steps), *others[:1], SEED, *others[1:]]
 

@@ -124,13 +124,24 @@ for _library in ("brax", "craftax", "gymnax", "jumanji", "navix", "pgx", "playgr
     ENVS.register_library(_library, f"kousoku.interop.jax_envs.{_library}:make")
 
 
-def make(id: EnvId | str, **options: Any) -> Env:
+def make(id: EnvId | str, *, wrap: Any = (), **options: Any) -> Env:
     """Makes an environment by id.
 
+    Args:
+        id: of the environment.
+        wrap: wrappers to put around it, by name with their values, one text or several: "frame_stack:4"; see
+            `kousoku.wrappers.wrapped`.
+        options: of the environment.
+
     Raises:
-        ConfigError: for an unknown id (with the nearest names), an unknown option, or a bad value.
+        ConfigError: for an unknown id (with the nearest names), an unknown option or wrapper, or a bad value.
     """
-    return ENVS.make(id, **options)
+    env = ENVS.make(id, **options)
+    if not wrap:
+        return env
+    from .wrappers import wrapped  # which imports JAX
+
+    return wrapped(env, wrap)
 
 
 def register(id: str, factory: Factory, **defaults: Any) -> None:

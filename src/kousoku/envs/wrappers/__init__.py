@@ -4,6 +4,7 @@ Each is a value as every environment is: `FrameStackObservation(kousoku.make("Ca
 """
 
 from .base import ObservationWrapper as ObservationWrapper
+from .by_name import wrapped as wrapped
 from .clip import ClipAction as ClipAction
 from .clip import ClipReward as ClipReward
 from .flatten import FlattenObservation as FlattenObservation
