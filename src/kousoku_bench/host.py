@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
+
+from kousoku.collectors.host_slots import HostSlots
 from kousoku.core.host import HostEnv
 from kousoku.envs import make
 from kousoku.training.config import TrainConfig
@@ -27,11 +33,17 @@ from .table import ENVIRONMENTS, SPEED, Section, TableColumn, TableRow, attempt,
 TITLE = "Environments on the host"
 ABOUT = (
     "Environments in this process, one after the other. *Alone*: they are stepped with actions that were drawn before, "
-    "and reset where an episode ends. *Acting*: the same with PPO's networks (two of 64, 64) choosing actions, as "
-    "training does it, without learning; beside it the microseconds that a step of all takes longer. *PPO*: training, "
-    "with an update after each rollout."
+    "and reset where an episode ends. *Slots*: the same by what training steps them with, which tells returns, lengths "
+    "and true successors. *Acting*: the same again with PPO's networks (two of 64, 64) choosing actions, as training "
+    "does it, without learning. Beside both stands what a step of all takes longer than alone, in microseconds and in "
+    "parts of the environments' own time. *PPO*: training, with an update after each rollout."
 )
-COLUMNS = (ENVIRONMENTS, SPEED, TableColumn("added", "added to a step of all, us", ",.0f"))
+COLUMNS = (
+    ENVIRONMENTS,
+    SPEED,
+    TableColumn("added", "added to a step of all, us", ",.0f"),
+    TableColumn("overhead", "of the environments' time", ".0%"),
+)
 NAMES = ("gymnasium", "box2d", "stable_baselines3", "torch")
 ALONE = "alone"
 
@@ -44,7 +56,7 @@ class HostBudget:
         ids: Gymnasium's.
         counts: environments at once.
         num_steps: T of a rollout.
-        rollouts: how many are timed; the fastest counts.
+        rollouts: how many of each are timed; the fastest counts.
         seconds: of each training.
     """
 
@@ -73,21 +85,38 @@ def section(id: str, budget: HostBudget) -> Section:
     """Measures one environment."""
     rows: list[TableRow] = []
     for count in budget.counts:
-        rows.append(attempt(ALONE, count, partial(_alone, id, count, budget)))
-        alone = rows[-1].figures.get("steps_per_second")
-        if alone is None:  # the environment cannot be made here
+        rows += _stepping(id, count, budget)
+        if rows[-1].name == ALONE:  # the environment cannot be made here
             continue
-        rows.append(attempt("Kousoku, acting", count, partial(_acting, id, count, budget, alone)))
         rows.append(attempt("Kousoku, PPO", count, partial(_ours, id, count, budget)))
         rows.append(attempt("Stable-Baselines3, PPO", count, partial(_stable_baselines, id, count, budget)))
     return Section(id, ABOUT, COLUMNS, rows, ALONE)
 
 
-def _alone(id: str, count: int, budget: HostBudget) -> TableRow:
-    """Measures the environments, without anything of ours around them."""
+def _stepping(id: str, count: int, budget: HostBudget) -> list[TableRow]:
+    """Measures steps alone, by ours, and with actions that PPO chooses: in turns, as a machine is not always as fast.
+
+    Where the environment cannot be made there is one row, which says why.
+    """
+    others: list[TableRow] = []
+
+    def measure() -> TableRow:
+        with ExitStack() as at_end:
+            rollouts = [begin(at_end, id, count, budget) for begin in (_alone, _slots, _acting)]
+            alone, slots, acting = (count * budget.num_steps / t for t in _fastest(rollouts, budget.rollouts))
+        others.append(_beside("Kousoku, slots", count, slots, alone))
+        others.append(_beside("Kousoku, acting", count, acting, alone))
+        return speed(ALONE, count, alone)
+
+    return [attempt(ALONE, count, measure), *others]
+
+
+def _alone(at_end: ExitStack, id: str, count: int, budget: HostBudget) -> Callable[[], None]:
+    """Returns a rollout of the environments, without anything of ours around them."""
     gymnasium = importlib.import_module("gymnasium")
     envs = [gymnasium.make(id, disable_env_checker=True) for _ in range(count)]
     for seed, env in enumerate(envs):
+        at_end.callback(env.close)
         env.reset(seed=seed)
         env.action_space.seed(seed)
     actions = [[env.action_space.sample() for env in envs] for _ in range(budget.num_steps)]
@@ -99,33 +128,56 @@ def _alone(id: str, count: int, budget: HostBudget) -> TableRow:
                 if terminated or truncated:
                     env.reset()
 
-    return speed(ALONE, count, count * budget.num_steps / _fastest(rollout, budget.rollouts))
+    return rollout
 
 
-def _acting(id: str, count: int, budget: HostBudget, alone: float) -> TableRow:
-    """Measures steps whose actions PPO chooses: nearly at random, as it has not learned, so episodes are as long."""
-    env = make(f"gymnasium:{id}")
-    assert isinstance(env, HostEnv)
+def _slots(at_end: ExitStack, id: str, count: int, budget: HostBudget) -> Callable[[], None]:
+    """Returns a rollout as training steps it, with actions that were drawn before."""
+    env = _on_host(id)
+    slots, sample = HostSlots(env, range(count)), jax.jit(jax.vmap(env.action_space.sample))
+    at_end.callback(slots.close)
+    keys = jax.random.split(jax.random.key(0), (budget.num_steps, count))
+    actions = [[np.asarray(leaf) for leaf in jax.tree.leaves(sample(of_step))] for of_step in keys]
+
+    def rollout() -> None:
+        for now in actions:
+            slots.step(now)
+
+    return rollout
+
+
+def _acting(at_end: ExitStack, id: str, count: int, budget: HostBudget) -> Callable[[], Any]:
+    """Returns a rollout whose actions PPO chooses: nearly at random, as it has not learned, so episodes are as long."""
+    env = _on_host(id)
     agent, config = budget.settings(count).agent().for_env(env.spec), TrainConfig(steps=10**9, out="")
     population = make_population(agent, point_envs(env, {}, config), config)
     loop = HostEnvLoop(population, Recording())
     slots, state = loop.begin(loop.start(), 0)
-    numbers = iter(range(budget.rollouts + 1))
-    taken = _fastest(lambda: loop.collect(slots, state, next(numbers)), budget.rollouts)
-    slots.close()
-    made = count * budget.num_steps / taken
-    return speed("Kousoku, acting", count, made, added=1e6 * count * (1 / made - 1 / alone))
+    at_end.callback(slots.close)
+    numbers = itertools.count()
+    return lambda: loop.collect(slots, state, next(numbers))
 
 
-def _fastest(rollout: Callable[[], Any], times: int) -> float:
-    """Returns the seconds of the fastest of some rollouts, after one that does not count."""
-    rollout()
-    seconds = []
-    for _ in range(times):
-        began = time.perf_counter()
-        rollout()
-        seconds.append(time.perf_counter() - began)
-    return min(seconds)
+def _on_host(id: str) -> HostEnv:
+    env = make(f"gymnasium:{id}")
+    assert isinstance(env, HostEnv)
+    return env
+
+
+def _beside(name: str, count: int, made: float, alone: float) -> TableRow:
+    """Returns a row with what steps, so many in a second, take longer than those of the environments alone."""
+    return speed(name, count, made, added=1e6 * count * (1 / made - 1 / alone), overhead=alone / made - 1)
+
+
+def _fastest(rollouts: Sequence[Callable[[], Any]], times: int) -> list[float]:
+    """Returns the seconds of the fastest of some calls of each, which take turns, after one that does not count."""
+    seconds: list[list[float]] = [[] for _ in rollouts]
+    for _ in range(times + 1):
+        for rollout, taken in zip(rollouts, seconds, strict=True):
+            began = time.perf_counter()
+            rollout()
+            taken.append(time.perf_counter() - began)
+    return [min(taken[1:]) for taken in seconds]
 
 
 def _ours(id: str, count: int, budget: HostBudget) -> TableRow:
