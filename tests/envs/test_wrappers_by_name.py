@@ -9,7 +9,9 @@ import kousoku as ks
 from kousoku.cli import main
 from kousoku.core.wrapper import kind_of
 from kousoku.envs.wrappers.by_name import WRAPPERS
+from kousoku.training.config import TrainConfig
 from kousoku.training.io.env_config import env_json
+from kousoku.training.point_envs import point_envs
 
 ours = ks.wrappers
 
@@ -74,6 +76,7 @@ def test_what_is_no_text_and_what_runs_on_the_host_are_refused():
         ks.make("gymnasium:CartPole-v1", wrap="frame_stack:4")
 
 
+@pytest.mark.slow_because("it trains, goes on and evaluates")
 def test_a_run_from_the_shell_keeps_its_wrappers_and_goes_on_with_them(tmp_path, capsys):
     folder = str(tmp_path / "run")
     words = ["q_learning", "GridWorld-v0", "--steps", "200", "--eval-episodes", "2", "--out", folder, "--no-progress"]
@@ -101,11 +104,11 @@ def test_a_mistake_in_the_shell_is_one_line(capsys):
 
 
 def test_numbers_of_the_environment_inside_are_swept():
-    settings = {"steps": 64, "out": "", "eval_episodes": 0, "env_options": {"wrap": "time_limit:9"}}
-    run = ks.train("ppo", "CartPole-v1", sweep={"env.gravity": [5.0, 9.8]}, num_envs=2, num_steps=8, **settings)
-    envs = [run._trained.population.env(i) for i in range(2)]
-    assert [float(env.env.gravity) for env in envs] == pytest.approx([5.0, 9.8])
-    assert envs[0].time_limit == 9
+    options = {"wrap": "time_limit:9"}
+    config = TrainConfig(steps=50, sweep={"env.gravity": [5.0, 9.8]})
+    made = point_envs(ks.make("CartPole-v1", **options), env_json("CartPole-v1", options), config)
+    assert [float(env.env.gravity) for env in made.by_point] == pytest.approx([5.0, 9.8])
+    assert [env.time_limit for env in made.by_point] == [9, 9]
 
 
 def test_a_gymnasium_environment_of_ours_takes_them_too():
