@@ -80,7 +80,7 @@ def test_a_minibatch_has_one_of_each_equal_part():
 def expected_priorities(state: Any, agent: Any, iterations: int) -> np.ndarray:
     """p^alpha of each slot's places, worked out one after the other from what was drawn, in float64."""
     replay, drawn = agent.learns_from, logged(state)
-    tags = np.asarray(state.data.kept.obs)[:, 0, 2]
+    tags = np.asarray(state.data.buffer.kept.obs)[:, 0, 2]
     power = np.zeros((replay.num_envs, replay.slot_capacity))
     largest, rounds = 1.0, replay.gradient_steps
     for i in range(iterations):
@@ -105,9 +105,9 @@ def test_priorities_are_the_last_errors_after_three_wraps(options):
         agent = with_scale(prioritised(**options), scale)
         state, _ = run(agent, 20)
         power = expected_priorities(state, agent, 20)
-        np.testing.assert_allclose(leaves(state.data), power, rtol=2e-4)
-        np.testing.assert_allclose(state.data.trees[:, 1], power.sum(axis=1), rtol=1e-4)
-        np.testing.assert_allclose(state.data.largest, max(1.0, power.max()), rtol=2e-4)
+        np.testing.assert_allclose(leaves(state.data.buffer), power, rtol=2e-4)
+        np.testing.assert_allclose(state.data.buffer.trees[:, 1], power.sum(axis=1), rtol=1e-4)
+        np.testing.assert_allclose(state.data.buffer.largest, max(1.0, power.max()), rtol=2e-4)
 
 
 def with_scale(agent: Any, scale: float) -> Any:
@@ -119,10 +119,10 @@ def test_weights_of_an_agents_minibatches_are_the_papers():
     agent = prioritised(batch_size=6)
     state, _ = run(agent, 1)
     np.testing.assert_allclose(state.agent["weights"][0], 1.0, rtol=1e-6)
-    power = leaves(state.data).copy()
+    power = leaves(state.data.buffer).copy()
     power[:, 2:4] = 1.0  # new ones; no error is above 1
     state, _ = run(agent, 2)
-    tags = np.asarray(state.data.kept.obs)[:, 0, 2]
+    tags = np.asarray(state.data.buffer.kept.obs)[:, 0, 2]
     obs = logged(state).obs[1]
     place = np.argmax(obs[:, 2:] == tags, axis=1), obs[:, 0].astype(int)
     probability = power[place] / power.sum()
@@ -134,12 +134,12 @@ def test_nothing_is_learned_and_no_priority_written_before_learning_starts():
     agent = prioritised(learning_starts=24, gradient_steps=2)
     state, said = run(agent, 2)
     assert [int(updates) for *_, updates in said] == [0, 0]
-    np.testing.assert_array_equal(leaves(state.data)[:, :4], 1.0)
-    np.testing.assert_array_equal(leaves(state.data)[:, 4:], 0.0)
-    np.testing.assert_array_equal(state.data.largest, 1.0)
+    np.testing.assert_array_equal(leaves(state.data.buffer)[:, :4], 1.0)
+    np.testing.assert_array_equal(leaves(state.data.buffer)[:, 4:], 0.0)
+    np.testing.assert_array_equal(state.data.buffer.largest, 1.0)
     state, said = run(agent, 3)
     assert int(said[-1][-1]) == 2
-    assert (leaves(state.data)[:, :6] != 1.0).any()
+    assert (leaves(state.data.buffer)[:, :6] != 1.0).any()
 
 
 def test_beta_may_be_a_schedule_of_the_environment_steps():
@@ -155,14 +155,14 @@ def test_beta_may_be_a_schedule_of_the_environment_steps():
 def test_alpha_zero_draws_uniformly():
     agent = prioritised(most=8, priority_alpha=0.0, batch_size=2000)
     state, _ = run(agent, 8)
-    np.testing.assert_array_equal(leaves(state.data), 1.0)
+    np.testing.assert_array_equal(leaves(state.data.buffer), 1.0)
     np.testing.assert_allclose(state.agent["weights"], 1.0)
 
 
 def test_several_steps_go_with_priorities():
     agent = prioritised(n_step=3, discount=0.9)
     state, _ = run(agent, 12)
-    np.testing.assert_allclose(leaves(state.data), expected_priorities(state, agent, 12), rtol=2e-4)
+    np.testing.assert_allclose(leaves(state.data.buffer), expected_priorities(state, agent, 12), rtol=2e-4)
     drawn = logged(state)
     steps = drawn.next_obs[..., 0] - drawn.obs[..., 0]
     np.testing.assert_allclose(state.agent["discount"][:12], 0.9**steps, rtol=1e-5)
@@ -173,10 +173,10 @@ def test_several_steps_go_with_priorities():
 def test_two_devices_have_each_the_priorities_of_their_own_slots():
     agent = prioritised(batch_size=64, gradient_steps=2)
     state, _ = on_two_devices(agent, 8)
-    assert state.data.trees.shape == (4, 20)
-    tags = np.asarray(state.data.kept.obs)[:, 0, 2]
-    np.testing.assert_array_equal(state.data.trees[:, 1] > 0, True)
-    largest = np.asarray(state.data.largest)
+    assert state.data.buffer.trees.shape == (4, 20)
+    tags = np.asarray(state.data.buffer.kept.obs)[:, 0, 2]
+    np.testing.assert_array_equal(state.data.buffer.trees[:, 1] > 0, True)
+    largest = np.asarray(state.data.buffer.largest)
     assert (largest == largest[0]).all()
     for device in range(2):
         obs = np.asarray(state.agent["drawn"].obs[device, :16, :32])
@@ -185,7 +185,7 @@ def test_two_devices_have_each_the_priorities_of_their_own_slots():
     assert (weights.max(axis=(0, 2)) == 1.0).all()  # of a whole minibatch, over both devices
     assert (weights.max(axis=2) < 1.0).any()
     alone, _ = run(agent, 8)
-    for a, b in zip(jax.tree.leaves(state.data.kept), jax.tree.leaves(alone.data.kept), strict=True):
+    for a, b in zip(jax.tree.leaves(state.data.buffer.kept), jax.tree.leaves(alone.data.buffer.kept), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -212,7 +212,7 @@ def test_an_agent_that_tells_no_errors_is_refused():
 
 def test_a_buffer_without_priorities_has_none():
     state, _ = run(recorder(), 1)
-    assert isinstance(state.data, Transition)
+    assert isinstance(state.data.buffer, Transition)
     with pytest.raises(ConfigError, match=r"^priority_alpha: got -1"):
         Replay(priority_alpha=-1)
     with pytest.raises(ConfigError, match=r"^priority_beta.end: got 2"):
@@ -238,7 +238,7 @@ def test_bytes_stay_bytes():
     def once(key: Any) -> Any:
         first = agent.init(env.spec, key)
         state = TrainState(first, *replay.init(agent, first, slots, key), ())
-        return iteration(agent, slots, state, jnp.int32(0), key)[0].data.kept
+        return iteration(agent, slots, state, jnp.int32(0), key)[0].data.buffer.kept
 
     kept = jax.eval_shape(once, KEY)
     assert (kept.obs.dtype, kept.next_obs.dtype, kept.obs.shape) == (jnp.uint8, jnp.uint8, (2, 4, 3))

@@ -26,7 +26,7 @@ def check_transitions(made: Transition) -> None:
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_steps_fill_the_buffer_in_their_order(slots):
     state, said = run(recorder(), 3, slots(Life()))
-    kept = state.data
+    kept = state.data.buffer
     assert kept.obs.shape == (4, 10, 3)
     np.testing.assert_array_equal(kept.obs[:, :6, 0], np.tile(np.arange(6.0), (4, 1)))
     np.testing.assert_array_equal(kept.obs[:, :6, 2], np.tile(kept.obs[:, :1, 2], (1, 6)))
@@ -40,11 +40,11 @@ def test_steps_fill_the_buffer_in_their_order(slots):
 
 def test_the_newest_steps_replace_the_oldest():
     state, _ = run(recorder(), 8)  # 16 steps of each, of which 10 are kept
-    life = state.data.obs[:, :, 0]
+    life = state.data.buffer.obs[:, :, 0]
     np.testing.assert_array_equal(life, np.tile([10, 11, 12, 13, 14, 15, 6, 7, 8, 9], (4, 1)))
-    check_transitions(state.data)
-    assert (state.data.terminated & ~state.data.truncated).any()
-    assert (state.data.truncated & ~state.data.terminated).any()
+    check_transitions(state.data.buffer)
+    assert (state.data.buffer.terminated & ~state.data.buffer.truncated).any()
+    assert (state.data.buffer.truncated & ~state.data.buffer.terminated).any()
 
 
 @pytest.mark.parametrize(("iterations", "first", "filled"), [(3, 0, 6), (5, 0, 10), (8, 6, 10)])
@@ -59,12 +59,12 @@ def test_what_is_kept_is_listed_oldest_first_and_breaks_off_truncated(iterations
 
 def test_the_successor_of_a_cut_episode_is_not_the_next_ones_beginning():
     state, _ = run(recorder(), 5)
-    ended = (state.data.terminated | state.data.truncated)[:, :-1]
-    after = state.data.obs[:, 1:]
+    ended = (state.data.buffer.terminated | state.data.buffer.truncated)[:, :-1]
+    after = state.data.buffer.obs[:, 1:]
     assert ended.sum() > 8
     np.testing.assert_array_equal(after[ended][:, 1], 0.0)
-    assert (state.data.next_obs[:, :-1][ended][:, 1] > 0).all()
-    np.testing.assert_array_equal(after[~ended], state.data.next_obs[:, :-1][~ended])
+    assert (state.data.buffer.next_obs[:, :-1][ended][:, 1] > 0).all()
+    np.testing.assert_array_equal(after[~ended], state.data.buffer.next_obs[:, :-1][~ended])
 
 
 def test_minibatches_are_transitions_that_are_kept():
@@ -74,7 +74,7 @@ def test_minibatches_are_transitions_that_are_kept():
     assert [int(updates) for _, _, updates in said] == [3] * 8
     assert [float(sums["one"]) for _, sums, _ in said] == [3.0] * 8
     check_transitions(drawn)
-    lives, tags = drawn.obs[..., 0].reshape(8, -1), set(state.data.obs[:, 0, 2].tolist())
+    lives, tags = drawn.obs[..., 0].reshape(8, -1), set(state.data.buffer.obs[:, 0, 2].tolist())
     for i, life in enumerate(lives):
         made = 2 * (i + 1)
         assert set(life.tolist()) <= set(range(max(0, made - 10), made)), i
@@ -88,7 +88,7 @@ def test_minibatches_are_transitions_that_are_kept():
 def test_draws_are_uniform_over_what_is_kept(iterations):
     agent = recorder(batch_size=2000, gradient_steps=4, most=4)
     state, _ = run(agent, iterations)
-    obs, tags = np.asarray(state.agent["drawn"].obs), state.data.obs[:, 0, 2]
+    obs, tags = np.asarray(state.agent["drawn"].obs), state.data.buffer.obs[:, 0, 2]
     slot = np.argmax(obs[..., 2].reshape(-1, 1) == tags, axis=1)
     kept = min(2 * iterations, 10)
     time = obs[..., 0].reshape(-1).astype(int) % 10
@@ -158,7 +158,7 @@ def test_two_devices_keep_and_draw_each_of_its_own_slots():
         jax.tree.leaves((state.slots, state.data)), jax.tree.leaves((alone.slots, alone.data)), strict=True
     ):
         np.testing.assert_array_equal(a, b)
-    drawn, tags = state.agent["drawn"], np.asarray(alone.data.obs[:, 0, 2])
+    drawn, tags = state.agent["drawn"], np.asarray(alone.data.buffer.obs[:, 0, 2])
     for device in range(2):
         mine = jax.tree.map(lambda x: np.asarray(x[device, :, :32]), drawn)  # noqa: B023
         check_transitions(mine)

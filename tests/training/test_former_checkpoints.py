@@ -153,7 +153,22 @@ def test_what_was_not_kept_is_as_it_was_then():
     kept = [("agent", "float32", np.full(2, 7.0, np.float32)), ("metrics.reward_sum", "float32", np.full(2, 3.0))]
     block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
     whole = ("slots.whole", "bool", np.zeros((2, 3), bool))
-    assert checkpoints.FORMER[-1] == 6
+    assert checkpoints.FORMER[-1] == 7
     upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, [*kept, block, whole])}
     added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2}
     assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}
+
+
+@pytest.mark.parametrize("inner", ["", "kept."])
+def test_a_buffer_was_all_that_replay_kept(inner):
+    """Before format 8: estimates of the episodes on their way begin at 0 where none were."""
+    reward = np.full((2, 3, 4), 5.0, np.float32)
+    was, now = (f"data.{inner}reward", "float32", reward), (f"data.buffer.{inner}reward", "float32", reward)
+    estimate = ("data.estimates.weight", "float32", np.full((2, 3), 9.0, np.float32))
+    upgraded = former_checkpoints.upgrade([was], [now, estimate])
+    assert {path: array.tolist() for path, _, array in upgraded} == {
+        now[0]: reward.tolist(),
+        estimate[0]: [[0.0] * 3] * 2,
+    }
+    untouched = former_checkpoints.upgrade([("data", "float32", reward)], [("data", "float32", reward)])
+    assert [path for path, _, _ in untouched] == ["data"]

@@ -294,6 +294,37 @@ class TestNetwork:
         assert not {"return_min", "return_max"} & {chart["name"] for chart in told["losses"]["charts"]}
         assert "Return of the candidates" not in [chart["title"] for chart in payload(record)["curves"]["charts"]]
 
+    def test_what_was_expected_is_one_picture_with_what_followed(self):
+        record = records.network()
+        followed = np.abs(record.curves["entropy"])
+        known = {"value_estimate": followed + 2.0, "discounted_return": followed}
+        told = payload(records.replaced(record, curves=record.curves | known))
+        (chart,) = (chart for chart in told["curves"]["charts"] if chart["title"] == "Values and returns")
+        expected, after = (np.asarray(series["mean"], np.float64) for series in chart["series"])
+        np.testing.assert_allclose(expected - after, 2.0, rtol=1e-2)
+        assert [series["color"] for series in chart["series"]] == [0, 1]
+        assert [member["color"] for member in chart["members"]] == [0] * 5 + [1] * 5
+        assert all(series["low"] is not None for series in chart["series"])
+        assert not {*known} & {chart["name"] for chart in told["losses"]["charts"]}
+        titles = [chart["title"] for chart in payload(record)["curves"]["charts"]]
+        assert not {"Values and returns", "Bias of values"} & {*titles}
+
+    def test_of_several_settings_the_picture_is_of_the_bias(self):
+        record = records.network(members=2, points=tuple({"tau": 0.01 * i} for i in range(3)))
+        followed = np.abs(record.curves["entropy"])
+        known = {"value_estimate": followed - record.member_point, "discounted_return": followed}
+        charts = payload(records.replaced(record, curves=record.curves | known))["curves"]["charts"]
+        (chart,) = (chart for chart in charts if chart["title"] == "Bias of values")
+        for series in chart["series"]:
+            at = [str(0.01 * i) in series["name"] for i in (1, 2)]
+            np.testing.assert_allclose(series["mean"], -(at[0] + 2 * at[1]), atol=1e-5)
+
+    def test_nothing_is_compared_where_no_episode_told_anything(self):
+        record = records.network()
+        empty = dict.fromkeys(("value_estimate", "discounted_return"), np.full_like(record.curves["entropy"], np.nan))
+        told = payload(records.replaced(record, curves=record.curves | empty))
+        assert "Values and returns" not in [chart["title"] for chart in told["curves"]["charts"]]
+
     def test_candidates_of_many_settings_have_bands_where_these_have_colours(self):
         record = records.network(members=2, points=tuple({"noise_std": 0.01 * i} for i in range(9)))
         ends = {name: record.curves["return"] + apart for name, apart in (("return_min", -2.0), ("return_max", 3.0))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -12,11 +13,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
-from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
+from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from .acting import act_and_advance, begin_slots, slot_numbers
+from .estimates import add_steps, counted_states, estimates_of, no_sums
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
 from .streams import IterationKeys, slot_keys
@@ -37,6 +39,18 @@ class ReplayKeys(eqx.Module):
 
     steps: IterationKeys
     iteration: Int[Array, ""]
+
+
+class ReplayData(eqx.Module):
+    """The data that a replay buffer's collector keeps from iteration to iteration.
+
+    Attributes:
+        buffer: transitions [B, C, ...], or these and their priorities.
+        estimates: [B] of the episodes on their way; None where the agent expects nothing.
+    """
+
+    buffer: Any
+    estimates: EstimateSums | None
 
 
 class Replay(Collector):
@@ -147,7 +161,10 @@ class Replay(Collector):
         kept = jax.tree.map(
             lambda x: jnp.zeros((self.num_envs, self.slot_capacity, *x.shape[2:]), x.dtype), _without_info(made)
         )
-        return slot, carry, empty_data(kept) if self.prioritised else kept
+        buffer = empty_data(kept) if self.prioritised else kept
+        expects = jax.eval_shape(partial(estimates_of, agent), agent_state, made) is not None
+        estimates = no_sums(self.num_envs) if expects and self.discount is not None else None
+        return slot, carry, ReplayData(buffer, estimates)
 
     @property
     def period(self) -> int:
@@ -163,7 +180,8 @@ class Replay(Collector):
         """Returns the buffer with each slot's last transition truncated: no n-step one goes on in the next episode."""
         newest = (iteration * self.num_steps - 1) % self.slot_capacity
         cut = self.transitions_in(data).truncated.at[:, newest].set(iteration > 0)
-        return eqx.tree_at(lambda data: self.transitions_in(data).truncated, data, cut)
+        cut_short = eqx.tree_at(lambda data: self.transitions_in(data).truncated, data, cut)
+        return ReplayData(cut_short.buffer, jax.tree.map(jnp.zeros_like, data.estimates))
 
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
@@ -176,9 +194,22 @@ class Replay(Collector):
             return jax.lax.dynamic_update_slice_in_dim(kept, jnp.swapaxes(new, 0, 1), at, axis=1)
 
         kept = jax.tree.map(write, self.transitions_in(state.data), _without_info(made))
-        data = with_new(state.data, kept, at, self.num_steps) if self.prioritised else kept
-        steps = Steps(made.obs, made.action, made.reward, made.info, end)
-        return TrainState(state.agent, slot, carry, data, state.metrics), None, steps
+        buffer = with_new(state.data.buffer, kept, at, self.num_steps) if self.prioritised else kept
+        going, told = self._compared(agent, slots, state, keys, made, end)
+        steps = Steps(made.obs, made.action, made.reward, made.info, end, estimates=told)
+        return TrainState(state.agent, slot, carry, ReplayData(buffer, going), state.metrics), None, steps
+
+    def _compared(
+        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, made: Transition, end: EpisodeEnd
+    ) -> tuple[EstimateSums | None, EstimateSums | None]:
+        """Returns what `add_steps` makes of what the agent expected of an iteration's steps; None of nothing."""
+        if state.data.estimates is None or self.discount is None:
+            return None, None
+        estimates = estimates_of(agent, state.agent, made)
+        assert estimates is not None  # or else there would be no sums
+        learning = keys.iteration * self.iteration_steps >= self.learning_starts
+        counts = counted_states(end, slots.time_limit, self.discount, learning)
+        return add_steps(state.data.estimates, estimates, made, end, counts, self.discount)
 
     def learn(
         self, agent: Any, state: TrainState, data: None, keys: ReplayKeys, axis: str | None
@@ -201,14 +232,15 @@ class Replay(Collector):
         learned, sums, errors = make_updates(update, state.agent, updates, self.gradient_steps, axis)
         kept = state.data
         if self.prioritised:
-            kept = with_errors(kept, slot, time, errors, self.priority_alpha, updates > 0, axis)
+            buffer = with_errors(kept.buffer, slot, time, errors, self.priority_alpha, updates > 0, axis)
+            kept = ReplayData(buffer, kept.estimates)
         return TrainState(learned, state.slots, state.carry, kept, state.metrics), sums, updates
 
-    def transitions_in(self, data: Any) -> Transition:
+    def transitions_in(self, data: ReplayData) -> Transition:
         """Returns the transitions of what is kept, [B, C, ...]."""
-        return data.kept if self.prioritised else data
+        return data.buffer.kept if self.prioritised else data.buffer
 
-    def kept_transitions(self, data: Any, iterations: int) -> Transition:
+    def kept_transitions(self, data: ReplayData, iterations: int) -> Transition:
         """Returns the buffer's, oldest first; the last of each slot is truncated, as nothing that follows is there."""
         made = iterations * self.num_steps
         newest = (made - 1) % self.slot_capacity
@@ -237,7 +269,7 @@ class Replay(Collector):
         return jax.vmap(jax.vmap(of_one))(slot, time)
 
     def _places(
-        self, keys: ReplayKeys, data: PyTree[Array], taken: Int[Array, ""], axis: str | None
+        self, keys: ReplayKeys, data: ReplayData, taken: Int[Array, ""], axis: str | None
     ) -> tuple[Array, Array, Array | None]:
         """Draws (slot, time, weight) of every transition of an iteration's minibatches, [gradient_steps, n] each.
 
@@ -251,7 +283,7 @@ class Replay(Collector):
             key = jax.random.fold_in(key, jax.lax.axis_index(axis))
         if self.prioritised:
             assert self.priority_beta is not None  # only that of an agent's structure, which learns nothing, is None
-            return draw(data, key, shape, value_at(self.priority_beta, taken), axis)
+            return draw(data.buffer, key, shape, value_at(self.priority_beta, taken), axis)
         draws = jnp.arange(math.prod(shape), dtype=jnp.int32).reshape(shape)
         of_each = jax.vmap(jax.vmap(_place, (None, 0, None, None)), (None, 0, None, None))
         return *of_each(key, draws, jnp.int32(here), filled), None

@@ -1,7 +1,7 @@
 """Agents: each a frozen value with a few pure functions, and no loop."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,6 +11,19 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 from .collector import Collector
 from .env import Env, EnvSpec
 from .errors import ConfigError
+
+
+class Estimate(NamedTuple):
+    """An agent's estimate of an action.
+
+    Attributes:
+        value: of the discounted return that follows, the reward of the step included.
+        bonus: what the agent adds to the rewards of other steps that lead to this state, as for a random policy; None
+            for nothing.
+    """
+
+    value: Float[Array, ""]
+    bonus: Float[Array, ""] | None = None
 
 
 class Agent(eqx.Module):
@@ -118,6 +131,17 @@ class Agent(eqx.Module):
             trained: of an agent of the same kind, after its training.
         """
         return adopt_all(fresh, trained)
+
+    def estimate(self, state: Any, obs: PyTree[Array], action: PyTree[Array]) -> Estimate | None:
+        """Returns what it expects of an action that it took, to be compared with what follows; None by default.
+
+        Args:
+            state: what was learned so far.
+            obs: one observation.
+            action: as `act` chose it.
+        """
+        del state, obs, action
+        return None
 
     def q_values(self, state: Any) -> Float[Array, "S A"] | None:
         """Returns the estimate of every action's value; None for an agent that keeps no table."""

@@ -51,6 +51,22 @@ class EpisodeEnd(eqx.Module):
         return self.ended if self.whole is None else self.ended & self.whole
 
 
+class EstimateSums(eqx.Module):
+    """Sums over the states of an episode in which an agent's estimate can be compared with what followed.
+
+    Attributes:
+        states: how many these are, so far.
+        estimate: of what the agent expected of its action in each.
+        followed: of the discounted returns that followed, as far as they have.
+        weight: of gamma^(steps since then): by what a reward counts in these returns.
+    """
+
+    states: Float[Array, "..."]
+    estimate: Float[Array, "..."]
+    followed: Float[Array, "..."]
+    weight: Float[Array, "..."]
+
+
 class Steps(eqx.Module):
     """The steps of one iteration, for whoever records them: [T, B, ...], or of a single step without axes.
 
@@ -60,6 +76,8 @@ class Steps(eqx.Module):
         info: the environment's own struct, or None.
         end: whether an episode ended with the step.
         taken: environment steps in all, where an iteration may have any number of them; None where it is fixed.
+        estimates: of the episodes that ended, what the agent expected and what followed, 0 at other steps; None where
+            it expects nothing.
     """
 
     obs: PyTree[Array]
@@ -68,6 +86,7 @@ class Steps(eqx.Module):
     info: Any
     end: EpisodeEnd
     taken: Int[Array, ""] | None = None
+    estimates: EstimateSums | None = None
 
 
 class TakenSteps(eqx.Module):

@@ -18,6 +18,8 @@ GAPS = 0.05
 SAME_LENGTH = 0.01
 """Episodes whose lengths differ by less, in units of the longest, end together at a time limit."""
 ESTIMATED = "reward_per_episode"
+OF_EPISODES = ("return", "length", "value_estimate", "discounted_return", "value_bias")
+"""Curves that are means over the episodes of a report."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
     values = np.asarray(record.curves[name], np.float64)
     starts = np.unique(np.linspace(0, len(values), min(limit, len(values)), endpoint=False).astype(int))
     ends = np.append(starts[1:], len(values)) - 1
-    weights = record.curves.get("episodes") if name in ("return", "length") else None
+    weights = record.curves.get("episodes") if name in OF_EPISODES else None
     members = values if len(starts) == len(values) else mean_of_reports(values, weights, starts)
     told = np.append(np.isfinite(members[:-1]).any(axis=1), True)
     members, ends = members[told], ends[told]

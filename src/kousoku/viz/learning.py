@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .curve_data import ESTIMATED, Curve, curve, evaluation_of, primary_curve, w
 from .encode import numbers
 from .estimates import how_drawn, statistic
 from .ranking import optimum
+from .reports import has_values
 from .style import colored
 from .text import setting
 
@@ -27,6 +29,7 @@ CURVES = {
     "info.optimal": ("Optimal actions", "share of the steps in which the best action was taken"),
     "info.regret": ("Regret", "mean per step: what the best action's mean reward was above that of the one taken"),
     "value_error": ("Value error", "mean distance from the exact values over all states"),
+    "value_bias": ("Bias of values", "what was expected of actions, minus the discounted return that followed them"),
 }
 LOSSES = {
     "policy_loss": ("Policy loss", "Small and noisy around zero. Its size says little; a steady drift is a warning."),
@@ -41,12 +44,15 @@ LOSSES = {
     "gradient_norm": ("Gradient norm", "Before any limit. Steady or falling; spikes ask for a lower learning rate."),
     "learning_rate": ("Learning rate", "As it was asked for: constant, or falling to the end."),
     "loss": ("Loss", "Of the action values. Its size says little: the targets move, and grow with the values."),
-    "q_value": ("Action values", "Mean of those learned from. Beside the discounted returns: far above is too high."),
+    "q_value": (
+        "Action values",
+        "Mean of those learned from, by older policies, too. Values and returns, above, compare the present ones.",
+    ),
     "epsilon": ("Epsilon", "Probability of a random action, as it was asked for."),
     "qf_loss": ("Critics' loss", "Its size says little: the targets move, and grow with the values."),
     "qf_values": (
         "Critics' values",
-        "Mean of those learned from. Beside the discounted returns: far above is too high.",
+        "Mean of those learned from, by older policies, too. Values and returns, above, compare the present ones.",
     ),
     "actor_loss": ("Actor loss", "Minus the values of what the policy does, mostly: falls while these grow."),
     "alpha": ("Temperature", "What entropy weighs. Falls where the policy is more random than was asked for."),
@@ -58,7 +64,9 @@ LOSSES = {
 }
 BEST, WORST = "return_max", "return_min"
 """Curves of the best and the worst candidate of a generation, where policies are tried whole."""
-OTHERS = ("step", "seconds", "episodes", "blown_up", BEST, WORST, *CURVES)
+EXPECTED, FOLLOWED, BIAS = "value_estimate", "discounted_return", "value_bias"
+"""Curves of what an agent expected of its actions, of what followed, and how far the first lies above the second."""
+OTHERS = ("step", "seconds", "episodes", "blown_up", BEST, WORST, EXPECTED, FOLLOWED, *CURVES)
 MANY_REPORTS = 250
 """Points of a loss curve, which is small on the page."""
 
@@ -69,6 +77,8 @@ def curves(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     charts = [_chart(record, name, order) for name in names]
     if {"return", BEST, WORST} <= set(record.curves):
         charts.insert(1, _candidates(record, order))
+    if names and has_values(record.curves.get(EXPECTED)):
+        charts.insert(1, _expected(record, order))
     return {**how_drawn(record), "charts": charts} if names else None
 
 
@@ -118,6 +128,32 @@ def _candidates(record: RunRecord, order: list[int]) -> dict[str, Any]:
             series["name"] = f"mean of a generation, {_who(record)}"
     title, unit = "Return of the candidates", "mean of a generation; the band is from the worst to the best"
     return {"title": title, "unit": unit, "log": False, **drawn, "optimum": None, "evals": None}
+
+
+def _expected(record: RunRecord, order: list[int]) -> dict[str, Any]:
+    """Returns what actions were expected to be worth beside what followed: of several settings the difference.
+
+    References:
+        Fujimoto, van Hoof and Meger, arXiv:1802.09477, figure 1.
+    """
+    if len(record.points) > 1:
+        bias = np.asarray(record.curves[EXPECTED], np.float64) - np.asarray(record.curves[FOLLOWED], np.float64)
+        return _chart(replace(record, curves=record.curves | {BIAS: bias}), BIAS, order)
+    both = [_drawn(record, curve(record, name), order) for name in (EXPECTED, FOLLOWED)]
+    for color, (drawn, what) in enumerate(zip(both, ("what the agent expected", "what followed"), strict=True)):
+        drawn["series"][0] |= {"name": f"{what}{_of_agents(record)}", "color": color}
+        drawn["members"] = [member | {"color": color} for member in drawn["members"]]
+    merged = {name: [each for drawn in both for each in drawn[name]] for name in ("series", "members")}
+    unit = "the value of each action taken, and the discounted return that followed it"
+    return {
+        "title": "Values and returns",
+        "unit": unit,
+        "log": False,
+        **both[0],
+        **merged,
+        "optimum": None,
+        "evals": None,
+    }
 
 
 def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
@@ -177,3 +213,7 @@ def _steps(data: Curve) -> list[int]:
 
 def _who(record: RunRecord) -> str:
     return "the agent" if record.num_members == 1 else f"{statistic(record)} of {record.num_members:,} agents"
+
+
+def _of_agents(record: RunRecord) -> str:
+    return "" if record.num_members == 1 else f", {_who(record)}"

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from ...collectors.replay import Replay
 from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
-from ...core.agent import Agent
+from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
 from ...core.errors import check_count, check_flag, check_number
 from ...core.spaces import Box, Discrete
@@ -37,7 +37,19 @@ from ...nn.hidden import drops
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops.across import mean_over
 from ...ops.schedules import Linear, ScalarOrSchedule, counted, value_at
-from .critics import Batch, CriticLoss, Follows, critic_loss, has_target, joint_critic_loss, outputs_of, targets_of
+from ...ops.td_targets import action_value
+from .critics import (
+    Batch,
+    CriticLoss,
+    Follows,
+    critic_loss,
+    has_target,
+    is_counted,
+    joint_critic_loss,
+    outputs_of,
+    sum_of,
+    targets_of,
+)
 from .epochs import Scalars
 from .gradients import apply_gradients, check_learning_rate, init_optimiser
 from .replay_of import check_priorities, replay_of
@@ -240,6 +252,17 @@ class ActorQAgent(Agent):
             chosen = jnp.where(state.step >= self.learning_starts, chosen, any_action(state.action_space, any_key))
         return to_action(state.action_space, chosen), carry, None
 
+    def estimate(self, state: ActorQState, obs: PyTree[Array], action: Array) -> Estimate:
+        """Returns the mean over the critics of Q(s, a), and what the policy's randomness adds to rewards."""
+        obs = normalise_obs(state.observations, obs, self.observation_limit)
+        learned = learned_action(state.action_space, action)
+        return Estimate(mean_value(state.network.critics, obs, learned), self.bonus(state, obs))
+
+    def bonus(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, ""] | None:
+        """Returns what the policy's randomness in a state adds to the rewards of other steps; None for nothing."""
+        del state, obs
+        return None
+
     def update(
         self, state: ActorQState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
     ) -> tuple[ActorQState, Scalars]:
@@ -347,6 +370,13 @@ class ActorQAgent(Agent):
         """Returns how far the target network moves in a step in which the actor's is due or not: tau, or 0."""
         del due
         return self.tau
+
+
+def mean_value(critics: tuple, obs: PyTree[Array], action: Array) -> Float[Array, ""]:
+    """Returns the mean over critics of the value of one action, in the unit box or a Discrete one."""
+    if is_counted(action):
+        return sum_of(action_value(critic(obs), action) for critic in critics) / len(critics)
+    return sum_of(critic(obs, action) for critic in critics) / len(critics)
 
 
 def learned_batch(space: Box | Discrete, data: ReplayBatch, discount: float | Array) -> Batch:

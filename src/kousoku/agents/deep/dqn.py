@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from ...collectors.replay import Replay
 from ...collectors.update_ratio import steps_of_ratio
-from ...core.agent import Agent
+from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_count, check_flag, check_number
 from ...core.timestep import ReplayBatch, Transition
@@ -197,6 +197,10 @@ class DQN(Agent):
             noise_key, key = jax.random.split(key)
             network = with_noise(network, noise_key)
         return choose(network(obs), value_at(self.epsilon, state.step), key, greedy=greedy), carry, None
+
+    def estimate(self, state: DQNState, obs: PyTree[Array], action: Int[Array, ""]) -> Estimate | None:
+        """Returns Q(s, a), without noise; None with `munchausen`, whose values are not those of rewards alone."""
+        return None if self.munchausen else Estimate(action_value(state.network(obs), action))
 
     def update(
         self, state: DQNState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None

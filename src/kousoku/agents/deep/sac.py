@@ -90,6 +90,11 @@ class SAC(ActorQAgent):
     def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Array:
         return state.network.actor(obs).mode()
 
+    def bonus(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, ""]:
+        """Returns alpha times the entropy; where targets of n steps count it in every n-th, the share that this is."""
+        share = self.discount ** (self.n_step - 1) / sum(self.discount**k for k in range(self.n_step))
+        return share * self.alpha(state.log_temperature) * state.network.actor(obs).entropy()
+
     def copied(self, network: ActorQ) -> tuple:
         return network.critics
 

@@ -24,7 +24,7 @@ from ...core.spaces import Space
 from ...core.timestep import Transition
 from ...nn import clip_to
 from ...ops.trees import to_device
-from ..io import checkpoints, tree_io
+from ..io import checkpoints, former_checkpoints, tree_io
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
 from ..population import is_leaf_number
@@ -114,7 +114,8 @@ def replayed(folder: Path | None, agent: Agent, env: Env, env_id: str, member: i
         raise ConfigError("run", None if folder is None else str(folder), fix)
     shapes = TrainState((), (), (), shapes_of(agent, env, Recording()).state.data, ())
     leaves = dict(zip(saved.paths, saved.leaves, strict=True))
-    found = [leaves[path][member] for path in tree_io.paths(shapes)]
+    places = [former_checkpoints.place_in(saved.format, path) for path in tree_io.paths(shapes)]
+    found = [leaves[place][member] if place in leaves else None for place in places]
     data = jax.tree.unflatten(jax.tree.structure(shapes), found).data
     rows = collector.kept_transitions(data, saved.progress.step // collector.iteration_steps)
     clipped = jax.device_get(jax.vmap(jax.vmap(lambda action: clip_to(env.action_space, action)))(rows.action))

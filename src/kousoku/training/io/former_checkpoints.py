@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 6: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 7: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ RENAMED = (
     (r"^tally\.sound$", "metrics.finite_iterations"),
     (r"^tally\b", "metrics"),
 )
+BUFFER = "data.buffer"
+"""Where a replay buffer lies."""
+BUFFER_ALONE = range(2, 8)
+"""Formats in which it was all that its collector kept."""
 Leaf = tuple[str, str, np.ndarray]
 """(path, kind, array)."""
 
@@ -22,26 +26,33 @@ Leaf = tuple[str, str, np.ndarray]
 def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
     """Returns the leaves of an old checkpoint under today's paths.
 
-    What was not summed up then begins at zero, every episode was whole, and sums that nobody asks for now are left out:
-    checkpoints are made at reports, where all sums are empty, or where somebody stopped a run between two of them.
+    What was not summed up then begins at zero, estimates of the episodes on their way among it, every episode was
+    whole, and sums that nobody asks for now are left out: checkpoints are made at reports, where all sums are empty, or
+    where somebody stopped a run between two of them.
 
     Args:
         leaves: of the checkpoint.
         needed: of a training state as it begins.
     """
-    found = {_path(path): (kind, array) for path, kind, array in leaves}
+    replays = any(path.startswith(f"{BUFFER}.") for path, _, _ in needed)
+    found = {_path(path, replays): (kind, array) for path, kind, array in leaves}
     if "metrics.updates" in found:
         found.setdefault("metrics.iterations", found["metrics.updates"])
     wanted = {path for path, _, _ in needed}
     for path, kind, array in needed:
-        if path.startswith("metrics."):
+        if path.startswith(("metrics.", "data.estimates.")):
             found.setdefault(path, (kind, np.zeros_like(array)))
         if path == "slots.whole":
             found.setdefault(path, (kind, np.ones_like(array)))
     return [(path, *rest) for path, rest in found.items() if path in wanted or not path.startswith("metrics.")]
 
 
-def _path(path: str) -> str:
+def place_in(format: int, path: str) -> str:
+    """Returns where what lies at a path today lies in a checkpoint of that format, as far as replay buffers go."""
+    return "data" + path.removeprefix(BUFFER) if format in BUFFER_ALONE and path.startswith(BUFFER) else path
+
+
+def _path(path: str, replays: bool) -> str:
     for old, new in RENAMED:
         path = re.sub(old, new, path)
-    return path
+    return BUFFER + path.removeprefix("data") if replays and path.startswith("data.") else path

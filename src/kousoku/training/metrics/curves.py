@@ -13,6 +13,8 @@ CHARTS = {
     "return": "charts/episodic_return",
     "length": "charts/episodic_length",
     "reward": "charts/reward",
+    "value_estimate": "charts/value_estimate",
+    "discounted_return": "charts/discounted_return",
     "learning_rate": "charts/learning_rate",
     "eval_return": "eval/episodic_return",
     "eval_length": "eval/episodic_length",
@@ -50,6 +52,9 @@ class CurveWriter:
                 row["return"] = sums.return_sum / row["episodes"]
                 row["length"] = sums.length_sum / row["episodes"]
                 row["reward"] = sums.reward_sum / steps
+            if sums.compared_states is not None and sums.estimate_sum is not None and sums.followed_sum is not None:
+                row["value_estimate"] = sums.estimate_sum / sums.compared_states
+                row["discounted_return"] = sums.followed_sum / sums.compared_states
             updates = steps if sums.updates is None else np.asarray(sums.updates)
             metrics = {name: np.asarray(total) / updates for name, total in (sums.metric_sums or {}).items()}
         for name, total in _scalars(sums.info_sum):

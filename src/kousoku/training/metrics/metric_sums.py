@@ -32,7 +32,7 @@ FORMER = {"td_errors": "metrics"}
 """Names that runs of earlier versions were made with."""
 RESERVED = (
     "return", "length", "reward", "episodes", "blown_up", "step", "seconds", "eval_step", "eval_return", "eval_length",
-    "eval_held_out",
+    "eval_held_out", "value_estimate", "discounted_return",
 )  # fmt: skip
 SUMMED = (
     "steps",
@@ -40,6 +40,9 @@ SUMMED = (
     "return_sum",
     "length_sum",
     "reward_sum",
+    "compared_states",
+    "estimate_sum",
+    "followed_sum",
     "info_sum",
     "blown_up",
     "metric_sums",
@@ -88,6 +91,9 @@ class MetricSums(eqx.Module):
         episodes: whole episodes finished since the last report; see `EpisodeEnd`.
         return_sum, length_sum: over those episodes.
         reward_sum: over all steps since the last report.
+        compared_states: how many states of those episodes can tell whether the agent expects too much; None where it
+            expects nothing.
+        estimate_sum, followed_sum: over these states, of what it expected and of the discounted return that followed.
         info_sum: of each number in the environment's info.
         blown_up: how many episodes, whole or not, ended with a flag `diverged` in the environment's info; None without
             one.
@@ -112,6 +118,9 @@ class MetricSums(eqx.Module):
     updates: Int[Array, ""] | None
     iterations: Int[Array, ""] | None
     finite_iterations: Int[Array, ""] | None
+    compared_states: Int[Array, ""] | None = None
+    estimate_sum: Float[Array, ""] | None = None
+    followed_sum: Float[Array, ""] | None = None
     block: dict[str, Any] | None = None
     rests: dict[str, Any] | None = None
 
@@ -162,6 +171,7 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         raise ConfigError("record", "info", fix)
     zero, none = jnp.float32(0.0), jnp.int32(0)
     returns, shape = recording.returns, table_shape(env)
+    compared = returns and steps.estimates is not None
     per_metric = {name: jnp.float32(0.0) for name in sorted(metrics)}
     axes = steps.end.ended.ndim
     sums = MetricSums(
@@ -177,6 +187,9 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         updates=None if stepwise else none,
         iterations=None if stepwise else none,
         finite_iterations=None if stepwise else none,
+        compared_states=none if compared else None,
+        estimate_sum=zero if compared else None,
+        followed_sum=zero if compared else None,
     )
     zeros = wide_sums.rests_of(_summed(sums))
     return dataclasses.replace(sums, block=zeros, rests=zeros)
@@ -236,9 +249,20 @@ def _values(sums: MetricSums, steps: Steps) -> dict[str, Any]:
         "return_sum": of(sums.return_sum, jnp.where(told, steps.end.episode_return, 0.0)),
         "length_sum": of(sums.length_sum, jnp.where(told, steps.end.length, 0)),
         "reward_sum": of(sums.reward_sum, steps.reward),
+        **_compared(sums, steps),
         "info_sum": None if sums.info_sum is None else jax.tree.map(of, sums.info_sum, steps.info),
         "blown_up": of(sums.blown_up, blew_up(sums, steps)),
     }
+
+
+def _compared(sums: MetricSums, steps: Steps) -> dict[str, Any]:
+    """Returns what the whole episodes that ended add to the sums of estimates and of what followed."""
+    if sums.compared_states is None or steps.estimates is None:
+        return {"compared_states": None, "estimate_sum": None, "followed_sum": None}
+    told, compared = steps.end.told, steps.estimates
+    each = {"compared_states": compared.states, "estimate_sum": compared.estimate, "followed_sum": compared.followed}
+    added = {name: sum_of(jnp.where(told, values, 0.0), told.ndim) for name, values in each.items()}
+    return added | {"compared_states": added["compared_states"].astype(jnp.int32)}
 
 
 def _add_visits(visits: Int[Array, "S A"] | None, steps: Steps) -> Int[Array, "S A"] | None:
