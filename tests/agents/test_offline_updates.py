@@ -208,6 +208,23 @@ def test_td3_bc_without_values_is_behaviour_cloning():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow_because("an update is compiled")
+def test_td3_bc_learns_of_an_actor_in_every_second_step_alone():
+    """The others compute no gradient of the actor's, and tell the last one's metrics."""
+    agent = dataclasses.replace(small(TD3BC, "deterministic"), normalise_observations=False)
+    update = lambda state, data: agent.update(state, data, KEY)  # noqa: E731
+    state, told = agent.init(BOX, KEY), []
+    branches = [e for e in jax.make_jaxpr(update)(state, batch_of(BOX, 0)).eqns if e.primitive.name == "cond"]
+    assert ["dot_general" in str(branch) for branch in branches[0].params["branches"]] == [False, True]
+    step = eqx.filter_jit(update, compiler_options=FAST_COMPILE)
+    for i in range(3):
+        before, (state, metrics) = state, step(state, batch_of(BOX, i))
+        told.append([float(metrics[name]) for name in ("actor_loss", "policy_loss")])
+        moved = [(a != b).any() for a, b in zip(*map(jax.tree.leaves, (before.actor, state.actor)), strict=True)]
+        assert any(moved) == (i != 1)
+    assert told[1] == told[0] != told[2]
+
+
 def test_dagger_learns_the_experts_action_and_acts_as_either():
     spec = EnvSpec(ks.Discrete(3), ks.Discrete(2))
     agent = DAgger(network=ActorQConfig(**SMALL), expert=(1, 0, 1), expert_share=1.0, learning_rate=0.1)

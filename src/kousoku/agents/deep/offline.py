@@ -31,6 +31,7 @@ from ...ops.trees import to_device
 from .actor_critic import draw
 from .actor_q import learned_batch
 from .critics import Batch
+from .epochs import Scalars
 from .gradients import check_learning_rate, init_optimiser
 
 
@@ -46,6 +47,7 @@ class OfflineState(eqx.Module):
         updates: gradient steps so far.
         action_space: where actions lie.
         observations: the data's moments, which observations are scaled by; None for parts that are not scaled.
+        actor_metrics: of the last step of an actor that does not learn in all of them; else none.
     """
 
     actor: Any
@@ -56,6 +58,7 @@ class OfflineState(eqx.Module):
     updates: Int[Array, ""]
     action_space: Box | Discrete
     observations: Statistics = None
+    actor_metrics: Scalars = eqx.field(default_factory=dict)
 
 
 class OfflineAgent(Agent):
@@ -94,7 +97,8 @@ class OfflineAgent(Agent):
 
     @abstractmethod
     def beside(self, network: ActorQ, spec: EnvSpec, key: PRNGKeyArray) -> dict[str, Any]:
-        """Makes what is learned beside the actor: "critics", "value" and "target" of `OfflineState`.
+        """Makes what is learned beside the actor: "critics", "value" and "target" of `OfflineState`, and its
+        "actor_metrics".
 
         Args:
             network: as it was built; its critics are used, or not.
@@ -140,6 +144,7 @@ class OfflineAgent(Agent):
             updates=jnp.int32(0),
             action_space=actions,
             observations=self._statistics(spec) if self.normalise_observations else None,
+            actor_metrics=beside.get("actor_metrics", {}),
         )
 
     def _statistics(self, spec: EnvSpec) -> Statistics:

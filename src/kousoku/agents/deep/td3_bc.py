@@ -52,7 +52,7 @@ class TD3BC(OfflineAgent):
 
     Metrics, means over all gradient steps: "qf_loss", "qf_values" (means over the critics), "actor_loss", "policy_loss"
     (of the recorded actions alone), "gradient_norm" (the critics'), "learning_rate". Of gradient steps without one of
-    the actor's, its metrics are those that it would have.
+    the actor's, its metrics are the last ones.
 
     Differs from the paper: all gradients are taken at the parameters before a step; observations are clipped to
     `observation_limit` deviations, of which 1e-8 in the variance stands for the paper's 1e-3.
@@ -87,7 +87,8 @@ class TD3BC(OfflineAgent):
             raise ConfigError(
                 "critic_body", "crossq", "use another one: its targets are by an older copy of the critics"
             )
-        return {"critics": network.critics, "target": network}
+        unknown = dict.fromkeys(("actor_loss", "policy_loss"), jnp.float32(0.0))
+        return {"critics": network.critics, "target": network, "actor_metrics": unknown}
 
     def update(
         self, state: OfflineState, data: ReplayBatch, key: PRNGKeyArray, *, axis: str | None = None
@@ -97,17 +98,15 @@ class TD3BC(OfflineAgent):
         target_key, critic_key, actor_key = jax.random.split(key, 3)
         targets = jax.lax.stop_gradient(self.targets(state, batch, target_key))
         of_critics, beside = jax.grad(critic_loss, has_aux=True)(state.critics, batch, targets, critic_key, axis)
-        of_actor, (told, moved) = jax.grad(self.actor_loss, has_aux=True)(
-            state.actor, state.critics, batch, actor_key, axis
-        )
-        of_critics, of_actor, metrics = mean_over((of_critics, of_actor, beside.metrics | told), axis)
+        due = state.updates % self.policy_delay == 0
+        of_actor, (told, moved) = self._actor_gradient(state, batch, actor_key, due, axis)
+        of_critics, of_actor, told, metrics = mean_over((of_critics, of_actor, told, beside.metrics), axis)
         critics, critic_optimiser, norm = apply_gradients(
             state.critics, self.optimiser(), state.optimisers["critics"], of_critics, rate, None
         )
         actor, actor_optimiser, _ = apply_gradients(
             state.actor, self.optimiser(), state.optimisers["actor"], of_actor, rate, None
         )
-        due = state.updates % self.policy_delay == 0
         actor, actor_optimiser = _where(
             due, (with_statistics(actor, moved), actor_optimiser), (state.actor, state.optimisers["actor"])
         )
@@ -122,8 +121,24 @@ class TD3BC(OfflineAgent):
             counted(state.updates),
             state.action_space,
             state.observations,
+            told,
         )
-        return after, metrics | {"gradient_norm": norm, "learning_rate": rate}
+        return after, metrics | told | {"gradient_norm": norm, "learning_rate": rate}
+
+    def _actor_gradient(
+        self, state: OfflineState, batch: Batch, key: PRNGKeyArray, due: Bool[Array, ""], axis: str | None
+    ) -> tuple[Any, tuple[Scalars, Any]]:
+        """Returns the gradient of the actor's loss, its metrics, and the actor with its running moments; where no step
+        is due, zeros, the last ones, and the actor.
+        """
+
+        def gradient() -> tuple[Any, tuple[Scalars, Any]]:
+            return jax.grad(self.actor_loss, has_aux=True)(state.actor, state.critics, batch, key, axis)
+
+        if self.policy_delay == 1:
+            return gradient()
+        kept = jax.tree.map(jnp.zeros_like, state.actor), (state.actor_metrics, state.actor)
+        return jax.lax.cond(due, gradient, lambda: kept)
 
     def targets(self, state: OfflineState, batch: Batch, key: PRNGKeyArray) -> Float[Array, "n *N"]:
         """Computes what values of the recorded actions should become, by the target networks."""

@@ -40,7 +40,7 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
         found.setdefault("metrics.iterations", found["metrics.updates"])
     wanted = {path for path, _, _ in needed}
     for path, kind, array in needed:
-        if path.startswith(("metrics.", "data.estimates.")):
+        if path.startswith(("metrics.", "data.estimates.", "agent.actor_metrics")):
             found.setdefault(path, (kind, np.zeros_like(array)))
         if path == "slots.whole":
             found.setdefault(path, (kind, np.ones_like(array)))
