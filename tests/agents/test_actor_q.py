@@ -78,7 +78,7 @@ def settled(state: Any) -> Any:
     return dataclasses.replace(state, network=network)
 
 
-@pytest.mark.by_default("sac", "temperature", "delayed", "td3", "ddpg")
+@pytest.mark.by_default("sac", "temperature", "delayed", "td3", "ddpg", "simba v2")
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -95,6 +95,8 @@ def settled(state: Any) -> Any:
         (TD3, {"net": {"critic_body": "crossq"}}),
         (SAC, {"net": {"critic_body": "droq", "dropout": 0.4}}),
         (TD3, {"net": {"critic_body": "simba", "actor_body": "simba", "critic_hidden": (3, 3)}}),
+        (SAC, {"net": {"critic_body": "simba_v2", "actor_body": "simba_v2", "critic_hidden": (3, 3)}}),
+        (TD3, {"net": {"critic_body": "simba_v2", "actor_body": "simba_v2", "distribution": "categorical", **ATOMS}}),
         (SAC, {"net": {"distribution": "categorical", **ATOMS}, "prioritised": True}),
         (TD3, {"net": {"distribution": "hl_gauss", **ATOMS}}),
         (SAC, {"net": {"distribution": "quantile", "num_atoms": 3}}),
@@ -115,6 +117,8 @@ def settled(state: Any) -> Any:
         "crossq, td3",
         "droq",
         "simba",
+        "simba v2",
+        "simba v2, c51, td3",
         "c51",
         "hl gauss, td3",
         "quantiles",

@@ -12,12 +12,32 @@ import returns_reference as returns
 
 from kousoku.agents.deep.sac import SAC
 from kousoku.core.timestep import ReplayBatch
+from kousoku.nn import SimBaV2, UnitDense, UnitGaussian, UnitHead
 from kousoku.nn.batch_renorm import EPSILON, WARM_UP
 from kousoku.nn.hidden import DropoutMLP, HiddenBody, RenormMLP, SimBa
 
 
 def dense(layer: Any, x: np.ndarray) -> np.ndarray:
+    if isinstance(layer, UnitHead):
+        return scaled(layer.scaler, x @ layer.wide.weight) @ layer.narrow.weight + layer.bias
     return x @ layer.weight + layer.bias
+
+
+def unit(x: np.ndarray, axis: int = 1) -> np.ndarray:
+    return x / np.linalg.norm(x, axis=axis, keepdims=True)
+
+
+def scaled(scaler: Any, x: np.ndarray) -> np.ndarray:
+    return scaler.parameter * scaler.ratio * x
+
+
+def projected(tree: Any) -> Any:
+    """Parameters with the weights of each output of their unit layers scaled to length 1."""
+
+    def of(node: Any) -> Any:
+        return eqx.tree_at(lambda n: n.weight, node, unit(node.weight, 0)) if isinstance(node, UnitDense) else node
+
+    return jax.tree.map(of, tree, is_leaf=lambda node: isinstance(node, UnitDense))
 
 
 def layer_norm(norm: Any, x: np.ndarray) -> np.ndarray:
@@ -60,6 +80,13 @@ class Pass:
 
 def features(hidden: Any, x: np.ndarray, how: Pass) -> np.ndarray:
     """What hidden layers with tanh make of n inputs."""
+    if isinstance(hidden, SimBaV2):
+        x = unit(np.concatenate([x, np.full((len(x), 1), 3.0)], 1))
+        x = unit(scaled(hidden.scaler, x @ hidden.first.weight))
+        for block in hidden.blocks:
+            towards = unit((np.tanh(scaled(block.scaler, x @ block.wide.weight)) + 1e-8) @ block.narrow.weight)
+            x = unit(x + scaled(block.step, towards - x))
+        return x
     if isinstance(hidden, SimBa):
         x = dense(hidden.first, x)
         for norm, wide, narrow in zip(hidden.norms[:-1], hidden.wide, hidden.narrow, strict=True):
@@ -98,10 +125,13 @@ def actor_features(actor: Any, obs: np.ndarray, how: Pass | None) -> np.ndarray:
 
 
 def squashed(actor: Any, obs: np.ndarray, noise: np.ndarray, how: Pass | None = None) -> tuple[np.ndarray, np.ndarray]:
-    y = dense(actor.gaussian.linear, actor_features(actor, obs, how))
-    size = noise.shape[1]
-    log_std = np.clip(y[:, size:], -20, 2)
-    x = y[:, :size] + np.exp(log_std) * noise
+    y, size = actor_features(actor, obs, how), noise.shape[1]
+    if isinstance(actor.gaussian, UnitGaussian):
+        loc, log_std = dense(actor.gaussian.loc, y), -4.0 + 6.0 * np.tanh(dense(actor.gaussian.log_scale, y))
+    else:
+        y = dense(actor.gaussian.linear, y)
+        loc, log_std = y[:, :size], np.clip(y[:, size:], -20, 2)
+    x = loc + np.exp(log_std) * noise
     log_prob = -0.5 * noise**2 - log_std - 0.5 * np.log(2 * np.pi) - np.log(1 - np.tanh(x) ** 2)
     return np.tanh(x), log_prob.sum(1)
 
@@ -144,7 +174,8 @@ class Adam:
         self.t += 1
         self.m = beta * self.m + (1 - beta) * gradient
         self.v = 0.999 * self.v + 0.001 * gradient**2
-        return unravel(flat - rate * (self.m / (1 - beta**self.t)) / (np.sqrt(self.v / (1 - 0.999**self.t)) + epsilon))
+        moved = flat - rate * (self.m / (1 - beta**self.t)) / (np.sqrt(self.v / (1 - 0.999**self.t)) + epsilon)
+        return projected(unravel(moved))
 
 
 def in_float64(tree: Any) -> Any:

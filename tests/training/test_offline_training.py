@@ -197,7 +197,7 @@ def test_dagger_comes_to_the_optimum_where_cloning_a_few_steps_of_the_expert_doe
 
 @pytest.mark.full("whole way")
 @pytest.mark.parametrize("prioritised", [False, True])
-def test_a_replay_buffer_is_a_data_set_oldest_first(prioritised, tmp_path):
+def test_a_replay_buffer_is_a_data_set_oldest_first(prioritised, tmp_path, monkeypatch):
     """Of 5 x 3 steps in each of two slots the last 5; they follow each other."""
     run = ks.train(
         "dqn", "CartPole-v1", steps=70, num_envs=2, capacity=40, batch_size=8, learning_starts=8, hidden=(8,), seeds=2,
@@ -210,8 +210,14 @@ def test_a_replay_buffer_is_a_data_set_oldest_first(prioritised, tmp_path):
     assert data.ends[39]
     assert len(np.unique(data.obs, axis=0)) == 40
     saved = checkpoints.newest(Path(run.path))
-    held = dict(zip(saved.paths, saved.leaves, strict=True))["data.kept.obs" if prioritised else "data.obs"][1]
+    held = dict(zip(saved.paths, saved.leaves, strict=True))[
+        "data.buffer.kept.obs" if prioritised else "data.buffer.obs"
+    ][1]
     assert {tuple(row) for row in held.reshape(40, 4)} == {tuple(row) for row in data.obs}
+    alone = [path.replace("data.buffer.", "data.") for path in saved.paths]
+    former = dataclasses.replace(saved, paths=alone, format=7)  # which held the buffer alone
+    monkeypatch.setattr(checkpoints, "newest", lambda folder: former)
+    assert run.replay(1) == data
     with pytest.raises(ks.ConfigError, match="it has no replay buffer"):
         ks.train("q_learning", "GridWorld-v0", steps=100, out="", eval_episodes=0).replay()
 

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
+from ..core.agent import Estimate
 from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
@@ -21,6 +22,7 @@ from .acting import act_and_advance, begin_slots, slot_numbers
 from .estimates import add_steps, counted_states, estimates_of, no_sums
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
+from .return_scale import ReturnStatistics, add_rewards, no_returns, scale_of
 from .streams import IterationKeys, slot_keys
 from .updates import make_updates
 
@@ -47,10 +49,12 @@ class ReplayData(eqx.Module):
     Attributes:
         buffer: transitions [B, C, ...], or these and their priorities.
         estimates: [B] of the episodes on their way; None where the agent expects nothing.
+        returns: [B] what rewards are scaled by; None where they are not.
     """
 
     buffer: Any
     estimates: EstimateSums | None
+    returns: ReturnStatistics | None = None
 
 
 class Replay(Collector):
@@ -77,6 +81,9 @@ class Replay(Collector):
         priority_beta: how far weights make up for it, a number in [0, 1] or a schedule of the environment steps.
         staggered: whether the slots' first episodes begin at ages that are spread over the time limit, so that episodes
             do not end together.
+        normalise_rewards: whether rewards of minibatches are divided by the scale of discounted returns so far, see
+            `scale_of`; the buffer keeps them as they are. It needs the `discount`.
+        return_limit: the largest that a return is then.
 
     References:
         Lin, Self-improving reactive agents based on reinforcement learning, planning and teaching (1992).
@@ -97,6 +104,8 @@ class Replay(Collector):
     priority_alpha: float | Float[Array, ""] | None = 0.6
     priority_beta: ScalarOrSchedule | None = Linear(0.4, 1.0, "100%")
     staggered: bool = eqx.field(static=True, default=True)
+    normalise_rewards: bool = eqx.field(static=True, default=False)
+    return_limit: float | Float[Array, ""] | None = 5.0
 
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
@@ -110,6 +119,9 @@ class Replay(Collector):
             raise ConfigError("n_step", self.n_step, fix)
         check_flag("prioritised", self.prioritised)
         check_flag("staggered", self.staggered)
+        check_flag("normalise_rewards", self.normalise_rewards)
+        if _has_numbers(self.return_limit):
+            check_number("return_limit", self.return_limit, low=0, open_low=True, open_high=True)
         if self.discount is not None:
             check_number("discount", self.discount, low=0, high=1)
         if _has_numbers(self.priority_alpha) and _has_numbers(self.priority_beta):
@@ -164,7 +176,8 @@ class Replay(Collector):
         buffer = empty_data(kept) if self.prioritised else kept
         expects = jax.eval_shape(partial(estimates_of, agent), agent_state, made) is not None
         estimates = no_sums(self.num_envs) if expects and self.discount is not None else None
-        return slot, carry, ReplayData(buffer, estimates)
+        returns = no_returns(self.num_envs) if self.normalise_rewards else None
+        return slot, carry, ReplayData(buffer, estimates, returns)
 
     @property
     def period(self) -> int:
@@ -181,7 +194,10 @@ class Replay(Collector):
         newest = (iteration * self.num_steps - 1) % self.slot_capacity
         cut = self.transitions_in(data).truncated.at[:, newest].set(iteration > 0)
         cut_short = eqx.tree_at(lambda data: self.transitions_in(data).truncated, data, cut)
-        return ReplayData(cut_short.buffer, jax.tree.map(jnp.zeros_like, data.estimates))
+        returns = data.returns
+        if returns is not None:
+            returns = ReturnStatistics(jnp.zeros_like(returns.running), returns.moments, returns.largest)
+        return ReplayData(cut_short.buffer, jax.tree.map(jnp.zeros_like, data.estimates), returns)
 
     def collect(
         self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, axis: str | None
@@ -195,21 +211,35 @@ class Replay(Collector):
 
         kept = jax.tree.map(write, self.transitions_in(state.data), _without_info(made))
         buffer = with_new(state.data.buffer, kept, at, self.num_steps) if self.prioritised else kept
-        going, told = self._compared(agent, slots, state, keys, made, end)
+        expected, returns = estimates_of(agent, state.agent, made), state.data.returns
+        if returns is not None:
+            scale = self._scale(returns, axis)  # of rewards that the agent learned its values from
+            expected = jax.tree.map(lambda x: scale * x, expected)
+            returns = add_rewards(returns, made.reward, end.ended, self._given_discount("rewards are scaled"))
+        going, told = self._compared(slots, state.data.estimates, expected, keys, made, end)
         steps = Steps(made.obs, made.action, made.reward, made.info, end, estimates=told)
-        return TrainState(state.agent, slot, carry, ReplayData(buffer, going), state.metrics), None, steps
+        return TrainState(state.agent, slot, carry, ReplayData(buffer, going, returns), state.metrics), None, steps
+
+    def _scale(self, returns: ReturnStatistics, axis: str | None) -> Float[Array, ""]:
+        """Returns what rewards are divided by."""
+        assert self.return_limit is not None  # only that of an agent's structure, which learns nothing, is None
+        return scale_of(returns, self.return_limit, axis)
 
     def _compared(
-        self, agent: Any, slots: SlotFunctions, state: TrainState, keys: ReplayKeys, made: Transition, end: EpisodeEnd
+        self,
+        slots: SlotFunctions,
+        sums: EstimateSums | None,
+        estimates: Estimate | None,
+        keys: ReplayKeys,
+        made: Transition,
+        end: EpisodeEnd,
     ) -> tuple[EstimateSums | None, EstimateSums | None]:
         """Returns what `add_steps` makes of what the agent expected of an iteration's steps; None of nothing."""
-        if state.data.estimates is None or self.discount is None:
+        if sums is None or estimates is None or self.discount is None:
             return None, None
-        estimates = estimates_of(agent, state.agent, made)
-        assert estimates is not None  # or else there would be no sums
         learning = keys.iteration * self.iteration_steps >= self.learning_starts
         counts = counted_states(end, slots.time_limit, self.discount, learning)
-        return add_steps(state.data.estimates, estimates, made, end, counts, self.discount)
+        return add_steps(sums, estimates, made, end, counts, self.discount)
 
     def learn(
         self, agent: Any, state: TrainState, data: None, keys: ReplayKeys, axis: str | None
@@ -220,6 +250,9 @@ class Replay(Collector):
         # Drawn before the loop over updates: XLA would copy a buffer that goes through it, in every iteration.
         slot, time, weights = self._places(keys, state.data, taken, axis)
         chosen, discounts = self._transitions(keys, self.transitions_in(state.data), slot, time)
+        if state.data.returns is not None:
+            scaled = chosen.reward / self._scale(state.data.returns, axis)
+            chosen = eqx.tree_at(lambda transitions: transitions.reward, chosen, scaled)
 
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], Array | None]:
             transitions, *of_each = jax.tree.map(lambda drawn: drawn[i], (chosen, discounts, weights))
@@ -233,7 +266,7 @@ class Replay(Collector):
         kept = state.data
         if self.prioritised:
             buffer = with_errors(kept.buffer, slot, time, errors, self.priority_alpha, updates > 0, axis)
-            kept = ReplayData(buffer, kept.estimates)
+            kept = ReplayData(buffer, kept.estimates, kept.returns)
         return TrainState(learned, state.slots, state.carry, kept, state.metrics), sums, updates
 
     def transitions_in(self, data: ReplayData) -> Transition:
@@ -259,14 +292,20 @@ class Replay(Collector):
         """Returns the transitions that begin at these places, and what to multiply the values after them by."""
         if self.n_step == 1:
             return take(buffer, slot, time), None
-        discount = self.discount
-        if discount is None:
-            raise ConfigError(
-                "discount", None, f"give the agent's to Replay, which adds up {self.n_step} rewards by it"
-            )
+        discount = self._given_discount(f"{self.n_step} rewards are added up")
         newest = ((keys.iteration + 1) * self.num_steps - 1) % self.slot_capacity
         of_one = lambda slot, time: n_step_transition(buffer, slot, time, newest, self.n_step, discount)  # noqa: E731
         return jax.vmap(jax.vmap(of_one))(slot, time)
+
+    def _given_discount(self, what: str) -> float | Float[Array, ""]:
+        """Returns the discount.
+
+        Raises:
+            ConfigError: where there is none.
+        """
+        if self.discount is None:
+            raise ConfigError("discount", None, f"give the agent's to Replay, by which {what}")
+        return self.discount
 
     def _places(
         self, keys: ReplayKeys, data: ReplayData, taken: Int[Array, ""], axis: str | None

@@ -106,7 +106,7 @@ _CLONING = "'bc' learns to do what recorded data do"
 
 AGENTS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("tqc", "redq", "mpo"), _CONTINUOUS),
-    **dict.fromkeys(("crossq", "droq", "simba"), "'sac' and 'td3' have it, with the option critic_body"),
+    **dict.fromkeys(("crossq", "droq", "simba", "simba_v2"), "'sac' and 'td3' have it, with the option critic_body"),
     **dict.fromkeys(("reinforce", "vpg", "a3c", "acktr", "impala", "ppg", "ppo2", "trpo"), _POLICY_GRADIENT),
     **dict.fromkeys(("iqn", "fqf", "r2d2", "apex", "doubledqn", "duelingdqn"), _VALUES),
     "rainbow": _RAINBOW,

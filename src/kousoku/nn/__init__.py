@@ -25,6 +25,7 @@ from .heads import (
     head_for,
 )
 from .hidden import DropoutMLP, HiddenBody, RenormMLP, SimBa
+from .hyperspherical import SimBaV2, UnitDense, UnitGaussian, UnitHead
 from .initialise import INITIALISERS, he_normal, lecun_normal, orthogonal, uniform_fan_in, zeros
 from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
@@ -85,11 +86,15 @@ __all__ = [
     "RecurrentQNetwork",
     "RenormMLP",
     "SimBa",
+    "SimBaV2",
     "SquashedNormalActor",
     "StateActionValue",
     "StateActionValues",
     "TanhNormalHead",
     "Torso",
+    "UnitDense",
+    "UnitGaussian",
+    "UnitHead",
     "ValueHead",
     "VectorBody",
     "body_for",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -21,6 +22,7 @@ from .boxes import bounds, check_bounded, size_of
 from .critics import StateActionValue, StateActionValues
 from .gaussian import Gaussian
 from .hidden import ACTOR_KINDS, CRITIC_KINDS, HiddenBody, actor_body_for, check_kind_fits, hidden_for
+from .hyperspherical import UnitGaussian, UnitHead
 from .initialise import initialiser
 from .layers import Dense, check_activation
 from .mlp import check_sizes
@@ -46,7 +48,8 @@ class ActorQConfig:
         body: "mlp", "cnn", or "auto": a CNN for images [height, width, channels], else an MLP. Actor and critics have
             one each.
         actor_body: kind of the actor's dense layers: "plain"; "layer_norm", normalised before the activation; "crossq",
-            by batch renormalisation; or "simba", residual blocks, one for each width.
+            by batch renormalisation; "simba", residual blocks, one for each width; or "simba_v2", blocks on the unit
+            sphere. The last has a last layer of its own kind, for which `init_std` and gains have no meaning.
         critic_body: that of the critics': one of these, or "droq", normalised and with dropout. "layer_norm" keeps
             values that are learned from values far from the data from growing without end. With "crossq" there is no
             target network.
@@ -66,7 +69,7 @@ class ActorQConfig:
         Haarnoja et al., Soft actor-critic algorithms and applications, arXiv:1812.05905, appendix D.
         Ball et al., Efficient online reinforcement learning with offline data, arXiv:2302.02948 ("layer_norm").
         Bhatt et al., CrossQ, arXiv:1902.05605. Hiraoka et al., Dropout Q-functions, arXiv:2110.02034 ("droq"). Lee et
-        al., SimBa, arXiv:2410.09754.
+        al., SimBa, arXiv:2410.09754; SimBaV2, arXiv:2502.15280.
 
     Examples:
         >>> from kousoku.core.spaces import Box
@@ -141,26 +144,37 @@ class ActorQConfig:
         body = body_for(observation_space, (), key=body_key, kind=self.body, **weights)
         in_size = body.out_size + (size_of(space) if isinstance(space, Box) else 0)
         hidden = hidden_for(self.critic_body, in_size, sizes, key=hidden_key, dropout=self.dropout, **weights)
-        head: dict[str, Any] = {"key": head_key, "gain": self.value_gain, "init": self.init}
+        head = self._head(self.critic_body, head_key, self.value_gain)
         if isinstance(space, Discrete):
-            return StateActionValues(HiddenBody(body, hidden), Dense(hidden.out_size, space.n, **head))
+            return StateActionValues(HiddenBody(body, hidden), head(hidden.out_size, space.n))
         outputs = 1 if atoms is None else self.num_atoms
-        return StateActionValue(body, hidden, Dense(hidden.out_size, outputs, **head), atoms)
+        return StateActionValue(body, hidden, head(hidden.out_size, outputs), atoms)
+
+    def _head(self, body: str, key: PRNGKeyArray, gain: float) -> Callable[[int, int], Dense | UnitHead]:
+        """Returns what makes the last layer behind hidden layers of a kind, of two sizes."""
+        if body == "simba_v2":
+            return partial(UnitHead, key=key, init=self.init)
+        return partial(Dense, key=key, gain=gain, init=self.init)
 
     def _actor(
         self, observation_space: Space, space: Box | Discrete, key: PRNGKeyArray, weights: dict[str, Any]
     ) -> SquashedNormalActor | DeterministicActor | NormalActor | CategoricalActor:
         body_key, head_key = jax.random.split(key)
         body = actor_body_for(self.actor_body, observation_space, self.hidden, key=body_key, body=self.body, **weights)
-        head: dict[str, Any] = {"key": head_key, "gain": self.policy_gain, "init": self.init}
+        head = self._head(self.actor_body, head_key, self.policy_gain)
         if isinstance(space, Discrete):
-            return CategoricalActor(body, Dense(body.out_size, space.n, **head))
+            return CategoricalActor(body, head(body.out_size, space.n))
         if self.policy == "deterministic":
-            return DeterministicActor(body, Dense(body.out_size, size_of(space), **head))
-        if self.policy == "normal":
-            return NormalActor(body, Gaussian(size_of(space), body.out_size, init_std=self.init_std, **head))
-        gaussian = Gaussian(size_of(space), body.out_size, init_std=self.init_std, std="exp", **head)
-        return SquashedNormalActor(body, gaussian)
+            return DeterministicActor(body, head(body.out_size, size_of(space)))
+        kind = NormalActor if self.policy == "normal" else SquashedNormalActor
+        return kind(body, self._gaussian(size_of(space), body.out_size, head_key))
+
+    def _gaussian(self, size: int, in_size: int, key: PRNGKeyArray) -> Gaussian | UnitGaussian:
+        if self.actor_body == "simba_v2":
+            return UnitGaussian(size, in_size, key=key, init=self.init)
+        std = "constant" if self.policy == "normal" else "exp"
+        options: dict[str, Any] = {"gain": self.policy_gain, "init": self.init, "init_std": self.init_std}
+        return Gaussian(size, in_size, key=key, std=std, **options)
 
 
 class ActorQ(eqx.Module):

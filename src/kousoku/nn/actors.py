@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from ..ops.distributions import Categorical, Normal, TanhNormal
 from .gaussian import Gaussian
 from .hidden import HiddenBody, Training, train
+from .hyperspherical import UnitGaussian, UnitHead
 from .layers import Dense
 from .torso import Body
 
@@ -27,7 +28,7 @@ class SquashedNormalActor(eqx.Module):
     """
 
     body: Body | HiddenBody
-    gaussian: Gaussian
+    gaussian: Gaussian | UnitGaussian
 
     def __call__(self, obs: Any) -> TanhNormal:
         return self._policy(self.body(obs))
@@ -57,7 +58,7 @@ class NormalActor(eqx.Module):
     """
 
     body: Body | HiddenBody
-    gaussian: Gaussian
+    gaussian: Gaussian | UnitGaussian
 
     def __call__(self, obs: Any) -> Normal:
         return self._policy(self.body(obs))
@@ -81,7 +82,7 @@ class DeterministicActor(eqx.Module):
     """
 
     body: Body | HiddenBody
-    head: Dense
+    head: Dense | UnitHead
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
         return jnp.tanh(self.head(self.body(obs)))
@@ -101,7 +102,7 @@ class CategoricalActor(eqx.Module):
     """
 
     body: Body | HiddenBody
-    head: Dense
+    head: Dense | UnitHead
 
     def __call__(self, obs: Any) -> Categorical:
         return Categorical(self.head(self.body(obs)))

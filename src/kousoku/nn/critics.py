@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from .atoms import Atoms
 from .hidden import Hidden, HiddenBody, Training, train
+from .hyperspherical import UnitHead
 from .layers import Dense
 from .torso import Body
 
@@ -26,7 +27,7 @@ class StateActionValue(eqx.Module):
 
     body: Body
     hidden: Hidden
-    head: Dense
+    head: Dense | UnitHead
     atoms: Atoms | None = None
 
     def __call__(self, obs: Any, action: Float[Array, " A"]) -> Float[Array, ""]:
@@ -61,7 +62,7 @@ class StateActionValues(eqx.Module):
     """
 
     body: HiddenBody
-    head: Dense
+    head: Dense | UnitHead
 
     def __call__(self, obs: Any) -> Float[Array, " A"]:
         return self.head(self.body(obs))

@@ -13,12 +13,15 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 from ..core.errors import ConfigError
 from ..core.spaces import Space
 from .batch_renorm import BatchRenorm, has_statistics
+from .hyperspherical import SimBaV2
 from .layers import ACTIVATIONS, Dense, LayerNorm
 from .mlp import MLP
 from .torso import Body, body_for
 
-ACTOR_KINDS = ("plain", "layer_norm", "crossq", "simba")
-CRITIC_KINDS = ("plain", "layer_norm", "crossq", "droq", "simba")
+ACTOR_KINDS = ("plain", "layer_norm", "crossq", "simba", "simba_v2")
+CRITIC_KINDS = ("plain", "layer_norm", "crossq", "droq", "simba", "simba_v2")
+ONE_WIDTH = ("simba", "simba_v2")
+"""Kinds made of blocks, which all have the same width."""
 
 Input = Float[Array, " i"]
 Features = Float[Array, " o"]
@@ -166,7 +169,7 @@ def kept_units(key: PRNGKeyArray, units: Features, rate: float) -> Bool[Array, "
     return jax.random.bernoulli(key, 1.0 - rate, units.shape)
 
 
-Hidden = MLP | RenormMLP | DropoutMLP | SimBa
+Hidden = MLP | RenormMLP | DropoutMLP | SimBa | SimBaV2
 
 
 class HiddenBody(eqx.Module):
@@ -202,6 +205,8 @@ def hidden_for(
         return RenormMLP(in_size, sizes, key=key, **options)
     if kind == "simba":
         return SimBa(in_size, sizes, key=key, **options)
+    if kind == "simba_v2":
+        return SimBaV2(in_size, sizes, key=key, **options)
     mlp = MLP(in_size, sizes, key=key, layer_norm=kind != "plain", **options)
     return DropoutMLP(mlp, dropout) if kind == "droq" else mlp
 
@@ -218,13 +223,13 @@ def actor_body_for(
 
 
 def check_kind_fits(field: str, kind: str, sizes: Sequence[int]) -> None:
-    """Refuses widths that hidden layers of a kind cannot have: SimBa's blocks are added up.
+    """Refuses widths that hidden layers of a kind cannot have: the blocks of SimBa and SimBaV2 are added up.
 
     Raises:
         ConfigError: naming the field of the widths.
     """
-    if kind == "simba" and len(set(sizes)) != 1:
-        fix = "'simba' adds its blocks up; use one width for all, a number for each block, such as (128, 128)"
+    if kind in ONE_WIDTH and len(set(sizes)) != 1:
+        fix = f"{kind!r} adds its blocks up; use one width for all, a number for each block, such as (128, 128)"
         raise ConfigError(field, tuple(sizes), fix)
 
 

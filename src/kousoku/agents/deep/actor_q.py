@@ -114,6 +114,9 @@ class ActorQAgent(Agent):
         normalise_observations: whether floating point observations are centred and scaled by their running moments,
             which are those of all minibatches so far.
         observation_limit: scaled observations are clipped to +- this.
+        normalise_rewards: whether rewards are divided by max(sqrt(Var[R]), max |R| / return_limit), R the discounted
+            returns so far.
+        return_limit: the largest that a return is then: the end of the atoms of a distribution.
         prioritised: whether transitions are drawn in proportion to |y - Q(s, a)|^alpha, mean over the critics, as it
             was when they were learned from last, and count in the critics' loss by importance weights.
         priority_alpha: alpha of the draws; 0 for uniform ones.
@@ -136,6 +139,8 @@ class ActorQAgent(Agent):
     adam_epsilon: float | Array = 1e-8
     normalise_observations: bool = eqx.field(static=True, default=False)
     observation_limit: float | Array = 10.0
+    normalise_rewards: bool = eqx.field(static=True, default=False)
+    return_limit: float | Array = 5.0
     prioritised: bool = eqx.field(static=True, default=False)
     priority_alpha: float | Array = 0.6
     priority_beta: ScalarOrSchedule = Linear(0.4, 1.0, "100%")
@@ -153,6 +158,7 @@ class ActorQAgent(Agent):
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
         check_flag("normalise_observations", self.normalise_observations)
         check_number("observation_limit", self.observation_limit, low=0, open_low=True)
+        check_number("return_limit", self.return_limit, low=0, open_low=True, open_high=True)
         check_priorities(self)
 
     @property
@@ -191,7 +197,7 @@ class ActorQAgent(Agent):
     @property
     def learns_from(self) -> Replay:
         num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
-        return replay_of(self, num_steps, gradient_steps)
+        return replay_of(self, num_steps, gradient_steps, ("normalise_rewards", "return_limit"))
 
     def optimiser(self) -> optax.GradientTransformation:
         """Returns the optax transformation of the gradients."""

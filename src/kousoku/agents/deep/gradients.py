@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from ...compiler import on_arrays
+from ...nn.hyperspherical import with_unit_weights
 from ...ops.across import mean_over
 from ...ops.schedules import check_schedule
 
@@ -50,6 +51,8 @@ def apply_gradients(
 ) -> tuple[Any, Any, Float[Array, ""]]:
     """Takes one step, network - learning_rate * update(clipped gradient); tells the norm that the gradient had.
 
+    Layers whose weights have unit length have it after the step, too.
+
     The optimiser sees all parameters as one vector, so that a step has a few long operations instead of a few for each
     of a network's many small arrays.
 
@@ -66,7 +69,8 @@ def apply_gradients(
     flat, norm = clip_by_global_norm(mean_over(flat, axis), max_norm)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to integer powers
         update, state = optimiser.update(flat, state, ravel_pytree(network)[0])
-    return jax.tree.map(lambda p, u: p - learning_rate * u, network, unravel(update)), state, norm
+    moved = jax.tree.map(lambda p, u: p - learning_rate * u, network, unravel(update))
+    return with_unit_weights(moved), state, norm
 
 
 def clip_by_global_norm(gradient: Vector, max_norm: float | Array | None) -> tuple[Vector, Float[Array, ""]]:

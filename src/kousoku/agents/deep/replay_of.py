@@ -14,9 +14,15 @@ SHARED = (
 )  # fmt: skip
 
 
-def replay_of(agent: Any, num_steps: int, gradient_steps: int) -> Replay:
-    """Returns the buffer that an agent's fields ask for, with the sizes of a round; it checks those that are static."""
-    fields = {name: getattr(agent, name) for name in SHARED}
+def replay_of(agent: Any, num_steps: int, gradient_steps: int, more: tuple[str, ...] = ()) -> Replay:
+    """Returns the buffer that an agent's fields ask for, with the sizes of a round; it checks those that are static.
+
+    Args:
+        agent: whose fields have the names `SHARED`.
+        num_steps, gradient_steps: of a round.
+        more: names that only some agents have.
+    """
+    fields = {name: getattr(agent, name) for name in (*SHARED, *more)}
     return Replay(num_steps=num_steps, gradient_steps=gradient_steps, **fields)
 
 

@@ -46,7 +46,8 @@ class SAC(ActorQAgent):
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
         critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, normalise_observations,
-            observation_limit, prioritised, priority_alpha, priority_beta: as of `ActorQAgent`.
+            observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha, priority_beta: as of
+            `ActorQAgent`.
         temperature: alpha, or the first one where it is learned.
         learn_temperature: whether it is learned, so that the policy's entropy comes near the target.
         target_entropy: H; None for -A, A the components of an action, and for 0.98 log A, A the Discrete actions.

@@ -35,7 +35,8 @@ class TD3(ActorQAgent):
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
         critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, normalise_observations,
-            observation_limit, prioritised, priority_alpha, priority_beta: as of `ActorQAgent`.
+            observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha, priority_beta: as of
+            `ActorQAgent`.
         exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].
         target_noise: that of the noise of the targets' actions.
         target_noise_clip: the most of it.
