@@ -173,6 +173,44 @@ def test_only_a_termination_is_worth_nothing_afterwards(kind):
     np.testing.assert_array_equal(np.asarray(without)[ended], np.asarray(batch.reward)[ended])
 
 
+@pytest.mark.slow_because("two updates are compiled")
+def test_parameters_decay_beside_the_gradients_step_but_for_the_temperature():
+    plain, decaying = small(SAC), small(SAC, weight_decay=0.5)
+    state = plain.init(SPEC, KEY)
+    without, shrunk = (updated(agent, state, batch_of())[0] for agent in (plain, decaying))
+    for part in ("actor", "critics"):
+        trees = (getattr(each.network, part) for each in (state, without, shrunk))
+        for before, after, smaller in zip(*map(jax.tree.leaves, trees), strict=True):
+            np.testing.assert_allclose(after - smaller, 0.03 * 0.5 * before, rtol=1e-3, atol=1e-6)
+    assert shrunk.log_temperature == without.log_temperature != state.log_temperature
+
+
+def test_an_episode_has_a_noise_of_its_own_that_it_keeps():
+    agent = small(TD3, exploration_noise=0.1, exploration_noise_max=0.4, learning_starts=0)
+    state = agent.init(SPEC, KEY)
+    obs, keys = jnp.zeros(3), jax.random.split(KEY, 2000)
+    act = jax.jit(jax.vmap(lambda carry, key: agent.act(state, obs, carry, key)[:2]), compiler_options=FAST_COMPILE)
+    begun = jnp.broadcast_to(agent.initial_carry(state), (2000,))
+    actions, own = act(begun, keys)
+    assert 0.1 <= float(own.min()) < 0.102
+    assert 0.398 < float(own.max()) <= 0.4
+    np.testing.assert_allclose(own.mean(), 0.25, atol=0.01)
+    again, kept = act(own, jax.random.split(jax.random.key(1), 2000))
+    np.testing.assert_array_equal(kept, own)
+    centre = jax.vmap(lambda action: actor_q.learned_action(SPEC.action_space, action))
+    learned = np.asarray(state.network.actor(obs))
+    assert np.abs(learned).max() < 0.2
+    for made in (actions, again):
+        apart = np.asarray(centre(made)) - learned
+        for low, high in ((0.1, 0.2), (0.3, 0.4)):
+            some = apart[(own > low) & (own < high)]
+            np.testing.assert_allclose(some.std(), np.sqrt(np.mean(own[(own > low) & (own < high)] ** 2)), rtol=0.1)
+    assert agent.act(state, obs, jnp.float32(0.3), KEY, greedy=True)[1] == 0.3
+    assert small(TD3).initial_carry(state) == ()
+    with pytest.raises(ConfigError, match=r"exploration_noise_max: got 0\.05"):
+        small(TD3, exploration_noise_max=0.05)
+
+
 def test_the_temperature_goes_where_the_entropy_is_wanted():
     """Above the target the temperature falls, below it rises."""
     for wanted, sign in ((-50.0, -1), (50.0, 1)):

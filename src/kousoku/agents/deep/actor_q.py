@@ -111,6 +111,7 @@ class ActorQAgent(Agent):
         policy_delay: gradient steps of the critics for each of the actor's.
         adam_beta1: Adam's decay of the mean of gradients.
         adam_epsilon: added to Adam's denominator.
+        weight_decay: share of parameters, times the learning rate, that each step takes away from them; None for none.
         normalise_observations: whether floating point observations are centred and scaled by their running moments,
             which are those of all minibatches so far.
         observation_limit: scaled observations are clipped to +- this.
@@ -137,6 +138,7 @@ class ActorQAgent(Agent):
     policy_delay: int = eqx.field(static=True, default=1)
     adam_beta1: float | Array = 0.9
     adam_epsilon: float | Array = 1e-8
+    weight_decay: float | Array | None = None
     normalise_observations: bool = eqx.field(static=True, default=False)
     observation_limit: float | Array = 10.0
     normalise_rewards: bool = eqx.field(static=True, default=False)
@@ -156,6 +158,8 @@ class ActorQAgent(Agent):
         check_count("policy_delay", self.policy_delay)
         check_number("adam_beta1", self.adam_beta1, low=0, high=1, open_high=True)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
+        if self.weight_decay is not None:
+            check_number("weight_decay", self.weight_decay, low=0, open_high=True)
         check_flag("normalise_observations", self.normalise_observations)
         check_number("observation_limit", self.observation_limit, low=0, open_low=True)
         check_number("return_limit", self.return_limit, low=0, open_low=True, open_high=True)
@@ -167,8 +171,8 @@ class ActorQAgent(Agent):
         """The kind of policy that it learns, one of `nn.actor_q.ACTORS`."""
 
     @abstractmethod
-    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Array:
-        """Returns an action, in the unit box or a Discrete one, that is not always the same."""
+    def explore(self, state: ActorQState, obs: PyTree[Array], carry: Any, key: PRNGKeyArray) -> tuple[Array, Any]:
+        """Returns an action, in the unit box or a Discrete one, that is not always the same; and what is carried on."""
 
     @abstractmethod
     def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Array:
@@ -246,14 +250,14 @@ class ActorQAgent(Agent):
         return dataclasses.replace(fresh, **{name: getattr(trained, name) for name in names})
 
     def act(
-        self, state: ActorQState, obs: PyTree[Array], carry: tuple[()], key: PRNGKeyArray, *, greedy: bool = False
-    ) -> tuple[Array, tuple[()], None]:
+        self, state: ActorQState, obs: PyTree[Array], carry: Any, key: PRNGKeyArray, *, greedy: bool = False
+    ) -> tuple[Array, Any, None]:
         """Chooses an action: the learned one, one near it, or until learning starts any."""
         obs = normalise_obs(state.observations, obs, self.observation_limit)
         if greedy:
             return to_action(state.action_space, self.most_likely(state, obs)), carry, None
         chosen_key, any_key = jax.random.split(key)
-        chosen = self.explore(state, obs, chosen_key)
+        chosen, carry = self.explore(state, obs, carry, chosen_key)
         if self.learning_starts:
             chosen = jnp.where(state.step >= self.learning_starts, chosen, any_action(state.action_space, any_key))
         return to_action(state.action_space, chosen), carry, None
@@ -298,10 +302,11 @@ class ActorQAgent(Agent):
             critic_gradient,
             rate if self.critic_learning_rate is None else value_at(self.critic_learning_rate, data.steps),
             None,
+            weight_decay=self.weight_decay,
         )
         before = Learned(state.network.actor, state.log_temperature)
         learned, actor_optimiser, _ = apply_gradients(
-            before, self.optimiser(), state.actor_optimiser, actor_gradient, rate, None
+            before, self.optimiser(), state.actor_optimiser, actor_gradient, rate, None, weight_decay=self.weight_decay
         )
         if self.policy_delay > 1:
             old = (before, state.actor_optimiser)

@@ -48,6 +48,7 @@ def apply_gradients(
     learning_rate: Float[Array, ""],
     max_norm: float | Array | None,
     axis: str | None = None,
+    weight_decay: float | Array | None = None,
 ) -> tuple[Any, Any, Float[Array, ""]]:
     """Takes one step, network - learning_rate * update(clipped gradient); tells the norm that the gradient had.
 
@@ -64,12 +65,20 @@ def apply_gradients(
         learning_rate: what updates are multiplied by.
         max_norm: as of `clip_by_global_norm`.
         axis: of the devices.
+        weight_decay: parameters, but for scalars such as a temperature, shrink by learning_rate times this; None for
+            not at all.
+
+    References:
+        Loshchilov and Hutter, Decoupled weight decay regularization, arXiv:1711.05101, algorithm 2.
     """
     flat, unravel = ravel_pytree(gradient)
     flat, norm = clip_by_global_norm(mean_over(flat, axis), max_norm)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to integer powers
         update, state = optimiser.update(flat, state, ravel_pytree(network)[0])
-    moved = jax.tree.map(lambda p, u: p - learning_rate * u, network, unravel(update))
+    changes = unravel(update)
+    if weight_decay is not None:
+        changes = jax.tree.map(lambda u, p: u + weight_decay * p if p.ndim else u, changes, network)
+    moved = jax.tree.map(lambda p, u: p - learning_rate * u, network, changes)
     return with_unit_weights(moved), state, norm
 
 

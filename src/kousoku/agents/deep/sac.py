@@ -45,9 +45,9 @@ class SAC(ActorQAgent):
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, normalise_observations,
-            observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha, priority_beta: as of
-            `ActorQAgent`.
+        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
+            normalise_observations, observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha,
+            priority_beta: as of `ActorQAgent`.
         temperature: alpha, or the first one where it is learned.
         learn_temperature: whether it is learned, so that the policy's entropy comes near the target.
         target_entropy: H; None for -A, A the components of an action, and for 0.98 log A, A the Discrete actions.
@@ -85,8 +85,8 @@ class SAC(ActorQAgent):
     def first_log_temperature(self) -> Float[Array, ""] | None:
         return jnp.log(jnp.asarray(self.temperature, jnp.float32)) if self.learn_temperature else None
 
-    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Array:
-        return kernel(draw)(state.network.actor(obs), key)
+    def explore(self, state: ActorQState, obs: PyTree[Array], carry: Any, key: PRNGKeyArray) -> tuple[Array, Any]:
+        return kernel(draw)(state.network.actor(obs), key), carry
 
     def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Array:
         return state.network.actor(obs).mode()

@@ -16,6 +16,9 @@ from .actor_q import ActorQAgent, ActorQState, Learned, noise_like
 from .critics import Batch, Follows, acted, values
 from .epochs import Scalars
 
+NOT_DRAWN = -1.0
+"""The noise of an episode before its first step."""
+
 
 class TD3(ActorQAgent):
     """A deterministic policy that climbs the action values of two critics, of which the lower one counts.
@@ -34,10 +37,12 @@ class TD3(ActorQAgent):
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, normalise_observations,
-            observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha, priority_beta: as of
-            `ActorQAgent`.
+        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
+            normalise_observations, observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha,
+            priority_beta: as of `ActorQAgent`.
         exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].
+        exploration_noise_max: where given, each episode has a deviation of its own, drawn uniformly between
+            `exploration_noise` and this: with many environments some explore while others stay near the policy.
         target_noise: that of the noise of the targets' actions.
         target_noise_clip: the most of it.
 
@@ -51,24 +56,42 @@ class TD3(ActorQAgent):
         Fujimoto, van Hoof and Meger, Addressing function approximation error in actor-critic methods,
         arXiv:1802.09477, equations 10, 14 and 15 and algorithm 1.
         Silver et al., Deterministic policy gradient algorithms, ICML (2014), equation 9.
+        Seo et al., FastTD3, arXiv:2505.22642, section 3 (exploration_noise_max).
     """
 
     network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig(policy="deterministic"))
     policy_delay: int = eqx.field(static=True, default=2)
     exploration_noise: float | Array = 0.1
+    exploration_noise_max: float | Array | None = None
     target_noise: float | Array = 0.2
     target_noise_clip: float | Array = 0.5
 
     def __check_init__(self) -> None:
         for name in ("exploration_noise", "target_noise", "target_noise_clip"):
             check_number(name, getattr(self, name), low=0, open_high=True)
+        if self.exploration_noise_max is not None:
+            low = self.exploration_noise if isinstance(self.exploration_noise, (int, float)) else 0
+            check_number("exploration_noise_max", self.exploration_noise_max, low=low, open_high=True)
 
     @property
     def policy(self) -> str:
         return "deterministic"
 
-    def explore(self, state: ActorQState, obs: PyTree[Array], key: PRNGKeyArray) -> Float[Array, " A"]:
-        return kernel(disturbed)(state.network.actor(obs), key, jnp.asarray(self.exploration_noise, jnp.float32))
+    def initial_carry(self, state: ActorQState) -> Any:
+        """Returns the noise of an episode that begins, which is not drawn yet; nothing where all have the same."""
+        del state
+        return () if self.exploration_noise_max is None else jnp.float32(NOT_DRAWN)
+
+    def explore(
+        self, state: ActorQState, obs: PyTree[Array], carry: Any, key: PRNGKeyArray
+    ) -> tuple[Float[Array, " A"], Any]:
+        deviation = jnp.asarray(self.exploration_noise, jnp.float32)
+        if self.exploration_noise_max is None:
+            return kernel(disturbed)(state.network.actor(obs), key, deviation), carry
+        key, own_key = jax.random.split(key)
+        most = jnp.asarray(self.exploration_noise_max, jnp.float32)
+        deviation = jnp.where(carry == NOT_DRAWN, kernel(own_deviation)(own_key, deviation, most), carry)
+        return kernel(disturbed)(state.network.actor(obs), key, deviation), deviation
 
     def most_likely(self, state: ActorQState, obs: PyTree[Array]) -> Float[Array, " A"]:
         return state.network.actor(obs)
@@ -112,6 +135,11 @@ class DDPG(TD3):
     network: ActorQBuilder = eqx.field(static=True, default=ActorQConfig(policy="deterministic", num_critics=1))
     policy_delay: int = eqx.field(static=True, default=1)
     target_noise: float | Array = 0.0
+
+
+def own_deviation(key: PRNGKeyArray, low: Float[Array, ""], high: Float[Array, ""]) -> Float[Array, ""]:
+    """Draws the noise of an episode: a function for the kernel."""
+    return low + (high - low) * jax.random.uniform(key, (), jnp.float32)
 
 
 def disturbed(action: Float[Array, " A"], key: PRNGKeyArray, deviation: Float[Array, ""]) -> Float[Array, " A"]:
