@@ -164,7 +164,7 @@ def test_a_buffer_was_all_that_replay_kept(inner):
     """Before format 8: estimates of the episodes on their way begin at 0 where none were."""
     reward = np.full((2, 3, 4), 5.0, np.float32)
     was, now = (f"data.{inner}reward", "float32", reward), (f"data.buffer.{inner}reward", "float32", reward)
-    estimate = ("data.estimates.weight", "float32", np.full((2, 3), 9.0, np.float32))
+    estimate = ("data.estimates.sums.weight", "float32", np.full((2, 3), 9.0, np.float32))
     upgraded = former_checkpoints.upgrade([was], [now, estimate])
     assert {path: array.tolist() for path, _, array in upgraded} == {
         now[0]: reward.tolist(),

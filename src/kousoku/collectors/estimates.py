@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from ..core.agent import Estimate
 from ..core.collector import EpisodeEnd, EstimateSums
 from ..core.timestep import Transition
 from ..ops.trees import select
 
+EVERY = 7
+"""Iterations of which one asks the agent for estimates: all would take DQN a seventh of its time. It is a prime number,
+so that episodes of one length are asked at all their steps."""
 UNSEEN = 0.01
 """The weight that a time limit may have in the return of a state that counts: what follows it is not seen."""
 
 
-def no_sums(num_slots: int) -> EstimateSums:
-    """Returns the sums of B slots before their first step."""
-    return EstimateSums(*(jnp.zeros(num_slots, jnp.float32) for _ in range(4)))
+class Comparison(eqx.Module):
+    """The estimates of B slots, and what followed them in the episodes on their way.
+
+    Attributes:
+        sums: [B] over the states of the present episode.
+        latest: [B] what the agent expected last.
+    """
+
+    sums: EstimateSums
+    latest: Estimate
 
 
 def estimates_of(agent: Any, agent_state: Any, made: Transition) -> Estimate | None:
@@ -29,30 +41,45 @@ def estimates_of(agent: Any, agent_state: Any, made: Transition) -> Estimate | N
     return of_each(made.obs, made.action)
 
 
+def begin(agent: Any, agent_state: Any, made: Transition) -> Comparison | None:
+    """Returns the comparison of B slots before their first step; None of an agent that expects nothing.
+
+    Args:
+        agent, agent_state: whose estimates they are.
+        made: the shapes of an iteration's steps, [T, B].
+    """
+    expects = jax.eval_shape(partial(estimates_of, agent), agent_state, made)
+    if expects is None:
+        return None
+    num_slots = made.reward.shape[1]
+    sums = EstimateSums(*(jnp.zeros(num_slots, jnp.float32) for _ in range(4)))
+    return Comparison(sums, jax.tree.map(lambda x: jnp.zeros(num_slots, x.dtype), expects))
+
+
 def add_steps(
-    sums: EstimateSums,
+    before: Comparison,
     estimates: Estimate,
     made: Transition,
     end: EpisodeEnd,
     counts: Bool[Array, "T B"],
     discount: float | Float[Array, ""],
-) -> tuple[EstimateSums, EstimateSums]:
+) -> tuple[Comparison, EstimateSums]:
     """Adds T steps of B slots to the sums of the episodes on their way.
 
     The returns that follow are summed as they come: a reward r_k adds w_k r_k to the sum of all G_t, where
     w_k = gamma w_{k-1} + [state k counts]. A bonus is of the state, before the action: gamma w_{k-1} times it are
-    added, to the returns of earlier states alone. Where a step is truncated, the agent's own estimate stands for its
-    reward and all that would have followed.
+    added, to the returns of earlier states alone. Where a step is truncated, the agent's estimate stands for all that
+    would have followed.
 
     Args:
-        sums: [B] of the episodes on their way.
-        estimates: [T, B] of each step.
+        before: of the episodes on their way.
+        estimates: [T, B] of each step, or the latest.
         made, end: [T, B] the steps.
         counts: whether a step's state counts.
         discount: gamma.
 
     Returns:
-        The sums of the episodes on their way, 0 of new ones; and [T, B] those of the episodes that ended, 0 elsewhere.
+        The comparison after the steps; and [T, B] the sums of the episodes that ended, 0 elsewhere.
     """
 
     def step(sums: EstimateSums, row: tuple[Any, ...]) -> tuple[EstimateSums, EstimateSums]:
@@ -60,7 +87,7 @@ def add_steps(
         counted = counts.astype(jnp.float32)
         earlier = discount * sums.weight
         weight = earlier + counted
-        followed = sums.followed + weight * jnp.where(cut, estimate.value, reward)
+        followed = sums.followed + weight * (reward + jnp.where(cut, discount * estimate.value, 0.0))
         if estimate.bonus is not None:
             followed = followed + earlier * estimate.bonus
         after = EstimateSums(sums.states + counted, sums.estimate + counted * estimate.value, followed, weight)
@@ -69,7 +96,41 @@ def add_steps(
         return either(ended, nothing, after), either(ended, after, nothing)
 
     cut = made.truncated & ~made.terminated
-    return jax.lax.scan(step, sums, (estimates, made.reward, cut, end.ended, counts))
+    sums, told = jax.lax.scan(step, before.sums, (estimates, made.reward, cut, end.ended, counts))
+    return Comparison(sums, jax.tree.map(lambda x: x[-1], estimates)), told
+
+
+def compare(
+    agent: Any,
+    agent_state: Any,
+    before: Comparison,
+    made: Transition,
+    end: EpisodeEnd,
+    iteration: Int[Array, ""],
+    counts: Bool[Array, "T B"],
+    discount: float | Float[Array, ""],
+    scale: float | Float[Array, ""],
+) -> tuple[Comparison, EstimateSums]:
+    """Returns what `add_steps` does, with estimates in every `EVERY`-th iteration, whose states count, or the latest.
+
+    Args:
+        agent, agent_state: whose estimates they are.
+        before: of the episodes on their way.
+        made, end: [T, B] the steps.
+        iteration: how many were made before.
+        counts: of which steps the states may count.
+        discount: gamma.
+        scale: of the rewards that the agent learned its values from: estimates are multiplied by it.
+    """
+    asked = iteration % EVERY == 0
+
+    def known() -> Estimate:
+        return jax.tree.map(lambda x: scale * x, estimates_of(agent, agent_state, made))
+
+    def latest() -> Estimate:
+        return jax.tree.map(lambda x: jnp.broadcast_to(x, made.reward.shape), before.latest)
+
+    return add_steps(before, jax.lax.cond(asked, known, latest), made, end, counts & asked, discount)
 
 
 def counted_states(

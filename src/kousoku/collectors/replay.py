@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -13,13 +12,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
-from ..core.agent import Estimate
 from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from .acting import act_and_advance, begin_slots, slot_numbers
-from .estimates import add_steps, counted_states, estimates_of, no_sums
+from .estimates import Comparison, begin, compare, counted_states
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
 from .return_scale import ReturnStatistics, add_rewards, no_returns, scale_of
@@ -53,7 +51,7 @@ class ReplayData(eqx.Module):
     """
 
     buffer: Any
-    estimates: EstimateSums | None
+    estimates: Comparison | None
     returns: ReturnStatistics | None = None
 
 
@@ -174,8 +172,7 @@ class Replay(Collector):
             lambda x: jnp.zeros((self.num_envs, self.slot_capacity, *x.shape[2:]), x.dtype), _without_info(made)
         )
         buffer = empty_data(kept) if self.prioritised else kept
-        expects = jax.eval_shape(partial(estimates_of, agent), agent_state, made) is not None
-        estimates = no_sums(self.num_envs) if expects and self.discount is not None else None
+        estimates = None if self.discount is None else begin(agent, agent_state, made)
         returns = no_returns(self.num_envs) if self.normalise_rewards else None
         return slot, carry, ReplayData(buffer, estimates, returns)
 
@@ -211,12 +208,11 @@ class Replay(Collector):
 
         kept = jax.tree.map(write, self.transitions_in(state.data), _without_info(made))
         buffer = with_new(state.data.buffer, kept, at, self.num_steps) if self.prioritised else kept
-        expected, returns = estimates_of(agent, state.agent, made), state.data.returns
+        returns, scale = state.data.returns, 1.0
         if returns is not None:
-            scale = self._scale(returns, axis)  # of rewards that the agent learned its values from
-            expected = jax.tree.map(lambda x: scale * x, expected)
+            scale = self._scale(returns, axis)
             returns = add_rewards(returns, made.reward, end.ended, self._given_discount("rewards are scaled"))
-        going, told = self._compared(slots, state.data.estimates, expected, keys, made, end)
+        going, told = self._compared(agent, slots, state, keys, made, end, scale)
         steps = Steps(made.obs, made.action, made.reward, made.info, end, estimates=told)
         return TrainState(state.agent, slot, carry, ReplayData(buffer, going, returns), state.metrics), None, steps
 
@@ -227,19 +223,21 @@ class Replay(Collector):
 
     def _compared(
         self,
+        agent: Any,
         slots: SlotFunctions,
-        sums: EstimateSums | None,
-        estimates: Estimate | None,
+        state: TrainState,
         keys: ReplayKeys,
         made: Transition,
         end: EpisodeEnd,
-    ) -> tuple[EstimateSums | None, EstimateSums | None]:
-        """Returns what `add_steps` makes of what the agent expected of an iteration's steps; None of nothing."""
-        if sums is None or estimates is None or self.discount is None:
+        scale: float | Float[Array, ""],
+    ) -> tuple[Comparison | None, EstimateSums | None]:
+        """Returns what `compare` makes of an iteration's steps; None where the agent expects nothing."""
+        before, iteration = state.data.estimates, keys.iteration
+        if before is None or self.discount is None:
             return None, None
-        learning = keys.iteration * self.iteration_steps >= self.learning_starts
+        learning = iteration * self.iteration_steps >= self.learning_starts
         counts = counted_states(end, slots.time_limit, self.discount, learning)
-        return add_steps(sums, estimates, made, end, counts, self.discount)
+        return compare(agent, state.agent, before, made, end, iteration, counts, self.discount, scale)
 
     def learn(
         self, agent: Any, state: TrainState, data: None, keys: ReplayKeys, axis: str | None
