@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.collectors.estimates import EVERY, UNSEEN, Comparison, add_steps, compare, counted_states
+from kousoku.collectors.estimates import EVERY, UNSEEN, RunningEstimates, add_steps, compare, counted_states
 from kousoku.core.agent import Estimate
 from kousoku.core.collector import EpisodeEnd, EstimateSums
 from kousoku.core.timestep import Transition
@@ -51,7 +51,10 @@ def test_sums_are_those_of_the_returns_one_by_one(discount, bonus, parts):
     extra = extra if bonus else None
     ended = jnp.asarray(terminated | truncated)
     zeros = jnp.zeros(SLOTS)
-    going, told = Comparison(EstimateSums(zeros, zeros, zeros, zeros), Estimate(zeros, zeros if bonus else None)), []
+    going, told = (
+        RunningEstimates(EstimateSums(zeros, zeros, zeros, zeros), Estimate(zeros, zeros if bonus else None)),
+        [],
+    )
     for part in np.array_split(np.arange(STEPS), parts):
         estimates = Estimate(jnp.asarray(value[part]), None if extra is None else jnp.asarray(extra[part]))
         end = EpisodeEnd(ended[part], jnp.zeros((len(part), SLOTS)), jnp.ones((len(part), SLOTS), jnp.int32))
@@ -83,7 +86,7 @@ def test_an_agent_is_asked_in_some_iterations_and_the_others_go_on_with_what_it_
             return Estimate(state + obs[0])
 
     zeros, no, yes = jnp.zeros(SLOTS), np.zeros((1, SLOTS), bool), jnp.ones((1, SLOTS), bool)
-    going = Comparison(EstimateSums(zeros, zeros, zeros, zeros), Estimate(zeros))
+    going = RunningEstimates(EstimateSums(zeros, zeros, zeros, zeros), Estimate(zeros))
     end = EpisodeEnd(jnp.asarray(no), jnp.zeros((1, SLOTS)), jnp.ones((1, SLOTS), jnp.int32))
     made = transitions(np.ones((1, SLOTS), np.float32), no, no)
     for i in range(2 * EVERY):

@@ -23,7 +23,7 @@ UNSEEN = 0.01
 """The weight that a time limit may have in the return of a state that counts: what follows it is not seen."""
 
 
-class Comparison(eqx.Module):
+class RunningEstimates(eqx.Module):
     """The estimates of B slots, and what followed them in the episodes on their way.
 
     Attributes:
@@ -41,7 +41,7 @@ def estimates_of(agent: Any, agent_state: Any, made: Transition) -> Estimate | N
     return of_each(made.obs, made.action)
 
 
-def begin(agent: Any, agent_state: Any, made: Transition) -> Comparison | None:
+def begin(agent: Any, agent_state: Any, made: Transition) -> RunningEstimates | None:
     """Returns the comparison of B slots before their first step; None of an agent that expects nothing.
 
     Args:
@@ -53,17 +53,17 @@ def begin(agent: Any, agent_state: Any, made: Transition) -> Comparison | None:
         return None
     num_slots = made.reward.shape[1]
     sums = EstimateSums(*(jnp.zeros(num_slots, jnp.float32) for _ in range(4)))
-    return Comparison(sums, jax.tree.map(lambda x: jnp.zeros(num_slots, x.dtype), expects))
+    return RunningEstimates(sums, jax.tree.map(lambda x: jnp.zeros(num_slots, x.dtype), expects))
 
 
 def add_steps(
-    before: Comparison,
+    before: RunningEstimates,
     estimates: Estimate,
     made: Transition,
     end: EpisodeEnd,
     counts: Bool[Array, "T B"],
     discount: float | Float[Array, ""],
-) -> tuple[Comparison, EstimateSums]:
+) -> tuple[RunningEstimates, EstimateSums]:
     """Adds T steps of B slots to the sums of the episodes on their way.
 
     The returns that follow are summed as they come: a reward r_k adds w_k r_k to the sum of all G_t, where
@@ -97,20 +97,20 @@ def add_steps(
 
     cut = made.truncated & ~made.terminated
     sums, told = jax.lax.scan(step, before.sums, (estimates, made.reward, cut, end.ended, counts))
-    return Comparison(sums, jax.tree.map(lambda x: x[-1], estimates)), told
+    return RunningEstimates(sums, jax.tree.map(lambda x: x[-1], estimates)), told
 
 
 def compare(
     agent: Any,
     agent_state: Any,
-    before: Comparison,
+    before: RunningEstimates,
     made: Transition,
     end: EpisodeEnd,
     iteration: Int[Array, ""],
     counts: Bool[Array, "T B"],
     discount: float | Float[Array, ""],
     scale: float | Float[Array, ""],
-) -> tuple[Comparison, EstimateSums]:
+) -> tuple[RunningEstimates, EstimateSums]:
     """Returns what `add_steps` does, with estimates in every `EVERY`-th iteration, whose states count, or the latest.
 
     Args:

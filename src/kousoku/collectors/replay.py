@@ -17,7 +17,7 @@ from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from .acting import act_and_advance, begin_slots, slot_numbers
-from .estimates import Comparison, begin, compare, counted_states
+from .estimates import RunningEstimates, begin, compare, counted_states
 from .n_step import n_step_transition, take
 from .priorities import draw, empty_data, with_errors, with_new
 from .return_scale import ReturnStatistics, add_rewards, no_returns, scale_of
@@ -51,7 +51,7 @@ class ReplayData(eqx.Module):
     """
 
     buffer: Any
-    estimates: Comparison | None
+    estimates: RunningEstimates | None
     returns: ReturnStatistics | None = None
 
 
@@ -230,7 +230,7 @@ class Replay(Collector):
         made: Transition,
         end: EpisodeEnd,
         scale: float | Float[Array, ""],
-    ) -> tuple[Comparison | None, EstimateSums | None]:
+    ) -> tuple[RunningEstimates | None, EstimateSums | None]:
         """Returns what `compare` makes of an iteration's steps; None where the agent expects nothing."""
         before, iteration = state.data.estimates, keys.iteration
         if before is None or self.discount is None:
