@@ -207,8 +207,8 @@ def test_an_episode_has_a_noise_of_its_own_that_it_keeps():
             np.testing.assert_allclose(some.std(), np.sqrt(np.mean(own[(own > low) & (own < high)] ** 2)), rtol=0.1)
     assert agent.act(state, obs, jnp.float32(0.3), KEY, greedy=True)[1] == 0.3
     assert small(TD3).initial_carry(state) == ()
-    with pytest.raises(ConfigError, match=r"exploration_noise_max: got 0\.05"):
-        small(TD3, exploration_noise_max=0.05)
+    with pytest.raises(ConfigError, match=r"exploration_noise_max: got -0\.1"):
+        small(TD3, exploration_noise_max=-0.1)
 
 
 def test_the_temperature_goes_where_the_entropy_is_wanted():

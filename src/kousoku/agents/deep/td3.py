@@ -70,8 +70,7 @@ class TD3(ActorQAgent):
         for name in ("exploration_noise", "target_noise", "target_noise_clip"):
             check_number(name, getattr(self, name), low=0, open_high=True)
         if self.exploration_noise_max is not None:
-            low = self.exploration_noise if isinstance(self.exploration_noise, (int, float)) else 0
-            check_number("exploration_noise_max", self.exploration_noise_max, low=low, open_high=True)
+            check_number("exploration_noise_max", self.exploration_noise_max, low=0, open_high=True)
 
     @property
     def policy(self) -> str:
