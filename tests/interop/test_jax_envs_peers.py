@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.collectors.slot import advance, begin
 from kousoku.interop.jax_envs.foreign import their_promotion
 from kousoku.interop.jax_envs.gymnax import READ_LIMIT, without_limit
 from kousoku.interop.jax_envs.spaces import conformed
@@ -272,3 +274,20 @@ def test_a_parameter_can_be_swept():
     few = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "eval_episodes": 0, "out": ""}
     run = ks.train("ppo", "gymnax:CartPole-v1", steps=32, sweep={"env.gravity": [5.0, 20.0]}, **few)
     assert "2 agents" in repr(run)
+
+
+def test_a_navix_episode_begins_with_the_pictures_of_the_last_one_which_go_past_the_kernel():
+    env = ks.make("navix:Navix-Empty-5x5-v0")
+    last, key = env.reset(jax.random.key(0))[0], jax.random.key(1)
+    patches = last.state.cache.patches + 1
+    last = last.replace(state=last.state.replace(cache=last.state.cache.replace(patches=patches)))
+    (state, timestep), (fresh, first) = env.restart(key, last), env.reset(key)
+    np.testing.assert_array_equal(state.state.cache.patches, patches)
+    same = state.replace(state=state.state.replace(cache=fresh.state.cache))
+    jax.tree.map(np.testing.assert_array_equal, (same, timestep), (fresh, first))
+
+    slot = begin(env, key)
+    explained = ks.kernel(partial(advance, env)).explain(slot, jnp.int32(0), key)
+    assert explained.fallback is None
+    assert explained.passed > 0
+    assert explained.buffer_bytes < patches.size, "the pictures of one lane alone would take more"

@@ -160,7 +160,11 @@ def decide(
     if current().backend is None:
         return Decision(False, f"kernels are not compiled for {current().name}")
     traced = trace_like(function, "", *args)
-    decision = weigh(traced.jaxpr, lanes, None if in_axes is None else _varying(in_axes, args))
+    try:
+        interface = traced.summary.interface
+    except Exception as error:
+        return Decision(False, reason_of(error))
+    decision = weigh(traced.jaxpr, lanes, None if in_axes is None else _varying(in_axes, args), interface)
     reason = _reason_against(traced) if decision.take else None
     return decision if reason is None else Decision(False, reason)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from .backends import backend
 from .frontend.jaxprs import CALLS, opened
+from .ir import Interface
 
 LANES = 128
 """Lanes that are assumed where their number is not known."""
@@ -91,15 +92,21 @@ class Work:
         return lanes * each + XLA_OPERATION * self.operations
 
 
-def weigh(closed: Any, lanes: int | None = None, varying: Sequence[bool] | None = None) -> Decision:
+def weigh(
+    closed: Any,
+    lanes: int | None = None,
+    varying: Sequence[bool] | None = None,
+    interface: Interface | None = None,
+) -> Decision:
     """Decides by estimates of both times.
 
     Args:
         closed: the jaxpr of one lane.
         lanes: how many there will be; `LANES` where that is not known.
         varying: which inputs have an axis of lanes; None for all. Those that all lanes share are read where they lie.
+        interface: what of the inputs and results its kernel has; None for all.
     """
-    work = work_of(closed, varying)
+    work = work_of(closed, varying, interface)
     count = LANES if lanes is None else lanes
     kernel, xla = work.kernel_ns(count), work.xla_ns(count)
     assumed = f"{count} lanes" + (" (assumed)" if lanes is None else "")
@@ -131,8 +138,8 @@ def _culprit(work: Work, lanes: int) -> str:
     return f"{work.moved:,.0f} elements of large arrays come in and go out of each call"
 
 
-def work_of(closed: Any, varying: Sequence[bool] | None = None) -> Work:
-    """Counts the work of a closed jaxpr, those within included; `varying` as for `weigh`."""
+def work_of(closed: Any, varying: Sequence[bool] | None = None, interface: Interface | None = None) -> Work:
+    """Counts the work of a closed jaxpr, those within included; arguments as of `weigh`."""
     jaxpr = opened(closed)
     products: dict[int, float] = {}
     elements = operations = 0.0
@@ -144,9 +151,17 @@ def work_of(closed: Any, varying: Sequence[bool] | None = None) -> Work:
         elif eqn.primitive.name not in MOVES:
             elements += times * _elements(eqn)
             operations += times
-    ends = [*compress(jaxpr.invars, varying or [True] * len(jaxpr.invars)), *jaxpr.outvars]
-    moved = sum(size for v in ends if (size := _size(v.aval)) > IN_REGISTERS)
+    moved = sum(size for v in _ends(jaxpr, varying, interface) if (size := _size(v.aval)) > IN_REGISTERS)
     return Work(tuple(products.items()), elements, operations, float(moved))
+
+
+def _ends(jaxpr: Any, varying: Sequence[bool] | None, interface: Interface | None) -> list[Any]:
+    """Returns the arrays that come into the kernel and go out of it, for each lane."""
+    own = varying or [True] * len(jaxpr.invars)
+    if interface is None:
+        return [*compress(jaxpr.invars, own), *jaxpr.outvars]
+    made = {o.number: v for v, o in zip(jaxpr.outvars, interface.results, strict=True) if not o.is_input}
+    return [*(jaxpr.invars[i] for i in interface.inputs if own[i]), *made.values()]
 
 
 def _operations(jaxpr: Any, times: float) -> Iterator[tuple[Any, float]]:

@@ -13,7 +13,7 @@ from .backends import backend
 from .codegen import array_emitter, emitter
 from .cost import Decision, weigh, weigh_arrays
 from .fallback import reason_of
-from .ir import Graph
+from .ir import Graph, Interface
 from .llvm.compile import assembly_code, object_code, optimised_code
 from .llvm.target import Target
 
@@ -31,6 +31,7 @@ class Explanation:
         operations: how many of each kind are left after simplifying, those inside loops and branches too.
         in_registers: arrays of so few elements that each is a number of its own.
         in_memory: larger arrays.
+        passed: results that are inputs as they came, and go past the kernel.
         buffer_bytes: of a gang's arrays in memory.
         code_bytes: of machine code.
         seconds: of each stage: trace, read, emit, llvm.
@@ -45,6 +46,7 @@ class Explanation:
     operations: dict[str, int]
     in_registers: int
     in_memory: int
+    passed: int
     buffer_bytes: int
     code_bytes: int
     seconds: dict[str, float]
@@ -73,7 +75,7 @@ class Explanation:
         if self.fallback is not None:
             return f"{self.name}: plain JAX, for {self.fallback}"
         counts = sorted(self.operations.items(), key=lambda item: (-item[1], item[0]))
-        places = f"{self.in_registers} in registers, {self.in_memory} in memory"
+        places = f"{self.in_registers} in registers, {self.in_memory} in memory, {self.passed} passed on as they came"
         rows = {
             "decision": self.decision.reason,
             "target": f"{self.target.cpu}, vectors of {self.target.bits} bits, {self.lanes} lanes in a gang",
@@ -88,22 +90,21 @@ class Explanation:
 
 def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
     """Compiles a traced function anew, for `lanes` lanes that all have their own inputs."""
-    decision = weigh_arrays(traced.jaxpr) if traced.arrays else weigh(traced.jaxpr, lanes)
     compiler = backend()
     target = compiler.target()
     gang = 1 if traced.arrays else compiler.gang_size(lanes, target)
     clock = _Clock()
     try:
-        graph = traced.graph
+        graph, interface = traced.graph, traced.summary.interface
         read = clock.lap()
         assembly = compiler.emit_module(graph, gang, (True,) * len(graph.inputs), target, traced.arrays)
         emitted = clock.lap()
         code = object_code(assembly.text, target)
         seconds = {"trace": traced_seconds, "read": read, "emit": emitted, "llvm": clock.lap()}
     except Exception as error:
-        return Explanation(
-            traced.name, gang, target, reason_of(error), decision, {}, 0, 0, 0, 0, {"trace": traced_seconds}, ""
-        )
+        decision = _decision(traced, lanes, None)
+        spent = {"trace": traced_seconds}
+        return Explanation(traced.name, gang, target, reason_of(error), decision, {}, 0, 0, 0, 0, 0, spent, "")
     sizes = [v.size for v in _variables(graph)]
     small = sum(size <= (array_emitter.UNROLL if traced.arrays else emitter.UNROLL) for size in sizes)
     return Explanation(
@@ -111,15 +112,23 @@ def explain(traced: Any, traced_seconds: float, lanes: int) -> Explanation:
         lanes=target.lanes if traced.arrays else gang,
         target=target,
         fallback=None,
-        decision=decision,
+        decision=_decision(traced, lanes, interface),
         operations=dict(Counter(op.name for op in graph.walk())),
         in_registers=small,
         in_memory=len(sizes) - small,
+        passed=sum(origin.is_input for origin in interface.results),
         buffer_bytes=assembly.memory,
         code_bytes=len(code),
         seconds=seconds,
         llvm_ir=assembly.text,
     )
+
+
+def _decision(traced: Any, lanes: int, interface: Interface | None) -> Decision:
+    """Decides as `decide` does; without an interface where the function cannot be read."""
+    if traced.arrays:
+        return weigh_arrays(traced.jaxpr)
+    return weigh(traced.jaxpr, lanes, interface=interface)
 
 
 class _Clock:

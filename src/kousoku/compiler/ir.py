@@ -155,16 +155,68 @@ LOOP_GUESS = 16
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Says where a result of a function comes from.
+
+    Attributes:
+        is_input: whether it is one of the function's inputs, as it came; else its kernel makes it.
+        number: which of the function's inputs, or which of the kernel's results.
+    """
+
+    is_input: bool
+    number: int
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Says what of a function's inputs and results goes into and comes out of its kernel.
+
+    Attributes:
+        inputs: the function's inputs that the kernel reads, by number.
+        results: where each result of the function comes from.
+    """
+
+    inputs: tuple[int, ...]
+    results: tuple[Origin, ...]
+
+    @property
+    def made(self) -> int:
+        """Returns how many results the kernel makes."""
+        return len({origin.number for origin in self.results if not origin.is_input})
+
+    @classmethod
+    def of(cls, graph: Graph) -> Interface:
+        """Reads it off the graph of a whole function."""
+        read = {id(a) for op in graph.ops for a in op.inputs}
+        place = {id(v): i for i, v in enumerate(graph.inputs)}
+        made: dict[int, int] = {}
+        results = []
+        for a in graph.outputs:
+            if id(a) in place:
+                results.append(Origin(True, place[id(a)]))
+            else:
+                results.append(Origin(False, made.setdefault(id(a), len(made))))
+        return cls(tuple(i for i, v in enumerate(graph.inputs) if id(v) in read), tuple(results))
+
+    def narrowed(self, graph: Graph) -> Graph:
+        """Returns the graph of the kernel: without inputs that nothing reads, and each result that it makes once."""
+        made = {origin.number: a for a, origin in zip(graph.outputs, self.results, strict=True) if not origin.is_input}
+        return Graph([graph.inputs[i] for i in self.inputs], graph.ops, list(made.values()))
+
+
+@dataclass(frozen=True)
 class GraphSummary:
     """Holds what is asked of a graph before its operations.
 
     Attributes:
         digest: see `digest`.
         nanoseconds: a guess of what one gang of lanes takes.
+        interface: what of the function's inputs and results the graph has.
     """
 
     digest: bytes
     nanoseconds: int
+    interface: Interface
 
 
 class GraphSource(ABC):
@@ -195,9 +247,9 @@ class GraphSource(ABC):
         """
 
 
-def summarise(graph: Graph) -> GraphSummary:
+def summarise(graph: Graph, interface: Interface) -> GraphSummary:
     """Returns what a graph amounts to."""
-    return GraphSummary(digest(graph), cost(graph))
+    return GraphSummary(digest(graph), cost(graph), interface)
 
 
 def cost(graph: Graph) -> int:

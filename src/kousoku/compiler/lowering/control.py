@@ -185,12 +185,10 @@ class Init(NamedTuple):
     Attributes:
         value: the array.
         varying: whether what the loop makes of it may differ between lanes.
-        fixed: whether the body returns it as it came.
     """
 
     value: Value
     varying: bool
-    fixed: bool
 
 
 class Carry:
@@ -211,14 +209,13 @@ class Carry:
         self.targets: list[Stored | None] = []
         self.flat: list[Operand] = []
         self.masked: list[bool] = []
-        unchanged = [*read, *(init.value for init in inits if init.fixed)]
         for init in inits:
             target = None
-            if not init.fixed and small(k, init.value):
+            if small(k, init.value):
                 self.flat += [k.b.splat(e) if init.varying and k.b.lanes > 1 else e for e in elements(init.value)]
-            elif not init.fixed:
+            else:
                 taken = [t for t in self.targets if t is not None]
-                target = k.writable(init.value, init.varying, [*unchanged, *taken])
+                target = k.writable(init.value, init.varying, [*read, *taken])
             self.targets.append(target)
             self.masked.append(lanes_leave or target is init.value)
 
@@ -226,10 +223,8 @@ class Carry:
         """Returns arrays, from the registers at some point of the loop."""
         out: list[Value] = []
         at = 0
-        for (init, _, fixed), target in zip(self.inits, self.targets, strict=True):
-            if fixed:
-                out.append(init)
-            elif target is not None:
+        for (init, _), target in zip(self.inits, self.targets, strict=True):
+            if target is not None:
                 out.append(target)
             else:
                 out.append(Registers(init.shape, init.dtype, self.k.memory, list(flat[at : at + init.size])))
@@ -250,9 +245,7 @@ class Carry:
         k = self.k
         moved: list[tuple[Stored, Value, bool]] = []
         flat: list[Operand] = []
-        for value, target, masked, init in zip(results, self.targets, self.masked, self.inits, strict=True):
-            if init.fixed:
-                continue
+        for value, target, masked in zip(results, self.targets, self.masked, strict=True):
             if target is None:
                 flat += elements(value)
             elif not (isinstance(value, Stored) and value.buffer is target.buffer and value.whole):
@@ -283,11 +276,6 @@ def reads_in_place(value: Value, target: Stored, written: Sequence[Buffer]) -> b
     return isinstance(value, Stored) and value.buffer is target.buffer and is_flat(value) and value.size == target.size
 
 
-def _unchanged(graph: Graph, skip: int, count: int) -> list[bool]:
-    """Returns which of the carried values the body returns as they came."""
-    return [out is came for out, came in zip(graph.outputs[:count], graph.inputs[skip : skip + count], strict=True)]
-
-
 def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     """Runs the body while the test holds, until no lane goes on."""
     values = [k.materialise(v) for v in inputs]
@@ -299,7 +287,7 @@ def while_(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     varying, per_lane = while_varying(
         op, *([is_varying(v) for v in some] for some in (test_consts, body_consts, carried))
     )
-    inits = list(map(Init, carried, varying, _unchanged(body, n_body, len(carried))))
+    inits = list(map(Init, carried, varying))
     if per_lane and k.b.lanes > 1:
         return _while_some(k, op, consts, inits)
     outer_mask = k.mask
@@ -328,10 +316,8 @@ def _while_some(k: Emitter, op: Op, consts: list[Value], inits: list[Init]) -> l
     p = op.params
     n_test = p["test_consts"]
     test_consts, body_consts = consts[:n_test], consts[n_test:]
-    in_registers = [not init.fixed and small(k, init.value) for init in inits]
-    apart = [
-        is_varying(init.value) or not (init.fixed or small(k, init.value)) for init in inits
-    ]  # memory is each lane's own
+    in_registers = [small(k, init.value) for init in inits]
+    apart = [is_varying(init.value) or not small(k, init.value) for init in inits]  # memory is each lane's own
     running = running_varying(op, [is_varying(v) for v in body_consts], apart)
     alike = [not r and n for r, n in zip(running, in_registers, strict=True)]
     inits = [init._replace(varying=init.varying and not a) for init, a in zip(inits, alike, strict=True)]
@@ -374,7 +360,7 @@ def scan(k: Emitter, op: Op, *inputs: Value) -> list[Value]:
     n_consts, n_carry, length = p["consts"], p["carry"], p["length"]
     consts, carried, xs = values[:n_consts], values[n_consts : n_consts + n_carry], values[n_consts + n_carry :]
     varying = scan_varying(op, *([is_varying(v) for v in some] for some in (consts, carried, xs)))
-    inits = list(map(Init, carried, varying, _unchanged(body, n_consts, n_carry)))
+    inits = list(map(Init, carried, varying))
     xs = [k.memory.spill(x) for x in xs]
     carry = Carry(k, inits, [*consts, *xs])
     stacks = [_new_stored(k, v, w) for v, w in zip(op.outputs[n_carry:], varying[n_carry:], strict=True)]

@@ -163,6 +163,8 @@ def _lower_compiled(
     if not kernels_are_on() or not kernel.out_avals or 0 in lanes or apart or _is_for_xla(ctx, kernel, lanes):
         return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
     try:
+        if kernel.summary.interface.made == 0:  # all that it returns came in
+            return _lower_plain(ctx, *args, kernel=kernel, lanes=lanes, batched=batched)
         code = compiled(backend, kernel, math.prod(lanes), _flat(batched), bool(lanes))
     except Exception as error:
         if not (kernel.arrays and isinstance(error, Unsupported)):  # XLA does well with arrays
@@ -200,18 +202,28 @@ def _call(
     meeting: CompiledKernel | None,
     *args: Any,
 ) -> list[Any]:
-    """Makes the custom call, with all axes of lanes as one; of several devices, after one that says where to meet."""
+    """Makes the custom call, with all axes of lanes as one; of several devices, after one that says where to meet.
+
+    Inputs that are results as they came go past the kernel.
+    """
     backend.registry()  # XLA knows it from here on
+    interface = kernel.summary.interface
     count = math.prod(lanes)
     flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]
+    shapes = [(count, *physical(aval)[0]) if lanes else physical(aval)[0] for aval in kernel.out_avals]
+    outs: dict[int, jax.ShapeDtypeStruct] = {}
+    for origin, shape, aval in zip(interface.results, shapes, kernel.out_avals, strict=True):
+        if not origin.is_input:
+            outs.setdefault(origin.number, jax.ShapeDtypeStruct(shape, physical(aval)[1]))
+    given = [flat[i] for i in interface.inputs]
     if meeting is not None:
         assert kernel.devices is not None
-        flat += _rendezvous(backend, meeting, kernel.devices.axis)
-    outs = []
-    for aval in kernel.out_avals:
-        shape, dtype = physical(aval)
-        outs.append(jax.ShapeDtypeStruct((count, *shape) if lanes else shape, dtype))
-    results = jax.ffi.ffi_call(backend.call_target, outs)(*flat, kernel=np.int64(code.number))
+        given += _rendezvous(backend, meeting, kernel.devices.axis)
+    made = jax.ffi.ffi_call(backend.call_target, list(outs.values()))(*given, kernel=np.int64(code.number))
+    results = [
+        jnp.broadcast_to(flat[origin.number], shape) if origin.is_input else made[origin.number]
+        for origin, shape in zip(interface.results, shapes, strict=True)
+    ]
     return _as_results(kernel, lanes, results)
 
 

@@ -58,7 +58,7 @@ class KernelSpec:
         backend: whose it is.
         source: of what it does.
         lanes: in a gang.
-        batched: which inputs have an axis of lanes.
+        batched: which of the inputs that it reads have an axis of lanes.
         has_axis: whether there is one at all.
         target: the processor.
     """
@@ -121,6 +121,13 @@ def compiled(
 
     What `begin` has begun is checked, and may still be without code.
 
+    Args:
+        backend: whose it will be.
+        source: of what it does.
+        count: lanes.
+        batched: which of the function's inputs have an axis of lanes.
+        has_axis: whether there is one at all.
+
     Raises:
         Unsupported: if there is no rule for something in it.
     """
@@ -177,7 +184,8 @@ def _finish(begun: CompiledKernel, wanted: KernelSpec) -> None:
 def _wanted(backend: Backend, source: GraphSource, count: int, batched: tuple[bool, ...], has_axis: bool) -> KernelSpec:
     target = backend.target()
     lanes = 1 if source.arrays else backend.gang_size(count, target)
-    return KernelSpec(backend, source, lanes, batched, has_axis, target)
+    read = tuple(batched[i] for i in source.summary.interface.inputs)
+    return KernelSpec(backend, source, lanes, read, has_axis, target)
 
 
 def _turn(number: int) -> threading.Lock:

@@ -15,7 +15,7 @@ from jax.interpreters import partial_eval as pe
 from ..backends import backend
 from ..frontend import from_jaxpr
 from ..frontend.jaxprs import CALLS, opened
-from ..ir import Devices, Graph, GraphSource, GraphSummary, summarise
+from ..ir import Devices, Graph, GraphSource, GraphSummary, Interface, summarise
 from ..no_gc import no_gc
 from ..passes import run_passes
 from ..runtime.kernels import CompiledKernel, begin
@@ -69,10 +69,10 @@ class Traced(GraphSource):
 
     @cached_property
     def graph(self) -> Graph:
-        """What the compiler reads.
+        """What the kernel does: of the function, what is not there already in its inputs.
 
         Raises:
-            Unsupported: if it cannot.
+            Unsupported: if the compiler cannot read it.
         """
         return self.read()
 
@@ -83,13 +83,18 @@ class Traced(GraphSource):
         Raises:
             Unsupported: if the compiler cannot read it.
         """
-        found = summarise(self.graph)
+        found = summarise(self.graph, Interface.of(self._whole))
         if self.told is not None:
             self.told(found)
         return found
 
     def read(self) -> Graph:
-        """Makes the graph."""
+        """Makes the kernel's graph."""
+        return Interface.of(self._whole).narrowed(self._whole)
+
+    @cached_property
+    def _whole(self) -> Graph:
+        """The graph of all inputs and all results."""
         jaxpr = self.jaxpr
         with no_gc():
             return run_passes(from_jaxpr(jaxpr, backend().platform, self.devices), self.arrays)
@@ -100,7 +105,8 @@ class Traced(GraphSource):
         Raises:
             Unsupported: if the compiler cannot read it.
         """
-        self.begun = begin(backend(), self, count, batched, f"kousoku compiles {self.name}")
+        if self.summary.interface.made:
+            self.begun = begin(backend(), self, count, batched, f"kousoku compiles {self.name}")
 
     def batched_function(self, lanes: tuple[int, ...], batched: Flags) -> Any:
         """Returns the function over all axes of lanes, in plain JAX."""

@@ -86,8 +86,11 @@ class ForeignEnv(Env):
 
     def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
         with their_promotion():
-            state, obs = self.begin(jax.random.key_data(key))
-            return settled(state), first_timestep(conformed(self.observation_space, obs))
+            return self._begun(*self.begin(jax.random.key_data(key)))
+
+    def _begun(self, state: Any, obs: PyTree[Array]) -> tuple[Any, Timestep]:
+        """Returns their state and observation at an episode's start as ours."""
+        return settled(state), first_timestep(conformed(self.observation_space, obs))
 
     def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
         own = jax.tree.map(lambda leaf: leaf, state)  # some write into dicts of the state that they are given

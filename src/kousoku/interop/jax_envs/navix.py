@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.spaces import Box
+from ...core.timestep import Timestep
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import acted, observed
 
@@ -38,6 +40,12 @@ class NavixEnv(ForeignEnv):
     def begin(self, key: Array) -> tuple[Any, PyTree[Array]]:
         timestep = self.theirs.it.reset(key)
         return timestep, timestep.observation
+
+    def restart(self, key: PRNGKeyArray, state: Any) -> tuple[Any, Timestep]:
+        """Begins an episode with the pictures of tiles of the one before it, as their own step does."""
+        with their_promotion():
+            timestep = self.theirs.it.reset(jax.random.key_data(key), state.state.cache)
+            return self._begun(timestep, timestep.observation)
 
     def take(self, key: Array, state: Any, action: Any) -> tuple[Any, PyTree[Array], Array, Any, Any]:
         del key  # its steps draw from the key in the state

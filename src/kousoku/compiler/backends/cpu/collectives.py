@@ -28,7 +28,7 @@ from ...codegen.index import Strip
 from ...codegen.memory import Buffer
 from ...codegen.operand import Operand, int_constant
 from ...codegen.value import Registers, Stored, Value
-from ...ir import Graph, GraphSource, GraphSummary, Op, Var, summarise
+from ...ir import Graph, GraphSource, GraphSummary, Interface, Op, Var, summarise
 from ...lowering.reductions import combiner
 
 PHASE, LEFT, ADDRESSES = 64, 128, 192
@@ -223,7 +223,7 @@ class NewRendezvous(GraphSource):
 
     @cached_property
     def summary(self) -> GraphSummary:
-        return summarise(self.graph)
+        return summarise(self.graph, Interface.of(self.graph))
 
 
 RULES = {
