@@ -1,7 +1,10 @@
-"""Measures what `compiler/cost.py` assumes: `python tools/kernel_cost.py` prints times of a step of all lanes.
+"""Measures what `compiler/cost.py` assumes: `python tools/kernel_cost.py` prints CPU times of a step of all lanes.
 
-Each function is a loop of steps, once as one kernel over the lanes and once as XLA's loop over all of them. Products of
-matrices with weights of each lane's own are what XLA does better, from some size on; everything else is the kernel's.
+Each function is a loop of steps, once as one kernel over the lanes and once as XLA's loop over all of them, or in the
+case `copies` a step that XLA's loop calls, so that an array comes in and goes out each time. Products of matrices with
+weights of each lane's own are what XLA does better, from some size on; everything else is the kernel's. The two
+programs run in turn, and times are those of the processor, of all threads: a machine that others use, too, tells no
+others.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import jax.numpy as jnp
 
 import kousoku as ks
 
-STEPS, REPEATS = 32, 7
+STEPS, REPEATS, CALLS = 32, 7, 4
 
 
 def products(batch: int, width: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -54,19 +57,39 @@ def buffer(size: int, reads: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return run, (jnp.zeros((size, 4)), jnp.ones(4))
 
 
-def times(case: tuple[Callable[..., Any], tuple[Any, ...]], lanes: int) -> tuple[float, float]:
-    """Returns microseconds of a step of all lanes, the least of some repeats: with the kernel, and with XLA."""
+def one_written(size: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Returns a step that adds to one element of an array, which comes in and goes out, and its arguments."""
+    return lambda rows, i: (rows.at[i].add(1.0), (i * 7 + 1) % size), (jnp.zeros(size), jnp.int32(3))
+
+
+def over_lanes(function: Callable[..., Any], stepped: bool, on: bool) -> Callable[..., Any]:
+    """Returns the program over all lanes: the function, or XLA's loop of it."""
+    step = jax.vmap(ks.kernel(function, on=on))
+    if not stepped:
+        return jax.jit(step)
+    return jax.jit(lambda *many: jax.lax.fori_loop(0, STEPS, lambda _, carried: step(*carried), many))
+
+
+def times(case: tuple[Callable[..., Any], tuple[Any, ...]], lanes: int, stepped: bool) -> tuple[float, float]:
+    """Returns microseconds of a step of all lanes, the least of some repeats: with the kernel, and with XLA.
+
+    Args:
+        case: a function and its arguments of one lane.
+        lanes: how many.
+        stepped: whether the function is one step; else it has its own loop.
+    """
     function, args = case
     many = [jnp.broadcast_to(a, (lanes, *a.shape)) for a in args]
-    made = [jax.jit(jax.vmap(ks.kernel(function, on=on))) for on in (True, False)]
+    made = [over_lanes(function, stepped, on) for on in (True, False)]
     for compiled in made:
         jax.block_until_ready(compiled(*many))
     best = [float("inf")] * 2
     for _ in range(REPEATS):
         for i, compiled in enumerate(made):
-            began = time.perf_counter()
-            jax.block_until_ready(compiled(*many))
-            best[i] = min(best[i], time.perf_counter() - began)
+            began = time.process_time()
+            for _ in range(CALLS):
+                jax.block_until_ready(compiled(*many))
+            best[i] = min(best[i], (time.process_time() - began) / CALLS)
     return best[0] / STEPS * 1e6, best[1] / STEPS * 1e6
 
 
@@ -74,7 +97,9 @@ CASES = {
     "products": (products, [(1, 4), (1, 16), (1, 64), (32, 4), (32, 8), (32, 16), (32, 32), (32, 64)]),
     "elements": (elements, [(16, 4), (64, 4), (64, 64)]),
     "buffer": (buffer, [(1000, 32), (10000, 32)]),
+    "copies": (one_written, [(4,), (64,), (512,), (4096,)]),
 }
+STEPPED = frozenset({"copies"})
 
 
 def main(names: list[str]) -> None:
@@ -84,7 +109,7 @@ def main(names: list[str]) -> None:
         make, sizes = CASES[name]
         for size in sizes:
             for lanes in (2, 16, 128):
-                ours, theirs = times(make(*size), lanes)
+                ours, theirs = times(make(*size), lanes, name in STEPPED)
                 print(f"{name + str(size):<24}{lanes:>6}{ours:>12.1f}{theirs:>12.1f}{theirs / ours:>22.2f}", flush=True)
 
 
