@@ -1,4 +1,4 @@
-"""Large arrays on their way into a kernel and out of it: every element of every lane arrives where it belongs."""
+"""Arrays on their way into a kernel and out of it: every element of every lane arrives where it belongs."""
 
 import re
 
@@ -23,9 +23,18 @@ def arrays(dtype, lanes, *shape):
 
 
 @pytest.mark.parametrize("lanes", [5, 37])
-@pytest.mark.parametrize("sizes", [(33, 34, 48, 90, 40), pytest.param((64, 47, 35, 36, 100), marks=MORE)])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (33, 34, 48, 90, 40),
+        (9, 15, 10, 17, 31),
+        pytest.param((64, 47, 35, 36, 100), marks=MORE),
+        pytest.param((8, 9, 16, 12, 15), marks=MORE),
+        pytest.param((32, 24, 13, 7, 9), marks=MORE),
+    ],
+)
 def test_elements_arrive_where_they_belong(lanes, sizes):
-    """Of gangs that are complete and not, and of sizes that whole blocks fill and that they overlap in."""
+    """Of gangs that are complete and not, and of sizes that whole blocks fill, that they overlap in, and less."""
 
     def through(*given):
         return [jnp.flip(x) for x in given], given
@@ -56,6 +65,14 @@ def test_lanes_beside_those_that_exist_are_not_written():
     x = arrays("int32", 17, 33)
     for lanes in (1, 15, 16, 17):
         np.testing.assert_array_equal(jax.vmap(ks.kernel(lambda x: x + 1))(x[:lanes]), x[:lanes] + 1)
+
+
+@pytest.mark.parametrize("size", [9, 15, 16, 21, 32])
+def test_no_element_of_a_complete_gang_is_gathered(size):
+    """Elements are read and written one by one in one loop each, that of an incomplete gang."""
+    explained = ks.kernel(lambda x: x * 2.0).explain(np.zeros(size, np.float32), lanes=64)
+    assert explained.traffic["gathers"] <= 1
+    assert explained.traffic["scatters"] <= 1
 
 
 @pytest.mark.parametrize("side", [2, 4, 8, 16])

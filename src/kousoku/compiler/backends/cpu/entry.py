@@ -172,7 +172,7 @@ class _GangEntry(_Entry):
         k.present = b.icmp("slt", k.memory.lane_numbers(), self.count)
         self.lane = b.intrinsic("llvm.umin", k.memory.lane_numbers(), b.sub(self.count, int_constant(1, I32)))
         varying = {i: v for i, v in enumerate(self.graph.inputs) if i not in constant}
-        small = {i: v for i, v in varying.items() if v.size <= self.k.unroll}
+        small = {i: v for i, v in varying.items() if v.size <= SHUFFLED}
         args = constant | self.load_small(small, inputs, first)
         args |= {i: self.load_large(v, inputs[i], first) for i, v in varying.items() if i not in small}
         results = k.run(self.graph, [args[i] for i in range(len(self.graph.inputs))])
@@ -205,8 +205,8 @@ class _GangEntry(_Entry):
     def load_rows(self, v: Var, base: str) -> list[Operand]:
         """Loads the elements of a complete gang: whole vectors, turned by shuffles."""
         b, kind, n = self.b, self.kind(v), v.size
-        if n == 0 or n > SHUFFLED:
-            return [self.load_strided(kind, base, n, e) for e in range(n)]
+        if n == 0:
+            return []
         total = n * b.lanes
         block = b.define(kind, True, f"load <{total} x {kind}>, ptr {base}, align {element_bytes(kind)}")
         if n == 1:
@@ -235,7 +235,7 @@ class _GangEntry(_Entry):
         return self.b.mul(self.lane, int_constant(size, I32))
 
     def load_large(self, v: Var, pointer: str, first: Operand) -> Value:
-        """Loads an input of many elements into a buffer."""
+        """Loads an input of many elements into a buffer, and from there into registers where it is to be in these."""
         k, kind = self.k, self.kind(v)
         base = self.base(pointer, first, v.size, kind)
         buffer = k.memory.buffer(LLVM_TYPES[v.dtype.name], v.size, True)
@@ -254,7 +254,9 @@ class _GangEntry(_Entry):
             return []
 
         self.b.if_(self.full, complete, incomplete, [])
-        return value
+        if v.size > k.unroll:
+            return value
+        return Registers(v.shape, v.dtype, k.memory, [value.at(p) for p in ix.all_indices(v.shape)])
 
     def as_value(self, element: Operand, v: Var) -> Operand:
         """Returns a loaded element as the kernel computes with it: booleans as bits."""
@@ -271,11 +273,11 @@ class _GangEntry(_Entry):
         """Writes the results of the lanes that exist."""
         b = self.b
         bases = [self.base(p, first, v.size, stored_type(v.type)) for v, p in zip(results, pointers, strict=True)]
-        large = [(v, base) for v, base in zip(results, bases, strict=True) if v.size > self.k.unroll]
+        large = [(v, base) for v, base in zip(results, bases, strict=True) if v.size > SHUFFLED]
         small = [
             ([self.in_memory(v.at(p)) for p in ix.all_indices(v.shape)], base)
             for v, base in zip(results, bases, strict=True)
-            if v.size <= self.k.unroll
+            if v.size <= SHUFFLED
         ]
         for value, base in large:
             self.store_large(value, base)
@@ -301,9 +303,7 @@ class _GangEntry(_Entry):
     def store_rows(self, elements: list[Operand], base: str) -> None:
         """Writes the elements of a complete gang: vectors, turned by shuffles."""
         b, n = self.b, len(elements)
-        if n == 0 or n > SHUFFLED:
-            for e, element in enumerate(elements):
-                self.store_strided(element, base, n, e)
+        if n == 0:
             return
         kind = elements[0].type
         block, width, order = self.concatenated(elements)

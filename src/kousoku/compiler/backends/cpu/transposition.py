@@ -1,32 +1,82 @@
-"""Transposes large arrays of a complete gang, between JAX's order and a kernel's, in square blocks within registers.
+"""Transposes arrays of a complete gang, between JAX's order and a kernel's, in square blocks within registers.
 
 JAX keeps the elements of one lane side by side, a kernel's buffer one element of all lanes. As many elements of every
 lane as there are lanes are a square block: it is loaded by rows, transposed by shuffles, and stored by rows. The last
-block ends where the array does, and may overlap the one before it, with the same elements.
+block ends where the array does, and may overlap the one before it, with the same elements. An array of fewer elements
+than there are lanes is a part of one block.
 """
 
 from __future__ import annotations
 
-from ...codegen.builder import I64, SHORT, Builder
+from ...codegen.builder import I32, I64, SHORT, Builder
 from ...codegen.memory import element_bytes
 from ...codegen.operand import Operand, int_constant
 
 
 def lanes_to_buffer(b: Builder, kind: str, lanes: str, buffer: str, size: int) -> None:
-    """Copies `size` elements of each lane, at least as many as there are lanes, into a buffer."""
+    """Copies `size` elements of each lane into a buffer."""
     _call(b, "lanes_to_buffer", kind, lanes, buffer, size)
 
 
 def buffer_to_lanes(b: Builder, kind: str, buffer: str, lanes: str, size: int) -> None:
-    """Copies `size` elements of each lane, at least as many as there are lanes, out of a buffer."""
+    """Copies `size` elements of each lane out of a buffer."""
     _call(b, "buffer_to_lanes", kind, lanes, buffer, size)
 
 
 def _call(b: Builder, name: str, kind: str, lanes: str, buffer: str, size: int) -> None:
     """Calls the function that copies elements of a type, which is written once for all arrays."""
-    full = f"{name}.{SHORT.get(kind, kind)}"
-    b.function(full, ["ptr %lanes", "ptr %buffer", "i64 %size"], lambda: _blocks(b, kind, name == "lanes_to_buffer"))
+    inward, full = name == "lanes_to_buffer", f"{name}.{SHORT.get(kind, kind)}"
+    if size < b.lanes:
+        full = f"{full}.{size}"
+        b.function(full, ["ptr %lanes", "ptr %buffer"], lambda: _part(b, kind, inward, size))
+        b.lines.append(f"  call void @{full}(ptr {lanes}, ptr {buffer})")
+        return
+    b.function(full, ["ptr %lanes", "ptr %buffer", "i64 %size"], lambda: _blocks(b, kind, inward))
     b.lines.append(f"  call void @{full}(ptr {lanes}, ptr {buffer}, i64 {size})")
+
+
+def _part(b: Builder, kind: str, inward: bool, size: int) -> None:
+    """Writes the function for arrays of fewer elements than there are lanes: rows of the lanes are masked."""
+    n = b.lanes
+    own = [_address(b, kind, "%lanes", int_constant(k * size, I64)) for k in range(n)]
+    side = [_address(b, kind, "%buffer", int_constant(k * n, I64)) for k in range(size)]
+    if inward:
+        rows = transposed(b, kind, [_masked_load(b, kind, pointer, size) for pointer in own])
+        for row, pointer in zip(rows[:size], side, strict=True):
+            _store(b, kind, pointer, row)
+        return
+    rows = [_load(b, kind, pointer) for pointer in side]
+    for row, pointer in zip(transposed(b, kind, [*rows, *rows[-1:] * (n - size)]), own, strict=True):
+        _masked_store(b, kind, pointer, row, size)
+
+
+def _load(b: Builder, kind: str, pointer: str) -> Operand:
+    return b.define(kind, True, f"load <{b.lanes} x {kind}>, ptr {pointer}, align {element_bytes(kind)}")
+
+
+def _store(b: Builder, kind: str, pointer: str, row: Operand) -> None:
+    b.lines.append(f"  store <{b.lanes} x {kind}> {row.text}, ptr {pointer}, align {element_bytes(kind)}")
+
+
+def _masked(b: Builder, kind: str, count: int) -> tuple[str, str]:
+    """Returns a vector's type and the mask of its first elements."""
+    bits = ", ".join(f"i1 {('false', 'true')[lane < count]}" for lane in range(b.lanes))
+    return f"<{b.lanes} x {kind}>", f"<{b.lanes} x i1> <{bits}>"
+
+
+def _masked_load(b: Builder, kind: str, pointer: str, count: int) -> Operand:
+    vector, mask = _masked(b, kind, count)
+    name = f"llvm.masked.load.v{b.lanes}{SHORT.get(kind, kind)}.p0"
+    b.declarations[name] = f"declare {vector} @{name}(ptr, i32, <{b.lanes} x i1>, {vector})"
+    given = f"ptr {pointer}, {I32} {element_bytes(kind)}, {mask}, {vector} zeroinitializer"
+    return b.define(kind, True, f"call {vector} @{name}({given})")
+
+
+def _masked_store(b: Builder, kind: str, pointer: str, row: Operand, count: int) -> None:
+    vector, mask = _masked(b, kind, count)
+    name = f"llvm.masked.store.v{b.lanes}{SHORT.get(kind, kind)}.p0"
+    b.declarations[name] = f"declare void @{name}({vector}, ptr, i32, <{b.lanes} x i1>)"
+    b.lines.append(f"  call void @{name}({vector} {row.text}, ptr {pointer}, {I32} {element_bytes(kind)}, {mask})")
 
 
 def _blocks(b: Builder, kind: str, inward: bool) -> None:
@@ -41,10 +91,9 @@ def _blocks(b: Builder, kind: str, inward: bool) -> None:
         place = b.mul(first, int_constant(n, I64))
         side = [_address(b, kind, "%buffer", b.add(place, int_constant(k * n, I64))) for k in range(n)]
         read, written = (own, side) if inward else (side, own)
-        align = element_bytes(kind)
-        rows = [b.define(kind, True, f"load <{n} x {kind}>, ptr {pointer}, align {align}") for pointer in read]
+        rows = [_load(b, kind, pointer) for pointer in read]
         for row, pointer in zip(transposed(b, kind, rows), written, strict=True):
-            b.lines.append(f"  store <{n} x {kind}> {row.text}, ptr {pointer}, align {align}")
+            _store(b, kind, pointer, row)
         return []
 
     b.for_(count, [], block)
