@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .halves import rounded
+
 LIMIT = 4096
 
 Fold = Callable[..., Any]
@@ -99,6 +101,9 @@ FOLDS: dict[str, Fold] = {
     "rev": lambda a, *, dimensions: np.flip(a, dimensions),
     "slice": _slice,
     "iota": _iota,
+    "round_to_half": rounded,
+    "half_to_bits": lambda a: a.astype(np.float16).view(np.uint16),
+    "half_from_bits": lambda a: a.view(np.float16).astype(np.float32),
 }
 
 

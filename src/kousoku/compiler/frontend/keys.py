@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..ir import DTYPES, Unsupported
+from .halves import HALF, HELD
 
 
 def is_key(aval: Any) -> bool:
@@ -30,7 +31,9 @@ def _is_key_dtype(dtype: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def _held(dtype: Any) -> np.dtype | None:
-    """Returns the dtype as NumPy's, if the kernel can hold it."""
+    """Returns the dtype as NumPy's, if the kernel can hold it; float16 is held as float32."""
+    if dtype == HALF:
+        return HELD
     return np.dtype(dtype) if str(dtype) in DTYPES else None
 
 

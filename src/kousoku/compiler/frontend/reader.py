@@ -13,7 +13,7 @@ from jax.interpreters import partial_eval as pe
 
 from ..ir import Atom, Devices, Graph, Literal, Op, Unsupported, Var, digest
 from ..jax_config import trace_affecting_config
-from . import collectives, keys
+from . import collectives, halves, keys
 from . import decompositions as decompositions
 from .control import CONTROL
 from .fold import fold, reciprocal
@@ -124,6 +124,10 @@ class JaxprReader(Inliner):
         if decompositions.has_decomposition(name, params):
             closed = decompositions.decompose(name, avals, params)
             return self.closed(closed, inputs)
+        outs = [v.aval for v in eqn.outvars]
+        half = any(map(halves.is_half, [*avals, *outs]))
+        if half and (own := halves.own_reading(self, eqn, inputs)) is not None:
+            return own
         if any(map(keys.is_key, avals)):
             params = keys.append_axes(name, avals, eqn.outvars[0].aval, params)
             inputs = self.with_key_axes(name, avals, inputs)
@@ -131,10 +135,19 @@ class JaxprReader(Inliner):
             params = dict(params, update_jaxpr=self.combiner(params["update_jaxpr"], params["update_consts"]))
         elif name == "reduce":
             params = dict(params, jaxpr=self.inner(params["jaxpr"]))
-        return self.append(name, inputs, plain(params) if params else {}, [keys.physical(v.aval) for v in eqn.outvars])
+        results = self.append(name, inputs, plain(params) if params else {}, list(map(keys.physical, outs)), half)
+        return halves.with_rounding(self, name, outs, results) if half else results
 
-    def append(self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any]) -> list[Atom]:
-        """Appends an operation, unless its result is known or was computed before; returns its results."""
+    def append(
+        self, name: str, inputs: list[Atom], params: dict[str, Any], outs: list[Any], half: bool = False
+    ) -> list[Atom]:
+        """Appends an operation, unless its result is known or was computed before; returns its results.
+
+        Args:
+            name, inputs, params: the operation's.
+            outs: shapes and dtypes of its results.
+            half: whether some of its numbers are float16.
+        """
         if len(outs) == 1 and all(isinstance(a, Literal) for a in inputs):
             (shape, dtype), arrays = outs[0], [a.value for a in inputs]  # type: ignore[union-attr]
             value = fold(name, arrays, params, math.prod(shape), dtype)
@@ -142,6 +155,7 @@ class JaxprReader(Inliner):
                 return [self.literals.setdefault((dtype, shape, value.tobytes()), Literal(value))]
         divisor = inputs[1] if name == "div" and isinstance(inputs[0], Var) else None
         if isinstance(divisor, Literal) and (factor := reciprocal(divisor.value)) is not None:
+            factor = halves.rounded(factor) if half else factor
             name, inputs = "mul", [inputs[0], self.constant(factor, factor)]
         if len(outs) == 1:
             simpler = simplified(name, inputs, *outs[0])
@@ -182,7 +196,8 @@ class JaxprReader(Inliner):
         """
         if jaxpr is None or jaxpr.outvars == jaxpr.invars[1:]:
             return ""
-        if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars:
+        half = any(halves.is_half(v.aval) for v in jaxpr.invars)
+        if len(jaxpr.eqns) == 1 and jaxpr.eqns[0].invars == jaxpr.invars and not half:
             return jaxpr.eqns[0].primitive.name
         return self.another().graph(jaxpr, consts)
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..codegen import index as ix
-from ..codegen.builder import Builder
+from ..codegen.builder import F32, I16, Builder
 from ..codegen.emitter import Emitter
 from ..codegen.operand import BITS, INT_OF_FLOAT, LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Position, Value
 from ..ir import Op, Unsupported
+from .kinds import simple
 
 
 def convert(k: Emitter, op: Op, x: Value) -> Value:
@@ -120,7 +121,39 @@ def _rounded(b: Builder, bits: Operand, dropped: int) -> Operand:
     return b.and_(up, b.i(-1 << dropped, bits))
 
 
+def round_to_half(b: Builder, a: Operand) -> Operand:
+    """Returns the nearest number of float16, ties to even, of float32.
+
+    In integers, which every processor has: below 2^-14, float16 counts in steps of 2^-24, as float32 does around 0.5.
+    """
+    bits = b.bits_of(a)
+    sign = b.and_(bits, b.i(1 << 31, bits))
+    size = b.xor(bits, sign)
+    step, absolute = b.f(0.5, a), b.bitcast(size, a.type)
+    small = b.bits_of(b.fsub(b.fadd(absolute, step, exact=True), step, exact=True))
+    normal = _rounded(b, size, 13)
+    normal = b.select(b.icmp("uge", normal, b.i(HALF_BEYOND, bits)), b.i(INFINITY, bits), normal)
+    found = b.select(b.icmp("ult", size, b.i(HALF_LEAST_NORMAL, bits)), small, normal)
+    found = b.select(b.icmp("ugt", size, b.i(INFINITY, bits)), size, found)
+    return b.bitcast(b.or_(found, sign), a.type)
+
+
+def half_to_bits(b: Builder, a: Operand) -> Operand:
+    """Returns the bits of a number of float16 that is held as float32."""
+    return b.bitcast(b.cast("fptrunc", a, "half"), I16)
+
+
+def half_from_bits(b: Builder, bits: Operand) -> Operand:
+    """Returns the number of float16 with these bits, as float32."""
+    return b.cast("fpext", b.bitcast(bits, "half"), F32)
+
+
+INFINITY, HALF_BEYOND, HALF_LEAST_NORMAL = (int(np.float32(x).view(np.uint32)) for x in (np.inf, 65536.0, 2.0**-14))
+
 RULES: dict[str, Callable[..., Any]] = {
+    "round_to_half": simple(round_to_half),
+    "half_to_bits": simple(half_to_bits),
+    "half_from_bits": simple(half_from_bits),
     "convert_element_type": convert,
     "bitcast_convert_type": bitcast,
     "reduce_precision": reduce_precision,

@@ -245,32 +245,34 @@ def _divided_call(backend: Backend, kernel: Traced, lanes: tuple[int, ...], batc
     def part(*flat: Any) -> list[Any]:
         count = next(a.shape[0] for a, yes in zip(flat, along, strict=True) if yes)
         kept.append(compiled(backend, kernel, count, along, True))
-        given = [_as_key(a, aval) for a, aval in zip(flat, kernel.in_avals, strict=True)]
+        given = [_as_given(a, aval) for a, aval in zip(flat, kernel.in_avals, strict=True)]
         results = kernel_p.bind(*given, kernel=kernel, lanes=(count,), batched=tuple((yes,) for yes in along))
-        return [_as_words(r) for r in results]
+        return [_as_held(r) for r in results]
 
     flat = [_one_axis(a, flags, lanes) for a, flags in zip(args, batched, strict=True)]
     return _as_results(kernel, lanes, over_devices(part, along, [struct(jax.typeof(a)) for a in flat])(*flat))
 
 
 def _as_results(kernel: Traced, lanes: tuple[int, ...], flat: Sequence[Any]) -> list[Any]:
-    """Returns words with one axis of lanes as what the function returns over all of them."""
+    """Returns what a kernel holds, with one axis of lanes, as what the function returns over all of them."""
     avals = kernel.out_avals
     shaped = [jnp.reshape(r, (*lanes, *physical(a)[0])) for r, a in zip(flat, avals, strict=True)]
-    return [_as_key(r, a) for r, a in zip(shaped, avals, strict=True)]
+    return [_as_given(r, a) for r, a in zip(shaped, avals, strict=True)]
 
 
-def _as_key(words: Any, aval: Any) -> Any:
-    return jax.random.wrap_key_data(words, impl=aval.dtype) if is_key(aval) else words
+def _as_given(held: Any, aval: Any) -> Any:
+    """Returns what a kernel holds as an array of the function's own type."""
+    return jax.random.wrap_key_data(held, impl=aval.dtype) if is_key(aval) else held.astype(aval.dtype)
 
 
-def _as_words(array: Any) -> Any:
-    return jax.random.key_data(array) if is_key(array) else array
+def _as_held(array: Any) -> Any:
+    """Returns an array as a kernel holds it: keys as words, float16 as float32."""
+    return jax.random.key_data(array) if is_key(array) else array.astype(physical(array)[1])
 
 
 def _one_axis(array: Any, flags: tuple[bool, ...], lanes: tuple[int, ...]) -> Any:
     """Joins the axes of lanes; an array that varies along some of them only is repeated along the others."""
-    array = _as_words(array)
+    array = _as_held(array)
     if not any(flags):
         return array
     rest = array.shape[sum(flags) :]
