@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from jax import lax
-from kernel_oracle import LANES_AND_SEEDS, SHAPES, check, examples, for_all, shared_of, values, width_of
+from kernel_oracle import LANES_AND_SEEDS, SHAPES, check, compare, examples, for_all, shared_of, values, width_of
+
+import kousoku as ks
 
 pytestmark = pytest.mark.property
 
@@ -179,3 +181,27 @@ def test_windows(count):
             return own, sums, lax.reduce_window(x, np.int32(-(2**31)), lax.max, *args)
 
         check(function, lambda rng: [values(rng, shape, "int32")], lanes, (), seed)
+
+
+LONG = {
+    "one axis": ((36,), (0,)),
+    "the last": ((8, 8), (1,)),
+    "the first": ((8, 8), (0,)),
+    "both": ((6, 9), (0, 1)),
+    "many rows": ((40, 8), (1,)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_is_reduced_is_not_computed_over_and_over_in_the_code(name):
+    """A long chain of operations is written once, in a loop, and not for each of the terms that are written out."""
+    shape, axes = LONG[name]
+
+    def function(x):
+        for k in range(40):
+            x = (x ^ k) * 3
+        return lax.reduce_max(x, axes)
+
+    explained = ks.kernel(function).explain(np.zeros(shape, np.int32), lanes=64)
+    assert explained.llvm_ir.count(" mul <") < 2 * 40
+    compare(function, [np.random.default_rng(0).integers(-1000, 1000, (20, *shape), np.int32)])

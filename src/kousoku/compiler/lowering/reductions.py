@@ -10,7 +10,7 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64, Builder
-from ..codegen.emitter import Emitter, is_varying
+from ..codegen.emitter import Emitter, is_varying, work_of
 from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Position, Registers, Value
 from ..ir import Graph, Op
@@ -20,6 +20,7 @@ from .elementwise import extreme
 
 Combine = Callable[[Builder, Operand, Operand], Operand]
 UNROLL_TERMS = 64
+WRITTEN_OUT = 1024  # instructions of what is computed for terms that are written out, beyond which it is a loop
 TILE = 8  # sums side by side: as many as there are latencies of a multiplication and addition to hide
 
 
@@ -68,11 +69,19 @@ def reduce(name: str) -> Callable[..., Value]:
 
             return fold(k, inner, term, combine, k.splat_within(p, start), x)
 
+        if _is_written_out(inner, x) and work_of(x) * x.size > WRITTEN_OUT:
+            x = k.materialise(x)
         return k.lazy(
             op.outputs[0].shape, op.outputs[0].dtype, (k.addressable(x) if math.prod(inner) > k.unroll else x,), element
         )
 
     return rule
+
+
+def _is_written_out(shape: tuple[int, ...], x: Value) -> bool:
+    """Returns whether a reduction of x over axes of that shape is no loop."""
+    count = math.prod(shape)
+    return count <= UNROLL_TERMS and (x.size <= UNROLL_TERMS or (len(shape) <= 1 and count <= 8))
 
 
 def merge(p: Position, q: Position, axes: tuple[int, ...], rank: int) -> Position:
@@ -90,7 +99,7 @@ def fold(
     like: Value,
 ) -> Operand:
     """Combines all terms: written out as a tree where they are few, else in a loop."""
-    if math.prod(shape) <= UNROLL_TERMS and (like.size <= UNROLL_TERMS or (len(shape) <= 1 and math.prod(shape) <= 8)):
+    if _is_written_out(shape, like):
         return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
     total = k.b.splat(start) if is_varying(like) else start
     return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
