@@ -101,7 +101,7 @@ def _blend(k: Emitter, op: Op, branches: Sequence[Graph], tests: list[Operand], 
     for i, branch in enumerate(branches):
         mask = masked(k, tests[i])
         run = partial(_run_branch, k, branch, args, targets, mask, None if i == 0 else current)
-        if not cheap(branch):
+        if not cheap(branch) or (i > 0 and len(current) > CHEAP):
             run = partial(k.b.if_, k.b.any(mask), run, partial(list, current), [True] * len(current))
         current = run()
     return _collect(k, op, current, targets)

@@ -3,7 +3,8 @@
 Environments are written with `where`: compute a fresh start state at every step, and take it where the episode ended. A
 kernel can do better: operations whose results are used only where a condition holds go into a branch, which runs only
 if the condition holds in some lane. The pass looks for selections by one scalar condition and moves what feeds one side
-of them alone into a `cond`, if that is costly enough.
+of them alone into a `cond`, if that is costly enough, or if there are so many selections that not to select is worth a
+branch: a state of hundreds of numbers, each of which is another one where an episode ends.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterable
 from ..ir import Atom, Graph, Literal, Op, Var
 
 MIN_COST = 96
+IN_REGISTERS = 32
+"""Elements of an array up to which it is selected in registers, number by number."""
 SIDES = (1, 2)
 COSTS = {"threefry2x32": 80, "while": 2000, "scan": 400, "cond": 100, "sort": 400, "gather": 8, "exp": 12, "log": 12}
 
@@ -28,7 +31,7 @@ def sink_into_branches(graph: Graph) -> Graph:
                 op.params[key] = tuple(sink_into_branches(v) for v in value)
     flow = Flow(graph)
     for condition, selections in flow.conditions():
-        if max(cost_of(flow.only_for(selections, side)) for side in SIDES) < MIN_COST:
+        if _worth(selections, [flow.only_for(selections, side) for side in SIDES]) < MIN_COST:
             continue
         changed = _sink_by(graph, flow, condition)
         if changed is not graph:
@@ -121,7 +124,7 @@ def _sink_by(graph: Graph, flow: Flow, condition: Var) -> Graph:
     """Sinks what one condition's selections allow."""
     selections = _independent(graph, flow.selections(condition))
     sides = [flow.only_for(selections, side) for side in SIDES]
-    if max(map(cost_of, sides)) < MIN_COST:
+    if _worth(selections, sides) < MIN_COST:
         return graph
     moved = {id(op) for side in sides for op in side}
     branches, operands = _branches(selections, sides, condition)
@@ -130,6 +133,12 @@ def _sink_by(graph: Graph, flow: Flow, condition: Var) -> Graph:
     gone = moved | set(map(id, selections))
     rest = [op for op in graph.ops if id(op) not in gone]
     return Graph(graph.inputs, _ordered([*rest, branch], graph), graph.outputs).without_dead_code()
+
+
+def _worth(selections: list[Op], sides: list[list[Op]]) -> int:
+    """Estimates what a branch saves where no lane takes it: the work of a side, or the selections themselves."""
+    selected = sum(size for op in selections if (size := op.outputs[0].size) <= IN_REGISTERS)
+    return max(selected, *map(cost_of, sides))
 
 
 def _independent(graph: Graph, selections: list[Op]) -> list[Op]:
