@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from jax import lax
-from kernel_oracle import LANES_AND_SEEDS, check, edges, examples, flushed, for_all, inputs, values, width_of
+from kernel_oracle import LANES_AND_SEEDS, check, compare, edges, examples, flushed, for_all, inputs, values, width_of
 
 pytestmark = pytest.mark.property
 
@@ -90,3 +90,22 @@ def test_what_depends_on_the_platform_is_the_cpus():
         return lax.platform_dependent(x, cuda=lambda x: x + 2, default=lambda x: x + 3)
 
     check(lambda x: (named(x), other(x)), inputs("i"), 3)
+
+
+@pytest.mark.parametrize(
+    ("groups", "strides"),
+    [(3, (2, 1)), (6, (1, 1)), pytest.param(2, (1, 1), marks=pytest.mark.full("more cases"))],
+)
+def test_convolutions_in_groups_of_channels(groups, strides):
+    """Up to one group for each channel, as where each is blurred by itself."""
+
+    def function(image, weights):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        return lax.conv_general_dilated(
+            image, weights, strides, "SAME", dimension_numbers=numbers, feature_group_count=groups
+        )
+
+    rng = np.random.default_rng(groups)
+    image = rng.integers(-4, 5, (5, 1, 6, 5, 6)).astype(np.float32)
+    weights = rng.integers(-4, 5, (5, 3, 2, 6 // groups, 12)).astype(np.float32)
+    compare(function, [image, weights], [(), (1,)])

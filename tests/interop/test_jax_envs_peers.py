@@ -18,6 +18,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin
+from kousoku.compiler.api import reason_against
 from kousoku.interop.jax_envs.foreign import their_promotion
 from kousoku.interop.jax_envs.gymnax import READ_LIMIT, without_limit
 from kousoku.interop.jax_envs.spaces import conformed
@@ -177,8 +178,6 @@ LIMITED = {
 
 @pytest.mark.parametrize("id", LIMITED)
 def test_the_limit_truncates(id):
-    from kousoku.collectors.slot import advance, begin
-
     env = made(id, **LIMITED[id])
     assert env.time_limit is not None
     slot = jax.jit(lambda key: begin(env, key))(jax.random.key(0))
@@ -291,3 +290,11 @@ def test_a_navix_episode_begins_with_the_pictures_of_the_last_one_which_go_past_
     assert explained.fallback is None
     assert explained.passed > 0
     assert explained.buffer_bytes < patches.size, "the pictures of one lane alone would take more"
+
+
+@pytest.mark.parametrize("id", ["craftax:Craftax-Classic-Symbolic-v1", "craftax:Craftax-Symbolic-v1"])
+def test_there_is_a_rule_for_all_of_craftax(id):
+    """Numbers of float16 in the one, convolutions in groups in the other."""
+    env, key = made(id), jax.random.key(0)
+    slot = jax.eval_shape(partial(begin, env), key)
+    assert reason_against(partial(advance, env), slot, jnp.int32(0), key) is None

@@ -220,8 +220,8 @@ def convolution(
     numbers = dimension_numbers
 
     def function(x: Any, kernel: Any) -> Any:
-        if feature_group_count != 1 or batch_group_count != 1:
-            raise Unsupported("conv_general_dilated in groups")
+        if batch_group_count != 1:
+            raise Unsupported("conv_general_dilated in groups of the batch")
         x, kernel = jnp.transpose(x, numbers.lhs_spec), jnp.transpose(kernel, numbers.rhs_spec)
         none = [(0, 0), (0, 0)]
         parts = _shifted(
@@ -234,10 +234,19 @@ def convolution(
             window_dilation=(1, 1, *rhs_dilation),
         )
         weights = [kernel[(..., *place)] for place in np.ndindex(*kernel.shape[2:])]
-        total = sum(jnp.einsum("bi...,oi->bo...", p, w) for p, w in zip(parts, weights, strict=True))
+        total = sum(_of_channels(p, w, feature_group_count) for p, w in zip(parts, weights, strict=True))
         return jnp.transpose(total, np.argsort(numbers.out_spec).tolist())
 
     return function
+
+
+def _of_channels(x: Any, weights: Any, groups: int) -> Any:
+    """Multiplies channels [b, groups i, ...] by weights [groups o, i], in groups: returns [b, groups o, ...]."""
+    if groups == 1:
+        return jnp.einsum("bi...,oi->bo...", x, weights)
+    x = jnp.reshape(x, (x.shape[0], groups, -1, *x.shape[2:]))
+    made = jnp.einsum("bgi...,goi->bgo...", x, jnp.reshape(weights, (groups, -1, weights.shape[1])))
+    return jnp.reshape(made, (made.shape[0], -1, *made.shape[3:]))
 
 
 DECOMPOSITIONS: dict[str, Callable[..., Function]] = {
