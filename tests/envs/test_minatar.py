@@ -17,7 +17,8 @@ import kousoku as ks
 from kousoku.collectors.slot import advance, begin
 from kousoku.core.errors import ConfigError
 from kousoku.envs.minatar.asterix import first_state as asterix_start
-from kousoku.envs.minatar.enemies import FISH, SUBMARINE
+from kousoku.envs.minatar.enemies import FISH, SUBMARINE, Enemies, occupied
+from kousoku.envs.minatar.enemy_groups import AllEnemies, nobody
 from kousoku.envs.minatar.game import DOWN, FIRE, LEFT, RIGHT, STAY, UP, MinAtarState, digits
 from kousoku.envs.minatar.picture import cubehelix
 from kousoku.envs.minatar.seaquest import first_state as seaquest_start
@@ -203,7 +204,7 @@ def seaquest(action=STAY, ramping=True, **changes):
     """The game after one step of Seaquest from a changed start, its reward and whether it is over."""
     env, game = made("Seaquest", difficulty_ramping=ramping), seaquest_start()
     for name, value in changes.items():
-        new = value if isinstance(value, tuple) else jnp.asarray(value, getattr(game, name).dtype)
+        new = value if isinstance(value, AllEnemies) else jnp.asarray(value, getattr(game, name).dtype)
         game = eqx.tree_at(lambda g, name=name: getattr(g, name), game, new)
     state, timestep = respond(env, game, jnp.int32(action))
     return state.game, int(timestep.reward), bool(timestep.terminated)
@@ -211,18 +212,19 @@ def seaquest(action=STAY, ramping=True, **changes):
 
 def enemies(*those):
     """Groups of enemies, from (kind, x, y, dx, wait) each."""
-    groups = seaquest_start().enemies
+    groups = seaquest_start().enemies.groups
     columns = {name: [np.asarray(getattr(group, name)).copy() for group in groups] for name in vars(groups[0])}
     for i, those_of_one in enumerate(those):
         for name, value in zip(("kind", "x", "y", "dx", "wait"), those_of_one, strict=True):
             columns[name][i // 8][i % 8] = value
         columns["reload"][i // 8][i % 8] = 9
     cls = type(groups[0])
-    return tuple(cls(**{name: jnp.asarray(c[i]) for name, c in columns.items()}) for i in range(len(groups)))
+    made = (cls(**{name: jnp.asarray(c[i]) for name, c in columns.items()}) for i in range(len(groups)))
+    return AllEnemies.of(tuple(made))
 
 
 def kinds(game):
-    return [int(kind) for group in game.enemies for kind in group.kind if kind]
+    return [int(kind) for group in game.enemies.groups for kind in group.kind if kind]
 
 
 class TestSeaquest:
@@ -258,7 +260,7 @@ class TestSeaquest:
         those = enemies((SUBMARINE, 4, 3, 1, 1), (FISH, 4, 3, 1, 4), (FISH, 4, 3, 1, 2), (FISH, 4, 5, 1, 1))
         game, reward, _ = seaquest(FIRE, y=3, surfaced=False, enemies=those)
         assert (reward, kinds(game)) == (1, [SUBMARINE, FISH, FISH])
-        assert [int(wait) for wait in game.enemies[0].wait[:4]] == [0, 3, 2, 0]
+        assert [int(wait) for wait in game.enemies.first.wait[:4]] == [0, 3, 2, 0]
 
     def test_of_those_who_run_into_a_bullet_it_takes_the_submarine(self):
         those = enemies((FISH, 2, 3, 1, 0), (SUBMARINE, 2, 3, 1, 0), (FISH, 2, 6, 1, 0))
@@ -277,6 +279,31 @@ class TestSeaquest:
         those = enemies(*[(FISH, 5, 3, 1, 3) if i == index else (FISH, 2, 6, 1, 3) for i in range(40)])
         assert seaquest(STAY, y=3, surfaced=False, enemies=those)[2]
         assert not seaquest(STAY, y=2, surfaced=False, enemies=those)[2]
+
+    @pytest.mark.parametrize("count", [7, 8, 9, 39])
+    def test_one_more_appears_behind_those_who_are_there(self, count):
+        """In the group that has a place, which is none of the first where that is full; 2 in 3 are fish."""
+        those = enemies(*[(FISH, 4, 1 + i % 8, 1, 3) for i in range(count)])
+        game, _, _ = seaquest(STAY, y=0, spawn_timer=0, enemies=those)
+        more = len(kinds(game)) - count
+        assert more in (0, 1), "none where somebody in its row goes the other way"
+        right = AllEnemies.of(tuple(eqx.tree_at(lambda e: e.dx, g, -g.dx) for g in those.groups))
+        other, _, _ = seaquest(STAY, y=0, spawn_timer=0, enemies=right)
+        assert more + len(kinds(other)) - count == 1
+
+    def test_words_hold_all_that_is_asked_of_an_enemy(self):
+        rng = np.random.default_rng(0)
+        low_high = {"kind": (0, 2), "x": (-1, 10), "y": (1, 8), "wait": (0, 5), "reload": (0, 10), "bullet_x": (-1, 9)}
+        drawn = {name: rng.integers(*ends, (5, 8), np.int32, endpoint=True) for name, ends in low_high.items()}
+        drawn["dx"] = rng.choice(np.int32([-1, 1]), (5, 8))
+        groups = tuple(Enemies(**{name: jnp.asarray(rows[i]) for name, rows in drawn.items()}) for i in range(5))
+        for before, after in zip(groups, AllEnemies.of(groups).groups, strict=True):
+            there = np.asarray(occupied(before))
+            np.testing.assert_array_equal(occupied(after), there)
+            for name in low_high | {"dx": None}:
+                np.testing.assert_array_equal(getattr(after, name)[there], getattr(before, name)[there], name)
+        assert not np.any(nobody().others)
+        assert not np.any(AllEnemies.of(nobody().groups).others), "an empty place is 0, so that the others cost nothing"
 
 
 def invaders(action=STAY, **changes):

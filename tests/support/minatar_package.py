@@ -311,7 +311,10 @@ def _sorted_codes(there: Any, *columns: Any) -> np.ndarray:
 
 
 def _seaquest_ours(game: Any) -> list[Any]:
-    e = jax.tree.map(lambda *groups: np.concatenate(groups, axis=-1), *game.enemies)
+    groups_of = lambda all_enemies: all_enemies.groups  # noqa: E731
+    for _ in range(np.ndim(game.x)):
+        groups_of = jax.vmap(groups_of)
+    e = jax.tree.map(lambda *groups: np.concatenate(groups, axis=-1), *groups_of(game.enemies))
     b, d = game.bullets, game.divers
     right = e.dx > 0
     return [

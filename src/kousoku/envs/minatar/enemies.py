@@ -68,9 +68,19 @@ def no_bullets() -> Bullets:
     return Bullets(none + NOWHERE, none, none + 1)
 
 
+def occupied(enemies: Enemies) -> Bool[Array, "8"]:
+    """Tells for each place whether there is an enemy, or the bullet of one."""
+    return (enemies.kind != NOBODY) | (enemies.bullet_x != NOWHERE)
+
+
 def busy(enemies: Enemies) -> Flag:
     """Tells whether there is an enemy, or the bullet of one."""
-    return jnp.any((enemies.kind != NOBODY) | (enemies.bullet_x != NOWHERE))
+    return jnp.any(occupied(enemies))
+
+
+def full(enemies: Enemies) -> Flag:
+    """Tells whether no place is empty."""
+    return jnp.all(occupied(enemies))
 
 
 def against(enemies: Enemies, y: Whole, dx: Whole) -> Flag:
@@ -80,7 +90,7 @@ def against(enemies: Enemies, y: Whole, dx: Whole) -> Flag:
 
 def placed(enemies: Enemies, wanted: Flag, kind: Whole, y: Whole, dx: Whole, speed: Whole) -> tuple[Enemies, Flag]:
     """Puts one that is wanted in the first empty place: returns (enemies, whether it is still wanted)."""
-    empty = ((enemies.kind == NOBODY) & (enemies.bullet_x == NOWHERE)).astype(jnp.int32)
+    empty = (~occupied(enemies)).astype(jnp.int32)
     new = (empty == 1) & (jnp.cumsum(empty, dtype=jnp.int32) == 1) & wanted
     after = Enemies(
         kind=jnp.where(new, kind, enemies.kind),

@@ -2,7 +2,8 @@
 
 The package keeps enemies in lists, which have no end. There are never more than forty places taken, as one enemy
 appears in a step at most, crosses in 30 steps where that many appear, and the bullet that it may have fired is gone in
-10 more. Mostly there are a few, in the first group, since each takes the first place that is empty.
+10 more. Mostly there are a few, in the first group, since each takes the first place that is empty. The others are
+carried as a word each, so that a state has few numbers.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Int
 
 from ...compiler import any_lane
 from .enemies import (
     FISH,
     LATEST,
+    PLACES,
     SUBMARINE,
     Bullets,
     Enemies,
@@ -25,29 +29,134 @@ from .enemies import (
     busy,
     enemy_planes,
     first_met,
+    full,
     list_order,
     moved,
     no_enemies,
+    occupied,
     placed,
     spent,
     without_met,
 )
-from .game import Flag, Rows, Whole
+from .game import SIZE, Flag, Rows, Whole
 
 GROUPS = 5
+FIELDS = (("kind", 2, 0), ("x", 4, 1), ("y", 4, 0), ("dx", 2, 1), ("wait", 3, 0), ("reload", 4, 0), ("bullet_x", 4, 1))
+"""Of a word, from the lowest bits up: field, bits, and what is added to the field."""
 
 Groups = tuple[Enemies, ...]
+Words = Int[Array, "32"]
 
 
-def no_groups() -> Groups:
-    """Returns groups without enemies."""
-    return (no_enemies(),) * GROUPS
+class AllEnemies(eqx.Module):
+    """All enemies.
+
+    Attributes:
+        first: the first group.
+        others: [32] a word for each place of the other groups; 0 where it is empty.
+    """
+
+    first: Enemies
+    others: Words
+
+    @classmethod
+    def of(cls, groups: Groups) -> AllEnemies:
+        """Makes one of five groups."""
+        return cls(groups[0], packed(groups[1:]))
+
+    @property
+    def groups(self) -> Groups:
+        """Returns the five groups."""
+        return self.first, *unpacked(self.others)
 
 
-def with_enemy(groups: Groups, due: Flag, right: Flag, submarine: Flag, y: Whole, speed: Whole) -> Groups:
+def nobody() -> AllEnemies:
+    """Returns no enemies."""
+    return AllEnemies(no_enemies(), jnp.zeros(((GROUPS - 1) * PLACES,), jnp.int32))
+
+
+def packed(groups: Groups) -> Words:
+    """Returns a word for each place. What is no longer asked of an enemy, as when a fish would fire, may be lost."""
+    return jnp.concatenate([_packed(group) for group in groups])
+
+
+def _packed(group: Enemies) -> Int[Array, "8"]:
+    word, shift = jnp.zeros((PLACES,), jnp.int32), 0
+    for name, bits, added in FIELDS:
+        value = jnp.clip(getattr(group, name) + added, 0, (1 << bits) - 1)
+        word, shift = word | (value << shift), shift + bits
+    return jnp.where(occupied(group), word, 0)
+
+
+def unpacked(words: Words) -> Groups:
+    """Returns the groups that the words stand for."""
+    return tuple(_unpacked(words[i * PLACES : (i + 1) * PLACES]) for i in range(GROUPS - 1))
+
+
+def _unpacked(words: Int[Array, "8"]) -> Enemies:
+    there, fields, shift = words != 0, {}, 0
+    for name, bits, added in FIELDS:
+        fields[name] = ((words >> shift) & ((1 << bits) - 1)) - added
+        shift += bits
+    empty = no_enemies()
+    return Enemies(**{name: jnp.where(there, value, getattr(empty, name)) for name, value in fields.items()})
+
+
+class Arrival(eqx.Module):
+    """An enemy that may appear.
+
+    Attributes:
+        due: whether it is to.
+        right: whether it goes to the right.
+        submarine: whether it is one, and no fish.
+        y: its row.
+    """
+
+    due: Flag
+    right: Flag
+    submarine: Flag
+    y: Whole
+
+
+def advanced(
+    all_enemies: AllEnemies, bullets: Bullets, arrival: Arrival, x: Whole, y: Whole, speed: Whole
+) -> tuple[AllEnemies, Bullets, Whole, Flag]:
+    """Lets one more enemy appear, the player's bullets strike, and all enemies move.
+
+    Where all groups but the first are empty, and stay so, in every lane, nothing is asked of them.
+
+    Args:
+        all_enemies: all enemies.
+        bullets: the player's.
+        arrival: who may appear.
+        x, y: the player's cell.
+        speed: steps between two moves of an enemy, less one.
+
+    Returns:
+        The enemies, the bullets that are left, how many enemies met one, whether the player is hit.
+    """
+
+    def stepped(groups: Groups, bullets: Bullets) -> tuple[Groups, Bullets, Whole, Flag]:
+        groups, bullets, shot = struck(with_enemy(groups, arrival, speed), bullets)
+        groups, bullets, ran_into, hit = passed(groups, bullets, x, y, speed)
+        return groups, bullets, shot + ran_into, hit
+
+    def all_groups(all_enemies: AllEnemies, bullets: Bullets) -> tuple[AllEnemies, Bullets, Whole, Flag]:
+        groups, *told = stepped(all_enemies.groups, bullets)
+        return AllEnemies.of(groups), *told  # type: ignore[return-value]
+
+    def first_alone(all_enemies: AllEnemies, bullets: Bullets) -> tuple[AllEnemies, Bullets, Whole, Flag]:
+        (first,), *told = stepped((all_enemies.first,), bullets)
+        return AllEnemies(first, all_enemies.others), *told  # type: ignore[return-value]
+
+    others = jnp.any(all_enemies.others != 0) | (arrival.due & full(all_enemies.first))
+    return jax.lax.cond(any_lane(others), all_groups, first_alone, all_enemies, bullets)
+
+
+def with_enemy(groups: Groups, arrival: Arrival, speed: Whole) -> Groups:
     """Returns the enemies with one more, if it is due and nobody in its row goes the other way."""
-    dx, kind = jnp.where(right, 1, -1), jnp.where(submarine, SUBMARINE, FISH)
-    wanted = due & ~reduce(jnp.logical_or, (against(group, y, dx) for group in groups))
+    dx, kind, y = jnp.where(arrival.right, 1, -1), jnp.where(arrival.submarine, SUBMARINE, FISH), arrival.y
+    wanted = arrival.due & ~reduce(jnp.logical_or, (against(group, y, dx) for group in groups))
     after = []
     for group in groups:
         group, wanted = jax.lax.cond(
@@ -82,11 +191,23 @@ def passed(groups: Groups, bullets: Bullets, x: Whole, y: Whole, speed: Whole) -
     return groups, bullets, number, hit
 
 
-def group_planes(groups: Groups) -> tuple[Rows, ...]:
+def group_planes(all_enemies: AllEnemies) -> tuple[Rows, ...]:
     """Returns the planes of fish, submarines, where both came from, and bullets of submarines."""
-    nothing = jnp.zeros((10,), jnp.int32)
-    idle = lambda group: (nothing,) * 4  # noqa: E731
-    found = [_if_busy(group, enemy_planes, idle) for group in groups]
+    first = _if_busy(all_enemies.first, enemy_planes, lambda group: _no_planes())
+    others = jax.lax.cond(
+        any_lane(jnp.any(all_enemies.others != 0)),
+        lambda words: _united([enemy_planes(group) for group in unpacked(words)]),
+        lambda words: _no_planes(),
+        all_enemies.others,
+    )
+    return _united([first, others])
+
+
+def _no_planes() -> tuple[Rows, ...]:
+    return (jnp.zeros((SIZE,), jnp.int32),) * 4
+
+
+def _united(found: list[tuple[Rows, ...]]) -> tuple[Rows, ...]:
     return tuple(reduce(jnp.bitwise_or, planes) for planes in zip(*found, strict=True))
 
 

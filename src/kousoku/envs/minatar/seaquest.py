@@ -11,7 +11,7 @@ from jaxtyping import Array, UInt32
 
 from .divers import MOST_ABOARD, Divers, diver_planes, no_divers, swum, with_diver
 from .enemies import Bullets, fired, flown, no_bullets
-from .enemy_groups import Groups, group_planes, no_groups, passed, struck, with_enemy
+from .enemy_groups import AllEnemies, Arrival, advanced, group_planes, nobody
 from .game import (
     ALL_ACTIONS,
     DOWN,
@@ -68,7 +68,7 @@ class SeaquestState(eqx.Module):
     surfaced: Flag
     bullets: Bullets
     divers: Divers
-    enemies: Groups
+    enemies: AllEnemies
     spawn_speed: Whole
     spawn_timer: Whole
     diver_timer: Whole
@@ -165,7 +165,7 @@ def first_state() -> SeaquestState:
         surfaced=jnp.array(True),
         bullets=no_bullets(),
         divers=no_divers(),
-        enemies=no_groups(),
+        enemies=nobody(),
         spawn_speed=jnp.int32(SPAWN_SPEED),
         spawn_timer=jnp.int32(SPAWN_SPEED),
         diver_timer=jnp.int32(DIVER_SPAWN_SPEED),
@@ -180,7 +180,6 @@ def play(game: SeaquestState, action: Whole, draws: SeaquestDraws, ramping: bool
     returns (game, reward, terminated).
     """
     due, diver_due = game.spawn_timer == 0, game.diver_timer == 0
-    enemies = with_enemy(game.enemies, due, draws.right, draws.submarine, draws.y, game.move_speed)
     divers = with_diver(game.divers, diver_due, draws.diver_right, draws.diver_y)
     spawn_timer = jnp.where(due, game.spawn_speed, game.spawn_timer)
     diver_timer = jnp.where(diver_due, DIVER_SPAWN_SPEED, game.diver_timer)
@@ -191,9 +190,9 @@ def play(game: SeaquestState, action: Whole, draws: SeaquestDraws, ramping: bool
     x, y = move(game.x, side(action, LEFT, RIGHT)), move(game.y, side(action, UP, DOWN), 0, ROWS)
     right = (action == RIGHT) | (game.right & (action != LEFT))
 
-    enemies, bullets, shot = struck(enemies, bullets)
     divers, aboard = swum(divers, x, y, game.aboard)
-    enemies, bullets, ran_into, caught = passed(enemies, bullets, x, y, game.move_speed)
+    arrival = Arrival(due, draws.right, draws.submarine, draws.y)
+    enemies, bullets, met, caught = advanced(game.enemies, bullets, arrival, x, y, game.move_speed)
     under = SeaquestState(
         x=x,
         y=y,
@@ -212,7 +211,7 @@ def play(game: SeaquestState, action: Whole, draws: SeaquestDraws, ramping: bool
         shot_timer=shot_timer - (shot_timer > 0).astype(jnp.int32),
     )
     after, saved, suffocated = breathed(under, ramping)
-    return after, shot + ran_into + saved, caught | suffocated
+    return after, met + saved, caught | suffocated
 
 
 def breathed(game: SeaquestState, ramping: bool) -> tuple[SeaquestState, Whole, Flag]:
