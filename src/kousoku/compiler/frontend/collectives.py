@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir import Atom, Unsupported
-from . import keys
+from . import halves, keys
 
 if TYPE_CHECKING:
     from .reader import JaxprReader
@@ -30,6 +30,8 @@ def read(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
         Unsupported: for groups of devices, other axes, and arrays that are not joined along their first axis.
     """
     name, params = eqn.primitive.name, eqn.params
+    if any(halves.is_half(v.aval) for v in eqn.invars):
+        raise Unsupported(f"{name} of float16")
     devices = _devices(reader, name, params)
     outs = [keys.physical(v.aval) for v in eqn.outvars]
     if name in REDUCTIONS:
