@@ -103,10 +103,10 @@ def train(
 
     Args:
         agent: an id ("q_learning"), or an agent made with its class or `make_agent`. By id, and with an environment by
-            id, it is made with the settings tuned for the two, if there are any (`kousoku.preset`).
+            id, it is made with the settings of the preset for the two, if there is one (`kousoku.preset`).
         env: an id ("GridWorld-v0"), or an environment.
-        agent_options: options of an agent by id, over the tuned ones: for names that are settings of the run, too.
-        options: the settings below, and options of an agent by id, over the tuned ones.
+        agent_options: options of an agent by id, over those of a preset: for names that are settings of the run, too.
+        options: the settings below, and options of an agent by id, over those of a preset.
 
     Returns:
         The run; its folder holds the report.
@@ -128,22 +128,22 @@ def train(
     if not isinstance(agent, (str, Agent)):
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
     settings, given = split_arguments(agent, agent_options, options)
-    tuned = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
+    chosen = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
     origin = sources(
         settings,
         given if isinstance(agent, str) else None,
         settings.get("env_options", {}) if isinstance(env, str) else None,
-        tuned,
+        chosen,
     )
-    if tuned.steps is not None:
-        settings.setdefault("steps", tuned.steps)
+    if chosen.steps is not None:
+        settings.setdefault("steps", chosen.steps)
     config = TrainConfig(**settings)
     env_options = dict(config.env_options)
     if not isinstance(env, str) and env_options:
         raise ConfigError("env_options", env_options, "give the environment by id, or make it with its options")
     made_env = envs.make(env, **env_options) if isinstance(env, str) else env
     check_shapes(made_env)
-    made_agent = make_agent(agent, **tuned.options | given) if isinstance(agent, str) else agent
+    made_agent = make_agent(agent, **chosen.options | given) if isinstance(agent, str) else agent
     made_agent = made_agent.for_env(made_env.spec).taught_in(made_env)
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))

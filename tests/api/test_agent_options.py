@@ -150,6 +150,14 @@ def test_the_help_shows_a_tuned_default_of_the_network(capsys):
     assert default_of(printed, "--init-std") == "2.0, tuned"
 
 
+def test_the_help_says_where_defaults_come_from_that_others_published(capsys):
+    printed = shown(capsys, "train", "pqn", "MinAtar/Breakout-v1")
+    assert default_of(printed, "--num-envs") == "128, from arXiv:2407.04811"
+    assert default_of(printed, "--steps") == "10000000, from arXiv:2407.04811"
+    assert "Defaults from arXiv:2407.04811 are those for MinAtar/Breakout-v1" in " ".join(printed.split())
+    assert "uned" not in printed
+
+
 @pytest.mark.parametrize("words", [("train", "ppo"), ("sweep", "ppo"), ("train", "ppo", "Balls-v0")])
 def test_the_help_shows_the_agents_own_defaults(words, capsys):
     printed = shown(capsys, *words)

@@ -1,11 +1,13 @@
-"""`kousoku list`: what there is in one line each, and what fits together."""
+"""`kousoku list`: what there is, and what fits together."""
+
+import re
 
 import pytest
 
 import kousoku as ks
 from kousoku.agents import AGENTS
 from kousoku.cli import main
-from kousoku.cli.catalogue import _kinds
+from kousoku.cli.catalogue import _kinds, _told
 from kousoku.core.errors import ConfigError
 from kousoku.core.registry import Registry
 from kousoku.envs import ENVS
@@ -28,16 +30,20 @@ def groups(text):
 
 
 def row(text, id):
-    (line,) = (line for line in text.splitlines() if line.split()[:1] == [id])
+    (line,) = (line for line in text.splitlines() if line.startswith(f"  {id}") and line.split()[0] == id)
     return line
 
 
 @pytest.mark.slow_because("every robot is made, to know its spaces")
-def test_everything_has_one_line_of_eighty_columns(capsys):
+def test_everything_is_told_whole_in_eighty_columns(capsys):
     text = printed(capsys)
     assert max(map(len, text.splitlines())) <= 80
-    for id in (*AGENTS.ids(), *ENVS.ids()):
-        assert len(row(text, id).split()) >= 3, f"{id} says nothing of itself"
+    assert "..." not in text
+    words = " ".join(text.split())
+    for kind in (AGENTS, ENVS):
+        for id in kind.ids():
+            assert row(text, id), id
+            assert _told(kind, id) in words, f"{id} says nothing of itself"
     for id, sizes in {"GridWorld-v0": "96 -> 4", "HalfCheetah-v5": "17 -> 6", "Balls-v0": "100x4 -> 1"}.items():
         assert sizes in row(text, id)
     found = {group: lines for group, lines in groups(text).items() if group.startswith("environments")}
@@ -46,16 +52,19 @@ def test_everything_has_one_line_of_eighty_columns(capsys):
     ]
     fits = {
         "environments: Box observations -> Box actions": (
-            "for a2c, apg, ars, bc, ddpg, iql, openai_es, pgpe, ppo, sac, sep_cma_es, ..."
+            "for a2c, apg, ars, bc, ddpg, iql, openai_es, pgpe, ppo, sac, sep_cma_es, td3,",
+            "td3_bc",
         ),
         "environments: Discrete observations -> Discrete actions": (
-            "for all tabular agents, a2c, ars, bc, dagger, dqn, iql, openai_es, pgpe, ..."
+            "for all tabular agents, a2c, ars, bc, dagger, dqn, iql, openai_es, pgpe, ppo,",
+            "pqn, sac, sep_cma_es",
         ),
         "environments: one observation -> Discrete actions": (
-            "for all bandit agents, all tabular agents, a2c, ars, bc, dagger, dqn, iql, ..."
+            "for all bandit agents, all tabular agents, a2c, ars, bc, dagger, dqn, iql,",
+            "openai_es, pgpe, ppo, pqn, sac, sep_cma_es",
         ),
     }
-    assert {group: found[group][0] for group in fits} == fits
+    assert {group: tuple(map(str.strip, found[group][:2])) for group in fits} == fits
     assert [line.split()[0] for line in found["environments that need an option"]] == ["CustomGrid-v0"]
 
 
@@ -64,7 +73,7 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
     assert all(id in agents for id in AGENTS.ids())
     assert not any(id in agents for id in ENVS.ids())
     lines = printed(capsys, "cartpole-v").splitlines()
-    assert [line.split()[0] for line in lines if line.startswith("  ")] == [
+    assert [line.split()[0] for line in lines if re.match(r"  \S", line)] == [
         "CartPole-v0",
         "CartPole-v1",
         "bsuite/cartpole-v0",
@@ -105,6 +114,26 @@ def test_an_id_tells_all_of_one(id, facts, capsys):
     for fact in facts:
         assert fact in said
     assert ("tuned for" in said) == (id in ("CartPole-v1", "ppo"))
+
+
+def test_what_others_published_is_not_called_tuned(capsys):
+    said = " ".join(printed(capsys, "MinAtar/Breakout-v1").split())
+    assert "published for pqn (arXiv:2407.04811)" in said
+    assert "tuned for" not in said
+    both = " ".join(printed(capsys, "pqn").split())
+    assert "tuned for CartPole-v1, Acrobot-v1" in both
+    assert "published for MinAtar/Asterix-v1 (arXiv:2407.04811)" in both
+
+
+def test_neighbours_share_what_is_told_of_them_and_long_names_have_it_below(capsys):
+    lines = printed(capsys, "FrozenLake").splitlines()
+    first, second = (i for i, line in enumerate(lines) if line.startswith("  FrozenLake"))
+    assert lines[first].split()[:5] == ["FrozenLake-v1", "16", "->", "4", "cross"]
+    assert lines[second].split() == ["FrozenLake8x8-v1", "64", "->", "4"]
+    lines = printed(capsys, "Dynamic-Obstacles").splitlines()
+    (place,) = (i for i, line in enumerate(lines) if line.startswith("  MiniGrid-Dynamic-Obstacles-16x16-v0"))
+    assert lines[place + 1].startswith("      MiniGrid's Dynamic-Obstacles: balls that roll about")
+    assert lines[place + 2].split()[0] == "MiniGrid-Dynamic-Obstacles-5x5-v0"
 
 
 @pytest.mark.parametrize(

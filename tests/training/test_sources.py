@@ -65,7 +65,9 @@ def test_the_report_and_the_shell_tell_it():
     assert (found["Run"]["steps"], found["Run"]["seeds"]) == ("300 (given)", "1 (default)")
     assert "Of the settings, 1 is swept, 4 are given; the others are defaults." in sentence(run.record)
     (line,) = [line for line in result_lines(run.record) if line.startswith("settings: ")]
-    assert line == ("settings: swept: learning_rate; given: epsilon, slip, eval_episodes, steps; all else: defaults")
+    assert line == (
+        "settings: swept: learning_rate; given: epsilon, env.slip, eval_episodes, steps; all else: defaults"
+    )
 
 
 def test_a_preset_is_told(monkeypatch):
@@ -76,6 +78,18 @@ def test_a_preset_is_told(monkeypatch):
     assert "2 are tuned for GridWorld-v0, 1 is given; the others are defaults." in sentence(run.record)
     assert result_lines(run.record) == [
         "settings: tuned for GridWorld-v0: learning_rate, steps; given: eval_episodes; all else: defaults"
+    ]
+
+
+def test_what_others_published_is_not_called_tuned(monkeypatch):
+    published = Preset({"learning_rate": 0.25}, 200, source="arXiv:0000.00000")
+    monkeypatch.setattr("kousoku.api.preset", lambda agent, env: published)
+    run = ks.train("q_learning", "GridWorld-v0", out="", epsilon=0.2, progress=False, eval_episodes=0)
+    assert groups(run)["Agent"]["learning_rate"] == "0.25 (from arXiv:0000.00000)"
+    assert groups(run)["Run"]["steps"] == "200 (from arXiv:0000.00000)"
+    assert "2 are from arXiv:0000.00000, 2 are given; the others are defaults." in sentence(run.record)
+    assert result_lines(run.record) == [
+        "settings: from arXiv:0000.00000: learning_rate, steps; given: epsilon, eval_episodes; all else: defaults"
     ]
 
 

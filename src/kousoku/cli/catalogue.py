@@ -6,8 +6,8 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..agents import AGENTS
 from ..core.errors import ConfigError, nearest
@@ -15,15 +15,18 @@ from ..core.registry import Registry
 from ..envs import ENVS
 from .options import Option, parse
 
+if TYPE_CHECKING:
+    from ..training.presets import Preset
+
 OPTIONS = (
     Option("what", None, "envs|agents|ID", "only the one or the other, or ids with these letters", positional=True),
 )
 KINDS = {"agents": AGENTS, "envs": ENVS}
-INDENT = "  "
+INDENT = GAP = "  "
 
 
 def run(words: Sequence[str]) -> int:
-    """Prints agents and environments, each in one line; of one id all that is known of it."""
+    """Prints agents and environments, a row for each; of one id all that is known of it."""
     given = parse("list", "Show agents and environments, and which of them fit together.", OPTIONS, words)
     what = str(given.get("what", ""))
     if prefix := ENVS.library_of(what):
@@ -64,9 +67,7 @@ def _print_agents(ids: list[str]) -> None:
     """Prints agents by family."""
     for family in dict.fromkeys(map(_family, ids)):
         print(f"\n{family} agents")
-        for id in ids:
-            if _family(id) == family:
-                print(_line(f"{INDENT}{id:<21}  ", _told(AGENTS, id)))
+        _print_rows([(id, _told(AGENTS, id)) for id in ids if _family(id) == family])
 
 
 def _family(agent: str) -> str:
@@ -91,13 +92,12 @@ def _print_envs(ids: list[str]) -> None:
             print("\nenvironments that need an option")
         else:
             print(f"\nenvironments: {observations} -> {actions}")
-            print(_line("for ", ", ".join(_families(fitting_agents(spec)))))
-        for id in members:
-            print(_line(f"{INDENT}{id:<25} {_sizes(specs[id]):>10}  ", _told(ENVS, id)))
+            print(_fill("for ", ", ".join(_families(fitting_agents(spec)))))
+        longest = max(map(len, members))
+        _print_rows([(f"{id:<{longest}}  {_sizes(specs[id])}".rstrip(), _told(ENVS, id)) for id in members])
     if missing:
         print("\nenvironments that need another package, which `kousoku list ID` names")
-        for id in missing:
-            print(_line(f"{INDENT}{id:<36}  ", _told(ENVS, id)))
+        _print_rows([(id, _told(ENVS, id)) for id in missing])
 
 
 def _spec(id: str) -> Any:
@@ -153,7 +153,7 @@ def _tell_agent(id: str) -> None:
 
     print(f"{id}: {AGENTS.summary(id)}")
     _tell("options", ", ".join(option_names(id)))
-    _tell("tuned for", ", ".join(env for agent, env in presets() if agent == id))
+    _tell_presets({env: preset for (agent, env), preset in presets().items() if agent == id})
     print(f"{INDENT}`kousoku train {id} --help` tells what each option is.")
 
 
@@ -169,8 +169,14 @@ def _tell_env(id: str) -> None:
         _tell("actions", _described(spec.action_space))
         _tell("time limit", "none" if spec.time_limit is None else str(spec.time_limit))
         _tell("agents", ", ".join(fitting_agents(spec)))
-    _tell("tuned for", ", ".join(agent for agent, env in presets() if env == id))
+    _tell_presets({agent: preset for (agent, env), preset in presets().items() if env == id})
     _tell("options", ", ".join(ENVS.options(id)))
+
+
+def _tell_presets(by_id: Mapping[str, Preset]) -> None:
+    """Prints for which ids there are presets: those that were tuned here, and those that others published."""
+    _tell("tuned for", ", ".join(id for id, preset in by_id.items() if preset.source is None))
+    _tell("published for", ", ".join(f"{id} ({preset.source})" for id, preset in by_id.items() if preset.source))
 
 
 def _described(space: Any) -> str:
@@ -182,13 +188,28 @@ def _described(space: Any) -> str:
 def _tell(name: str, text: str) -> None:
     """Prints a fact on as many lines as it needs; nothing if there is none."""
     if text:
-        first, rest = f"{INDENT}{name:<14}", " " * (len(INDENT) + 14)
-        print(textwrap.fill(text, _width(), initial_indent=first, subsequent_indent=rest, break_on_hyphens=False))
+        print(_fill(f"{INDENT}{name:<14}", text))
 
 
-def _line(start: str, text: str) -> str:
-    """Returns one line that is no longer than the screen."""
-    return start + textwrap.shorten(text, max(_width() - len(start), 20), placeholder=" ...")
+def _print_rows(rows: Sequence[tuple[str, str]]) -> None:
+    """Prints names with what is told of each, beside them where there is room; what neighbours share, once."""
+    longest = max(len(name) for name, _ in rows)
+    beside, before = longest <= _width() // 2, None
+    for name, text in rows:
+        start = f"{INDENT}{name:<{longest}}{GAP}"
+        if text != before and beside:
+            print(_fill(start, text))
+        else:
+            print(start.rstrip())
+        if text != before and not beside:
+            print(_fill(3 * INDENT, text))
+        before = text
+
+
+def _fill(start: str, text: str) -> str:
+    """Returns a text on as many lines as it needs, below its beginning, which stands behind a start."""
+    rest = " " * len(start)
+    return textwrap.fill(text, _width(), initial_indent=start, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def _width() -> int:

@@ -55,7 +55,7 @@ def words_by_place() -> Mapping[str, list[str]]:
         "--loop": list(LOOPS),
         "--checkpoint": ["best"],
         **{f"{command} --": _flags(_options(command)) for command in COMMANDS},
-        **{f"{id} --": _flags(agent_options(id, {})) for id in agents},
+        **{f"{id} --": _flags(agent_options(id, Preset())) for id in agents},
         **{f"{id} --": _flags(env_options(id)) for id in envs},
     }
 

@@ -12,15 +12,16 @@ from ..agents.exploration import EXPLORATIONS
 from ..core.errors import ConfigError, is_number
 from ..core.sweep_names import ENV_PREFIX, env_name
 from ..envs import ENVS
+from ..training.presets import Preset
 from .options import THOUSANDS, Option, described, literal, map_text, numbers
 
 
-def agent_options(id: str, tuned: Mapping[str, Any]) -> list[Option]:
+def agent_options(id: str, preset: Preset) -> list[Option]:
     """Returns the agent's hyper-parameters, and those of every exploration it may use or of its network.
 
     Args:
         id: of the agent.
-        tuned: values of a preset, by name.
+        preset: what its options are by default on an environment; an empty one for the agent's own defaults.
     """
     said = described(AGENTS.factory(id))
     options = []
@@ -31,7 +32,7 @@ def agent_options(id: str, tuned: Mapping[str, Any]) -> list[Option]:
             options += _network_options(parameter.default)
         else:
             options.append(Option(name, parameter.default, "VALUE", said.get(name, f"hyper-parameter of {id}")))
-    return [dataclasses.replace(option, tuned=tuned.get(option.name)) for option in options]
+    return [dataclasses.replace(option, preset=preset.told(preset.options.get(option.name))) for option in options]
 
 
 def _exploration_options(default: type) -> list[Option]:

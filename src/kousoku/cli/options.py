@@ -44,7 +44,7 @@ class Option:
         metavar: what stands for the value in the help; "" for a switch.
         help: one line.
         positional: given by place instead of by name.
-        tuned: what a preset has in the place of the default; None for none.
+        preset: what a preset has in the place of the default, and where from, in words; None for none.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Option:
     metavar: str
     help: str
     positional: bool = False
-    tuned: Any = None
+    preset: str | None = None
 
     @property
     def flag(self) -> str:
@@ -143,7 +143,7 @@ def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[st
 
 
 def _annotation(option: Option) -> Any:
-    default = option.default if option.tuned is None else f"{option.tuned}, tuned"
+    default = option.default if option.preset is None else option.preset
     shown = "" if default is None or not option.metavar else f"(default: {default})"
     words = tyro.conf.arg(name=option.words, metavar=option.metavar or None, help=option.help, help_behavior_hint=shown)
     if not option.metavar:

@@ -38,10 +38,11 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     if len(ids) < 2:
         _show_help(name, what, ids, rest)
     agent_id, env_id = ids
-    tuned = preset(agent_id, env_id)
-    if tuned.options or tuned.steps:
-        what += f" Tuned defaults are those for {env_id}; `kousoku {name} {agent_id} --help` shows the agent's own."
-    of_run, of_agent, of_env = _settings(tuned), agent_options(agent_id, tuned.options), env_options(env_id)
+    chosen = preset(agent_id, env_id)
+    if chosen.options or chosen.steps:
+        whose = "Tuned defaults" if chosen.source is None else f"Defaults {chosen.word}"
+        what += f" {whose} are those for {env_id}; `kousoku {name} {agent_id} --help` shows the agent's own."
+    of_run, of_agent, of_env = _settings(chosen), agent_options(agent_id, chosen), env_options(env_id)
     given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, WRAP, *of_agent, *of_env], rest)
     hyper, swept = _hyper_parameters(of_agent, given, sweep)
     of_made_env, env_swept = env_values(env_id, of_env, given, sweep)
@@ -58,15 +59,15 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     )
 
 
-def run_options(tuned: Preset) -> list[Option]:
+def run_options(chosen: Preset) -> list[Option]:
     """Returns the options that every agent and environment has, with the steps of a preset."""
-    return [*_settings(tuned), WRAP]
+    return [*_settings(chosen), WRAP]
 
 
-def _settings(tuned: Preset) -> list[Option]:
+def _settings(chosen: Preset) -> list[Option]:
     """Returns the settings of the run."""
     steps, *others = setting_options()
-    return [dataclasses.replace(steps, tuned=tuned.steps), *others[:1], SEED, *others[1:]]
+    return [dataclasses.replace(steps, preset=chosen.told(chosen.steps)), *others[:1], SEED, *others[1:]]
 
 
 def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
@@ -132,9 +133,9 @@ def _show_help(name: str, what: str, ids: list[str], words: list[str]) -> NoRetu
         missing = "environment" if ids else "agent"
         raise ConfigError(missing, ..., f"say which: kousoku {name} AGENT ENV; `kousoku list` shows them")
     if ids:
-        parse(f"{name} {ids[0]} ENV", what, [*run_options(Preset()), *agent_options(ids[0], {})], words)
+        parse(f"{name} {ids[0]} ENV", what, [*run_options(Preset()), *agent_options(ids[0], Preset())], words)
     print(f"usage: kousoku {name} AGENT ENV [options]\n\n{what}\n")
     print(f"agents: {', '.join(AGENTS.ids())}\nenvironments: {', '.join(ENVS.ids())}\n")
     print(f"`kousoku {name} ppo --help` shows the options of an agent, and `kousoku {name} ppo CartPole-v1 --help`")
-    print("those of both, with the values tuned for the two. `kousoku resume RUN` goes on with a run that was stopped.")
+    print("those of both, with the preset for the two. `kousoku resume RUN` goes on with a run that was stopped.")
     raise SystemExit(0)

@@ -23,8 +23,8 @@ class RunRecord:
     Attributes:
         path: the run folder; None for a run that was not saved.
         config: what was asked for, as JSON: {"agent": {"id", ...}, "env": {"id", ...}, "steps", "seeds", "sweep",
-            "record", "record_every", "loop", "eval_episodes", "sources": {part: {setting: "given", "tuned" or
-            "swept"}}, "begun_for" (the steps that shares in schedules are of)}.
+            "record", "record_every", "loop", "eval_episodes", "sources": {part: {setting: "given", "swept", "tuned"
+            or "from SOURCE" of a preset's}}, "begun_for" (the steps that shares in schedules are of)}.
         facts: what happened, as JSON: {"status": "finished" | "interrupted" | "diverged" | "unfinished"
             (killed, or still on its way), "trouble" (what became NaN, where; or None), "steps" (done, each member),
             "lanes" (N), "seconds", "first_block_seconds" (of these, the first block's, which is compiled),

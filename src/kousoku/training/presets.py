@@ -1,4 +1,4 @@
-"""Tuned settings of agents for environments, as data: presets.toml."""
+"""Settings of agents for environments, tuned here or published by others, as data: presets.toml."""
 
 from __future__ import annotations
 
@@ -20,19 +20,34 @@ class Preset:
         options: of the agent, for `make_agent`.
         steps: environment steps to train; None where there is no preset.
         solved: the mean greedy return that these settings are meant to reach; None where there is no such number.
+        source: where others published them; None where they were tuned here.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
     steps: int | None = None
     solved: float | None = None
+    source: str | None = None
+
+    @property
+    def word(self) -> str:
+        """Where the settings come from: "tuned", or "from" and a source."""
+        return "tuned" if self.source is None else f"from {self.source}"
+
+    def told(self, value: Any) -> str | None:
+        """Returns a value of the preset with the word, such as "0.001, tuned"; None where it has none."""
+        return None if value is None else f"{value}, {self.word}"
 
 
 def preset(agent: AgentId | str, env: EnvId | str) -> Preset:
-    """Returns the settings tuned for an agent and an environment, by id; empty ones where nobody has tuned any.
+    """Returns the settings for an agent on an environment, by id; empty ones where there are none.
+
+    Most were tuned here, some are those that others published (`source`).
 
     Examples:
         >>> preset("ppo", "CartPole-v1").solved, preset("q_learning", "GridWorld-v0")
-        (500.0, Preset(options={}, steps=None, solved=None))
+        (500.0, Preset(options={}, steps=None, solved=None, source=None))
+        >>> preset("pqn", "MinAtar/Breakout-v1").word
+        'from arXiv:2407.04811'
     """
     return presets().get((agent, env), Preset())
 
@@ -46,9 +61,9 @@ def presets() -> dict[tuple[str, str], Preset]:
 
 
 def _preset(values: dict[str, Any]) -> Preset:
-    options = {name: _option(value) for name, value in values.items() if name not in ("steps", "solved")}
+    options = {name: _option(value) for name, value in values.items() if name not in ("steps", "solved", "source")}
     solved = values.get("solved")
-    return Preset(options, values.get("steps"), None if solved is None else float(solved))
+    return Preset(options, values.get("steps"), None if solved is None else float(solved), values.get("source"))
 
 
 def _option(value: Any) -> Any:

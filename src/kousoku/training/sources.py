@@ -1,4 +1,4 @@
-"""Sources of the settings of a run: given by the user, or tuned for the environment; all others are defaults."""
+"""Sources of the settings of a run: given by the user, or a preset's; all others are defaults."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..core.sweep_names import of_agent, of_env
 from .config import OnResume, settings
 from .presets import Preset
 
-GIVEN, TUNED, SWEPT = "given", "tuned", "swept"
+GIVEN, SWEPT = "given", "swept"
 Sources = dict[str, dict[str, str]]
 
 
 def sources(
-    run: Mapping[str, Any], agent: Mapping[str, Any] | None, env: Mapping[str, Any] | None, tuned: Preset
+    run: Mapping[str, Any], agent: Mapping[str, Any] | None, env: Mapping[str, Any] | None, preset: Preset
 ) -> Sources:
     """Returns a word for each setting that is no default, by part: {"agent": {name: word}, "env": ..., "run": ...}.
 
@@ -23,16 +23,16 @@ def sources(
         agent: the options of the agent that were given; None for an agent that was made in Python, whose settings
             may be from anywhere: its part is left out.
         env: the same of the environment.
-        tuned: what is used where nothing was given.
+        preset: what is used where nothing was given; its word tells whether it was tuned here.
     """
     told = {name: GIVEN for name, value in run.items() if name in _kept() and not _is_nothing(value)}
-    if tuned.steps is not None:
-        told.setdefault("steps", TUNED)
+    if preset.steps is not None:
+        told.setdefault("steps", preset.word)
     found, sweep = {"run": told}, run.get("sweep", {})
     if env is not None:
         found["env"] = dict.fromkeys(env, GIVEN) | dict.fromkeys(of_env(sweep), SWEPT)
     if agent is not None:
-        found["agent"] = dict.fromkeys(tuned.options, TUNED) | dict.fromkeys(agent, GIVEN)
+        found["agent"] = dict.fromkeys(preset.options, preset.word) | dict.fromkeys(agent, GIVEN)
         found["agent"] |= dict.fromkeys(of_agent(sweep), SWEPT)
     return found
 

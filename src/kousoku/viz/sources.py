@@ -1,4 +1,4 @@
-"""Words on where the settings of a run come from: given, tuned for the environment, swept, or defaults.
+"""Words on where the settings of a run come from: given, tuned for the environment or published, swept, or defaults.
 
 A run of an earlier version does not tell, and an agent that was made in Python has its settings from anywhere: there is
 no word then.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..core.record import RunRecord
+from ..core.sweep_names import ENV_PREFIX
 
 DEFAULT = "default"
-ORDER = ("tuned", "swept", "given")
+RANK = {"swept": 1, "given": 2}
+"""Which words stand behind that of a preset, and in which order."""
 NO_SETTINGS = {"id", "registered", "options"}
 """Names of what a configuration tells of agent and environment beside their settings."""
 
@@ -33,7 +35,7 @@ def word(record: RunRecord, part: str, name: str) -> str | None:
 
 
 def sentence(record: RunRecord) -> str:
-    """Says how many settings of agent and run are tuned, swept and given; nothing where that is not known.
+    """Says how many settings of agent and run are of a preset, swept and given; nothing where that is not known.
 
     An example: "Of the settings, 5 are tuned for CartPole-v1, 1 is given; the others are defaults."
     """
@@ -58,8 +60,14 @@ def _named(record: RunRecord) -> list[tuple[str, list[str]]]:
     if not _is_known(record):
         return []
     parts = record.config["sources"]
-    pairs = [pair for part in ("agent", "env", "run") for pair in parts.get(part, {}).items() if pair[0] != "sweep"]
-    return [(each, names) for each in ORDER if (names := [name for name, said in pairs if said == each])]
+    pairs = [
+        (ENV_PREFIX + name if part == "env" else name, said)
+        for part in ("agent", "env", "run")
+        for name, said in parts.get(part, {}).items()
+        if name != "sweep"
+    ]
+    words = sorted({said for _, said in pairs}, key=lambda said: RANK.get(said, 0))
+    return [(each, [name for name, said in pairs if said == each]) for each in words]
 
 
 def _is_known(record: RunRecord) -> bool:
