@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh_process import in_a_new_process
 
 from kousoku.core.errors import (
     ConfigError,
@@ -36,6 +37,27 @@ def test_a_message_names_field_value_and_fix():
     assert str(error) == "slip: got 1.5; use a number in [0, 1]"
     assert (error.field, error.given, error.fix) == ("slip", 1.5, "use a number in [0, 1]")
     assert isinstance(error, ValueError)
+
+
+def test_a_notebook_shows_the_line_that_called_and_the_message(tmp_path):
+    """In a process of its own: here, types are checked by frames that stand before the library's."""
+    script = """
+import json
+from kousoku.core.errors import ConfigError, check_keys
+def called():
+    check_keys("option", ["slipp"], ["slip"])
+try:
+    called()
+except ConfigError as error:
+    print(json.dumps(error._render_traceback_()))
+"""
+    path = tmp_path / "script.py"
+    path.write_text(script, encoding="utf-8")
+    assert in_a_new_process(f"import runpy; runpy.run_path({str(path)!r})") == [
+        'line 5: check_keys("option", ["slipp"], ["slip"])',
+        "ConfigError: option: got 'slipp'; did you mean 'slip'?",
+    ]
+    assert ConfigError("slip", 1.5, "use less")._render_traceback_() == ["ConfigError: slip: got 1.5; use less"]
 
 
 def test_a_long_value_of_many_lines_is_cut_to_one_short_line():

@@ -56,3 +56,11 @@ def test_axes_of_a_figure_that_pyplot_does_not_know_will_do(run, plot):
     ax = Figure().add_subplot()
     assert getattr(run, plot)(ax=ax) is ax
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_titles_of_narrow_axes_do_not_reach_their_neighbours(run, plot):
+    figure, axes = plt.subplots(1, 3, figsize=(9, 3))
+    getattr(run, plot)(ax=axes[0])
+    figure.canvas.draw()
+    assert axes[0]._left_title.get_window_extent().x1 < axes[1].get_window_extent().x0

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from html import escape
 
 import numpy as np
 import pytest
@@ -109,6 +110,26 @@ def test_what_cannot_be_compared_is_refused():
         compare_records({"a": [records.replaced(one, evaluation={"return": nothing, "length": nothing})], "b": [one]})
     with pytest.raises(ks.ConfigError, match="give runs by name"):
         ks.compare({"": Run(one, None, []), "b": Run(one, None, [])})
+
+
+def test_a_prompt_shows_one_line_and_a_notebook_the_table():
+    found = two()
+    names = [one.name for one in found.groups[0].entrants]
+    for shown in (found, found.groups[0], found.groups[0].entrants[0], found.groups[0].entrants[0].record):
+        assert "\n" not in repr(shown)
+        assert len(repr(shown)) < 400
+    assert repr(found) == f"<Comparison: {', '.join(names)} on {found.groups[0].env}>"
+    html = found._repr_html_()
+    for cell in (line for word in str(found).splitlines() for line in re.split(r"  +", word.strip()) if line):
+        assert escape(cell) in html
+    assert set(re.findall(r"<(\w+)", html)) <= {"div", "b", "table", "tr", "th", "td"}
+    assert not re.search(r"#[0-9a-f]{3}|rgb|http|class=|on[a-z]+=", html)
+
+
+def test_names_in_a_notebook_are_never_markup():
+    html = compare_records({"<i>": [run_with(1.0)], "<b>": [run_with(2.0)]})._repr_html_()
+    assert "<i>" not in html
+    assert "&lt;i&gt;" in html
 
 
 def test_page_is_one_file_without_a_script_and_names_stay_text(tmp_path):

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import itertools
 import math
 import numbers
+import os
 import pickle
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
 from .synonyms import meant
+
+LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class ConfigError(ValueError):
@@ -31,6 +36,13 @@ class ConfigError(ValueError):
     def __init__(self, field: str, given: object, fix: str) -> None:
         self.field, self.given, self.fix = field, given, fix
         super().__init__(f"{field}: got {shorten(given)}; {fix}")
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns what a notebook shows in the place of a traceback: the line that called us, and the message."""
+        frames = traceback.extract_tb(self.__traceback__)
+        callers = itertools.takewhile(lambda frame: not frame.filename.startswith(LIBRARY), frames)
+        at = [f"line {caller.lineno}: {caller.line}" for caller in callers if caller.line]
+        return [*at[-1:], f"{type(self).__name__}: {self}"]
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.given if _is_picklable(self.given) else _Shown(shorten(self.given))

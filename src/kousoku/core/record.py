@@ -16,7 +16,7 @@ from .scene3d import Trajectory3d
 from .synonyms import former_name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunRecord:
     """All of a run, in NumPy and plain Python. N members (seeds x sweep points), R reports, S states, A actions.
 
@@ -69,6 +69,10 @@ class RunRecord:
         def __getattr__(self, name: str) -> NoReturn:
             """Says what an attribute of a former name is called now."""
             raise former_name(self, name)
+
+    def __repr__(self) -> str:
+        what = " on ".join(str(self.config.get(part, {}).get("id", "?")) for part in ("agent", "env"))
+        return f"<RunRecord of {what}: {self.num_members} members, curves {', '.join(self.curves)}>"
 
     @property
     def num_members(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -15,6 +16,8 @@ from .style import COLORS, SCALES
 
 INK, MUTED, LINE, PAPER = (COLORS["light"][name] for name in ("ink", "muted", "line", "paper"))
 TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 12.0, 10.0, 9.0
+LETTER = 0.55
+"""The width of a letter as a share of the font's size, on average."""
 
 
 class Picture(Figure):
@@ -61,6 +64,14 @@ def dress(ax: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> N
 
 
 def heading(ax: Axes, text: str, **options: Any) -> None:
-    """Writes a title at the left edge; a dollar sign is a dollar sign."""
-    style = {"loc": "left", "fontsize": TITLE_SIZE, "color": INK, "pad": 10.0} | options
-    ax.set_title(text, parse_math=False, **style)
+    """Writes a title at the left edge, smaller and on more lines where axes are narrow; a dollar sign is one."""
+    size = TITLE_SIZE if _letters(ax, TITLE_SIZE) >= max(map(len, text.split("\n"))) else TICK_SIZE
+    lines = (textwrap.fill(line, _letters(ax, size)) for line in text.split("\n"))
+    style = {"loc": "left", "fontsize": size, "color": INK, "pad": 10.0} | options
+    ax.set_title("\n".join(lines), parse_math=False, **style)
+
+
+def _letters(ax: Axes, size: float) -> int:
+    """Returns how many letters of a size have room side by side above axes, at least 10."""
+    width = ax.get_position().width * figure_of(ax).get_size_inches()[0]
+    return max(int(72.0 * width / (LETTER * size)), 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from ..core.record import RunRecord
@@ -28,7 +28,28 @@ def card(title: str, rows: Iterable[Figure]) -> str:
         f'<td style="{CELL}">{_text(row.value)}</td><td style="{CELL};{FAINT}">{_text(row.note)}</td></tr>'
         for row in rows
     )
-    return f'<div><b>{_text(title)}</b><table style="border:0;margin:4px 0 0;color:inherit">{told}</table></div>'
+    return f"<div><b>{_text(title)}</b>{_table(told)}</div>"
+
+
+def table(title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+    """Returns a table with a title, names in its first row and column, and notes below it; text is never markup.
+
+    Examples:
+        >>> "<b>returns</b>" in table("returns", [["", "mean"], ["PPO", "4.00"]])
+        True
+    """
+    cells = ("".join(_cell(cell, head=not i or not j) for j, cell in enumerate(row)) for i, row in enumerate(rows))
+    told = "".join(f'<tr style="background:none">{row}</tr>' for row in cells)
+    below = "".join(f'<div style="opacity:.7">{_text(note)}</div>' for note in notes)
+    return f"<div><b>{_text(title)}</b>{_table(told)}{below}</div>"
+
+
+def _cell(text: str, head: bool) -> str:
+    return f'<th style="{CELL};{FAINT}">{_text(text)}</th>' if head else f'<td style="{CELL}">{_text(text)}</td>'
+
+
+def _table(rows: str) -> str:
+    return f'<table style="border:0;margin:4px 0 0;color:inherit">{rows}</table>'
 
 
 def run_card(record: RunRecord) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ..core.record import RunRecord
 from ..core.sweep_names import of_agent, of_env
 from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
+from .card import table
 from .ranking import optimum
 from .style import SERIES
 from .text import ascii_only, interval_text, plain, rows, setting, short, well_formed
@@ -25,7 +26,7 @@ MOST = len(SERIES["light"])
 """Entrants on one environment that have a colour of their own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Entrant:
     """The agents of one name on one environment: a run, or one setting of a sweep.
 
@@ -40,6 +41,9 @@ class Entrant:
     record: RunRecord
     scores: Float[np.ndarray, " N"]
     left_out: int
+
+    def __repr__(self) -> str:
+        return f"<Entrant {self.name}: {agents_words(self)} agents, IQM {number_words(self.iqm)}>"
 
     @property
     def iqm(self) -> MeanInterval:
@@ -71,17 +75,24 @@ class Group:
     entrants: tuple[Entrant, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """A comparison of runs, by environment: returns of different environments are not added up.
 
-    `print` shows its table; `save` writes a page with figures.
+    `print` shows its table, and so does a notebook; `save` writes a page with figures.
     """
 
     groups: tuple[Group, ...]
 
+    def __repr__(self) -> str:
+        told = (f"{', '.join(one.name for one in group.entrants)} on {group.env}" for group in self.groups)
+        return f"<Comparison: {'; '.join(told)}>"
+
     def __str__(self) -> str:
         return "\n\n".join(_text(group) for group in self.groups)
+
+    def _repr_html_(self) -> str:
+        return "".join(table for group in self.groups for table in _cards(group))
 
     def save(self, path: str | Path) -> Path:
         """Writes the comparison as one self-contained page; returns its path.
@@ -198,25 +209,51 @@ def agents_words(entrant: Entrant) -> str:
     return f"{len(entrant.scores)}" + (f" ({entrant.left_out} broke)" if entrant.left_out else "")
 
 
-def _text(group: Group) -> str:
-    """Writes a group's two tables for the shell."""
-    head = ["", "agents", "IQM [95%]", "mean [95%]"]
-    body = [
-        [one.name, agents_words(one), *(ascii_only(number_words(found)) for found in (one.iqm, one.mean))]
-        for one in group.entrants
-    ]
-    lines = [f"{group.env}: greedy return", *_columns([head, *body])]
-    if group.optimum is not None:
-        lines.append(f"optimum: {ascii_only(short(group.optimum))}, the largest expected return of an episode")
+CHANCES = "probability that an agent of the row has a higher return than one of the column"
+
+
+def _title(group: Group) -> str:
+    return f"{group.env}: greedy return"
+
+
+def _notes(group: Group) -> list[str]:
+    """Says what else is known of a group's environment, a line each."""
+    alone = ["no other run on this environment"] if len(group.entrants) == 1 else []
+    if group.optimum is None:
+        return alone
+    return [f"optimum: {short(group.optimum)}, the largest expected return of an episode", *alone]
+
+
+def _scores(group: Group) -> list[list[str]]:
+    """Returns the table of how well each entrant did, with its head."""
+    body = [[one.name, agents_words(one), number_words(one.iqm), number_words(one.mean)] for one in group.entrants]
+    return [["", "agents", "IQM [95%]", "mean [95%]"], *body]
+
+
+def _chances(group: Group) -> list[list[str]]:
+    """Returns the table of the probabilities of improvement, with its head; nothing where there is one entrant."""
     if len(group.entrants) == 1:
-        return "\n".join([*lines, "no other run on this environment"])
-    names = [one.name for one in group.entrants]
+        return []
     wins = [
         [one.name, *("" if one is other else chance_words(one.better_than(other)) for other in group.entrants)]
         for one in group.entrants
     ]
-    said = "probability that an agent of the row has a higher return than one of the column"
-    return "\n".join([*lines, "", said, *_columns([["", *names], *wins])])
+    return [["", *(one.name for one in group.entrants)], *wins]
+
+
+def _text(group: Group) -> str:
+    """Writes a group's two tables for the shell."""
+    scores = [[name, *map(ascii_only, numbers)] for name, *numbers in _scores(group)]
+    lines = [_title(group), *_columns(scores), *map(ascii_only, _notes(group))]
+    chances = _chances(group)
+    return "\n".join([*lines, *(["", CHANCES, *_columns(chances)] if chances else [])])
+
+
+def _cards(group: Group) -> Iterator[str]:
+    """Yields a group's two tables for a notebook."""
+    yield table(_title(group), _scores(group), _notes(group))
+    if chances := _chances(group):
+        yield table(CHANCES, chances)
 
 
 def _columns(table: list[list[str]]) -> list[str]:

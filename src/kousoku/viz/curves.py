@@ -10,7 +10,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator, StrMethodFo
 from ..core.errors import ConfigError
 from ..core.record import RunRecord
 from ..ops.statistics import FEWEST
-from .canvas import MUTED, TICK_SIZE, dress, figure_of, new_figure
+from .canvas import MUTED, PAPER, TICK_SIZE, dress, figure_of, new_figure
 from .curve_data import (
     ESTIMATED,
     Curve,
@@ -106,8 +106,9 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     if len(record.points) > 1 or beside:
         handles, labels = place.get_legend_handles_labels()
         legend = place.legend(
-            handles[::-1], labels[::-1], frameon=False, fontsize=TICK_SIZE, labelcolor=MUTED, loc="best"
-        )
+            handles[::-1], labels[::-1], facecolor=PAPER, edgecolor="none", framealpha=0.8, fontsize=TICK_SIZE,
+            labelcolor=MUTED, loc="best",
+        )  # fmt: skip
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure_of(place)
