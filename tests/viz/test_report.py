@@ -16,6 +16,7 @@ from kousoku.core.choice import tied_for_best
 from kousoku.core.scene import Scene, Text, Trajectory2d
 from kousoku.ops.statistics import iqm_interval
 from kousoku.viz import offline, report, style, tables, write_report
+from kousoku.viz.curves import plot_returns
 from kousoku.viz.encode import numbers, to_json
 from kousoku.viz.film import MAX_FRAMES
 from kousoku.viz.learning import LOSSES
@@ -264,6 +265,20 @@ class TestNetwork:
         mean[-1] = stats.trim_mean(record.evaluation["return"].mean(axis=1, dtype=np.float64), 0.25)
         np.testing.assert_allclose(second["series"][0]["mean"], mean, rtol=1e-4)
         assert "Greedy return" not in [chart["title"] for chart in others]
+
+    def test_rewards_of_recorded_data_stand_behind_the_evaluations_and_are_named_so(self):
+        record = records.network()
+        left = {name: values for name, values in record.curves.items() if name not in ("return", "length")}
+        acted = records.replaced(record, curves=left | {"reward": record.curves["return"]})
+        agent = record.config["agent"] | {"dataset": {"path": "data.npz"}}
+        offline = records.replaced(acted, config=acted.config | {"agent": agent})
+        told = [[chart["unit"] for chart in payload(each)["curves"]["charts"][:2]] for each in (acted, offline)]
+        greedy = "return of the greedy evaluations"
+        assert told == [["reward per step", greedy], [greedy, "mean reward of the minibatches"]]
+        for each in (acted, offline):
+            (chart,) = (chart for chart in payload(each)["curves"]["charts"] if chart["unit"] == greedy)
+            assert chart["series"][0]["name"].startswith("greedy evaluations, ")
+        assert "mean reward of the minibatches" in plot_returns(offline).axes[0].get_title(loc="left")
 
     def test_time_of_reports_and_evaluations(self):
         record = records.network()

@@ -20,6 +20,8 @@ SAME_LENGTH = 0.01
 ESTIMATED = "reward_per_episode"
 OF_EPISODES = ("return", "length", "value_estimate", "discounted_return", "value_bias")
 """Curves that are means over the episodes of a report."""
+DATA_REWARD = "mean reward of the minibatches"
+"""What the curve "reward" is where `is_of_data`."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ def wants_log_axis(name: str, members: np.ndarray) -> bool:
     """Tells whether a curve has a logarithmic axis: lengths of episodes that differ by more than a factor of 20."""
     known = members[np.isfinite(members)]
     return bool(name == "length" and known.size and known.min() > 0 and known.max() > 20 * known.min())
+
+
+def is_of_data(record: RunRecord) -> bool:
+    """Tells whether agents learned from recorded data and did not act, so that their rewards show no learning."""
+    return bool(record.config.get("agent", {}).get("dataset"))
 
 
 def evaluation_of(name: str) -> str:

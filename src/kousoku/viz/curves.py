@@ -12,10 +12,12 @@ from ..core.record import RunRecord
 from ..ops.statistics import FEWEST
 from .canvas import MUTED, PAPER, TICK_SIZE, dress, figure_of, new_figure
 from .curve_data import (
+    DATA_REWARD,
     ESTIMATED,
     Curve,
     curve,
     evaluation_of,
+    is_of_data,
     returns_curve,
     wants_log_axis,
     with_derived_curves,
@@ -90,7 +92,7 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     beside = [*_draw_optimum(place, record, name), *([] if evaluated is None else evaluated.mean.ravel())]
     dress(
         place,
-        title=f"{title(record)}\n{WHAT[name]}{_note(record)}{_sameness(record, name)}",
+        title=f"{title(record)}\n{_what(record, name)}{_note(record)}{_sameness(record, name)}",
         xlabel="steps of each agent",
     )
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
@@ -112,6 +114,11 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure_of(place)
+
+
+def _what(record: RunRecord, name: str) -> str:
+    """Says what a curve is of."""
+    return DATA_REWARD if name == "reward" and is_of_data(record) else WHAT[name]
 
 
 def robust_limits(values: np.ndarray) -> tuple[float, float]:

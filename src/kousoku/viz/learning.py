@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..core.record import RunRecord
-from .curve_data import ESTIMATED, Curve, curve, evaluation_of, primary_curve, wants_log_axis
+from .curve_data import (
+    DATA_REWARD,
+    ESTIMATED,
+    Curve,
+    curve,
+    evaluation_of,
+    is_of_data,
+    primary_curve,
+    wants_log_axis,
+)
 from .encode import numbers
 from .estimates import how_drawn, statistic
 from .ranking import optimum
@@ -31,6 +40,9 @@ CURVES = {
     "value_error": ("Value error", "mean distance from the exact values over all states"),
     "value_bias": ("Bias of values", "what was expected of actions, minus the discounted return that followed them"),
 }
+TRAINING = "while training"
+CURVE_OF = {"eval_return": "greedy evaluations"}
+"""What is told of a curve that was not recorded while training."""
 LOSSES = {
     "policy_loss": ("Policy loss", "Small and noisy around zero. Its size says little; a steady drift is a warning."),
     "value_loss": ("Value loss", "Often rises while returns grow, then falls. It should not keep growing."),
@@ -96,10 +108,14 @@ def loss_names(record: RunRecord) -> list[str]:
 
 
 def _curve_names(record: RunRecord) -> list[str]:
-    """Lists the curves: the reward only in the return's place, evaluations by themselves only beside it."""
+    """Lists the curves: the reward only in the return's place, evaluations by themselves only beside it.
+
+    Where the reward is that of recorded data it shows no learning, and the evaluations stand before it.
+    """
     first = primary_curve(record)
     evaluated = first == "reward" and len(record.curves.get("eval_step", ())) > 1
     leading = [name for name in (first, "eval_return" if evaluated else None) if name in record.curves]
+    leading = leading[::-1] if is_of_data(record) else leading
     others = [n for n in record.curves if n in ("return", "length", "td_error", "value_error") or n.startswith("info.")]
     useful = [n for n in others if n != first and not np.isnan(np.asarray(record.curves[n], np.float64)).all()]
     return leading + useful
@@ -108,12 +124,19 @@ def _curve_names(record: RunRecord) -> list[str]:
 def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     data = curve(record, name)
     title, unit = CURVES.get(name, (name.removeprefix("info."), f"mean of {name.removeprefix('info.')} per step"))
+    unit = DATA_REWARD if name == "reward" and is_of_data(record) else unit
     log = wants_log_axis(name, data.members)
     unit += " (logarithmic)" if log else ""
     evals = _evaluations(record, evaluation_of(name), order) if name == primary_curve(record) else None
     best = optimum(record) if name in ("return", ESTIMATED, "eval_return") else None
     shown = {"optimum": None if best is None else numbers(best)[0], "evals": evals}
-    return {"title": title, "unit": unit, "log": log, **_drawn(record, data, order), **shown}
+    return {
+        "title": title,
+        "unit": unit,
+        "log": log,
+        **_drawn(record, data, order, CURVE_OF.get(name, TRAINING)),
+        **shown,
+    }
 
 
 def _candidates(record: RunRecord, order: list[int]) -> dict[str, Any]:
@@ -167,8 +190,8 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     return {"title": title, "name": name, "healthy": healthy, "log": False, **drawn, "optimum": None, "evals": None}
 
 
-def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
-    """Returns the axes' numbers, one series for each setting, and single agents."""
+def _drawn(record: RunRecord, data: Curve, order: list[int], when: str = TRAINING) -> dict[str, Any]:
+    """Returns the axes' numbers, one series for each setting, and single agents; `when` they were seen, in words."""
     ranks = {point: rank for rank, point in enumerate(order)}
     colors = [ranks[int(point)] for point in record.member_point]
     faint = range(record.num_members) if 1 < record.num_members <= MAX_MEMBERS else ()
@@ -176,14 +199,14 @@ def _drawn(record: RunRecord, data: Curve, order: list[int]) -> dict[str, Any]:
         {"color": colors[n], "values": numbers(data.members[:, n])} for n in faint if colors[n] < colored(len(order))
     ]
     seconds = None if data.seconds is None else numbers(data.seconds)
-    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order), "members": members}
+    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order, when), "members": members}
 
 
-def _series(record: RunRecord, data: Curve, order: list[int]) -> list[dict[str, Any]]:
+def _series(record: RunRecord, data: Curve, order: list[int], when: str = TRAINING) -> list[dict[str, Any]]:
     single, best = len(record.points) == 1, colored(len(record.points))
     return [
         {
-            "name": f"while training, {_who(record)}" if single else setting(record.points[p]),
+            "name": f"{when}, {_who(record)}" if single else setting(record.points[p]),
             "color": rank if rank < best else -1,
             "mean": numbers(data.mean[:, p]),
             "low": numbers(data.low[:, p]) if rank < best else None,
