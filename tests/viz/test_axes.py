@@ -1,11 +1,15 @@
 """Plots of a run in a figure of their own, which pyplot does not know of, or in axes of the caller's."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import kousoku as ks
+from kousoku.viz.values import plot_values
 
 PLOTS = ("plot_values", "plot_returns", "plot_lengths")
 
@@ -64,3 +68,13 @@ def test_titles_of_narrow_axes_do_not_reach_their_neighbours(run, plot):
     getattr(run, plot)(ax=axes[0])
     figure.canvas.draw()
     assert axes[0]._left_title.get_window_extent().x1 < axes[1].get_window_extent().x0
+
+
+def test_states_without_a_picture_are_named_and_equal_values_are_short():
+    """A map of the states in order: what an environment without panels has, before anything was learned."""
+    known = ks.train("q_learning", "FrozenLake-v1", steps=20, out="", eval_episodes=0).record
+    record = dataclasses.replace(known, panels=(), tables={"q": np.zeros((1, 16, 4))})
+    (place, *_) = plot_values(record).axes
+    assert place.get_title(loc="left").startswith("q_learning on FrozenLake-v1\n")
+    assert "states in order of their index" in " ".join(place.get_title(loc="left").split())
+    assert {text.get_text() for text in place.texts if "0" in text.get_text()} == {"0.00"}

@@ -93,7 +93,7 @@ def panels_of(record: RunRecord) -> tuple[Panel, ...]:
     padded = [*range(states), *[-1] * (-states % columns)]
     cells = tuple(tuple(padded[i : i + columns]) for i in range(0, states, columns))
     names = tuple(str(a) for a in range(actions))
-    return (Panel("", cells, row_label="states in order of their index", action_names=names),)
+    return (Panel("states in order of their index", cells, action_names=names),)
 
 
 def is_bandit(record: RunRecord) -> bool:

@@ -119,7 +119,7 @@ def _top(values: np.ndarray, record: RunRecord) -> float:
 def _norm(values: np.ndarray, record: RunRecord) -> Normalize:
     shown = _shown(values, record)
     low, high = (float(shown.min()), float(shown.max())) if shown.size else (0.0, 1.0)
-    return Normalize(low, high if high > low else low + 1e-9)
+    return Normalize(low, high if high > low else low + 1.0)
 
 
 def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
@@ -130,8 +130,9 @@ def _maps(record: RunRecord, heat: Heat, what: str, ax: Axes | None) -> Figure:
     figure = new_figure(width, height) if ax is None else figure_of(ax)
     if len(panels) == 1:
         places: Sequence[Any] = [ax or figure.add_subplot()]
-        heading(places[0], f"{title(record)}\n{what}", pad=12.0)
         draw_panel(places[0], panels[0], heat, cell_points=cell, alone=True)
+        said = ", ".join(part for part in (what, panels[0].title) if part)
+        heading(places[0], f"{title(record)}\n{said}", pad=12.0)
     else:
         places = _grid(figure, ax, len(panels), across)
         if ax is None:
