@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from .target import Target, host, prepare
+from .target import FULL_EFFORT, LEAST_EFFORT, Target, host, prepare
 
 LONG_LINES = 4000
 
@@ -27,7 +28,7 @@ def optimise(text: str, target: Target, checked: Callable[[], None] | None = Non
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     tuning.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, tuning)
-    pipeline = _short() if is_long(text) else builder.getModulePassManager()
+    pipeline = _short() if is_long(text) or target.effort == LEAST_EFFORT else builder.getModulePassManager()
     pipeline.run(module, builder)
     return module
 
@@ -55,7 +56,13 @@ def _short() -> llvm.ModulePassManager:
 
 
 def object_code(text: str, target: Target, checked: Callable[[], None] | None = None) -> bytes:
-    """Compiles the module to machine code, as an object file."""
+    """Compiles the module to machine code, as an object file.
+
+    Long code is always made with full effort: with the least one every value has its place on the stack, which holds
+    those of short code alone.
+    """
+    if is_long(text):
+        target = dataclasses.replace(target, effort=FULL_EFFORT)
     module = optimise(text, target, checked)
     return target.machine().emit_object(module)
 

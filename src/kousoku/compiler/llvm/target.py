@@ -7,6 +7,11 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+FULL_EFFORT, LEAST_EFFORT = 2, 0
+"""LLVM's levels of optimisation: for code that runs for long, and for code that runs for a moment."""
+EFFORT = FULL_EFFORT
+"""The level of this process's kernels."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -18,6 +23,8 @@ class Target:
         features: its instruction set extensions, as LLVM spells them.
         lanes: float32 numbers that a gang of lanes should have.
         bits: of a vector register.
+        effort: LLVM's level of optimisation. The least one compiles short kernels in a fifth of the time; they are
+            slower, and may round otherwise, as LLVM then contracts fewer products and sums.
     """
 
     triple: str
@@ -25,6 +32,7 @@ class Target:
     features: str
     lanes: int
     bits: int
+    effort: int = FULL_EFFORT
 
     def attributes(self) -> str:
         """Returns function attributes.
@@ -50,7 +58,7 @@ class Target:
         """Makes LLVM's code generator for it."""
         target = llvm.Target.from_triple(self.triple)
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default"
+            cpu=self.cpu, features=self.features, opt=self.effort, reloc="pic", codemodel="default"
         )
 
 
@@ -62,9 +70,13 @@ def prepare() -> None:
     llvm.initialize_native_asmparser()
 
 
-@cache
 def host() -> Target:
-    """Returns this machine's processor."""
+    """Returns this machine's processor, with this process's effort."""
+    return _host(EFFORT)
+
+
+@cache
+def _host(effort: int) -> Target:
     prepare()
     features = llvm.get_host_cpu_features()
     triple = llvm.get_process_triple()
@@ -74,4 +86,4 @@ def host() -> Target:
         bits = 256
     else:
         bits = 128
-    return Target(triple, llvm.get_host_cpu_name(), features.flatten(), bits // 32 if bits > 128 else 8, bits)
+    return Target(triple, llvm.get_host_cpu_name(), features.flatten(), bits // 32 if bits > 128 else 8, bits, effort)
