@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
+import equinox as eqx
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.agent import Agent
@@ -20,6 +20,7 @@ def act_greedily(
     return clip_to(space, action), carry
 
 
+@eqx.filter_jit
 def begin_carry(agent: Agent, state: Any) -> PyTree[Array]:
     """Returns what the agent carries before an episode's first step; by a program, so that nothing moves unasked."""
-    return jax.jit(lambda state: agent.initial_carry(state))(state)
+    return agent.initial_carry(state)
