@@ -256,6 +256,7 @@ def test_schedules_are_read_at_the_environment_steps(kind):
     assert np.any(ravel_pytree(after.network.critics)[0] != ravel_pytree(state.network.critics)[0])
 
 
+@pytest.mark.by_default("crossq")
 @pytest.mark.parametrize("body", ["plain", "crossq"])
 def test_two_devices_learn_as_one_does(body):
     """Without noise: of that each device has its own."""

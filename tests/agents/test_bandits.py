@@ -50,6 +50,7 @@ def plain() -> dict[str, np.ndarray]:
     return curves(BanditEpsilonGreedy(epsilon=0.1), bandit())
 
 
+@pytest.mark.full("learning")
 def test_figure_2_2_epsilon_greedy():
     """The greedy one gets stuck at about a third; epsilon 0.1 finds the best arm sooner than 0.01, at about 80 %."""
     greedy, careful = (curves(BanditEpsilonGreedy(epsilon=epsilon), bandit()) for epsilon in (0.0, 0.01))

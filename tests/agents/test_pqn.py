@@ -155,8 +155,7 @@ def test_a_recurrent_update_is_that_of_a_loop_in_float64():
 
 
 @pytest.mark.learning
-@pytest.mark.slow_because("a recurrent network has to learn")
-@pytest.mark.by_default("gru")
+@pytest.mark.full("learning")
 @pytest.mark.parametrize("recurrent", ["gru", "lstm"])
 def test_a_cue_is_remembered(recurrent):
     """Three steps after the cue the answers are worth 1 and -1: the right one, and the other."""

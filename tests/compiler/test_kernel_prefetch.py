@@ -1,6 +1,5 @@
 """Kernels that are compiled in a thread before a program asks for them."""
 
-import gc
 import threading
 import warnings
 
@@ -8,13 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fresh_process import in_a_new_process
 from jax.sharding import Mesh, PartitionSpec
 from numbered import Slide
 from rollouts import loop_of, tiny_ppo
 
 import kousoku as ks
 from kousoku.collectors.env_kernel import env_kernel
-from kousoku.compiler.backends.cpu.ffi import registry
 from kousoku.compiler.primitive import kernel_primitive
 from kousoku.compiler.runtime import kernels
 from kousoku.compiler.tracing import traced
@@ -173,19 +172,32 @@ def test_an_equal_function_does_not_rely_on_what_may_fail(monkeypatch):
     np.testing.assert_array_equal(jax.jit(jax.vmap(first))(xs), 11.0 * np.arange(20.0))
 
 
+BEGUN_EARLY = """
+import gc, json
+import jax, jax.numpy as jnp
+import kousoku as ks
+from kousoku.compiler.backends.cpu.ffi import registry
+
+function, xs = ks.kernel(lambda x: x * 13.0), jnp.arange(20.0)
+jax.eval_shape(function, xs[0])
+function.begin_compiling(20, (0,))
+program = jax.jit(jax.vmap(function))
+program(xs).block_until_ready()
+counts = [len(registry())]
+program.clear_cache()
+del program
+jax.clear_caches()
+gc.collect()
+print(json.dumps([*counts, len(registry())]))
+"""
+
+
 def test_code_goes_with_the_programs_that_call_it():
-    """What was begun early is not kept by the function."""
-    function, xs = ks.kernel(lambda x: x * 13.0), jnp.arange(20.0)
-    jax.eval_shape(function, xs[0])
-    function.begin_compiling(20, (0,))
-    program = jax.jit(jax.vmap(function))
-    program(xs).block_until_ready()
-    before = len(registry())
-    program.clear_cache()
-    del program
-    jax.clear_caches()
-    gc.collect()
-    assert len(registry()) < before
+    """What was begun early is not kept by the function.
+
+    In a process of its own, so that nothing that other tests have compiled is thrown away.
+    """
+    assert in_a_new_process(BEGUN_EARLY) == [1, 0]
 
 
 def test_arguments_by_name_and_switches(built):

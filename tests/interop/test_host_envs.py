@@ -30,7 +30,7 @@ def children():
     ("agent", "world", "options"),
     [
         ("ppo", Counter, SMALL),
-        ("sac", Push, REPLAY),
+        pytest.param("sac", Push, REPLAY, marks=pytest.mark.full("more cases")),
         pytest.param("q_learning", Rooms, {}, marks=pytest.mark.full("more cases")),
         pytest.param("dqn", Counter, REPLAY, marks=pytest.mark.full("more cases")),
         pytest.param("a2c", Counter, {"num_envs": 2, "num_steps": 4}, marks=pytest.mark.full("more cases")),
