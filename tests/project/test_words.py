@@ -15,8 +15,8 @@ Node = ast.Module | ast.ClassDef | Function | ast.arg
 def nodes() -> list[tuple[Path, Node]]:
     """Returns modules, classes, functions and arguments of the code, each with its file."""
     paths = sorted((ROOT / "src").rglob("*.py"))
-    found = ((path.relative_to(ROOT), node) for path in paths for node in ast.walk(ast.parse(path.read_text())))
-    return [(path, node) for path, node in found if isinstance(node, Node)]
+    trees = ((path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths)
+    return [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, Node)]
 
 
 REFUSED = {
