@@ -1,27 +1,11 @@
 """LLVM's effort: code that it spends little on does the same, and is another entry of the cache."""
 
-import dataclasses
-
 import jax
 import numpy as np
-import pytest
 
 import kousoku as ks
-from kousoku.compiler.llvm import compile as code
 from kousoku.compiler.llvm import target
 from kousoku.compiler.runtime import kernels
-
-SQUARE = """
-define void @f(ptr %at) {
-  %place = alloca float
-  %x = load float, ptr %at
-  store float %x, ptr %place
-  %again = load float, ptr %place
-  %y = fmul float %x, %again
-  store float %y, ptr %at
-  ret void
-}
-"""
 
 
 def halvings(x):
@@ -40,11 +24,3 @@ def test_the_least_effort_does_the_same(monkeypatch):
         found.append(jax.jit(jax.vmap(ks.kernel(lambda x: halvings(x))))(x))
     assert len(set(built)) == 2
     np.testing.assert_allclose(*found, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("long", [False, True])
-def test_long_code_is_made_with_full_effort_whatever_is_asked_for(long):
-    text = SQUARE + "; \n" * (code.LONG_LINES + 1) * long
-    full = target.host()
-    least = dataclasses.replace(full, effort=target.LEAST_EFFORT)
-    assert (code.object_code(text, full) == code.object_code(text, least)) == long

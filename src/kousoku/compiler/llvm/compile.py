@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from .target import FULL_EFFORT, LEAST_EFFORT, Target, host, prepare
+from .target import LEAST_EFFORT, Target, host, prepare
 
 LONG_LINES = 4000
 
@@ -56,13 +55,7 @@ def _short() -> llvm.ModulePassManager:
 
 
 def object_code(text: str, target: Target, checked: Callable[[], None] | None = None) -> bytes:
-    """Compiles the module to machine code, as an object file.
-
-    Long code is always made with full effort: with the least one every value has its place on the stack, which holds
-    those of short code alone.
-    """
-    if is_long(text):
-        target = dataclasses.replace(target, effort=FULL_EFFORT)
+    """Compiles the module to machine code, as an object file."""
     module = optimise(text, target, checked)
     return target.machine().emit_object(module)
 

@@ -7,8 +7,12 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-FULL_EFFORT, LEAST_EFFORT = 2, 0
-"""LLVM's levels of optimisation: for code that runs for long, and for code that runs for a moment."""
+FULL_EFFORT, LEAST_EFFORT = 2, 1
+"""LLVM's levels of optimisation: for code that runs for long, and for code that runs for a moment.
+
+At 0 LLVM contracts products and sums of vectors but not of single numbers: an agent's bits would depend on how many are
+trained beside it.
+"""
 EFFORT = FULL_EFFORT
 """The level of this process's kernels."""
 
@@ -23,8 +27,8 @@ class Target:
         features: its instruction set extensions, as LLVM spells them.
         lanes: float32 numbers that a gang of lanes should have.
         bits: of a vector register.
-        effort: LLVM's level of optimisation. The least one compiles short kernels in a fifth of the time; they are
-            slower, and may round otherwise, as LLVM then contracts fewer products and sums.
+        effort: LLVM's level of optimisation. The least one compiles kernels in less than half of the time; they are
+            slower.
     """
 
     triple: str
