@@ -1,7 +1,7 @@
 """How LLVM compiles kernels in the tests: with its least effort, but in those of the compiler.
 
-Elsewhere a kernel runs for a moment, and is right or wrong at either level. `make test-full` and what a test starts in a
-new process compile as for users.
+Elsewhere a kernel runs for a moment, and is right or wrong at either level. `make test-full` and what a test starts in
+a new process compile as for users.
 """
 
 from pathlib import Path
