@@ -171,7 +171,7 @@ def test_bad_settings_are_refused_in_one_line():
 
 
 def test_several_steps_need_the_agents_discount():
-    with pytest.raises(ConfigError, match=r"^discount: got None; give the agent's to Replay, which adds up 3 rewards"):
+    with pytest.raises(ConfigError, match=r"^discount: got None; give the agent's to Replay, by which 3 rewards are"):
         run(recorder(n_step=3), 1)
 
 

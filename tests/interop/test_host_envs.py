@@ -164,5 +164,5 @@ def test_a_buffers_last_episode_is_not_gone_on_with_in_the_next():
         run = ks.resume("run", env=env, steps=32)
     saved = checkpoints.newest(run.path)
     kept = dict(zip(saved.paths, saved.leaves, strict=True))
-    assert kept["data.obs"][0, 0, :16, 2].tolist() == [*range(8), *range(8)]
-    assert np.flatnonzero(kept["data.truncated"][0, 0, :16]).tolist() == [7]
+    assert kept["data.buffer.obs"][0, 0, :16, 2].tolist() == [*range(8), *range(8)]
+    assert np.flatnonzero(kept["data.buffer.truncated"][0, 0, :16]).tolist() == [7]

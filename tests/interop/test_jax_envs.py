@@ -443,9 +443,14 @@ class GridStep(Record):
     step_type: Any
     discount: Any
     time: Any
+    state: Any
 
     def last(self) -> Any:
         return self.step_type == 2
+
+
+class GridState(Record):
+    cache: Any
 
 
 class GridParams(Record):
@@ -460,13 +465,15 @@ class NavixLine:
 
     def observation_fn(self) -> None: ...
 
-    def reset(self, key: Any) -> Any:
-        return GridStep(jnp.zeros((1, 1, 3), jnp.uint8), jnp.zeros(()), jnp.int32(0), jnp.ones(()), jnp.int32(0))
+    def reset(self, key: Any, cache: Any = None) -> Any:
+        state = GridState(jnp.zeros(3) if cache is None else cache)
+        obs = jnp.zeros((1, 1, 3), jnp.uint8)
+        return GridStep(obs, jnp.zeros(()), jnp.int32(0), jnp.ones(()), jnp.int32(0), state)
 
     def step(self, timestep: Any, action: Any) -> Any:
         obs, time = timestep.observation + action.astype(jnp.uint8), timestep.time + 1
         kind = jnp.clip((time >= LIMIT) + 2 * (obs[0, 0, 0] == 3), 0, 2)
-        on = GridStep(obs, obs[0, 0, 0] * 1.0, kind, jnp.where(kind == 2, 0.0, 1.0), time)
+        on = GridStep(obs, obs[0, 0, 0] * 1.0, kind, jnp.where(kind == 2, 0.0, 1.0), time, timestep.state)
         return jax.tree.map(lambda a, b: jnp.where(timestep.step_type > 0, a, b), self.reset(None), on)
 
 

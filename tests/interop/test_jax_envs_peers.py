@@ -276,7 +276,7 @@ def test_a_parameter_can_be_swept():
 
 
 def test_a_navix_episode_begins_with_the_pictures_of_the_last_one_which_go_past_the_kernel():
-    env = ks.make("navix:Navix-Empty-5x5-v0")
+    env = made("navix:Navix-Empty-5x5-v0")
     last, key = env.reset(jax.random.key(0))[0], jax.random.key(1)
     patches = last.state.cache.patches + 1
     last = last.replace(state=last.state.replace(cache=last.state.cache.replace(patches=patches)))

@@ -331,7 +331,7 @@ def test_a_large_buffer_is_looked_at_before_it_is_saved(stop):
     facts = run.record.facts
     if stop:
         assert (facts["status"], facts["steps"]) == ("diverged", 100)
-        assert re.match(r"data\.(next_)?obs became nan by step 100 \(seed 0, sweep point 0\)", facts["trouble"])
+        assert re.match(r"data\.buffer\.(next_)?obs became nan by step 100 \(seed 0, sweep point 0\)", facts["trouble"])
     else:
         assert (facts["status"], facts["steps"]) == ("finished", 200)
     assert checkpoints.newest(run.path) is None

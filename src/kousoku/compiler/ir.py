@@ -137,7 +137,7 @@ class Graph:
 
     @property
     def devices(self) -> int:
-        """Returns how many devices have to meet for it; 0 where it needs no other."""
+        """How many devices have to meet for it; 0 where it needs no other."""
         return max((op.params.get("devices", 0) for op in self.walk()), default=0)
 
     def without_dead_code(self) -> Graph:
@@ -181,7 +181,7 @@ class Interface:
 
     @property
     def made(self) -> int:
-        """Returns how many results the kernel makes."""
+        """How many results the kernel makes."""
         return len({origin.number for origin in self.results if not origin.is_input})
 
     @classmethod

@@ -42,7 +42,7 @@ class Meeting(Protocol):
     """Describes a device's part in a kernel of several devices, as the back end writes it."""
 
     def leave(self) -> None:
-        """Is done: the device will not meet the others again."""
+        """Ends the device's part: it will not meet the others again."""
         ...
 
 

@@ -66,7 +66,7 @@ class AllEnemies(eqx.Module):
 
     @property
     def groups(self) -> Groups:
-        """Returns the five groups."""
+        """The five groups."""
         return self.first, *unpacked(self.others)
 
 

@@ -90,7 +90,7 @@ class Rendezvous:
         self._call("kousoku_arrive", ARRIVE)
 
     def leave(self) -> None:
-        """Is done with it: this device will not come again."""
+        """Ends this device's part: it will not come again."""
         self.k.b.declarations["free"] = "declare void @free(ptr)"
         self._call("kousoku_leave", LEAVE)
 
