@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.compiler.backends.cpu.transposition import transposed
 from kousoku.compiler.codegen.builder import Builder
 from kousoku.compiler.codegen.operand import Operand
+from kousoku.compiler.codegen.vectors import transposed
 
 MORE = pytest.mark.full("more cases")
 DTYPES = ("bool", "int8", "uint16", "int32", "float32")
@@ -79,7 +79,7 @@ def test_no_element_of_a_complete_gang_is_gathered(size):
 def test_a_square_is_transposed_in_the_fewest_rounds(side):
     """The shuffles that are written, run by hand."""
     b = Builder(side)
-    rows = transposed(b, "float", [Operand(f"%r{i}", "float", True) for i in range(side)])
+    rows = transposed(b, [Operand(f"%r{i}", "float", True) for i in range(side)])
     held = {f"%r{i}": [side * i + j for j in range(side)] for i in range(side)}
     for line in b.lines:
         name, code = line.strip().split(" = ")

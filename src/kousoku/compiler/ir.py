@@ -85,7 +85,9 @@ class Op:
         return found
 
     def with_graphs(self, change: Callable[[Graph], Graph]) -> Op:
-        """Returns the operation with the graphs inside it changed."""
+        """Returns the operation with the graphs inside it changed; itself where there are none."""
+        if not self.graphs():
+            return self
 
         def changed(value: Any) -> Any:
             if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):

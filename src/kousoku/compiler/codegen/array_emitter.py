@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 from . import index as ix
 from .builder import I64, Builder
 from .emitter import Emitter, Rule, is_flat
 from .index import Strip
-from .memory import Buffer, KernelMemory, element_bytes
-from .operand import Operand, int_constant
+from .memory import Buffer, KernelMemory
+from .operand import Operand, element_bytes, int_constant
 from .value import Lazy, Position, Stored, Value
 
 UNROLL = 4
@@ -38,26 +37,13 @@ class ArrayMemory(KernelMemory):
         self.b.lines.append(f"  call void @{name}({', '.join(places)}, i64 {size}, i1 false)")
 
 
-class Meeting(Protocol):
-    """Describes a device's part in a kernel of several devices, as the back end writes it."""
-
-    def leave(self) -> None:
-        """Ends the device's part: it will not meet the others again."""
-        ...
-
-
 class ArrayEmitter(Emitter):
-    """Holds the state of writing one kernel whose vectors are pieces of arrays.
-
-    Attributes:
-        rendezvous: how it meets other devices; None where it is of one.
-    """
+    """Holds the state of writing one kernel whose vectors are pieces of arrays."""
 
     def __init__(self, builder: Builder, rules: dict[str, Rule]) -> None:
         super().__init__(builder, rules)
         self.memory: ArrayMemory = ArrayMemory(builder)
         self.unroll, self.recomputed = UNROLL, RECOMPUTED
-        self.rendezvous: Meeting | None = None
 
     def each(self, shape: Sequence[int], body: Callable[[Position], None], flat: bool = False, work: int = 1) -> None:
         """Runs `body` at every position: along one axis in strips of neighbours, and a last one that is shorter."""

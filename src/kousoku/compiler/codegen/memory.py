@@ -17,8 +17,9 @@ import numpy as np
 from . import index as ix
 from .builder import I1, I8, I32, SHORT, Builder
 from .index import Index, Strip
-from .operand import BITS, Operand, int_constant
+from .operand import Operand, element_bytes, int_constant
 from .value import Constant, Position, Registers, Stored, Value
+from .vectors import first_lanes, load_vector, store_vector
 
 ALIGN = 64
 PICK_BY_SELECT = 8
@@ -27,11 +28,6 @@ PICK_BY_SELECT = 8
 def stored_type(type: str) -> str:
     """Returns the type in memory: booleans are bytes."""
     return I8 if type == I1 else type
-
-
-def element_bytes(type: str) -> int:
-    """Returns how many bytes an element takes in memory."""
-    return max(BITS[type], 8) // 8
 
 
 class Buffer:
@@ -176,37 +172,20 @@ class KernelMemory:
         """
         b = self.b
         if strip.step != 1:
-            return self.gather(kind, pointer, ix.as_lanes(b, strip), False, self.first_lanes(strip.count))  # type: ignore[arg-type]
-        vector, align = b.type_of(kind, True), element_bytes(kind)
-        if strip.count is None:
-            return b.define(kind, True, f"load {vector}, ptr {pointer}, align {align}")
-        name, bits = f"llvm.masked.load.v{b.lanes}{SHORT.get(kind, kind)}.p0", f"<{b.lanes} x i1>"
-        b.declarations[name] = f"declare {vector} @{name}(ptr, i32, {bits}, {vector})"
-        on = b.ref(self.first_lanes(strip.count), True)  # type: ignore[arg-type]
-        given = f"ptr {pointer}, i32 {align}, {bits} {on}, {vector} zeroinitializer"
-        return b.define(kind, True, f"call {vector} @{name}({given})")
+            return self.gather(kind, pointer, ix.as_lanes(b, strip), False, self._of_strip(strip))  # type: ignore[arg-type]
+        return load_vector(b, kind, pointer, strip.count)
 
     def store_strip(self, kind: str, pointer: str, strip: Strip, value: Operand) -> None:
         """Writes evenly spaced elements from `pointer` on, as `load_strip` reads them."""
         b = self.b
         if strip.step != 1:
-            self.scatter(kind, pointer, ix.as_lanes(b, strip), value, self.first_lanes(strip.count))  # type: ignore[arg-type]
+            self.scatter(kind, pointer, ix.as_lanes(b, strip), value, self._of_strip(strip))  # type: ignore[arg-type]
             return
-        vector, align = b.type_of(kind, True), element_bytes(kind)
-        if strip.count is None:
-            b.lines.append(f"  store {b.typed(value, True)}, ptr {pointer}, align {align}")
-            return
-        name, bits = f"llvm.masked.store.v{b.lanes}{SHORT.get(kind, kind)}.p0", f"<{b.lanes} x i1>"
-        b.declarations[name] = f"declare void @{name}({vector}, ptr, i32, {bits})"
-        on = b.ref(self.first_lanes(strip.count), True)  # type: ignore[arg-type]
-        b.lines.append(f"  call void @{name}({b.typed(value, True)}, ptr {pointer}, i32 {align}, {bits} {on})")
+        store_vector(b, kind, pointer, value, strip.count)
 
-    def first_lanes(self, count: int | None) -> Operand | None:
-        """Returns the mask of the first `count` lanes; None for all."""
-        if count is None:
-            return None
-        bits = ", ".join(f"i1 {('false', 'true')[lane < count]}" for lane in range(self.b.lanes))
-        return Operand(f"<{bits}>", I1, True)
+    def _of_strip(self, strip: Strip) -> Operand | None:
+        """Returns the mask of a strip's lanes; None for all."""
+        return None if strip.count is None else first_lanes(self.b, strip.count)
 
     def align(self, buffer: Buffer, kind: str) -> int:
         """Returns what is known of an element's address."""

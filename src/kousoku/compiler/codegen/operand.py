@@ -18,6 +18,11 @@ BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double"
 INT_OF_FLOAT = {"float": "i32", "double": "i64"}
 
 
+def element_bytes(type: str) -> int:
+    """Returns how many bytes an element takes in memory."""
+    return max(BITS[type], 8) // 8
+
+
 class Operand(NamedTuple):
     """Stands for a value in static single assignment form.
 

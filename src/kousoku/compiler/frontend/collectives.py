@@ -35,10 +35,8 @@ def read(reader: JaxprReader, eqn: Any, inputs: list[Atom]) -> list[Atom]:
     devices = _devices(reader, name, params)
     outs = [keys.physical(v.aval) for v in eqn.outvars]
     if name in REDUCTIONS:
-        found = (
-            reader.append(REDUCTIONS[name], [a], {"devices": devices}, [o]) for a, o in zip(inputs, outs, strict=True)
-        )
-        return [result for results in found for result in results]
+        given = zip(inputs, outs, strict=True)
+        return [reader.append(REDUCTIONS[name], [a], {"devices": devices}, [out])[0] for a, out in given]
     if name in GATHERS and params["all_gather_dimension"] != 0:
         raise Unsupported(f"{name} along axis {params['all_gather_dimension']}")
     return reader.append("all_gather" if name in GATHERS else name, inputs, {"devices": devices}, outs)

@@ -13,6 +13,7 @@ from ..codegen.builder import I64, Builder
 from ..codegen.index import Strip
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Position, Stored, Value
+from ..codegen.vectors import first_lanes
 from ..ir import Op
 from . import reductions
 from .arrays import empty
@@ -73,9 +74,7 @@ def _along(
         elif whole:
             now = b.for_(int_constant(whole, I64), now, step)
         if left:
-            mask = k.memory.first_lanes(left)
-            assert mask is not None
-            rest = b.select(mask, term(q, Strip(whole * b.lanes, 1, left)), b.splat(start))
+            rest = b.select(first_lanes(b, left), term(q, Strip(whole * b.lanes, 1, left)), b.splat(start))
             now = [combine(b, now[0], rest)]
         return now
 

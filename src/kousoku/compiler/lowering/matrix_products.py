@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from ..codegen import index as ix
 from ..codegen.array_emitter import ArrayEmitter
-from ..codegen.builder import I64, Builder
+from ..codegen.builder import I64
 from ..codegen.index import Strip
 from ..codegen.memory import Buffer
 from ..codegen.operand import Operand, int_constant
 from ..codegen.value import Lazy, Position, Stored, Value
+from ..codegen.vectors import transposed
 from ..ir import Op
 from . import elementwise, reductions
 from .array_reductions import across
@@ -196,7 +197,7 @@ def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix) -> None:
         width, height = right.count or lanes, down.count or lanes
         vectors = [source.load(k, down, ix.add(e, right.base, j)) for j in range(width)]
         vectors += [vectors[0]] * (lanes - width)
-        for i, vector in enumerate(_exchanged(e, vectors)[:height]):
+        for i, vector in enumerate(transposed(e, vectors)[:height]):
             target.store(k, ix.add(e, down.base, i), right, vector)
 
     def along(down: Strip) -> None:
@@ -207,30 +208,6 @@ def _transpose(k: ArrayEmitter, source: Matrix, target: Matrix) -> None:
     ix.each(k.b, (rows,), lambda p: along(Strip(ix.scale(k.b, p[0], lanes))))  # type: ignore[arg-type]
     for down in last_row:
         along(down)
-
-
-def _exchanged(e: Builder, vectors: list[Operand]) -> list[Operand]:
-    """Returns as many vectors as each has elements, rows and columns exchanged: of blocks of 2, 4, 8, ... in turn."""
-    lanes, reach = e.lanes, 1
-    kind = e.type_of(vectors[0].type, True)
-    now = list(vectors)
-    while reach < lanes:
-        for i in range(lanes):
-            if i & reach:
-                continue
-            low = [lane if not lane & reach else lanes + lane - reach for lane in range(lanes)]
-            high = [lane + reach if not lane & reach else lanes + lane for lane in range(lanes)]
-            pair = f"{kind} {now[i].text}, {kind} {now[i + reach].text}"
-            now[i], now[i + reach] = (
-                e.define(
-                    vectors[0].type,
-                    True,
-                    f"shufflevector {pair}, <{lanes} x i32> <{', '.join(f'i32 {p}' for p in places)}>",
-                )
-                for places in (low, high)
-            )
-        reach *= 2
-    return now
 
 
 def _multiply_deep(k: ArrayEmitter, a: Matrix, b: Matrix, c: Matrix, first: Matrix | None = None) -> None:

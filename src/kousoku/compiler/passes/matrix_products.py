@@ -26,7 +26,7 @@ def matrix_products(graph: Graph) -> Graph:
         if op.name == "dot_general" and len(op.inputs) == 2 and uses.get(id(op.outputs[0])) == 1:
             products[id(op.outputs[0])] = op
         ops.append(op)
-    made = [new for op in ops for new in _of_matrices(op.with_graphs(matrix_products) if op.graphs() else op)]
+    made = [new for op in ops for new in _of_matrices(op.with_graphs(matrix_products))]
     return Graph(graph.inputs, made, graph.outputs).without_dead_code()
 
 

@@ -21,7 +21,7 @@ def narrow_products(graph: Graph) -> Graph:
         elif op.name == "add" and source is not None and (row := _row_beside(op, source)) is not None:
             ops.append(Op("dot_general", [*source.inputs, row], op.outputs, source.params))
         else:
-            ops.append(op.with_graphs(narrow_products) if op.graphs() else op)
+            ops.append(op.with_graphs(narrow_products))
         made = ops[-1]
         if made.name == "dot_general" and len(made.inputs) == 2 and uses.get(id(made.outputs[0])) == 1:
             products[id(made.outputs[0])] = made

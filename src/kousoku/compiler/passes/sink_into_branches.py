@@ -23,12 +23,8 @@ COSTS = {"threefry2x32": 80, "while": 2000, "scan": 400, "cond": 100, "sort": 40
 
 def sink_into_branches(graph: Graph) -> Graph:
     """Returns the graph with costly one-sided work in branches."""
-    for op in graph.ops:
-        for key, value in op.params.items():
-            if isinstance(value, Graph):
-                op.params[key] = sink_into_branches(value)
-            elif isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
-                op.params[key] = tuple(sink_into_branches(v) for v in value)
+    ops = [op.with_graphs(sink_into_branches) for op in graph.ops]
+    graph = Graph(graph.inputs, ops, graph.outputs)
     flow = Flow(graph)
     for condition, selections in flow.conditions():
         if _worth(selections, [flow.only_for(selections, side) for side in SIDES]) < MIN_COST:

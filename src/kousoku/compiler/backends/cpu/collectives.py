@@ -16,19 +16,19 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from ...codegen.array_emitter import ArrayEmitter
 from ...codegen.builder import I32, I64
-from ...codegen.emitter import is_flat
+from ...codegen.emitter import Rule, is_flat
 from ...codegen.index import Strip
 from ...codegen.memory import Buffer
 from ...codegen.operand import Operand, int_constant
 from ...codegen.value import Registers, Stored, Value
 from ...ir import Graph, GraphSource, GraphSummary, Interface, Op, Var, summarise
+from ...lowering.arrays import empty
 from ...lowering.reductions import combiner
 
 PHASE, LEFT, ADDRESSES = 64, 128, 192
@@ -72,7 +72,7 @@ gone:"""
 
 
 class Rendezvous:
-    """Writes a device's part in meeting the others.
+    """Writes a device's part in meeting the others: `rules` are those of operations that need them.
 
     Attributes:
         k: writes the kernel.
@@ -81,8 +81,58 @@ class Rendezvous:
         devices: how many there are.
     """
 
-    def __init__(self, k: ArrayEmitter, device: Operand, pointer: str, devices: int) -> None:
-        self.k, self.device, self.pointer, self.devices = k, device, pointer, devices
+    def __init__(self, k: ArrayEmitter, device: str, words: str, devices: int) -> None:
+        """Reads where the devices meet, and which of them this one is.
+
+        Args:
+            k: writes the kernel.
+            device: the name of the address of this one's number.
+            words: of that of the rendezvous' address, as `create` makes it.
+            devices: how many there are.
+        """
+        self.k, self.devices = k, devices
+        self.device = k.b.define(I32, False, f"load i32, ptr {device}, align 4")
+        address = k.b.define(I64, False, f"load i64, ptr {words}, align 4")
+        self.pointer = k.b.define("ptr", False, f"inttoptr i64 {address.text} to ptr").text
+        self.rules: dict[str, Rule] = {
+            "psum": partial(self.reduce, "sum"),
+            "pmax": partial(self.reduce, "max"),
+            "pmin": partial(self.reduce, "min"),
+            "all_gather": self.all_gather,
+            "axis_index": self.axis_index,
+        }
+
+    # ---- operations
+
+    def reduce(self, name: str, k: ArrayEmitter, op: Op, x: Value) -> Value:
+        """Combines the elements of all devices, place by place."""
+        own, target, combine = _contiguous(k, x), empty(k, op, ()), combiner(name, x.dtype)
+        arrays = self.exchange(own)
+
+        def strip(at: Strip) -> None:
+            total = k.memory.load(arrays[0].buffer, [at])
+            for array in arrays[1:]:
+                total = combine(k.b, total, k.memory.load(array.buffer, [at]))
+            k.memory.store(target.buffer, [at], total)
+
+        k.strips(x.size, strip)
+        self.arrive()
+        return target
+
+    def all_gather(self, k: ArrayEmitter, op: Op, x: Value) -> Value:
+        """Joins the arrays of all devices along the first axis, a new one or theirs."""
+        own, target = _contiguous(k, x), empty(k, op, ())
+        for device, array in enumerate(self.exchange(own)):
+            part = Stored(x.shape, x.dtype, k.memory, target.buffer, device * x.size, array.strides)
+            k.memory.copy_block(part, array)
+        self.arrive()
+        return target
+
+    def axis_index(self, k: ArrayEmitter, op: Op) -> Value:
+        """Returns this device's number."""
+        return Registers((), np.dtype(np.int32), k.memory, [self.device])
+
+    # ---- meeting
 
     def arrive(self) -> None:
         """Waits until all devices are here."""
@@ -119,71 +169,10 @@ class Rendezvous:
         return b.define("ptr", False, f"getelementptr ptr, ptr {begin}, {b.typed(device)}").text
 
 
-def join(k: ArrayEmitter, device: str, words: str, devices: int) -> None:
-    """Reads where the devices of a kernel meet, and which of them this one is.
-
-    Args:
-        k: writes the kernel.
-        device: the name of the address of this one's number.
-        words: of the rendezvous' address, as `create` makes it.
-        devices: how many there are.
-    """
-    number = k.b.define(I32, False, f"load i32, ptr {device}, align 4")
-    address = k.b.define(I64, False, f"load i64, ptr {words}, align 4")
-    k.rendezvous = Rendezvous(k, number, k.b.define("ptr", False, f"inttoptr i64 {address.text} to ptr").text, devices)
-
-
-def _rendezvous(k: ArrayEmitter) -> Rendezvous:
-    found = k.rendezvous
-    assert isinstance(found, Rendezvous), "only a kernel of several devices has these operations"
-    return found
-
-
 def _contiguous(k: ArrayEmitter, value: Value) -> Stored:
     """Returns the elements in memory, one after the other."""
     stored = k.addressable(k.materialise(value))
     return stored if isinstance(stored, Stored) and is_flat(stored) else k.copy(stored)
-
-
-def _empty(k: ArrayEmitter, op: Op) -> Stored:
-    out = op.outputs[0]
-    plain = Registers(out.shape, out.dtype, k.memory, [])
-    return k.memory.stored(k.memory.buffer(plain.type, out.size, False), out.shape, out.dtype)
-
-
-def reduce(name: str) -> Callable[..., Value]:
-    """Returns the rule that combines the elements of all devices, place by place."""
-
-    def rule(k: ArrayEmitter, op: Op, x: Value) -> Value:
-        own, target, combine = _contiguous(k, x), _empty(k, op), combiner(name, x.dtype)
-        arrays = _rendezvous(k).exchange(own)
-
-        def strip(at: Strip) -> None:
-            total = k.memory.load(arrays[0].buffer, [at])
-            for array in arrays[1:]:
-                total = combine(k.b, total, k.memory.load(array.buffer, [at]))
-            k.memory.store(target.buffer, [at], total)
-
-        k.strips(x.size, strip)
-        _rendezvous(k).arrive()
-        return target
-
-    return rule
-
-
-def all_gather(k: ArrayEmitter, op: Op, x: Value) -> Value:
-    """Joins the arrays of all devices along the first axis, a new one or theirs."""
-    own, target = _contiguous(k, x), _empty(k, op)
-    for device, array in enumerate(_rendezvous(k).exchange(own)):
-        part = Stored(x.shape, x.dtype, k.memory, target.buffer, device * x.size, array.strides)
-        k.memory.copy_block(part, array)
-    _rendezvous(k).arrive()
-    return target
-
-
-def axis_index(k: ArrayEmitter, op: Op) -> Value:
-    """Returns this device's number."""
-    return Registers((), np.dtype(np.int32), k.memory, [_rendezvous(k).device])
 
 
 def create(k: ArrayEmitter, op: Op, device: Value) -> Value:
@@ -226,11 +215,5 @@ class NewRendezvous(GraphSource):
         return summarise(self.graph, Interface.of(self.graph))
 
 
-RULES = {
-    "psum": reduce("sum"),
-    "pmax": reduce("max"),
-    "pmin": reduce("min"),
-    "all_gather": all_gather,
-    "axis_index": axis_index,
-    "rendezvous": create,
-}
+RULES: dict[str, Rule] = {"rendezvous": create}
+"""Those of kernels that meet nobody."""

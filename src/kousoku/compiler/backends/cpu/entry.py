@@ -14,14 +14,15 @@ from ...codegen import index as ix
 from ...codegen.array_emitter import ArrayEmitter
 from ...codegen.builder import I1, I8, I32, I64, Builder
 from ...codegen.emitter import Emitter
-from ...codegen.memory import Buffer, element_bytes, stored_type
-from ...codegen.operand import LLVM_TYPES, Operand, int_constant
+from ...codegen.memory import Buffer, stored_type
+from ...codegen.operand import LLVM_TYPES, Operand, element_bytes, int_constant
 from ...codegen.value import Registers, Stored, Value
 from ...ir import Graph, Var
 from ...llvm.target import Target
 from ...lowering import ARRAY_RULES, RULES
 from ..backend import KernelModule
-from . import collectives
+from .collectives import RULES as RENDEZVOUS_RULES
+from .collectives import Rendezvous
 from .frame import frame
 from .transposition import buffer_to_lanes, lanes_to_buffer
 
@@ -41,7 +42,7 @@ def emit_module(graph: Graph, lanes: int, batched: Sequence[bool], target: Targe
     """
     if arrays:
         writer: _Entry = _ArrayEntry(
-            graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES | collectives.RULES)
+            graph, batched, ArrayEmitter(Builder(target.lanes), ARRAY_RULES | RENDEZVOUS_RULES)
         )
     else:
         emitter = Emitter(Builder(lanes, target.rare_convention), RULES)
@@ -132,10 +133,10 @@ class _ArrayEntry(_ScalarEntry):
         devices, count = self.graph.devices, len(self.graph.inputs)
         if not devices:
             return super().write()
-        collectives.join(self.k, self.pointer("inputs", count), self.pointer("inputs", count + 1), devices)
+        meeting = Rendezvous(self.k, self.pointer("inputs", count), self.pointer("inputs", count + 1), devices)
+        self.k.rules = self.k.rules | meeting.rules
         lines = super().write()
-        assert self.k.rendezvous is not None
-        self.k.rendezvous.leave()
+        meeting.leave()
         return lines
 
 

@@ -8,9 +8,9 @@ than there are lanes is a part of one block.
 
 from __future__ import annotations
 
-from ...codegen.builder import I32, I64, SHORT, Builder
-from ...codegen.memory import element_bytes
+from ...codegen.builder import I64, SHORT, Builder
 from ...codegen.operand import Operand, int_constant
+from ...codegen.vectors import load_vector, store_vector, transposed
 
 
 def lanes_to_buffer(b: Builder, kind: str, lanes: str, buffer: str, size: int) -> None:
@@ -41,42 +41,13 @@ def _part(b: Builder, kind: str, inward: bool, size: int) -> None:
     own = [_address(b, kind, "%lanes", int_constant(k * size, I64)) for k in range(n)]
     side = [_address(b, kind, "%buffer", int_constant(k * n, I64)) for k in range(size)]
     if inward:
-        rows = transposed(b, kind, [_masked_load(b, kind, pointer, size) for pointer in own])
+        rows = transposed(b, [load_vector(b, kind, pointer, size) for pointer in own])
         for row, pointer in zip(rows[:size], side, strict=True):
-            _store(b, kind, pointer, row)
+            store_vector(b, kind, pointer, row)
         return
-    rows = [_load(b, kind, pointer) for pointer in side]
-    for row, pointer in zip(transposed(b, kind, [*rows, *rows[-1:] * (n - size)]), own, strict=True):
-        _masked_store(b, kind, pointer, row, size)
-
-
-def _load(b: Builder, kind: str, pointer: str) -> Operand:
-    return b.define(kind, True, f"load <{b.lanes} x {kind}>, ptr {pointer}, align {element_bytes(kind)}")
-
-
-def _store(b: Builder, kind: str, pointer: str, row: Operand) -> None:
-    b.lines.append(f"  store <{b.lanes} x {kind}> {row.text}, ptr {pointer}, align {element_bytes(kind)}")
-
-
-def _masked(b: Builder, kind: str, count: int) -> tuple[str, str]:
-    """Returns a vector's type and the mask of its first elements."""
-    bits = ", ".join(f"i1 {('false', 'true')[lane < count]}" for lane in range(b.lanes))
-    return f"<{b.lanes} x {kind}>", f"<{b.lanes} x i1> <{bits}>"
-
-
-def _masked_load(b: Builder, kind: str, pointer: str, count: int) -> Operand:
-    vector, mask = _masked(b, kind, count)
-    name = f"llvm.masked.load.v{b.lanes}{SHORT.get(kind, kind)}.p0"
-    b.declarations[name] = f"declare {vector} @{name}(ptr, i32, <{b.lanes} x i1>, {vector})"
-    given = f"ptr {pointer}, {I32} {element_bytes(kind)}, {mask}, {vector} zeroinitializer"
-    return b.define(kind, True, f"call {vector} @{name}({given})")
-
-
-def _masked_store(b: Builder, kind: str, pointer: str, row: Operand, count: int) -> None:
-    vector, mask = _masked(b, kind, count)
-    name = f"llvm.masked.store.v{b.lanes}{SHORT.get(kind, kind)}.p0"
-    b.declarations[name] = f"declare void @{name}({vector}, ptr, i32, <{b.lanes} x i1>)"
-    b.lines.append(f"  call void @{name}({vector} {row.text}, ptr {pointer}, {I32} {element_bytes(kind)}, {mask})")
+    rows = [load_vector(b, kind, pointer) for pointer in side]
+    for row, pointer in zip(transposed(b, [*rows, *rows[-1:] * (n - size)]), own, strict=True):
+        store_vector(b, kind, pointer, row, size)
 
 
 def _blocks(b: Builder, kind: str, inward: bool) -> None:
@@ -91,9 +62,9 @@ def _blocks(b: Builder, kind: str, inward: bool) -> None:
         place = b.mul(first, int_constant(n, I64))
         side = [_address(b, kind, "%buffer", b.add(place, int_constant(k * n, I64))) for k in range(n)]
         read, written = (own, side) if inward else (side, own)
-        rows = [_load(b, kind, pointer) for pointer in read]
-        for row, pointer in zip(transposed(b, kind, rows), written, strict=True):
-            _store(b, kind, pointer, row)
+        rows = [load_vector(b, kind, pointer) for pointer in read]
+        for row, pointer in zip(transposed(b, rows), written, strict=True):
+            store_vector(b, kind, pointer, row)
         return []
 
     b.for_(count, [], block)
@@ -101,27 +72,3 @@ def _blocks(b: Builder, kind: str, inward: bool) -> None:
 
 def _address(b: Builder, kind: str, base: str, place: Operand) -> str:
     return b.define("ptr", False, f"getelementptr {kind}, ptr {base}, i64 {place.text}").text
-
-
-def transposed(b: Builder, kind: str, rows: list[Operand]) -> list[Operand]:
-    """Returns the columns of a square of vectors, whose side is a power of two.
-
-    Each round exchanges one bit of an element's row with the same bit of its column.
-    """
-    n, bit = len(rows), len(rows) // 2
-    while bit:
-        made = list(rows)
-        for i in range(n):
-            if i & bit:
-                continue
-            upper, lower = rows[i], rows[i | bit]
-            made[i] = _shuffled(b, kind, upper, lower, [j if not j & bit else n + (j ^ bit) for j in range(n)])
-            made[i | bit] = _shuffled(b, kind, upper, lower, [j | bit if not j & bit else n + j for j in range(n)])
-        rows, bit = made, bit // 2
-    return rows
-
-
-def _shuffled(b: Builder, kind: str, x: Operand, y: Operand, order: list[int]) -> Operand:
-    """Returns elements of two vectors side by side in an order."""
-    vector, mask = f"<{b.lanes} x {kind}>", ", ".join(f"i32 {j}" for j in order)
-    return b.define(kind, True, f"shufflevector {vector} {x.text}, {vector} {y.text}, <{b.lanes} x i32> <{mask}>")
