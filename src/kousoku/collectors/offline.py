@@ -113,11 +113,10 @@ class Offline(Collector):
     def learn(
         self, agent: Any, state: TrainState, data: Transition, keys: OfflineKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], Int[Array, ""]]:
-        update_keys = jax.random.split(jax.random.fold_in(keys.update, 1), self.num_steps)
-
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], None]:
             batch = ReplayBatch(jax.tree.map(lambda x: x[i], data), keys.iteration * self.num_steps + i)
-            return *agent.update(agent_state, batch, update_keys[i], axis=axis), None
+            key = jax.random.fold_in(jax.random.fold_in(keys.update, 1), i)
+            return *agent.update(agent_state, batch, key, axis=axis), None
 
         learned, sums, _ = make_updates(update, state.agent, self.num_steps, self.num_steps, axis)
         after = TrainState(learned, state.slots, state.carry, state.data, state.metrics)

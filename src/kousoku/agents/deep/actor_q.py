@@ -51,7 +51,7 @@ from .critics import (
     targets_of,
 )
 from .epochs import Scalars
-from .gradients import apply_gradients, check_learning_rate, init_optimiser
+from .gradients import apply_gradients, check_learning_rate, gradient_when_due, init_optimiser
 from .replay_of import check_priorities, replay_of
 
 
@@ -372,10 +372,8 @@ class ActorQAgent(Agent):
         def gradient() -> tuple[Learned, tuple[Scalars, Any]]:
             return jax.grad(self.actor_loss, has_aux=True)(learned, state.network.critics, batch, key, axis)
 
-        if self.policy_delay == 1:
-            return gradient()
         kept = (state.actor_metrics, learned.actor)
-        return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), kept))
+        return gradient_when_due(gradient, learned, kept, due, self.policy_delay)
 
     def target_step(self, due: Bool[Array, ""]) -> float | Array:
         """Returns how far the target network moves in a step in which the actor's is due or not: tau, or 0."""

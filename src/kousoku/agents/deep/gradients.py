@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from ...compiler import on_arrays
 from ...nn.hyperspherical import with_unit_weights
@@ -33,6 +33,23 @@ def check_learning_rate(field: str, rate: Any) -> None:
         ConfigError: naming the field.
     """
     check_schedule(field, rate, low=0, open_low=not callable(rate), open_high=True)
+
+
+def gradient_when_due(
+    gradient: Callable[[], tuple[Any, Any]], learned: Any, kept: Any, due: Bool[Array, ""], delay: int
+) -> tuple[Any, Any]:
+    """Returns a gradient and what comes beside it; where no step is due, zeros and what was kept, uncomputed.
+
+    Args:
+        gradient: computes both.
+        learned: the parameters that the gradient is of.
+        kept: what stands beside the zeros.
+        due: whether a step is.
+        delay: every how many-th update is; 1 for each.
+    """
+    if delay == 1:
+        return gradient()
+    return jax.lax.cond(due, gradient, lambda: (jax.tree.map(jnp.zeros_like, learned), kept))
 
 
 def init_optimiser(network: Any, optimiser: Any) -> Any:

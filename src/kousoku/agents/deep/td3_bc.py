@@ -21,7 +21,7 @@ from ...ops.schedules import counted, value_at
 from .actor_q import noise_like
 from .critics import Batch, Follows, acted, critic_loss, has_target, outputs_of, targets_of, values
 from .epochs import Scalars
-from .gradients import apply_gradients
+from .gradients import apply_gradients, gradient_when_due
 from .offline import OfflineAgent, OfflineState
 
 
@@ -135,10 +135,8 @@ class TD3BC(OfflineAgent):
         def gradient() -> tuple[Any, tuple[Scalars, Any]]:
             return jax.grad(self.actor_loss, has_aux=True)(state.actor, state.critics, batch, key, axis)
 
-        if self.policy_delay == 1:
-            return gradient()
-        kept = jax.tree.map(jnp.zeros_like, state.actor), (state.actor_metrics, state.actor)
-        return jax.lax.cond(due, gradient, lambda: kept)
+        kept = (state.actor_metrics, state.actor)
+        return gradient_when_due(gradient, state.actor, kept, due, self.policy_delay)
 
     def targets(self, state: OfflineState, batch: Batch, key: PRNGKeyArray) -> Float[Array, "n *N"]:
         """Computes what values of the recorded actions should become, by the target networks."""
