@@ -172,15 +172,22 @@ def test_random_numbers_are_the_same():
 
 
 def test_where_there_is_no_rule_it_is_plain_jax_and_nobody_is_warned():
-    image, kernel = normal(1, 8, 8, 3), normal(3, 3, 3, 4)
+    matrix = jnp.eye(6) + 0.1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ks.KernelWarning)
+        run = jax.jit(on_arrays(jnp.linalg.cholesky))
+        given = run(matrix)
+    assert "kousoku_kernel" not in run.lower(matrix).as_text()
+    assert_close(given, jnp.linalg.cholesky(matrix))
+
+
+def test_convolutions_are_sums_of_products():
+    image, kernel = normal(2, 8, 8, 3), normal(3, 3, 3, 4)
 
     def convolved(image, kernel):
         return jax.lax.conv_general_dilated(image, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ks.KernelWarning)
-        given = jax.jit(on_arrays(convolved))(image, kernel)
-    assert_close(given, jax.jit(convolved)(image, kernel))
+    assert_close(arrays(convolved, image, kernel), jax.jit(convolved)(image, kernel))
 
 
 def test_large_products_of_one_lane_are_left_to_the_threads_of_xla():
