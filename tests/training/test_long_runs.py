@@ -16,6 +16,7 @@ from probes import chain
 import kousoku as ks
 from kousoku.collectors.streams import epoch_key, member_key, step_keys
 from kousoku.compiler import use_kernels
+from kousoku.training.config import TrainConfig
 from kousoku.training.loop import base, host, program
 from kousoku.training.metrics import wide_sums
 from kousoku.training.metrics.metric_sums import SUMMED, MetricSums, end_block, in_one
@@ -220,3 +221,24 @@ def test_counters_stand_still_at_the_largest_number():
     made = ks.Transition(zero, zero, jnp.float32(0), no, no, jnp.int32(1))
     learned, _ = agent.update(last, made, jax.random.key(1))
     assert int(learned.step) == int(learned.visits.min()) == most
+
+
+# ---- reports
+
+
+@given(st.integers(1, 10**4), st.integers(1, 2000), st.integers(0, 10**4))
+def test_reports_are_every_so_many_steps_and_at_the_end(steps, every, since):
+    config = TrainConfig(steps=steps, record_every=every)
+    wanted = sorted({*range(min(every, steps), steps, every), steps})
+    assert config.num_reports == len(wanted)
+    assert [step for step in config.report_steps(since) if step > since] == [step for step in wanted if step > since]
+
+
+def test_billions_of_reports_are_not_listed_before_the_first():
+    """A trillion steps with a report after each thousand: a list of them all took 22 GB before anything was trained."""
+    config = TrainConfig(steps=10**12, record_every=1000)
+    assert config.num_reports == 10**9
+    assert next(config.report_steps(5 * 10**11)) == 5 * 10**11
+    stop = lambda report: report.step >= 3000  # noqa: E731
+    run = ks.train("q_learning", PAID, steps=10**12, record_every=1000, eval_episodes=0, out="", on_report=stop)
+    assert run.record.facts["steps"] == 3000

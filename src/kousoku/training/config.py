@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -158,10 +158,22 @@ class TrainConfig:
         names, values = list(self.sweep), [list(v) for v in self.sweep.values()]
         return tuple(dict(zip(names, setting, strict=True)) for setting in itertools.product(*values))
 
-    def report_steps(self) -> list[int]:
-        """Returns the steps after which a report is made: every `record_every`, and the last."""
+    @property
+    def num_reports(self) -> int:
+        """How many reports are made."""
         assert self.record_every is not None
-        return sorted({*range(self.record_every, self.steps, self.record_every), self.steps})
+        return -(-self.steps // self.record_every)
+
+    def report_steps(self, since: int = 0) -> Iterator[int]:
+        """Yields the steps after which a report is made, every `record_every` and the last: they may be billions.
+
+        Args:
+            since: the run's steps so far; the last report before them is yielded, too.
+        """
+        assert self.record_every is not None
+        first = max(since // self.record_every, 1) * self.record_every
+        yield from range(first, self.steps, self.record_every)
+        yield self.steps
 
     def to_json(self) -> dict[str, Any]:
         """Returns what a run folder keeps: all that a resumed run is to know, as plain JSON."""

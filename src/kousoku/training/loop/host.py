@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from ...core.agent import Agent
 from ...core.collector import TrainState
 from ...core.errors import EnvError
+from ..config import TrainConfig
 from ..devices import without_padding
 from ..guards.finite_check import FiniteCheck, NonFinite
 from ..io import checkpoints, run_folder
@@ -64,6 +65,16 @@ class OngoingRun:
     pace: int = 1
 
 
+def _stops(loop: TrainLoop, config: TrainConfig, since: int) -> Iterator[int]:
+    """Yields the steps after `since` at which a report is made: where an iteration ends."""
+    last = since
+    for step in config.report_steps(since):
+        until = loop.whole(step)
+        if until > last:
+            yield until
+            last = until
+
+
 def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
     """Trains to the end, or until somebody asks to stop.
 
@@ -77,8 +88,7 @@ def learn(loop: TrainLoop, run: OngoingRun, job: TrainJob, kept: bytes) -> None:
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(Progress(config.steps, job.population.size, config.progress))
         logs = stack.enter_context(Loggers(config.log, job.folder, job.asked, progress, kept))
-        stops = sorted({loop.whole(step) for step in config.report_steps()})
-        for until in (step for step in stops if step > progress.since):
+        for until in _stops(loop, config, progress.since):
             while progress.step < until and not job.stop:
                 _advance(loop, run, until)
                 _count_out_visits(run, job.population.size)

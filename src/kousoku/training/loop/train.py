@@ -191,7 +191,7 @@ def _check_history(config: TrainConfig, recording: Recording, env: Env, count: i
     shape = table_shape(env)
     if not recording.q_values or shape is None:
         return
-    need = len(config.report_steps()) * count * shape[0] * shape[1] * 4
+    need = config.num_reports * count * shape[0] * shape[1] * 4
     if need > MAX_HISTORY_BYTES:
         fix = f"the tables need {need / 2**30:.3g} GiB; raise record_every or train fewer agents"
         raise ConfigError("record", "q_values", fix)
