@@ -340,6 +340,10 @@ def test_ppo_learns(task, steps, num_steps, worth):
     ("id", "options", "words"),
     [
         ("Empty-5x5", {"size": 3}, "size: got 3"),
+        ("Empty-5x5", {"size": "5"}, "size: got '5'"),
+        ("KeyCorridorS3R1", {"room_size": None}, "room_size: got None"),
+        ("MultiRoom-N6", {"num_rooms": "six"}, "num_rooms: got 'six'"),
+        ("MultiRoom-N6", {"num_rooms": 0}, "num_rooms: got 0"),
         ("Empty-5x5", {"view": "half"}, "view: got 'half'"),
         ("Empty-5x5", {"agent_view_size": 4}, "agent_view_size: got 4; use an odd number, such as 3"),
         ("Empty-5x5", {"agent_view_size": 1}, "agent_view_size: got 1"),

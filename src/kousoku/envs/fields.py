@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -90,3 +91,14 @@ def check_order(low_name: str, low: Number, high_name: str, high: Number) -> Non
 def bound(value: Number, unknown: float) -> float:
     """Returns a number as the bound of a space, or `unknown` for an array, whose values may differ."""
     return value if isinstance(value, float) else unknown
+
+
+def convert_fields(env: Any) -> None:
+    """Checks and converts all fields, for a `__post_init__` that makes something of them: Equinox does so after it.
+
+    Raises:
+        ConfigError: for a value that a field refuses.
+    """
+    for field in dataclasses.fields(env):
+        if (converter := field.metadata.get("converter")) is not None:
+            setattr(env, field.name, converter(getattr(env, field.name)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -23,6 +22,7 @@ from ...ops.trees import select
 from ...physics import Model, State, forward, initial_state, simulate, step
 from ...physics.scene import body3d, contacts3d, joint_values, poses
 from ..divergence import has_diverged
+from ..fields import convert_fields
 from ..locomotion.robot import RobotInfo, command_space, of_dtype
 from ..locomotion.world import Still, World
 from ..timesteps import first_timestep, never
@@ -109,10 +109,7 @@ class SuiteEnv(Env):
     model: Model = eqx.field(init=False)
 
     def __post_init__(self) -> None:
-        # Equinox converts fields after this, but what the mechanism is made of has to be right before.
-        for field in dataclasses.fields(self):
-            if (converter := field.metadata.get("converter")) is not None:
-                setattr(self, field.name, converter(getattr(self, field.name)))
+        convert_fields(self)
         self.model = self.mechanism()
 
     # ---- the task

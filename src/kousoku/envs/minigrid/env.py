@@ -18,7 +18,7 @@ from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete
 from ...core.timestep import Timestep
 from ...ops.trees import arrays_on_device
-from ..fields import choice, flag, limit
+from ..fields import choice, convert_fields, flag, limit
 from ..timesteps import first_timestep, never
 from .cells import (
     AGENT,
@@ -123,6 +123,7 @@ class MiniGrid(Env):
     mission_text: ClassVar[str]
 
     def __post_init__(self) -> None:
+        convert_fields(self)
         if self.time_limit is None:
             self.time_limit = self.package_time_limit
 
