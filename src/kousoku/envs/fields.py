@@ -1,4 +1,4 @@
-"""Fields of environments: numbers that are leaves; words, flags and bounds of actions, which are structure."""
+"""Fields of environments: numbers that are leaves; words, flags, counts and bounds of actions, which are structure."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ def _number(name: str, low: float, high: float, open_low: bool, value: Any) -> A
 def flag(name: str, default: bool) -> Any:
     """Makes a field for True or False, as structure."""
     return eqx.field(static=True, default=default, converter=partial(check_flag, name))
+
+
+def count(name: str, default: int, low: int = 1, high: int = 1 << 16) -> Any:
+    """Makes a field for a whole number, as structure."""
+    return eqx.field(static=True, default=default, converter=partial(check_count, name, low=low, high=high))
 
 
 def choice(name: str, default: str, choices: tuple[str, ...]) -> Any:

@@ -15,8 +15,8 @@ from ...core.scene import Circle, Rect, Scene
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
 from ..drawing import ACCENT, AGENT, GROUND, paper
-from ..fields import limit
-from .common import INDEX, Outcome, begun, count, observation, tabulate, went_on
+from ..fields import count, limit
+from .common import INDEX, Outcome, begun, observation, tabulate, went_on
 
 
 class CatchState(eqx.Module):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -12,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ...core.errors import check_count
 from ...core.model import TabularModel
 from ...core.timestep import Timestep
-from ..fields import choice
+from ..fields import choice, count
 
 ARRAY, INDEX = "array", "index"
 LARGEST_SEED = 2**32 - 1
@@ -38,11 +36,6 @@ Outcome = tuple[Int[Array, ""], Float[Array, ""], Bool[Array, ""]]
 def observation() -> Any:
     """Makes a field for what is observed: bsuite's array, or the number of the state, for tables."""
     return choice("observation", ARRAY, (ARRAY, INDEX))
-
-
-def count(name: str, default: int, low: int = 1, high: int = 1 << 16) -> Any:
-    """Makes a field for a whole number, as structure."""
-    return eqx.field(static=True, default=default, converter=partial(check_count, name, low=low, high=high))
 
 
 def seed(default: int) -> Any:

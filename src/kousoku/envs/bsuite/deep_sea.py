@@ -17,8 +17,8 @@ from ...core.scene import Circle, Line, Rect, Scene
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
 from ..drawing import AGENT, GOAL, INK
-from ..fields import Number, flag, limit, number
-from .common import INDEX, Outcome, begun, count, observation, seed, tabulate, went_on
+from ..fields import Number, count, flag, limit, number
+from .common import INDEX, Outcome, begun, observation, seed, tabulate, went_on
 
 SURFACE, DEPTH = (207, 227, 245), (74, 111, 150)
 """Colours of the water, above and below."""

@@ -10,8 +10,8 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from ...core.env import Env
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
-from ..fields import limit
-from .common import begun, count, share, went_on
+from ..fields import count, limit
+from .common import begun, share, went_on
 
 
 class MemoryChainState(eqx.Module):

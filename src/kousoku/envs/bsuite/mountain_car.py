@@ -12,9 +12,9 @@ from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
 from ..classic.common import push, uniform
 from ..classic.hill import Hill, MountainCarState, hill_scene, roll
-from ..fields import Scalar, limit
+from ..fields import Scalar, count, limit
 from ..timesteps import first_timestep, never
-from .common import count, share
+from .common import share
 
 HILL = Hill(min_position=-1.2, max_position=0.6, max_speed=0.07, gravity=0.0025, goal_position=0.5, goal_velocity=-1.0)
 """Bsuite's ground; at the goal any velocity will do."""

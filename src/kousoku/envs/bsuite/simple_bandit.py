@@ -12,8 +12,8 @@ from ...core.model import TabularModel
 from ...core.panel import Panel
 from ...core.spaces import Box, Discrete
 from ...core.timestep import Timestep
-from ..fields import limit
-from .common import INDEX, begun, count, observation, seed, went_on
+from ..fields import count, limit
+from .common import INDEX, begun, observation, seed, went_on
 
 
 class SimpleBandit(Env):

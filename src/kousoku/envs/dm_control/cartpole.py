@@ -11,9 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import Model
-from ..fields import flag, limit
+from ..fields import count, flag, limit
 from ..locomotion.starts import between
-from .fields import whole
 from .models import named, suite_model
 from .rewards import tolerance
 from .suite import Beginning, Look, SuiteEnv
@@ -41,7 +40,7 @@ class SuiteCartpole(SuiteEnv):
 
     swing_up: bool = flag("swing_up", True)
     sparse: bool = flag("sparse", False)
-    num_poles: int = whole("num_poles", 1, high=10)
+    num_poles: int = count("num_poles", 1, high=10)
     time_limit: int | None = limit(1000)
 
     def mechanism(self) -> Model:

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import Model
-from ..fields import flag, limit
-from .fields import fixed
+from ..fields import flag, limit, structural
 from .models import suite_model
 from .randomizers import draw_without_contact, randomize_joints
 from .rewards import tolerance
@@ -42,7 +41,7 @@ class SuiteHumanoid(SuiteEnv):
 
     n_sub_steps: ClassVar[int] = 5
 
-    move_speed: float = fixed("move_speed", 1.0)
+    move_speed: float = structural("move_speed", 1.0, "it chooses the task", low=0.0)
     pure_state: bool = flag("pure_state", False)
     time_limit: int | None = limit(1000)
 

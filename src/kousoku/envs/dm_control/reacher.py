@@ -11,9 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import Model
-from ..fields import limit
+from ..fields import limit, structural
 from ..locomotion.starts import between
-from .fields import fixed
 from .models import named, suite_model
 from .randomizers import randomize_joints
 from .rewards import tolerance
@@ -38,7 +37,7 @@ class SuiteReacher(SuiteEnv):
     n_sub_steps: ClassVar[int] = 1
     marker: ClassVar[str | None] = "target"
 
-    target_size: float = fixed("target_size", 0.05, open_low=True)
+    target_size: float = structural("target_size", 0.05, "it chooses the task", low=0.0, open_low=True)
     time_limit: int | None = limit(1000)
 
     def mechanism(self) -> Model:

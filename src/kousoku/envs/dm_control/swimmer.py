@@ -10,9 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import Model
-from ..fields import limit
+from ..fields import count, limit
 from ..locomotion.starts import between
-from .fields import whole
 from .models import named, suite_model
 from .randomizers import randomize_joints
 from .rewards import tolerance
@@ -39,7 +38,7 @@ class SuiteSwimmer(SuiteEnv):
     n_sub_steps: ClassVar[int] = 15
     marker: ClassVar[str | None] = "target"
 
-    num_links: int = whole("num_links", 6, low=3, high=50)
+    num_links: int = count("num_links", 6, low=3, high=50)
     time_limit: int | None = limit(1000)
 
     def mechanism(self) -> Model:

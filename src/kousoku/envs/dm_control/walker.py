@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...physics import Model
-from ..fields import limit
-from .fields import fixed
+from ..fields import limit, structural
 from .models import suite_model
 from .randomizers import randomize_joints
 from .rewards import tolerance
@@ -38,7 +37,7 @@ class SuiteWalker(SuiteEnv):
 
     n_sub_steps: ClassVar[int] = 10
 
-    move_speed: float = fixed("move_speed", 1.0)
+    move_speed: float = structural("move_speed", 1.0, "it chooses the task", low=0.0)
     time_limit: int | None = limit(1000)
 
     def mechanism(self) -> Model:

@@ -13,9 +13,9 @@ from jaxtyping import Array, Int, PRNGKeyArray, UInt32
 from ...core.spaces import Discrete
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
-from ..fields import flag
+from ..fields import count, flag
 from .cells import BLUE_BALL, EMPTY, GOAL, GREEN_GOAL, NOTHING, Cells, Whole, cell_at, is_any, kind_of, put
-from .env import FORWARD, LEFT, MiniGridState, SquareGrid, count
+from .env import FORWARD, LEFT, MiniGridState, SquareGrid
 from .layout import Layout, is_cell, is_free, place, started, walled, words_of
 from .view import ahead
 

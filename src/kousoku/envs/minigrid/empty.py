@@ -7,9 +7,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from ..fields import flag
+from ..fields import count, flag
 from .cells import GREEN_GOAL, GREY_WALL, NOTHING, put
-from .env import MiniGrid, SquareGrid, count
+from .env import MiniGrid, SquareGrid
 from .layout import Layout, between, is_cell, is_free, place, started, walled, words_of
 
 

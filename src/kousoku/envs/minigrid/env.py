@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -18,7 +17,7 @@ from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete
 from ...core.timestep import Timestep
 from ...ops.trees import arrays_on_device
-from ..fields import choice, convert_fields, flag, limit
+from ..fields import choice, convert_fields, count, flag, limit
 from ..timesteps import first_timestep, never
 from .cells import (
     AGENT,
@@ -67,11 +66,6 @@ def view_size(value: Any) -> int:
     if size % 2 == 0:
         raise ConfigError("agent_view_size", value, f"use an odd number, such as {size - 1}")
     return size
-
-
-def count(name: str, default: int, low: int, high: int) -> Any:
-    """Makes a field for a whole number, as structure."""
-    return eqx.field(static=True, default=default, converter=partial(check_count, name, low=low, high=high))
 
 
 class MiniGridState(eqx.Module):

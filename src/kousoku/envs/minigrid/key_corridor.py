@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
 
 from ...ops.exploration import pick, uniform_index
+from ..fields import count
 from .cells import BALL, CLOSED_DOOR, KEY, LOCKED_DOOR, NOTHING, Cells, Flag, Whole, cell_at, kind_of, put
-from .env import PICKUP, MiniGrid, MiniGridState, count
+from .env import PICKUP, MiniGrid, MiniGridState
 from .layout import Layout, words_of
 from .rooms import RoomGrid, any_color, colored
 

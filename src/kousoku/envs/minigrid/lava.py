@@ -11,8 +11,9 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
 
 from ...core.errors import ConfigError
 from ...ops.exploration import pick, uniform_index
+from ..fields import count
 from .cells import GREEN_GOAL, GREY_WALL, NOTHING, RED_LAVA, Flag, Whole, put
-from .env import SquareGrid, count
+from .env import SquareGrid
 from .layout import Layout, between, columns_and_rows, started, walled, words_of
 
 AVOID = "avoid the lava and get to the green goal square"

@@ -11,8 +11,9 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
 
 from ...ops.exploration import uniform_index
 from ...ops.trees import select
+from ..fields import count
 from .cells import CLOSED_DOOR, GREEN_GOAL, GREY_WALL, NOTHING, NUM_COLORS, Cells, Flag, Whole, put
-from .env import MiniGrid, count
+from .env import MiniGrid
 from .layout import Layout, between, columns_and_rows, is_cell, is_free, is_in, place, words_of
 from .rooms import colored
 
