@@ -7,9 +7,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from .cells import GREEN_GOAL, GREY_WALL, KEY, LOCKED_DOOR, YELLOW, cell, put
+from .cells import GREY_WALL, KEY, LOCKED_DOOR, YELLOW, cell, put
 from .env import SquareGrid
-from .layout import Layout, between, columns_and_rows, is_cell, is_free, place, walled, words_of
+from .layout import Layout, between, columns_and_rows, is_cell, is_free, place, room_with_goal, words_of
 
 
 class DoorKey(SquareGrid):
@@ -17,9 +17,6 @@ class DoorKey(SquareGrid):
 
     Attributes:
         size: cells of a side, walls included.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
 
     Examples:
         >>> DoorKey(size=6).time_limit, DoorKey(size=6).observation_space.shape
@@ -32,8 +29,7 @@ class DoorKey(SquareGrid):
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the wall, the agent, the door and the key."""
         wall_word, agent_word, direction_word, door_word, key_word = words_of(key, 5)
-        walls = walled(*self.shape)
-        walls[-2, -2] = GREEN_GOAL
+        walls = room_with_goal(*self.shape)
         columns, _ = columns_and_rows(*self.shape)
         wall = between(wall_word, 2, self.size - 2)
         cells = jnp.where(columns == wall, GREY_WALL, walls).astype(jnp.uint8)

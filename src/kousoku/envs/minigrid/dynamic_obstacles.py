@@ -14,9 +14,9 @@ from ...core.spaces import Discrete
 from ...core.timestep import Timestep
 from ...ops.exploration import unit_interval
 from ..fields import count, flag
-from .cells import BLUE_BALL, EMPTY, GOAL, GREEN_GOAL, NOTHING, Cells, Whole, cell_at, is_any, kind_of, put
+from .cells import BLUE_BALL, EMPTY, GOAL, NOTHING, Cells, Whole, cell_at, is_any, kind_of, put
 from .env import FORWARD, LEFT, MiniGridState, SquareGrid
-from .layout import Layout, is_cell, is_free, place, started, walled, words_of
+from .layout import Layout, is_cell, is_free, place, room_with_goal, started, words_of
 from .view import ahead
 
 TRIES = 101
@@ -33,9 +33,6 @@ class DynamicObstacles(SquareGrid):
         size: cells of a side, walls included.
         random_start: whether the agent begins anywhere, looking anywhere; else in the top left corner, looking right.
         n_obstacles: how many balls; more than size / 2 + 1 count as size / 2, as in the package.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
 
     Examples:
         >>> DynamicObstacles(size=6, n_obstacles=3).action_space
@@ -59,10 +56,8 @@ class DynamicObstacles(SquareGrid):
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the agent, then the balls."""
-        walls = walled(*self.shape)
-        walls[-2, -2] = GREEN_GOAL
         start_key, ball_key = jax.random.split(key)
-        start = started(jnp.asarray(walls), self.random_start, words_of(start_key, 2))
+        start = started(jnp.asarray(room_with_goal(*self.shape)), self.random_start, words_of(start_key, 2))
 
         def put_ball(cells: Cells, word: UInt32[Array, ""]) -> tuple[Cells, Int[Array, " 2"]]:
             x, y = place(is_free(cells) & ~is_cell(cells, start.x, start.y), word)

@@ -10,7 +10,7 @@ from jaxtyping import PRNGKeyArray
 from ..fields import count, flag
 from .cells import GREEN_GOAL, GREY_WALL, NOTHING, put
 from .env import MiniGrid, SquareGrid
-from .layout import Layout, between, is_cell, is_free, place, started, walled, words_of
+from .layout import Layout, between, is_cell, is_free, place, room_with_goal, started, walled, words_of
 
 
 class EmptyRoom(SquareGrid):
@@ -19,9 +19,6 @@ class EmptyRoom(SquareGrid):
     Attributes:
         size: cells of a side, walls included.
         random_start: whether the agent begins anywhere, looking anywhere; else in the top left corner, looking right.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
 
     Examples:
         >>> import jax
@@ -39,16 +36,14 @@ class EmptyRoom(SquareGrid):
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Puts the goal into its corner, and the agent where it begins."""
-        cells = walled(*self.shape)
-        cells[-2, -2] = GREEN_GOAL
-        return started(jnp.asarray(cells), self.random_start, words_of(key, 2))
+        return started(jnp.asarray(room_with_goal(*self.shape)), self.random_start, words_of(key, 2))
 
 
 class FourRooms(MiniGrid):
     """MiniGrid-FourRooms: four rooms, a gap in each wall between two; agent and goal are anywhere.
 
     References:
-        Sutton, Precup and Singh, Between MDPs and semi-MDPs (1999); the package minigrid 3.2.0.
+        Sutton, Precup and Singh, Between MDPs and semi-MDPs (1999).
 
     Examples:
         >>> FourRooms().shape, FourRooms().time_limit

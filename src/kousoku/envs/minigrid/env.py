@@ -105,6 +105,9 @@ class MiniGrid(Env):
         direction: whether the observation is a Dict of `image` and `direction`, as the package's but for the mission.
         agent_view_size: side of the square that is seen, odd.
         time_limit: steps until an episode is truncated; None for the package's.
+
+    References:
+        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
     """
 
     view: str = choice("view", "partial", VIEWS)

@@ -24,9 +24,6 @@ class KeyCorridor(MiniGrid):
         room_size: cells of a room's side, walls included.
         num_rows: rooms on each side of the hallway.
 
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
-
     Examples:
         >>> KeyCorridor(room_size=3, num_rows=2).shape, KeyCorridor(room_size=3, num_rows=2).time_limit
         ((7, 5), 270)

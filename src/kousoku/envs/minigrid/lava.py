@@ -12,9 +12,9 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt32
 from ...core.errors import ConfigError
 from ...ops.exploration import pick, uniform_index
 from ..fields import count
-from .cells import GREEN_GOAL, GREY_WALL, NOTHING, RED_LAVA, Flag, Whole, put
+from .cells import GREY_WALL, NOTHING, RED_LAVA, Flag, Whole, put
 from .env import SquareGrid
-from .layout import Layout, between, columns_and_rows, started, walled, words_of
+from .layout import Layout, between, columns_and_rows, room_with_goal, started, words_of
 
 AVOID = "avoid the lava and get to the green goal square"
 FIND = "find the opening and get to the green goal square"
@@ -25,9 +25,6 @@ class LavaGap(SquareGrid):
 
     Attributes:
         size: cells of a side, walls included.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
 
     Examples:
         >>> LavaGap(size=5).time_limit
@@ -41,8 +38,7 @@ class LavaGap(SquareGrid):
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the strip's column and the gap's row."""
         column_word, row_word = words_of(key, 2)
-        walls = walled(*self.shape)
-        walls[-2, -2] = GREEN_GOAL
+        walls = room_with_goal(*self.shape)
         columns, rows = columns_and_rows(*self.shape)
         x, y = between(column_word, 2, self.size - 2), between(row_word, 1, self.size - 1)
         strip = (columns == x) & (rows > 0) & (rows < self.size - 1)
@@ -74,8 +70,7 @@ class Crossing(SquareGrid):
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the rivers, then the gaps along a way through them."""
         river_key, way_key = jax.random.split(key)
-        walls = walled(*self.shape)
-        walls[-2, -2] = GREEN_GOAL
+        walls = room_with_goal(*self.shape)
         columns, rows = columns_and_rows(*self.shape)
         upright, level = self._rivers(jax.random.bits(river_key, (self.num_crossings,), jnp.uint32))
         inside = (columns > 0) & (columns < self.size - 1) & (rows > 0) & (rows < self.size - 1)
@@ -101,9 +96,6 @@ class Crossing(SquareGrid):
 class LavaCrossing(Crossing):
     """MiniGrid-LavaCrossing: rivers of lava.
 
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
-
     Examples:
         >>> LavaCrossing(size=9, num_crossings=2).time_limit
         324
@@ -115,9 +107,6 @@ class LavaCrossing(Crossing):
 
 class SimpleCrossing(Crossing):
     """MiniGrid-SimpleCrossing: walls.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
 
     Examples:
         >>> SimpleCrossing(size=11, num_crossings=5).time_limit

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray, UInt8, UInt32
 
 from ...ops.exploration import pick, uniform_index
-from .cells import EMPTY, GREY_WALL, NOTHING, WALL, Cells, Whole, is_any, kind_of
+from .cells import EMPTY, GREEN_GOAL, GREY_WALL, NOTHING, WALL, Cells, Whole, is_any, kind_of
 
 Mask = Bool[Array, "width height"]
 Word = UInt32[Array, ""]
@@ -47,6 +47,13 @@ def walled(width: int, height: int) -> UInt8[np.ndarray, "width height"]:
     cells = np.full((width, height), NOTHING, np.uint8)
     cells[[0, -1], :] = GREY_WALL
     cells[:, [0, -1]] = GREY_WALL
+    return cells
+
+
+def room_with_goal(width: int, height: int) -> UInt8[np.ndarray, "width height"]:
+    """Returns an empty grid with walls around it, and the goal in its bottom right corner."""
+    cells = walled(width, height)
+    cells[-2, -2] = GREEN_GOAL
     return cells
 
 

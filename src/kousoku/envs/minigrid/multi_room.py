@@ -31,9 +31,6 @@ class MultiRoom(MiniGrid):
         num_rooms: how many.
         max_room_size: cells of the longest side, walls included; the shortest has 4.
 
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
-
     Examples:
         >>> MultiRoom(num_rooms=2, max_room_size=4).time_limit
         40

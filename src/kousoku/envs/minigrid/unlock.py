@@ -15,18 +15,8 @@ from .rooms import RoomGrid, any_color, colored
 ROOMS = RoomGrid(room_size=6, num_rows=1, num_cols=2)
 
 
-class Unlock(MiniGrid):
-    """MiniGrid-Unlock: find the key and open the door.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
-
-    Examples:
-        >>> Unlock().shape, Unlock().time_limit
-        ((11, 6), 288)
-    """
-
-    mission_text: ClassVar[str] = "open the door"
+class TwoRooms(MiniGrid):
+    """A task in two rooms, with a locked door between them."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -37,6 +27,17 @@ class Unlock(MiniGrid):
     def package_time_limit(self) -> int:
         """Eight steps a cell of a room."""
         return 8 * ROOMS.room_size**2
+
+
+class Unlock(TwoRooms):
+    """MiniGrid-Unlock: find the key and open the door.
+
+    Examples:
+        >>> Unlock().shape, Unlock().time_limit
+        ((11, 6), 288)
+    """
+
+    mission_text: ClassVar[str] = "open the door"
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws door, key and agent."""
@@ -47,13 +48,10 @@ class Unlock(MiniGrid):
         return (action == TOGGLE) & (kind_of(front) == OPEN_DOOR)
 
 
-class UnlockPickup(MiniGrid):
+class UnlockPickup(TwoRooms):
     """MiniGrid-UnlockPickup: open the door and pick up the box in the other room.
 
     A toggle makes the box vanish, as in the package, and with it what was to be picked up.
-
-    References:
-        Chevalier-Boisvert et al., Minigrid and Miniworld, arXiv:2306.13831; the package minigrid 3.2.0.
 
     Examples:
         >>> import jax
@@ -63,16 +61,6 @@ class UnlockPickup(MiniGrid):
     """
 
     mission_text: ClassVar[str] = "pick up the {color} box"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Two rooms."""
-        return ROOMS.shape
-
-    @property
-    def package_time_limit(self) -> int:
-        """Eight steps a cell of a room."""
-        return 8 * ROOMS.room_size**2
 
     def layout(self, key: PRNGKeyArray) -> Layout:
         """Draws the box, and what `Unlock` has."""
