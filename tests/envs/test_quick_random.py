@@ -33,6 +33,17 @@ def test_samples_are_even():
     assert abs(np.corrcoef(uniform.T)[0, 1]) < 0.08
 
 
+def test_numbers_of_64_bits_are_even_too():
+    with jax.enable_x64(True):
+        keys = quick_keys(KEYS)
+        uniform = np.asarray(jax.jit(jax.vmap(lambda key: jax.random.uniform(key, (2,), jnp.float64)))(keys))
+        words = np.asarray(jax.jit(jax.vmap(lambda key: jax.random.bits(key, (), jnp.uint64)))(keys))
+    assert abs(uniform.mean() - 0.5) < 0.02
+    assert abs(np.corrcoef(uniform.T)[0, 1]) < 0.08
+    bits = (words[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    assert (abs(bits.mean(axis=0) - 0.5) < 0.05).all()
+
+
 def test_parts_of_a_key_differ():
     key = quick_keys(np.array([7], np.uint32))
     parts = [*jax.random.split(key, 50), jax.random.fold_in(key, 0), jax.random.fold_in(key, 1), key]

@@ -39,7 +39,10 @@ def _generator() -> Any:
 
 
 def _bits(key: UInt32[Array, " 1"], width: int, shape: tuple[int, ...]) -> Array:
-    """Returns random words of 8 to 32 bits, of which no two of one key come from the same counter."""
+    """Returns random words of 8 to 64 bits, of which no two of one key come from the same counter."""
+    if width == 64:
+        high, low = jnp.moveaxis(_bits(key, 32, (*shape, 2)), -1, 0).astype("uint64")
+        return (high << np.uint64(32)) | low
     counter = jax.lax.iota(np.uint32, math.prod(shape)) * INCREMENT
     return _mixed(key[0] + counter + INCREMENT).reshape(shape).astype(f"uint{width}")
 
