@@ -48,7 +48,9 @@ def test_every_wrapper_has_a_name():
 
 REFUSED = {
     "fram_stack:4": "wrap: got 'fram_stack'; did you mean 'frame_stack'?",
-    "frame_stack": "frame_stack needs stack_size",
+    "frame_stack": "frame_stack needs stack_size, as in frame_stack:STACK_SIZE",
+    "standardise:0": "standardise needs std, as in standardise:MEAN:STD",
+    "reshape:²x2": "got '²x2'",
     "time_limit:5:6": "time_limit takes max_episode_steps",
     "flatten:1": "flatten takes no value",
     "frame_stack:4:axes=1": "did you mean 'axis'?",

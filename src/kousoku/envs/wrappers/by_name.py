@@ -79,11 +79,11 @@ def _one(env: Env, text: str) -> Env:
         if own in given:
             raise ConfigError("wrap", text, f"{own} is given twice")
         given[own] = _value(value)
-    missing = [own for own, field in fields.items() if own not in given and not _has_default(field)]
+    needed = [own for own, field in fields.items() if not _has_default(field)]
+    missing = [own for own in needed if own not in given]
     if missing:
-        raise ConfigError(
-            "wrap", text, f"{name} needs {', '.join(missing)}, as in {name}:{':'.join(map(str.upper, missing))}"
-        )
+        form = ":".join([name, *map(str.upper, needed)])
+        raise ConfigError("wrap", text, f"{name} needs {', '.join(missing)}, as in {form}")
     return kind(env, **given)
 
 
@@ -95,7 +95,7 @@ def _value(word: str) -> Any:
     """Returns what a word stands for: a number, a shape, True or False, or itself."""
     if word.lower() in ("true", "false"):
         return word.lower() == "true"
-    if "x" in word and all(part.isdigit() for part in word.split("x")):
+    if "x" in word and all(part.isdecimal() for part in word.split("x")):
         return tuple(int(part) for part in word.split("x"))
     for kind in (int, float):
         try:
