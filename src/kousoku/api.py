@@ -24,7 +24,7 @@ from .core.errors import ConfigError, EnvError, check_count, check_keys
 from .envs.ids import EnvId
 from .run import Evaluation, Run
 from .training.arguments import check_ids, split_arguments
-from .training.config import TrainConfig
+from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
@@ -434,7 +434,7 @@ def animate(
     """
     check_count("episodes", episodes, high=MOST_FILMS)
     check_count("max_steps", max_steps)
-    check_count("seed", seed, low=0)
+    check_count("seed", seed, low=0, high=MAX_SEED)
     made = envs.make(env) if isinstance(env, str) else env
     check_shapes(made)
     if not is_drawable(made):

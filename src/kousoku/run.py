@@ -19,13 +19,13 @@ from .core.record import RunRecord
 from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
-from .training.config import TrainConfig
+from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation import recorded
 from .training.evaluation.evaluate import FinalState, evaluate_population
 from .training.evaluation.film import MOST_FILMS, is_drawable, member_film
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
-from .training.guards.memory_check import check_episodes
+from .training.guards.memory_check import check_episodes, check_transitions
 from .training.io import compile_cache
 from .training.io.rebuild import rebuild_both, rebuild_final_state
 from .training.io.tree_io import pick_member
@@ -265,7 +265,7 @@ class Run:
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
         """Plays greedy episodes with every agent; see `kousoku.evaluate`."""
         check_count("episodes", episodes)
-        check_count("seed", seed, low=0)
+        check_count("seed", seed, low=0, high=MAX_SEED)
         check_count("max_steps", max_steps)
         compile_cache.enable()
         population, final = self._restore()
@@ -287,7 +287,7 @@ class Run:
             greedy: whether it does not explore.
 
         Raises:
-            ConfigError: for a number that no agent has, or an environment on the host.
+            ConfigError: for a number that no agent has, an environment on the host, or more steps than memory holds.
 
         Examples:
             >>> import kousoku as ks
@@ -295,10 +295,11 @@ class Run:
             <Dataset of GridWorld-v0: 500 transitions, ...>
         """
         check_count("steps", steps)
-        check_count("seed", seed, low=0)
+        check_count("seed", seed, low=0, high=MAX_SEED)
         compile_cache.enable()
         chosen = self.trained_member("member", member)
         env = self._restore()[0].env(chosen.number)
+        check_transitions("steps", env, steps)
         return recorded.acted(chosen.agent, chosen.state, env, self.record.config["env"]["id"], steps, seed, greedy)
 
     def replay(self, member: int | None = None) -> Dataset:

@@ -233,3 +233,12 @@ def test_a_policy_is_recorded():
     greedy = run.collect(100, greedy=True)
     q = run.q_values[0]
     assert np.all(q[greedy.obs, greedy.action] == q[greedy.obs].max(1))
+
+
+def test_seeds_and_steps_that_no_program_takes_are_refused():
+    run = ks.train("q_learning", "GridWorld-v0", steps=100, out="", eval_episodes=0)
+    for ask in (run.collect, run.evaluate, lambda seed: ks.animate("GridWorld-v0", seed=seed)):
+        with pytest.raises(ks.ConfigError, match="seed: got 4294967296; use a whole number of at least 0 and at most"):
+            ask(seed=2**32)
+    with pytest.raises(ks.ConfigError, match=r"steps: got 1000000000000000; they need about .* GiB; use at most"):
+        run.collect(10**15)

@@ -52,12 +52,31 @@ def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
     Raises:
         ConfigError: with the estimate and the number that would fit.
     """
-    total, begun = _memory(), jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
-    bytes_each = members * (4 * _tree_bytes(begun) + 128)
-    if episodes * bytes_each > 0.8 * total:
-        need = f"about {episodes * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
-        fix = f"of {members} agents they need {need}; use at most {int(0.8 * total / bytes_each)}"
-        raise ConfigError(field, episodes, fix)
+    begun = jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
+    _check_fits(field, episodes, members * (4 * _tree_bytes(begun) + 128), f"of {members} agents they need")
+
+
+def check_transitions(field: str, env: Env, steps: int) -> None:
+    """Refuses a data set of more steps than memory holds: as they are made, and in two copies.
+
+    Args:
+        field: what the number of steps is called, for the message.
+        env: where they are made.
+        steps: in all.
+
+    Raises:
+        ConfigError: with the estimate and the number that would fit.
+    """
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    obs, action = (jax.eval_shape(space.sample, key) for space in (env.observation_space, env.action_space))
+    _check_fits(field, steps, 3 * _tree_bytes((obs, obs, action)) + 64, "they need")
+
+
+def _check_fits(field: str, count: int, bytes_each: int, what: str) -> None:
+    total = _memory()
+    if count * bytes_each > 0.8 * total:
+        need = f"about {count * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
+        raise ConfigError(field, count, f"{what} {need}; use at most {int(0.8 * total / bytes_each)}")
 
 
 def _check_samples(agent: Agent, env: Env, total: int) -> None:
