@@ -56,7 +56,9 @@ def test_episodes_follow_each_other_with_true_successors_and_ends():
     assert data.action_space == ks.Box(-1.0, 1.0, (2,))
 
 
-def test_a_data_set_without_episodes_and_a_missing_package_have_one_line_each():
+def test_a_data_set_without_episodes_what_is_none_and_a_missing_package_have_one_line_each():
+    with pytest.raises(ks.ConfigError, match=r"dataset: got 'dict'; give a minari\.MinariDataset, or the id of one"):
+        ks.from_minari({"observations": []})
     with pytest.raises(ks.ConfigError, match="dataset: got 'some/data-v0'; it has no episode"):
         ks.from_minari(recording())
     assert in_a_new_process(HIDDEN) == "from_minari: got 'no minari'; pip install 'kousoku[minari]'"

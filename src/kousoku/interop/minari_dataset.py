@@ -23,10 +23,12 @@ def from_minari(data: Any) -> Dataset:
 
     Raises:
         ConfigError: if Minari is not installed or has no such data set here, a space has no counterpart, or the arrays
-            are no transitions.
+            are no transitions; and for what is no data set of Minari's.
     """
     if isinstance(data, str):
         data = _loaded(data)
+    if not hasattr(data, "iterate_episodes"):
+        raise ConfigError("dataset", type(data).__name__, "give a minari.MinariDataset, or the id of one")
     observations, actions = (
         our_space("observation_space", data.observation_space),
         our_space("action_space", data.action_space),
