@@ -223,6 +223,17 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
 
 
 @pytest.mark.full("more cases")
+def test_what_is_said_of_equal_returns_is_of_training_and_not_of_better_evaluations(probed):
+    record = records.grid()
+    equal = np.where(np.isnan(record.curves["return"]), np.nan, 0.0)
+    record = records.replaced(record, curves=record.curves | {"return": equal})
+    said = "probe.said = at('#curves').textContent.includes('Every episode while training returned 0, so what shows');"
+    for greedy, first in ((0.0, True), (0.125, False)):
+        evaluation = record.evaluation | {"return": np.full_like(record.evaluation["return"], greedy)}
+        after = records.replaced(record, evaluation=evaluation)
+        assert probed(after, said) == {"said": first}
+
+
 def test_every_setting_of_a_sweep_has_its_line(drawn):
     picture = drawing(drawn(records.sweep()))
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6

@@ -127,8 +127,13 @@ class TestSummary:
         record = records.grid()
         assert curve_data.primary_curve(record) == "return"
         same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
-        record = records.replaced(record, curves=record.curves | {"return": same})
+        record = records.replaced(record, curves=record.curves | {"return": same}, evaluation={})
         assert curve_data.primary_curve(record) == "length"
+        for greedy, first in ((0.5, "length"), (1.0, "length"), (1.125, "return")):
+            after = records.replaced(record, evaluation={"return": np.full((record.num_members, 8), greedy)})
+            assert curve_data.primary_curve(after) == first
+            on_the_way = record.curves | {"eval_return": np.full((3, record.num_members), greedy)}
+            assert curve_data.primary_curve(records.replaced(record, curves=on_the_way)) == first
         assert curve_data.returns_curve(record) == "return"
         assert curve_data.primary_curve(records.bandit()) == "reward"
         assert curve_data.primary_curve(records.bare()) is None

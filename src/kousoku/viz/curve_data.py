@@ -46,12 +46,21 @@ class Curve:
 def primary_curve(record: RunRecord) -> str | None:
     """Returns the name of the curve that shows the learning; None if there is none.
 
-    The return; the episodes' length where every return is the same (a goal and no cost of steps); the reward where no
-    episode ended, or of an episode's length where some reports saw none end (see `with_derived_curves`).
+    The return; the episodes' length where every return is the same (a goal and no cost of steps) and no greedy episode
+    returned more; the reward where no episode ended, or of an episode's length where some reports saw none end (see
+    `with_derived_curves`).
     """
     name = returns_curve(record)
-    flat = name == "return" and is_flat(record.curves[name])
+    flat = name == "return" and is_flat(record.curves[name]) and not _evaluated_better(record)
     return "length" if flat and has_values(record.curves.get("length")) else name
+
+
+def _evaluated_better(record: RunRecord) -> bool:
+    """Tells whether greedy episodes, on the way or after training, returned more than those while training."""
+    best = float(np.nanmax(record.curves["return"]))
+    greedy = (record.curves.get("eval_return"), record.evaluation.get("return"))
+    known = [float(np.nanmax(values)) for values in greedy if values is not None and has_values(values)]
+    return max(known, default=best) > best + 1e-6 * max(1.0, abs(best))
 
 
 def returns_curve(record: RunRecord) -> str | None:
