@@ -7,6 +7,7 @@ from own_envs import OWN_ENVS
 
 import kousoku as ks
 from kousoku.core.env import Drawable, Finite
+from kousoku.core.env_shapes import shape_problems
 from kousoku.core.model import check_model
 from kousoku.core.scene3d import Drawable3d
 
@@ -66,6 +67,15 @@ def made(id: str) -> ks.Env:
 @pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
     ks.check_env(made(id), steps=40)
+
+
+@pytest.mark.by_default(
+    "CartPole-v1", "Bandit-v0", "FrozenLake-v1", "MinAtar/Seaquest-v1", "MiniGrid-KeyCorridorS3R1-v0"
+)
+@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
+def test_shapes_and_dtypes_are_the_same_with_64_bits(id):
+    with jax.enable_x64(True):
+        assert not list(shape_problems(made(id)))
 
 
 @pytest.mark.full("larger")

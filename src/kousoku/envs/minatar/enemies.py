@@ -148,7 +148,7 @@ def moved(enemies: Enemies, x: Whole, y: Whole, speed: Whole) -> tuple[Enemies, 
     meets = moves & in_row & (to_x == x)
     inside = (to_x >= 0) & (to_x < SIZE)
     submarine = enemies.kind == SUBMARINE
-    order = jnp.where(moves & inside & ~meets, jnp.where(submarine, 0, 1), LATEST)
+    order = jnp.where(moves & inside & ~meets, (~submarine).astype(jnp.int32), LATEST)
 
     fires = submarine & (enemies.reload == 0)
     bullet_x = jnp.where(fires, to_x, enemies.bullet_x)
