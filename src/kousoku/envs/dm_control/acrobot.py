@@ -11,7 +11,7 @@ from ...physics import Model
 from ..fields import flag, limit
 from .models import suite_model
 from .randomizers import randomize_joints
-from .rewards import tolerance
+from .rewards import norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 
@@ -50,4 +50,4 @@ class SuiteAcrobot(SuiteEnv):
         """Rewards a tip near the target."""
         away = look.world.site_xpos("target") - look.world.site_xpos("tip")
         radius = float(self.model.constants["site_size"][self.model.id("site", "target"), 0])
-        return tolerance(jnp.sqrt(jnp.sum(away * away)), (0.0, radius), 0.0 if self.sparse else 1.0)
+        return tolerance(norm(away), (0.0, radius), 0.0 if self.sparse else 1.0)

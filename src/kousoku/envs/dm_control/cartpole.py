@@ -14,7 +14,7 @@ from ...physics import Model
 from ..fields import count, flag, limit
 from ..locomotion.starts import between
 from .models import named, suite_model
-from .rewards import tolerance
+from .rewards import little_effort, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 
@@ -71,9 +71,8 @@ class SuiteCartpole(SuiteEnv):
             return tolerance(x, (-0.25, 0.25)) * jnp.prod(tolerance(cosines, (0.995, 1.0)))
         upright = jnp.mean((cosines + 1.0) / 2.0)
         centered = (1.0 + tolerance(x, margin=2.0)) / 2.0
-        small_control = tolerance(look.control[0], margin=1.0, value_at_margin=0.0, sigmoid="quadratic")
         small_velocity = (1.0 + jnp.min(tolerance(look.physics.qvel[1:], margin=5.0))) / 2.0
-        return upright * ((4.0 + small_control) / 5.0) * small_velocity * centered
+        return upright * little_effort(look.control) * small_velocity * centered
 
     def _poles(self, look: Look) -> list[Float[Array, "3 3"]]:
         return [look.world.xmat(f"pole_{i + 1}") for i in range(self.num_poles)]

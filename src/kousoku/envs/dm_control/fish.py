@@ -14,7 +14,7 @@ from ..fields import flag, limit
 from ..locomotion.starts import between, within
 from .models import named, suite_model
 from .randomizers import unit
-from .rewards import tolerance
+from .rewards import norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 JOINTS = ("tail1", "tail_twist", "tail2", "finright_roll", "finright_pitch", "finleft_roll", "finleft_pitch")
@@ -68,9 +68,8 @@ class SuiteFish(SuiteEnv):
         """Rewards being at the target or upright."""
         if not self.swimming:
             return tolerance(_upright(look), (1.0, 1.0), 1.0)
-        sizes, away = self.model.constants["geom_size"], _to_target(look)
-        radii = sum(float(sizes[self.model.id("geom", name), 0]) for name in ("mouth", "target"))
-        in_target = tolerance(jnp.sqrt(jnp.sum(away * away)), (0.0, radii), 2.0 * radii)
+        radii = self.radius("mouth") + self.radius("target")
+        in_target = tolerance(norm(_to_target(look)), (0.0, radii), 2.0 * radii)
         return (7.0 * in_target + 0.5 * (_upright(look) + 1.0)) / 8.0
 
     def _address(self, joint: str) -> int:

@@ -12,7 +12,7 @@ from ...physics import Model
 from ..fields import flag, limit
 from .models import suite_model
 from .randomizers import randomize_joints
-from .rewards import tolerance
+from .rewards import little_effort, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 STAND_HEIGHT, HOP_SPEED = 0.6, 2.0
@@ -60,5 +60,4 @@ class SuiteHopper(SuiteEnv):
             speed = look.world.subtree_linvel("torso")[0]
             bounds, margin = (HOP_SPEED, math.inf), HOP_SPEED / 2.0
             return standing * tolerance(speed, bounds, margin, value_at_margin=0.5, sigmoid="linear")
-        control = tolerance(look.control, margin=1.0, value_at_margin=0.0, sigmoid="quadratic")
-        return standing * ((jnp.mean(control) + 4.0) / 5.0)
+        return standing * little_effort(look.control)

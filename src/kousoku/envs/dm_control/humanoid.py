@@ -13,7 +13,7 @@ from ...physics import Model
 from ..fields import flag, limit, structural
 from .models import suite_model
 from .randomizers import draw_without_contact, randomize_joints
-from .rewards import tolerance
+from .rewards import little_effort, norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 STAND_HEIGHT = 1.4
@@ -73,11 +73,9 @@ class SuiteHumanoid(SuiteEnv):
         standing = tolerance(look.world.xpos("head")[2], (STAND_HEIGHT, math.inf), STAND_HEIGHT / 4.0)
         vertical = look.world.xmat("torso")[2, 2]
         upright = tolerance(vertical, (0.9, math.inf), 1.9, value_at_margin=0.0, sigmoid="linear")
-        control = tolerance(look.control, margin=1.0, value_at_margin=0.0, sigmoid="quadratic")
-        stand = standing * upright * ((4.0 + jnp.mean(control)) / 5.0)
+        stand = standing * upright * little_effort(look.control)
         velocity, least = look.world.subtree_linvel("torso")[:2], self.move_speed
         if least == 0.0:
             return stand * jnp.mean(tolerance(velocity, margin=2.0))
-        speed = jnp.sqrt(jnp.sum(velocity * velocity))
-        moving = tolerance(speed, (least, math.inf), least, value_at_margin=0.0, sigmoid="linear")
+        moving = tolerance(norm(velocity), (least, math.inf), least, value_at_margin=0.0, sigmoid="linear")
         return stand * (5.0 * moving + 1.0) / 6.0

@@ -14,7 +14,7 @@ from ..fields import flag, limit
 from ..locomotion.starts import between
 from .models import suite_model
 from .randomizers import randomize_joints
-from .rewards import tolerance
+from .rewards import little_effort, norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 PARALLEL = 0.9
@@ -64,7 +64,5 @@ class SuitePointMass(SuiteEnv):
     def reward(self, look: Look) -> Float[Array, ""]:
         """Rewards being in the middle, at little effort."""
         away = look.world.geom_xpos("target") - look.world.geom_xpos("pointmass")
-        radius = float(self.model.constants["geom_size"][self.model.id("geom", "target"), 0])
-        near_target = tolerance(jnp.sqrt(jnp.sum(away * away)), (0.0, radius), radius)
-        control = tolerance(look.control, margin=1.0, value_at_margin=0.0, sigmoid="quadratic")
-        return near_target * ((jnp.mean(control) + 4.0) / 5.0)
+        radius = self.radius("target")
+        return tolerance(norm(away), (0.0, radius), radius) * little_effort(look.control)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ...ops.exploration import unit_interval
 from ...physics import Model, any_contact
 from ...physics.stages.joints import JointType, joints
+from .rewards import norm
 
 
 def randomize_joints(model: Model, key: PRNGKeyArray) -> Float[Array, " nq"]:
@@ -37,7 +38,7 @@ def randomize_joints(model: Model, key: PRNGKeyArray) -> Float[Array, " nq"]:
 
 def unit(x: Float[Array, " n"]) -> Float[Array, " n"]:
     """Returns a vector of length one in its direction."""
-    return x / jnp.sqrt(jnp.sum(x * x))
+    return x / norm(x)
 
 
 def draw_without_contact(

@@ -15,7 +15,7 @@ from ..fields import limit, structural
 from ..locomotion.starts import between
 from .models import named, suite_model
 from .randomizers import randomize_joints
-from .rewards import tolerance
+from .rewards import norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 HEIGHT = 0.01
@@ -58,9 +58,7 @@ class SuiteReacher(SuiteEnv):
 
     def reward(self, look: Look) -> Float[Array, ""]:
         """Rewards a finger in the target."""
-        away = _to_target(look)
-        finger = float(self.model.constants["geom_size"][self.model.id("geom", "finger"), 0])
-        return tolerance(jnp.sqrt(jnp.sum(away * away)), (0.0, self.target_size + finger))
+        return tolerance(norm(_to_target(look)), (0.0, self.target_size + self.radius("finger")))
 
     def _with_target(self, root: ElementTree.Element) -> None:
         named(root, "geom", "target").set("size", str(self.target_size))

@@ -1,4 +1,4 @@
-"""The function that dm_control's rewards are made of."""
+"""Functions that dm_control's rewards are made of."""
 
 from __future__ import annotations
 
@@ -60,6 +60,16 @@ def tolerance(
         return ((low <= x) & (x <= high)).astype(x.dtype)
     away = jnp.maximum(jnp.maximum(low - x, x - high), 0.0)
     return SIGMOIDS[sigmoid](away / margin, value_at_margin)
+
+
+def little_effort(control: Float[Array, " nu"]) -> Float[Array, ""]:
+    """Returns (4 + mean t(control; margin 1)) / 5, with t for `tolerance`, quadratic and 0 at the margin."""
+    return (4.0 + jnp.mean(tolerance(control, margin=1.0, value_at_margin=0.0, sigmoid="quadratic"))) / 5.0
+
+
+def norm(x: Float[Array, " n"]) -> Float[Array, ""]:
+    """Returns the length of a vector."""
+    return jnp.sqrt(jnp.sum(x * x))
 
 
 def _gaussian(x: jax.Array, value: float) -> jax.Array:

@@ -168,6 +168,10 @@ class SuiteEnv(Env):
         readings = [world.touch(name) for name in self.touch_sensors]
         return jnp.stack(readings) if readings else jnp.zeros((0,), world.dtype)
 
+    def radius(self, geom: str) -> float:
+        """Returns the radius of a sphere, or of a capsule, by its name."""
+        return float(self.model.constants["geom_size"][self.model.id("geom", geom), 0])
+
     # ---- its picture
 
     def body3d(self) -> Body3d:

@@ -14,7 +14,7 @@ from ..fields import count, limit
 from ..locomotion.starts import between
 from .models import named, suite_model
 from .randomizers import randomize_joints
-from .rewards import tolerance
+from .rewards import norm, tolerance
 from .suite import Beginning, Look, SuiteEnv
 
 HEIGHT = 0.05
@@ -62,9 +62,8 @@ class SuiteSwimmer(SuiteEnv):
 
     def reward(self, look: Look) -> Float[Array, ""]:
         """Rewards a nose near the target."""
-        away = _to_target(look)
-        radius = float(self.model.constants["geom_size"][self.model.id("geom", "target"), 0])
-        return tolerance(jnp.sqrt(jnp.sum(away * away)), (0.0, radius), 5.0 * radius, sigmoid="long_tail")
+        radius = self.radius("target")
+        return tolerance(norm(_to_target(look)), (0.0, radius), 5.0 * radius, sigmoid="long_tail")
 
     def _with_links(self, root: ElementTree.Element) -> None:
         """Hangs links behind the head, each with a joint and its motor."""
