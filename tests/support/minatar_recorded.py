@@ -6,15 +6,14 @@ NumPy's PCG64, so that a recording holds a seed in their place, and of every obs
 
 from __future__ import annotations
 
-import json
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from recordings import checksum, write
 
 import kousoku as ks
 from kousoku.envs.minatar.game import MinAtar
@@ -47,11 +46,6 @@ def play(env: MinAtar, words: Any, choose: Any, given: Any) -> Any:
         return following, (action, after, again.game, timestep)
 
     return start, jax.lax.scan(step, start, (words[1:], given))[1]
-
-
-def checksum(obs: Any) -> str:
-    """Returns four digits of a checksum of an observation."""
-    return f"{zlib.crc32(np.ascontiguousarray(obs, np.uint8).tobytes()) & 0xFFFF:04x}"
 
 
 def record(name: str) -> dict[str, Any]:
@@ -92,7 +86,7 @@ def main() -> None:
     from minatar_package import GAMES
 
     made = {name: record(name) for name in GAMES}
-    PATH.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    write(PATH, made)
     for name, one in made.items():
         sys.stdout.write(f"{name}: reward {sum(map(int, one['rewards']))}, ends {one['ends']}\n")
 

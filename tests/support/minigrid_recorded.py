@@ -7,7 +7,6 @@ ours, with random actions, of every task an episode that succeeds. Of every obse
 from __future__ import annotations
 
 import base64
-import json
 import sys
 import zlib
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from recordings import checksum, write
 
 import kousoku as ks
 from kousoku.envs.minigrid.env import MiniGrid
@@ -38,11 +38,6 @@ def play(env: MiniGrid, layout: Layout, key: Any, actions: Any) -> Any:
         return state, (state, timestep)
 
     return jax.lax.scan(step, env.begin(layout)[0], (actions, jax.random.split(key, len(actions))))[1]
-
-
-def checksum(obs: Any) -> str:
-    """Returns four digits of a checksum of an observation."""
-    return f"{zlib.crc32(np.ascontiguousarray(obs, np.uint8).tobytes()) & 0xFFFF:04x}"
 
 
 def layout_to_json(layout: Layout) -> dict[str, Any]:
@@ -105,7 +100,7 @@ def record(task: str) -> dict[str, Any]:
 def main() -> None:
     """Writes the recordings of all tasks."""
     made = {task: record(task) for task in TASKS}
-    PATH.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    write(PATH, made)
     for task, one in made.items():
         sys.stdout.write(f"{task}: {len(one['actions'])} steps, reward {one['reward']:.3f}, {one['terminated']}\n")
 
