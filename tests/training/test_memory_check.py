@@ -57,3 +57,18 @@ def test_what_other_collectors_hold_is_state_and_data_twice(monkeypatch):
     held = 2 * memory_check._tree_bytes((shapes.state, shapes.data, shapes.steps.info, shapes.steps.end)) + 256
     assert refusal(agent, int(1.01 * held / 0.8), monkeypatch) is None
     assert "num_envs" in str(refusal(agent, int(0.99 * held / 0.8), monkeypatch))
+
+
+def test_a_data_set_that_is_too_large_is_named_and_not_the_minibatches_of_it(monkeypatch):
+    n, rng = 4000, np.random.default_rng(0)
+    obs, next_obs = (rng.uniform(-0.1, 0.1, (n, 4)) for _ in range(2))
+    data = ks.Dataset(
+        obs, np.zeros(n, int), np.zeros(n), np.ones(n, bool), np.zeros(n, bool), next_obs,
+        ENV.observation_space, ENV.action_space,
+    )  # fmt: skip
+    agent = ks.make_agent("bc", dataset=data, hidden=(4,), batch_size=16).for_env(ENV.spec)
+    held = n * (2 * 4 * 4 + 4 + 4 + 1 + 1)
+    assert refusal(agent, 2 * held, monkeypatch) is None
+    said = refusal(agent, held, monkeypatch)
+    assert said is not None
+    assert said.startswith("dataset: got '4000 transitions'; they need about ")

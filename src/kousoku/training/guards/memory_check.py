@@ -31,11 +31,12 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
     _check_samples(agent, env, total)
     carried, beside = _member_bytes(agent, env, recording)
     bytes_each = 2 * (carried + envs.bytes_each) + beside + 256
-    room = 0.8 * total - _tree_bytes(agent.learns_from.shared)
+    recorded = _tree_bytes(agent.learns_from.shared)
+    room = 0.8 * total - recorded
     if members > MAX_SEED or members * bytes_each > room:
         fits = min(max(int(room / bytes_each), 0), MAX_SEED)
         if not fits:
-            raise _too_large(agent, env, bytes_each, total)
+            raise _too_large(agent, env, recorded + bytes_each, total)
         need = f"about {members * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
         raise ConfigError("seeds x sweep", f"{members} agents", f"they need {need}; use at most {fits}")
 
@@ -89,7 +90,13 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
 
 
 def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
-    """Returns the refusal of the agent itself, if memory does not hold even that; else of its collector."""
+    """Returns the refusal of what the agent learns from or of itself, if either alone is too much; else of its
+    collector.
+    """
+    shared = jax.tree.leaves(agent.learns_from.shared)
+    if _tree_bytes(shared) > 0.5 * total:
+        fix = f"they need about {_tree_bytes(shared) / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
+        return ConfigError("dataset", f"{len(shared[0])} transitions", fix)
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
     alone = 2 * _tree_bytes(state)
     if alone > 0.5 * total:
