@@ -10,6 +10,7 @@ from fast_compile import FAST_COMPILE
 from recorder import KEY, Life, begun, iteration, logged, on_two_devices, recorder, run
 from scipy.stats import chisquare
 
+import kousoku as ks
 from kousoku.agents.deep.dqn import DQN
 from kousoku.collectors.priorities import SMALLEST, PrioritisedData, draw
 from kousoku.collectors.replay import Replay
@@ -20,6 +21,8 @@ from kousoku.core.spaces import Box
 from kousoku.core.timestep import Timestep, Transition
 from kousoku.ops.schedules import Linear
 from kousoku.ops.sum_tree import empty_trees, with_weights
+from kousoku.training.loop.iteration import shapes_of
+from kousoku.training.metrics.metric_sums import Recording
 
 ALPHA, BETA = 0.7, 0.5
 
@@ -242,3 +245,12 @@ def test_bytes_stay_bytes():
 
     kept = jax.eval_shape(once, KEY)
     assert (kept.obs.dtype, kept.next_obs.dtype, kept.obs.shape) == (jnp.uint8, jnp.uint8, (2, 4, 3))
+
+
+def test_with_64_bits_priorities_and_returns_of_several_steps_have_32():
+    env = ks.make("CartPole-v1")
+    sizes = {"num_envs": 4, "capacity": 64, "batch_size": 8, "hidden": (4,)}
+    agent = ks.make_agent("dqn", prioritised=True, n_step=3, **sizes).for_env(env.spec)
+    with jax.enable_x64(True):
+        shapes = shapes_of(agent, env, Recording())
+    assert {leaf.dtype.name for leaf in jax.tree.leaves((shapes.state, shapes.data))} & {"float64", "int64"} == set()

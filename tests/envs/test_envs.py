@@ -72,7 +72,7 @@ def test_the_contract_holds(id):
 @pytest.mark.by_default(
     "CartPole-v1", "Bandit-v0", "FrozenLake-v1", "MinAtar/Seaquest-v1", "MiniGrid-KeyCorridorS3R1-v0"
 )
-@pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
+@pytest.mark.parametrize("id", sorted(OWN_ENVS))
 def test_shapes_and_dtypes_are_the_same_with_64_bits(id):
     with jax.enable_x64(True):
         assert not list(shape_problems(made(id)))

@@ -33,14 +33,6 @@ def trained(id):
     options = small | of_each.get(id, {}) if deep else {}
     return ks.train(ks.make_agent(id, **options), env, steps=64, out="", eval_episodes=1)
 """
-SHAPES = """
-from kousoku.core.env_shapes import shape_problems
-for id in (id for id in ks.list_envs() if not id.startswith("dm_control/")):
-    env = ks.make(id, **({"map": "S.G"} if id == "CustomGrid-v0" else {}))
-    if (sys.argv[1] == "robots") != ("locomotion" in type(env).__module__):
-        continue
-    assert not list(shape_problems(env)), (id, list(shape_problems(env)))
-"""
 
 
 def made(id: str) -> ks.Env:
@@ -64,12 +56,6 @@ def test_agents_with_tables_in_64_bits():
 @pytest.mark.parametrize("id", ks.list_agents())
 def test_every_agent_in_64_bits(id):
     in_64_bits(f"trained({id!r})")
-
-
-@pytest.mark.full("processes")
-@pytest.mark.parametrize("kind", ["others", "robots"])
-def test_every_environment_in_64_bits(kind):
-    in_64_bits(SHAPES, kind)
 
 
 def learned(seed: int, out: str | None = "") -> np.ndarray:

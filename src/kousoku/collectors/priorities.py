@@ -35,7 +35,7 @@ class PrioritisedData(eqx.Module):
 def empty_data(kept: Transition) -> PrioritisedData:
     """Returns a buffer without priorities, since nothing is in it; the first transitions have priority 1."""
     num_slots, capacity = kept.reward.shape
-    return PrioritisedData(kept, empty_trees(num_slots, capacity), jnp.ones(num_slots))
+    return PrioritisedData(kept, empty_trees(num_slots, capacity), jnp.ones(num_slots, jnp.float32))
 
 
 def with_new(data: PrioritisedData, kept: Transition, at: Int[Array, ""], count: int) -> PrioritisedData:
@@ -69,10 +69,10 @@ def draw(
     """
     ends = jnp.cumsum(roots(data.trees))
     parts = jax.lax.broadcasted_iota(jnp.float32, shape, 1)
-    mass = (parts + jax.random.uniform(key, shape)) / shape[1] * ends[-1]
+    mass = (parts + jax.random.uniform(key, shape, jnp.float32)) / shape[1] * ends[-1]
     before = mass[..., None] >= ends[None, None, :-1]
     slot = jnp.sum(before, axis=-1, dtype=jnp.int32)
-    start = jnp.concatenate([jnp.zeros(1), ends[:-1]]).at[slot].get(mode="promise_in_bounds")
+    start = jnp.concatenate([jnp.zeros(1, jnp.float32), ends[:-1]]).at[slot].get(mode="promise_in_bounds")
     time = leaf_at(data.trees, slot, jnp.maximum(mass - start, 0.0))
     probability = weights_at(data.trees, slot, time) / ends[-1]
     least = jnp.min(probability, axis=1, keepdims=True)

@@ -61,7 +61,9 @@ def n_step_return(
     went_on = jnp.cumprod(jnp.concatenate([jnp.ones(1, bool), ~ended[:-1]]), dtype=jnp.int32)
     counts = (went_on == 1) & (jnp.arange(n, dtype=jnp.int32) < kept)
     steps = jnp.sum(counts, dtype=jnp.int32)
-    powers = jnp.cumprod(jnp.concatenate([jnp.ones(1), jnp.broadcast_to(jnp.asarray(discount, jnp.float32), (n,))]))
+    powers = jnp.cumprod(
+        jnp.concatenate([jnp.ones(1, jnp.float32), jnp.broadcast_to(jnp.asarray(discount, jnp.float32), (n,))])
+    )
     return jnp.sum(jnp.where(counts, powers[:n] * reward, 0.0)), powers[steps], steps
 
 
