@@ -318,6 +318,13 @@ def test_resume_is_a_command():
     assert ks.load("run").record.facts["steps"] == 400
 
 
+def test_resume_is_no_option_of_a_new_run(capsys):
+    assert main(["train", "q_learning", *SHORT, "--resume"]) == 2
+    assert "got '--resume'; `kousoku resume RUN`" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=re.escape("got 'resume'; `kousoku resume RUN` and ks.resume(RUN)")):
+        ks.train("ppo", "CartPole-v1", resume=True, out="")
+
+
 def test_version_and_help_are_commands(capsys):
     assert main(["version"]) == 0
     assert capsys.readouterr().out == f"kousoku {ks.__version__}\n"

@@ -96,6 +96,12 @@ NEAR: dict[str, tuple[str, str]] = {
 }
 """{their name: (ours, what ours is)}, where the two do not mean exactly the same."""
 
+_GOES_ON = "`kousoku resume RUN` and ks.resume(RUN) go on with a run, as it was begun"
+OPTIONS_ELSEWHERE: dict[str, str] = dict.fromkeys(
+    ("resume", "resume_from", "resume_path", "resume_training", "restore", "restore_from", "continue"), _GOES_ON
+)
+"""{their name: what does it here}, where no setting or option does."""
+
 _CONTINUOUS = "'sac' and 'td3' are near"
 _POLICY_GRADIENT = "'a2c' and 'ppo' are near"
 _VALUES = "'dqn' is near, and its options double and dueling"
@@ -234,7 +240,7 @@ def our_name(name: str, known: Collection[str]) -> str:
 
 
 def meant(name: str, known: Collection[str]) -> str | None:
-    """Returns a hint at the known name that means the same or nearly so; None for a word that is in neither table.
+    """Returns a hint at what means the same or nearly so, mostly a known name; None for a word that is in no table.
 
     Names may be written as in Python or as in the shell.
 
@@ -249,7 +255,8 @@ def meant(name: str, known: Collection[str]) -> str | None:
     ours, what = NEAR.get(plain, ("", ""))
     if ours in written:
         return f"use {written[ours]!r}, {what}"
-    return f"it means {same[0]!r}, which does not exist here" if same else None
+    missing = f"it means {same[0]!r}, which does not exist here" if same else None
+    return OPTIONS_ELSEWHERE.get(plain, missing)
 
 
 def _plain(name: str) -> str:
