@@ -12,6 +12,7 @@ import pytest
 import records
 from scipy import stats
 
+from kousoku.agents import AGENTS
 from kousoku.core.choice import tied_for_best
 from kousoku.core.scene import Scene, Text, Trajectory2d
 from kousoku.ops.statistics import iqm_interval
@@ -19,7 +20,7 @@ from kousoku.viz import offline, report, style, tables, write_report
 from kousoku.viz.curves import plot_returns
 from kousoku.viz.encode import numbers, to_json
 from kousoku.viz.film import MAX_FRAMES
-from kousoku.viz.learning import LOSSES
+from kousoku.viz.learning import LOSSES, LOSSES_OF
 from kousoku.viz.payload import payload
 
 MEGABYTE = 1 << 20
@@ -295,6 +296,26 @@ class TestNetwork:
         assert charts[-1]["title"] == "Of my own"
         assert all(chart["series"][0]["low"] is None for chart in charts)
         assert payload(records.grid())["losses"] is None
+
+    def test_losses_of_an_agent_are_explained_by_what_they_are_there(self):
+        record = records.network()
+        curves = record.curves | {"advantage": record.curves["of_my_own"]}
+        record = records.replaced(record, curves=curves, config=record.config | {"agent": {"id": "iql"}})
+        told = {chart["name"]: chart["healthy"] for chart in payload(record)["losses"]["charts"]}
+        assert told["advantage"].startswith("Of recorded actions")
+        assert "does not act" in told["entropy"]
+        assert told["qf_loss"] == LOSSES["qf_loss"][1]
+        assert set(LOSSES_OF) <= set(AGENTS.ids())
+
+    @pytest.mark.parametrize(("settings", "title"), [(1, "Values and returns"), (2, "Bias of values")])
+    def test_a_loss_points_at_another_chart_only_where_there_is_one(self, settings, title):
+        record = records.network(members=2, points=tuple({"tau": 0.1 * i} for i in range(settings)))
+        known = dict.fromkeys(("value_estimate", "discounted_return"), record.curves["entropy"])
+        for each, there in ((record, False), (records.replaced(record, curves=record.curves | known), True)):
+            told = payload(each)
+            (hint,) = (chart["healthy"] for chart in told["losses"]["charts"] if chart["name"] == "qf_values")
+            assert (f"{title}, above" in hint) == there == (title in [c["title"] for c in told["curves"]["charts"]])
+            assert ("above" in hint) == there
 
     def test_candidates_of_generations_are_a_band_from_the_worst_to_the_best(self):
         record = records.network()

@@ -40,6 +40,7 @@ CURVES = {
     "value_error": ("Value error", "mean distance from the exact values over all states"),
     "value_bias": ("Bias of values", "what was expected of actions, minus the discounted return that followed them"),
 }
+VALUES_AND_RETURNS = "Values and returns"
 TRAINING = "while training"
 CURVE_OF = {"eval_return": "greedy evaluations"}
 """What is told of a curve that was not recorded while training."""
@@ -56,16 +57,10 @@ LOSSES = {
     "gradient_norm": ("Gradient norm", "Before any limit. Steady or falling; spikes ask for a lower learning rate."),
     "learning_rate": ("Learning rate", "As it was asked for: constant, or falling to the end."),
     "loss": ("Loss", "Of the action values. Its size says little: the targets move, and grow with the values."),
-    "q_value": (
-        "Action values",
-        "Mean of those learned from, by older policies, too. Values and returns, above, compare the present ones.",
-    ),
+    "q_value": ("Action values", "Mean of those learned from, by older policies, too."),
     "epsilon": ("Epsilon", "Probability of a random action, as it was asked for."),
     "qf_loss": ("Critics' loss", "Its size says little: the targets move, and grow with the values."),
-    "qf_values": (
-        "Critics' values",
-        "Mean of those learned from, by older policies, too. Values and returns, above, compare the present ones.",
-    ),
+    "qf_values": ("Critics' values", "Mean of those learned from, by older policies, too."),
     "actor_loss": ("Actor loss", "Minus the values of what the policy does, mostly: falls while these grow."),
     "alpha": ("Temperature", "What entropy weighs. Falls where the policy is more random than was asked for."),
     "alpha_loss": ("Temperature's loss", "Near 0 once the entropy is what was asked for."),
@@ -74,6 +69,28 @@ LOSSES = {
     "noise_std": ("Noise", "Deviation of the candidates' parameters."),
     "step_size": ("Step size", "Of the search. Grows while it travels, shrinks where it has arrived."),
 }
+_IMITATED = {
+    "policy_loss": ("Policy loss", "How far the policy is from the actions to imitate. Falls, then levels off."),
+    "entropy": ("Entropy", "How random the policy is. Falls as it comes to be sure of what to imitate."),
+    "accuracy": ("Accuracy", "How often the likeliest action is the one to imitate. Rises."),
+}
+LOSSES_OF: dict[str, dict[str, tuple[str, str]]] = {
+    "apg": {"policy_loss": ("Policy loss", "Minus the return through the simulator, a step: falls while it grows.")},
+    "bc": _IMITATED,
+    "dagger": _IMITATED,
+    "iql": {
+        "value_loss": ("Value loss", "Of an expectile of the critics' values. Grows with them; its size says little."),
+        "entropy": ("Entropy", "How random the policy is, which does not act while it learns."),
+        "actor_loss": ("Actor loss", "How unlikely recorded actions are, weighted. Its size says little."),
+        "advantage": ("Advantage", "Of recorded actions over what the best of them are worth: mostly below 0."),
+        "weight": ("Weight", "How much a recorded action counts, on average. At 1 all count alike, as in cloning."),
+    },
+    "td3_bc": {
+        "actor_loss": ("Actor loss", "Distance from the recorded actions, minus what the policy's are worth."),
+        "policy_loss": ("Policy loss", "Squared distance from the recorded actions alone."),
+    },
+}
+"""{agent's id: what its own metrics mean}, where the names are those of other agents, or no one else's."""
 BEST, WORST = "return_max", "return_min"
 """Curves of the best and the worst candidate of a generation, where policies are tried whole."""
 EXPECTED, FOLLOWED, BIAS = "value_estimate", "discounted_return", "value_bias"
@@ -169,7 +186,7 @@ def _expected(record: RunRecord, order: list[int]) -> dict[str, Any]:
     merged = {name: [each for drawn in both for each in drawn[name]] for name in ("series", "members")}
     unit = "the value of each action taken, and the discounted return that followed it"
     return {
-        "title": "Values and returns",
+        "title": VALUES_AND_RETURNS,
         "unit": unit,
         "log": False,
         **both[0],
@@ -181,9 +198,13 @@ def _expected(record: RunRecord, order: list[int]) -> dict[str, Any]:
 
 def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     """Returns a loss without intervals, which nobody reads on so small a chart."""
-    title, healthy = LOSSES.get(
+    told = LOSSES | LOSSES_OF.get(str(record.config.get("agent", {}).get("id")), {})
+    title, healthy = told.get(
         name, (name.replace("_", " ").capitalize(), "Mean over the updates since the last report.")
     )
+    if name in ("q_value", "qf_values") and has_values(record.curves.get(EXPECTED)):
+        several = len(record.points) > 1
+        healthy += f" For the present ones see {CURVES[BIAS][0] if several else VALUES_AND_RETURNS}, above."
     drawn = _drawn(record, curve(record, name, MANY_REPORTS), order)
     for series in drawn["series"]:
         series["low"] = series["high"] = None
