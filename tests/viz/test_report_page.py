@@ -251,9 +251,9 @@ def test_walls_between_cells_are_on_the_map(probed):
     assert probed(record, script)["lines"] == []
 
 
-def of_many_settings(points):
+def of_many_settings(points, agents=4):
     """Nine settings in which the middle one is best, and the one after it overlaps it."""
-    record = records.make(records.grid_env(), members=4, points=points)
+    record = records.make(records.grid_env(), members=agents, points=points)
     levels = np.where(np.arange(len(points)) == 4, 5.0, np.where(np.arange(len(points)) == 5, 4.9, 1.0))
     noise = np.random.default_rng(0).normal(size=(record.num_members, 10))
     returns = (levels[record.member_point][:, None] + noise).astype(np.float32)
@@ -284,6 +284,30 @@ def test_two_numbers_swept_together_are_a_heat_map(probed):
     assert found["frames"][1] >= 1
     assert found["best"] == f"{rows[0]['score'][0]:.2f}"
     assert found["inside"]
+
+
+SAID_OF_SETTINGS = """
+    probe.note = text("#sweep .note");
+    probe.lead = text("#sweep .lead");
+    const place = (node) => [node.getBoundingClientRect().left, node.getBoundingClientRect().top];
+    const ring = at("#sweep .frame.best");
+    const [inner, cell] = [place(ring), place(ring.parentNode.querySelector("rect"))];
+    const thick = parseFloat(getComputedStyle(ring).strokeWidth);
+    probe.border = Math.min(inner[0] - cell[0], inner[1] - cell[1]) - thick / 2;
+"""
+
+
+@pytest.mark.parametrize(("agents", "apart"), [(4, 0.0), (4, 9.0), (2, 0.0)], ids=["overlaps", "apart", "few"])
+def test_only_marks_that_are_there_are_explained(probed, agents, apart):
+    record = of_many_settings(PAIRS, agents)
+    returns = record.evaluation["return"] + np.float32(apart) * (record.member_point == 4)[:, None]
+    record = records.replaced(record, evaluation=record.evaluation | {"return": returns})
+    marked, few = agents == 4 and not apart, agents < 4
+    found = probed(record, SAID_OF_SETTINGS)
+    assert ("Broken frame" in found["note"]) == ("Overlaps" in found["lead"]) == marked
+    assert ("give no interval" in found["lead"]) == few
+    assert "Thick frame: the best." in found["note"]
+    assert found["border"] > 1.5  # the cell's colour is seen around the frame, whatever the page's is
 
 
 @pytest.mark.by_default("diagonal")

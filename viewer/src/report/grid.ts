@@ -28,7 +28,7 @@ export function sweepGrid(sweep: Sweep, score: string, bins: number): HTMLElemen
   const layer: Layer = { ...base, scale: "value", values, domain: extent(values) ?? [0, 1] };
   return el("div", { class: "pairs" },
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${score} of each pair of values` }, picture(sweep, sides, layer, score)),
-    el("p", { class: "note" }, `Thick frame: ${sweep.tied > 1 ? "tied for the best" : "the best"}. Broken frame: its interval overlaps the best one\u2019s.`),
+    el("p", { class: "note" }, `Thick frame: ${sweep.tied > 1 ? "tied for the best" : "the best"}.${overlaps(sweep) ? " Broken frame: its interval overlaps the best one\u2019s." : ""}`),
     colorBar(layer, score),
   );
 }
@@ -39,6 +39,11 @@ function sidesOf({ names, rows, left }: Sweep): Sides | null {
   const [xs, ys] = [0, 1].map((side) => distinct(rows.map((row) => row.values[side])));
   const fits = [xs, ys].every((values) => values.length > 1 && values.length <= MOST);
   return fits && 2 * rows.length >= xs.length * ys.length ? { xs, ys } : null;
+}
+
+// Whether a setting that is not among the best ones is marked as one that the results do not tell from them.
+export function overlaps({ rows, tied }: Sweep): boolean {
+  return rows.some((row, rank) => rank >= Math.max(1, tied) && row.alike);
 }
 
 export function distinct(values: (number | null)[]): number[] {
@@ -60,7 +65,7 @@ function picture({ names, rows, tied }: Sweep, { xs, ys }: Sides, layer: Layer, 
     [...cells].reverse(),
     svg("g", { class: "ticks" },
       xs.map((x) => svg("text", { x: left(x) + CELL.width / 2, y: foot + 17 }, String(x))),
-      ys.map((y) => svg("text", { class: "ytick", x: EDGE.left - 8, y: top(y) + CELL.height / 2 + 5 }, String(y))),
+      ys.map((y) => svg("text", { class: "ytick", x: EDGE.left - 8, y: top(y) + CELL.height / 2 }, String(y))),
       svg("text", { x: middle, y: foot + 40 }, names[0]),
       svg("text", { x: 14, y: center, transform: `rotate(-90 14 ${center})` }, names[1]),
     ),
@@ -72,11 +77,12 @@ function cell(row: SweepRow, x: number, y: number, layer: Layer, best: boolean):
   const color = known(value) ? `${layer.scale}${binOf(layer, value)}` : "blank";
   const ink = known(value) ? `${color}i` : "onblank";
   const text = significant(value);
-  const inset = best ? 2.5 : 3.5;
+  // the cell's colour is on both sides of its frame, which is as dark as the page, or as light, where the cell is not
+  const inset = best ? 5 : 3.5;
   const frame = { class: `${ink} frame ${best ? "best" : "alike"}`, x: x + inset, y: y + inset, width: CELL.width - 2 * inset, height: CELL.height - 2 * inset, rx: 2 };
   return svg("g", {},
     svg("rect", { class: color, x: x + 0.5, y: y + 0.5, width: CELL.width - 1, height: CELL.height - 1, rx: 3 }),
     best || row.alike ? svg("rect", frame) : null,
-    svg("text", { class: `${ink} on`, x: x + CELL.width / 2, y: y + CELL.height / 2 + 5, "font-size": fitted(text, 14, CELL.width) }, text),
+    svg("text", { class: `${ink} on`, x: x + CELL.width / 2, y: y + CELL.height / 2, "font-size": fitted(text, 14, CELL.width - 3 * inset) }, text),
   );
 }

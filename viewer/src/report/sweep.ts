@@ -3,7 +3,7 @@ import { el, svg, type Child } from "../shared/dom";
 import { robustExtent, type Range } from "../shared/scales";
 import { DASH, known, significant, whole } from "../shared/text";
 import type { Sweep, SweepRow } from "./data";
-import { sweepGrid } from "./grid";
+import { overlaps, sweepGrid } from "./grid";
 import { seriesClass } from "./legend";
 import { sweepLines } from "./lines";
 import { sectionOf } from "./parts";
@@ -34,12 +34,15 @@ export function sweepSection(sweep: Sweep | null, colored: number, bins: number)
 }
 
 // How the settings were sorted, and what is marked.
-function orderOf({ heldOut, tied }: Sweep, score: string): string {
+function orderOf(sweep: Sweep, score: string): string {
+  const { heldOut, tied, rows } = sweep;
   const sorted = heldOut
     ? `Every setting of the sweep. Half of each agent\u2019s episodes chose the order, best first; the ${score} is of the other half, so that no luck of the choice is in it.`
     : `Every setting of the sweep, sorted by its ${score}, which is therefore too high for the best one.`;
   const ties = tied > 1 ? ` ${whole(tied)} settings tie for the best.` : "";
-  return `${sorted}${ties} \u201cOverlaps\u201d marks those whose interval overlaps the best one\u2019s: these results do not tell them from it.`;
+  const marked = overlaps(sweep) ? " \u201cOverlaps\u201d marks those whose interval overlaps the best one\u2019s: these results do not tell them from it." : "";
+  const few = rows.some((row) => known(row.score[1])) ? "" : " So few agents of each give no interval: another setting may be as good as the best one.";
+  return `${sorted}${ties}${marked}${few}`;
 }
 
 function badgeOf(rank: number, tied: number, alike: boolean): HTMLElement | null {
