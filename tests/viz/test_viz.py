@@ -21,6 +21,7 @@ from kousoku.core.scene import Line, Polygon, Polyline, Rect, Scene, Text
 from kousoku.viz import curve_data, ranking, style, summary, svg
 from kousoku.viz.headline import figures, sentence
 from kousoku.viz.heat import Heat, arrow_lines, draw_panel
+from kousoku.viz.payload import payload
 
 
 class TestSummary:
@@ -263,6 +264,21 @@ class TestPlots:
             segments = [segment.tolist() for c in drawn for segment in c.get_segments()]
             ends = [[[1.5, -0.5], [1.5, 0.5]], [[-0.5, 0.5], [0.5, 0.5]]]
             assert segments == (ends if walls is walled else [])
+
+    def test_arms_of_bandits_that_differ_are_not_averaged(self):
+        record = records.bandit(members=4)
+        apart = records.replaced(record, tables={k: v for k, v in record.tables.items() if not k.startswith("exact")})
+        best = ranking.best_member(apart)
+        for plot, table in ((viz.plot_values, "q"), (viz.plot_visits, "visits")):
+            (axes,) = plot(apart).axes
+            assert f"the best agent, seed {record.member_seed[best]}" in axes.get_title(loc="left")
+            heights = sorted(bar.get_height() for bar in axes.patches)
+            np.testing.assert_allclose(heights, np.sort(apart.tables[table][best, 0]), rtol=1e-6)
+            assert "mean of 4 agents" in plot(record).axes[0].get_title(loc="left")
+        names = [[agent["name"] for agent in payload(each)["tables"]["agents"]] for each in (apart, record)]
+        assert names[0][0].startswith("best agent")
+        assert not any(name.startswith("mean") for name in names[0])
+        assert names[1][0] == "mean of all 4 agents"
 
     @pytest.mark.parametrize("name", ["grid", "sweep", "bandit", "interrupted", "blackjack", "cliff", "hostile"])
     def test_every_plot_of_every_kind_of_run(self, name):

@@ -10,7 +10,7 @@ from ..core.panel import Panel
 from ..core.record import RunRecord
 from .encode import numbers
 from .ranking import best_member, best_members, score
-from .summary import greedy, is_bandit, mean_over_members, panels_of
+from .summary import greedy, has_own_arms, is_bandit, mean_over_members, panels_of
 from .text import setting
 
 MAX_AGENTS = 50
@@ -60,10 +60,9 @@ def _chosen(record: RunRecord, order: list[int], room: int) -> list[tuple[str, n
         for rank, point in enumerate(order[: max(1, room - 4)]):
             prefix = "best setting: " if rank == 0 else "mean of "
             chosen.append((prefix + setting(record.points[point]), np.flatnonzero(record.member_point == point)))
-    chosen += [
-        (f"mean of all {count:,} agents", everybody),
-        (f"best agent ({member_name(record, best)}{tie_note(record)})", np.array([best])),
-    ]
+    shown_best = (f"best agent ({member_name(record, best)}{tie_note(record)})", np.array([best]))
+    means = [*chosen, (f"mean of all {count:,} agents", everybody)]
+    chosen = [shown_best] if has_own_arms(record) else [*means, shown_best]
     members = score(record).members
     if not np.isnan(members).all():
         worst = int(np.nanargmin(members))

@@ -18,9 +18,10 @@ from ..core.record import RunRecord
 from .canvas import INK, LABEL_SIZE, MUTED, TICK_SIZE, colormap, dress, figure_of, heading, new_figure
 from .headline import title
 from .heat import Heat, draw_panel
-from .ranking import point_order
+from .ranking import best_member, point_order
 from .style import SERIES
-from .summary import exact_values, greedy, is_bandit, mean_over_members, panels_of, state_values
+from .summary import exact_values, greedy, has_own_arms, is_bandit, mean_over_members, panels_of, state_values
+from .tables import member_name
 from .text import setting
 
 POINTS_PER_INCH = 72
@@ -31,7 +32,8 @@ def plot_values(record: RunRecord, member: int | None = None, ax: Axes | None = 
 
     Args:
         record: a run of an agent with a table.
-        member: which agent; None for the mean over all of them (over the best setting's, after a sweep).
+        member: which agent; None for the mean over all of them (over the best setting's, after a sweep), or for the
+            best one of a bandit whose exact values are not known, as each agent may have a bandit of its own.
         ax: where to draw; None for a new figure.
 
     Raises:
@@ -85,6 +87,9 @@ def _members(record: RunRecord, member: int | None) -> tuple[np.ndarray, str]:
         return np.array([index]), f"agent {index} (seed {record.member_seed[index]})"
     if record.num_members == 1:
         return np.array([0]), f"seed {record.member_seed[0]}"
+    if has_own_arms(record):
+        best = best_member(record)
+        return np.array([best]), f"the best agent, {member_name(record, best)}"
     if len(record.points) > 1:
         point = point_order(record)[0]
         members = np.flatnonzero(record.member_point == point)
