@@ -217,6 +217,17 @@ class TestContent:
         assert groups["Versions"]["jax"] == "0.10.2"
         assert list(groups) == ["Agent", "Environment", "Run", "Versions", "Device"]
 
+    def test_what_was_swept_has_the_values_of_the_sweep(self):
+        record = records.sweep()
+        schedule = {"type": "Linear", "start": 0.9, "end": 0.0, "steps": 20_000}  # a preset's
+        agent = record.config["agent"] | {"learning_rate": schedule}
+        told = {"agent": {"learning_rate": "swept", "epsilon": "swept"}}
+        record = records.replaced(record, config=record.config | {"agent": agent, "sources": told})
+        groups = {group["title"]: dict(group["rows"]) for group in payload(record)["config"]}
+        assert groups["Agent"]["learning_rate"] == "0.5, 0.1, 0.02 (swept)"
+        assert groups["Agent"]["exploration.epsilon"] == "0.1, 0.3 (swept)"
+        assert "Agent: learning_rate" not in groups
+
 
 class TestNetwork:
     """What a run of agents with networks has beside the others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -98,13 +99,21 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
     """Lists configuration, versions and device as titled names and values; a setting's value says where it is from."""
     config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
     groups = [
-        *_groups(record, "Agent", "agent", config.pop("agent", {})),
+        *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), config.get("sweep") or {})),
         *_groups(record, "Environment", "env", config.pop("env", {})),
         ("Run", sources.marked(record, "run", rows("", config))),
         *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device", "Memory")),
     ]
     named = [(title, [list(row) for row in group if row[0]]) for title, group in groups]
     return [{"title": title, "rows": group} for title, group in named if group]
+
+
+def _with_swept(settings: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Puts the values of a sweep in the place of those that the agents would have had without it."""
+    return {
+        name: values[name] if name in values else _with_swept(inner, values) if isinstance(inner, dict) else inner
+        for name, inner in settings.items()
+    }
 
 
 def _groups(record: RunRecord, title: str, part: str, settings: dict[str, Any]) -> list[tuple[str, Rows]]:
