@@ -154,6 +154,7 @@ SHELL = [
         ["train", "q_learning", "GridWorld-v0", "--env.slip", "0.2,0.1"],
         "--env.slip: got '0.2,0.1'; give one value, without a comma; `kousoku sweep` takes lists",
     ),
+    (["sweep", "q_learning", "GridWorld-v0", "--seeds", "3"], "sweep: got nothing; give a number several values"),
     (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0.1,x"], "--env.slip: got 'x'; use a number"),
     (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0.1,7"], "slip: got 7.0; use a number in [0, 1]"),
     (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0,0.1"], "'env.slip'; 0 and 0.1 make arrays of other"),
