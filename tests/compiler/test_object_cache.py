@@ -180,8 +180,9 @@ def test_other_source_is_another_version(monkeypatch, tmp_path):
     assert object_cache.source_version.__wrapped__("kousoku.compiler") != here
 
 
+@pytest.mark.parametrize("everything", [["all"], []], ids=["all", "without_a_word"])
 @pytest.mark.parametrize("own", [True, False])
-def test_the_command_shows_and_clears_ours_and_nothing_else(own, tmp_path, monkeypatch, capsys):
+def test_the_command_shows_and_clears_ours_and_nothing_else(own, everything, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(SWITCH, str(tmp_path) if own else "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     root = tmp_path if own else tmp_path / "kousoku"
@@ -197,7 +198,7 @@ def test_the_command_shows_and_clears_ours_and_nothing_else(own, tmp_path, monke
     assert main(["cache", "--clear", "kernels"]) == 0
     assert not entries(root)
     assert (programs / "jit_f-1-cache").exists()
-    assert main(["cache", "--clear", "all"]) == 0
+    assert main(["cache", "--clear", *everything]) == 0
     assert [file.name for file in programs.iterdir() if file.is_file()] == ["thesis.tex"]
 
 

@@ -9,11 +9,12 @@ from ..core.errors import check_choice
 from .options import Option, parse
 
 KINDS = ("xla", "kernels", "traces", "all")
-OPTIONS = (Option("clear", None, "KIND", f"throw away what is kept: one of {', '.join(KINDS)}"),)
+OPTIONS = (Option("clear", None, "KIND", f"throw away what is kept: one of {', '.join(KINDS)}; without a word, all"),)
 
 
 def run(words: Sequence[str]) -> int:
     """Prints what is kept, or clears it."""
+    words = [*words, "all"] if words and words[-1] == OPTIONS[0].flag else words
     given = parse("cache", "Show or clear the compiled programs that are kept between runs.", OPTIONS, words)
     if "clear" in given:
         check_choice("--clear", given["clear"], KINDS)
