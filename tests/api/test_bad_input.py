@@ -143,6 +143,8 @@ SHELL = [
     (["train", "q_learning", "GridWorld-v0", "--learning-rate"], "--learning-rate: got nothing; give it a value"),
     (["train", "q_learning", "GridWorld-v0", "--steps", "many"], "--steps: got 'many'; use a number"),
     (["train", "q_learning", "GridWorld-v0", "--steps", "-5"], "steps: got -5"),
+    (["train", "ppo", "CartPole-v1", "--steps", "9"], "has 64 environments x 64 steps; use at least 4096"),
+    (["train", "sac", "CartPole-v1", "--steps", "9"], "the first update comes after 5000 steps; use at least 5000"),
     (["train", "q_learning", "GridWorld-v0", "--steps", "nan"], "--steps: got 'nan'"),
     (["train", "q_learning", "GridWorld-v0", "--epsilon", "0.1,0.2"], "`kousoku sweep` takes lists"),
     (["train", "q_learning", "GridWorld-v0", "more"], "argument: got 'more'; it is one too many"),

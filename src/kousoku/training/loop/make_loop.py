@@ -43,11 +43,11 @@ def check_length(agent: Agent, steps: int) -> None:
     Raises:
         ConfigError: naming the collector's size.
     """
-    collector = agent.learns_from
-    if steps < collector.steps_before_learning:
-        size = f"{collector.num_envs} environments x {collector.num_steps} steps"
-        fix = f"one iteration has {size}; use at least {collector.steps_before_learning} to learn anything"
-        raise ConfigError("steps", steps, fix)
+    collector, least = agent.learns_from, agent.learns_from.steps_before_learning
+    if steps < least:
+        size = f"one iteration has {collector.num_envs} environments x {collector.num_steps} steps"
+        why = size if least == collector.iteration_steps else f"the first update comes after {least} steps"
+        raise ConfigError("steps", steps, f"{why}; use at least {least} to learn anything")
 
 
 def has_q_values(agent: Agent, env: Env) -> bool:
