@@ -72,6 +72,25 @@ def test_normal_with_a_constant_scale():
     assert head.gaussian.log_std.shape == (3,)
 
 
+def test_a_normal_policy_counts_in_the_bounds_of_actions():
+    """From their middle, in halves of their distance; a component without both bounds counts in its own unit."""
+    box = Box((-50.0, 0.0, -math.inf, 2.0), (50.0, 4.0, 1.0, 2.0), (4,))
+    plain, counted = (
+        head_for(box, X.size, key=jax.random.key(0), gain=1.0, normalise_actions=on)(X) for on in (False, True)
+    )
+    reach, centre = np.array([50.0, 2.0, 1.0, 1.0]), np.array([0.0, 2.0, 0.0, 0.0])
+    np.testing.assert_allclose(counted.loc, centre + reach * plain.loc, rtol=1e-6)
+    np.testing.assert_allclose(counted.scale, reach, rtol=1e-6)
+
+
+def test_bounds_of_one_change_no_bit():
+    box = Box(-1.0, 1.0, (3,))
+    plain, counted = (
+        jax.make_jaxpr(head_for(box, X.size, key=jax.random.key(0), normalise_actions=on))(X) for on in (False, True)
+    )
+    assert str(plain) == str(counted)
+
+
 @pytest.mark.parametrize("kind", ["normal", "tanh_normal"])
 @pytest.mark.parametrize("init_std", [0.3, 2.0])
 @pytest.mark.parametrize("std", ["exp", "softplus"])

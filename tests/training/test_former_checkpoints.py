@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
-from kousoku.agents.options import describe
+from kousoku.agents.options import describe, rebuild
 from kousoku.ops.schedules import in_run
 from kousoku.training.io import checkpoints, former_checkpoints, tree_io
 from kousoku.training.io.rebuild import check_agent
@@ -129,8 +129,20 @@ def test_a_hyper_parameter_that_there_was_not_yet_is_at_its_default(id):
     gained += [(name, part) for (name,) in gained if isinstance(told[name], dict) for part in told[name]]
     held = {field.name: field.default for field in dataclasses.fields(agent)}
     for path in gained:
-        if path[-1] != "type" and (len(path) == 2 or held[path[0]] == getattr(agent, path[0])):
+        if path[-1] not in ("type", "normalise_actions") and (
+            len(path) == 2 or held[path[0]] == getattr(agent, path[0])
+        ):
             check_agent(agent, told_without(agent, *path))
+
+
+@pytest.mark.parametrize("id", ["ppo", "a2c", "apg"])
+def test_where_the_default_became_another_a_run_has_the_one_of_before(id):
+    """Normal policies counted in the action's own unit before they could be told to count in its bounds."""
+    told = told_without(ks.make_agent(id), "network", "normalise_actions")
+    assert not rebuild(told["agent"]).network.normalise_actions
+    check_agent(ks.make_agent(id, normalise_actions=False), told)
+    with pytest.raises(ks.ConfigError, match=r"agent's network: got .*; the run was started with"):
+        check_agent(ks.make_agent(id), told)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ..core.dataset_file import SUFFIX, of_described
 from ..core.errors import ConfigError, check_choice, check_count, check_keys, is_number, nearest
 from ..core.synonyms import our_name
 from ..nn import NETWORK_CONFIGS
+from ..nn.actor_critic import FORMERLY
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
@@ -163,6 +164,7 @@ def with_defaults(value: Any, told: Mapping[str, Any], usual: Any = None) -> Any
     for field in _fields(value):
         held, of_held = getattr(value, field.name), told.get(field.name, ...)
         default = getattr(usual, field.name) if type(usual) is type(value) else field.default
+        default = field.metadata.get(FORMERLY, default)
         if of_held is ... and field.init and default is not dataclasses.MISSING:
             changes[field.name] = default
         elif isinstance(of_held, dict) and of_held.get("type") == type(held).__name__ and isinstance(held, _parts()):
@@ -253,5 +255,7 @@ def _rebuilt(name: str, value: Any) -> Any:
         kind.__name__: kind for kind in (*EXPLORATIONS.values(), *SCHEDULES.values(), *NETWORK_CONFIGS, *COLLECTORS)
     }
     check_choice(f"{name}.type", value.get("type"), known)
+    kind = known[value["type"]]
+    before = {field.name: field.metadata[FORMERLY] for field in _fields(kind) if FORMERLY in field.metadata}
     fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}
-    return known[value["type"]](**fields)
+    return kind(**(before | fields))

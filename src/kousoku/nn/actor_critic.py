@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -20,6 +20,9 @@ from .layers import check_activation
 from .mlp import check_sizes
 from .network import Carry, Network
 from .torso import BODIES, RECURRENT, Torso, torso_for
+
+FORMERLY = "formerly"
+"""In a field's metadata: what networks had before there was the field."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class ActorCriticConfig:
         std: the standard deviation of normal policies, one of `gaussian.STDS`.
         hidden_gain: gain of the weights of all bodies.
         init: how weights begin, one of `initialise.INITIALISERS`; cells are always orthogonal with gain 1.
+        normalise_actions: whether normal policies count from the middle of the bounds of actions, in halves of their
+            distance, so that a Box of [-50, 50] is explored as one of [-1, 1]; older runs go on without.
 
     Raises:
         ConfigError: for a value that cannot be used.
@@ -77,6 +82,7 @@ class ActorCriticConfig:
     std: str = "constant"
     hidden_gain: float = math.sqrt(2.0)
     init: str = "orthogonal"
+    normalise_actions: bool = field(default=True, metadata={FORMERLY: False})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden", check_sizes("hidden", self.hidden))
@@ -85,6 +91,7 @@ class ActorCriticConfig:
         check_activation("activation", self.activation)
         check_flag("shared", self.shared)
         check_flag("layer_norm", self.layer_norm)
+        check_flag("normalise_actions", self.normalise_actions)
         if self.shared and self.critic_hidden is not None:
             raise ConfigError("critic_hidden", self.critic_hidden, "leave it out, or use shared=False")
         if self.recurrent is not None:
@@ -194,6 +201,7 @@ def build(config: ActorCriticConfig, observation_space: Space, action_space: Spa
         init=config.init,
         init_std=config.init_std,
         std=config.std,
+        normalise_actions=config.normalise_actions,
     )
     value_in = (actor if critic is None else critic).out_size
     value_head = ValueHead(value_in, key=value_key, gain=config.value_gain, init=config.init)

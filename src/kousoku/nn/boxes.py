@@ -73,6 +73,16 @@ def bounds(space: Box) -> tuple[Float32[Array, " A"], Float32[Array, " A"]]:
     return jnp.asarray(low.reshape(-1)), jnp.asarray(high.reshape(-1))
 
 
+def centre_and_reach(space: Box) -> tuple[Float32[np.ndarray, " A"], Float32[np.ndarray, " A"]]:
+    """Returns the middle of every component's bounds, and half of their distance; 0 and 1 where one is infinite, or
+    both are equal.
+    """
+    low, high = (np.broadcast_to(as_array(bound), space.shape).reshape(-1) for bound in (space.low, space.high))
+    known = np.isfinite(low) & np.isfinite(high) & (low < high)
+    low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
+    return ((low + high) / 2).astype(np.float32), ((high - low) / 2).astype(np.float32)
+
+
 def check_bounded(kind: str, space: Box) -> None:
     """Refuses a box that no bounded distribution can fill.
 

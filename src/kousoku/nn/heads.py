@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..core.errors import ConfigError, check_choice, check_takes
 from ..core.spaces import Box, Discrete, MultiDiscrete, Space
 from ..ops.distributions import Beta, Categorical, Distribution, MultiCategorical, Normal, TanhNormal
-from .boxes import bounds, check_bounded, shaped, size_of
+from .boxes import bounds, centre_and_reach, check_bounded, shaped, size_of
 from .gaussian import Gaussian
 from .layers import Dense
 
@@ -65,23 +65,31 @@ class MultiCategoricalHead(eqx.Module):
 
 
 class NormalHead(eqx.Module):
-    """Actions of a Box by a normal distribution in every component, whatever the bounds: see `clip_to`.
+    """Actions of a Box by a normal distribution in every component, which may lie beyond the bounds: see `clip_to`.
 
     It is made with the options of `Gaussian`.
 
     Attributes:
         gaussian: location and scale.
         space: the box.
+        normalise: whether location and scale are counted from the middle of a component's bounds, in halves of their
+            distance; a component without both is counted in its own unit, as all are where this is False.
     """
 
     gaussian: Gaussian
     space: Box
+    normalise: bool = eqx.field(static=True)
 
-    def __init__(self, space: Box, in_size: int, *, key: PRNGKeyArray, **options: Any) -> None:
+    def __init__(self, space: Box, in_size: int, *, key: PRNGKeyArray, normalise: bool = False, **options: Any) -> None:
         self.space, self.gaussian = space, Gaussian(size_of(space), in_size, key=key, **options)
+        self.normalise = normalise
 
     def __call__(self, x: Features) -> Distribution:
-        return shaped(Normal(*self.gaussian(x)), self.space)
+        loc, scale = self.gaussian(x)
+        centre, reach = centre_and_reach(self.space)
+        if self.normalise and ((centre != 0).any() or (reach != 1).any()):
+            loc, scale = centre + reach * loc, reach * scale
+        return shaped(Normal(loc, scale), self.space)
 
 
 class TanhNormalHead(eqx.Module):
@@ -168,6 +176,7 @@ def head_for(
     init: str = "orthogonal",
     init_std: float = 1.0,
     std: str = "constant",
+    normalise_actions: bool = False,
 ) -> PolicyHead:
     """Makes the policy head of an action space.
 
@@ -181,6 +190,7 @@ def head_for(
         init: how the weights begin, one of `initialise.INITIALISERS`.
         init_std: the first standard deviation of "normal" and "tanh_normal".
         std: the same kinds' scale: see `Gaussian`.
+        normalise_actions: of "normal", whether it counts in the bounds of actions: see `NormalHead`.
 
     Raises:
         ConfigError: for an unknown kind or one that does not fit the space, a space that is a Dict or a Box of whole
@@ -205,7 +215,7 @@ def head_for(
         return TanhNormalHead(space, in_size, **gaussian)
     if kind not in ("auto", "normal"):
         raise ConfigError("policy", kind, "use 'normal', 'tanh_normal' or 'beta' for actions of a Box")
-    return NormalHead(space, in_size, **gaussian)
+    return NormalHead(space, in_size, normalise=normalise_actions, **gaussian)
 
 
 def _check_kind(kind: str, right: str, space: Space) -> None:
