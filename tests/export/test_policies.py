@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -329,6 +330,11 @@ def test_from_training_to_a_file(capsys):
     np.testing.assert_array_equal(imported("agent.py").act(obs), wanted)
     other = 1 - run.record.best_member
     assert (ks.load_policy("run", member=other)(obs) != wanted).any()
+    assert main(["export", "run"]) == 0
+    before = Path("policy.py").read_bytes()
+    assert main(["export", "run", "--member", "1"]) == 2
+    assert "--out: got 'policy.py'; the file is there already" in capsys.readouterr().err
+    assert Path("policy.py").read_bytes() == before
     assert main(["export", "run", "--out", "agent.txt"]) == 2
     with pytest.raises(ConfigError, match="member"):
         ks.load_policy("run", member=2)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from ..core.errors import ConfigError
 from .options import CHECKPOINT, Option, checkpoint, count, parse, target
 
+POLICY = "policy.py"
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
-    Option("out", "policy.py", "FILE", "NumPy code where it ends in .py, an ONNX model where it ends in .onnx"),
+    Option("out", POLICY, "FILE", "NumPy code where it ends in .py, an ONNX model where it ends in .onnx"),
     Option("member", None, "NUMBER", "which agent of the run; by default the best one"),
     CHECKPOINT,
 )
@@ -23,7 +24,9 @@ def run(words: Sequence[str]) -> int:
     if "run" not in given:
         raise ConfigError("run", ..., "name the run folder: kousoku export RUN --out policy.py")
     member = count("--member", str(given["member"]), low=0) if "member" in given else None
-    written = target(given, "policy.py")
+    written = target(given, POLICY)
+    if "out" not in given and written.exists():
+        raise ConfigError("--out", POLICY, "the file is there already, and is left as it is; name one by --out")
     policy = load(str(given["run"]), checkpoint(given)).policy(member)
     print(f"{policy.title}: {policy.save(written)}")
     return 0
