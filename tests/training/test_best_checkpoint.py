@@ -53,6 +53,17 @@ def evaluated(*evaluations) -> RunProgress:
     return progress
 
 
+def test_of_equal_checkpoints_the_first_is_the_best_but_for_the_end():
+    progress = evaluated([[2.0]], [[3.0]], [[3.0]])
+    assert progress.best_at == 200
+    progress.step = 400
+    progress.add_evaluation(episodes([[3.0]]), ends=True)
+    assert progress.best_at == 400
+    progress.step = 500
+    progress.add_evaluation(episodes([[2.5]]), ends=True)
+    assert progress.best_at == 400
+
+
 def test_episodes_that_judge_choose_nothing():
     progress = evaluated([[1.0, 1.0, 9.0]], [[3.0, 1.0, 0.0]], [[1.0, 1.0, 90.0]])
     assert (progress.best_at, progress.best_score) == (200, 2.0)

@@ -107,8 +107,13 @@ class RunProgress:
             curves |= {name: np.stack(mean) for name, mean in zip(EVALUATIONS, means, strict=True)}
         return curves
 
-    def add_evaluation(self, episodes: Episodes) -> dict[str, np.ndarray]:
-        """Notes an evaluation at this step; returns its row, [N] each."""
+    def add_evaluation(self, episodes: Episodes, ends: bool = False) -> dict[str, np.ndarray]:
+        """Notes an evaluation at this step; returns its row, [N] each.
+
+        Args:
+            episodes: what was played.
+            ends: whether training ends here: of equal scores the end's is then the best, as its checkpoint is the last.
+        """
         split = halves(episodes.episode_return.shape[1])
         returns, lengths, choosing = map(
             _means, (episodes.episode_return, episodes.length, episodes.episode_return[:, split.choosing])
@@ -116,7 +121,8 @@ class RunProgress:
         unknown = np.full_like(returns, np.nan)
         judging = _means(episodes.episode_return[:, split.judging]) if split.held_out else unknown
         self.score, self.played = float(choosing.mean()), (self.step, episodes)
-        if np.isfinite(self.score) and (self.best_score is None or self.score > self.best_score):
+        before = -np.inf if self.best_score is None else self.best_score
+        if np.isfinite(self.score) and (self.score > before or (ends and self.score == before)):
             self.best_score, self.best_at = self.score, self.step
         self.evaluated.append((self.step, returns, lengths, judging))
         return {"eval_return": returns, "eval_length": lengths}

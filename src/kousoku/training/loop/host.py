@@ -171,7 +171,7 @@ def _evaluation(run: OngoingRun, job: TrainJob) -> dict[str, Any]:
     except EnvError as error:
         job.stop.told, job.stop.error = True, error
         return {}
-    return run.progress.add_evaluation(played)
+    return run.progress.add_evaluation(played, ends=run.progress.step >= job.config.steps)
 
 
 def _tell(run: OngoingRun, job: TrainJob) -> None:
