@@ -316,7 +316,7 @@ def _folders(parent: Path) -> list[Path]:
 
 
 def _prune(parent: Path, keep: int) -> None:
-    """Removes all checkpoints but the last ones and the best: the first with the highest score."""
+    """Removes all checkpoints but the last ones and the best."""
     found = _folders(parent)
     best = _best(found)
     for folder in (folder for folder in found[:-keep] if folder != best):
@@ -324,9 +324,13 @@ def _prune(parent: Path, keep: int) -> None:
 
 
 def _best(found: list[Path]) -> Path | None:
-    """Returns the first checkpoint with the highest score; None if none has any."""
+    """Returns the checkpoint with the highest score: the first of several, or the end's; None if none has any."""
     scores = [_score(folder) for folder in found]
-    return found[int(np.argmax(scores))] if max(scores, default=-np.inf) > -np.inf else None
+    highest = max(scores, default=-np.inf)
+    if highest == -np.inf:
+        return None
+    is_the_end = scores[-1] == highest and _told(found[-1], "best_at") == int(found[-1].name)
+    return found[-1] if is_the_end else found[int(np.argmax(scores))]
 
 
 def _remove(folder: Path) -> None:
@@ -338,7 +342,15 @@ def _remove(folder: Path) -> None:
 
 def _score(folder: Path) -> float:
     try:
-        score = files.read_json(folder / TOLD)["score"]
+        score = _told(folder, "score")
         return -np.inf if score is None else float(score)
-    except (ConfigError, TypeError, *files.DAMAGE):
+    except TypeError:
         return -np.inf
+
+
+def _told(folder: Path, name: str) -> Any:
+    """Returns what a checkpoint tells of itself; None where it does not, or is damaged."""
+    try:
+        return files.read_json(folder / TOLD).get(name)
+    except (ConfigError, AttributeError, *files.DAMAGE):
+        return None
