@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..core.errors import ConfigError, check_choice
 from .options import Option, count, parse
 
-IN_PARTS = ("physics", "learning", "ppo", "evolution", "off-policy", "vector", "interop")
+IN_PARTS = ("physics", "learning", "defaults", "ppo", "evolution", "off-policy", "vector", "interop")
 """Benchmarks of which a part may be asked for."""
 ABSENT = (
     "they come with the source: git clone its repository, pip install -e '.[bench]' in there, then kousoku bench NAME"
@@ -89,6 +89,12 @@ def _learning(asked: Asked) -> None:
     learning.bench(asked.out, count("--seeds", str(asked.given.get("seeds", 5))), part)
 
 
+def _defaults(asked: Asked) -> None:
+    from kousoku_bench import defaults
+
+    defaults.bench(asked.out, defaults.DefaultsBudget(), asked.part(defaults.TASKS))
+
+
 def _ppo(asked: Asked) -> None:
     from kousoku_bench import ppo
 
@@ -132,6 +138,7 @@ BENCHMARKS: dict[str, Callable[[Asked], None]] = {
     "minatar": _minatar,
     "physics": _physics,
     "learning": _learning,
+    "defaults": _defaults,
     "ppo": _ppo,
     "evolution": _evolution,
     "off-policy": _off_policy,
@@ -139,7 +146,7 @@ BENCHMARKS: dict[str, Callable[[Asked], None]] = {
     "vector": _vector,
     "interop": _interop,
 }
-ON_ALL_CORES = ("tabular", "kernel", "balls", "minatar", "physics", "learning")
+ON_ALL_CORES = ("tabular", "kernel", "balls", "minatar", "physics", "learning", "defaults")
 """Benchmarks that measure in this process; the others start one for each contender."""
 OPTIONS = (
     Option("name", None, "NAME", f"one of {', '.join(BENCHMARKS)}", positional=True),
@@ -149,8 +156,8 @@ OPTIONS = (
         "only",
         None,
         "PART",
-        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector); start (ppo); "
-        "sb3 (vector); 64-64 or 256-256 (off-policy); library (interop)",
+        "steps, ready, robots, exactness (physics); environment (learning, ppo, evolution, vector); task (defaults); "
+        "start (ppo); sb3 (vector); 64-64 or 256-256 (off-policy); library (interop)",
     ),
     Option("seeds", 5, "NUMBER", "agents that are trained, one after the other (learning)"),
     Option("jym", None, "FOLDER", "a folder with the source of jym, to measure beside (tabular)"),

@@ -80,7 +80,7 @@ class PPO(ActorCriticAgent):
     num_envs: int = eqx.field(static=True, default=64)
     num_steps: int = eqx.field(static=True, default=128)
     network: NetworkBuilder = eqx.field(static=True, default=ActorCriticConfig())
-    learning_rate: ScalarOrSchedule = 3e-4
+    learning_rate: ScalarOrSchedule = 1e-3
     discount: float | Array = 0.99
     gae_lambda: float | Array = 0.98
     epochs: int = eqx.field(static=True, default=4)
