@@ -23,7 +23,7 @@ ABOUT = (
     "run in turns."
 )
 SIZE = 64
-KINDS: dict[str, tuple[type[eqx.Module], type[eqx.Module]]] = {
+KINDS: dict[str, tuple[Callable[..., eqx.Module], Callable[..., eqx.Module]]] = {
     "GRU": (GRU, eqx.nn.GRUCell),
     "LSTM": (LSTM, eqx.nn.LSTMCell),
 }
