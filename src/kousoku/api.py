@@ -185,7 +185,7 @@ def resume(
     Examples:
         >>> run = train("q_learning", "GridWorld-v0", steps=2000, out="my-longer-run")
         >>> resume("my-longer-run", steps=3000)
-        <Run q_learning on GridWorld-v0: 1 agents x 3000 steps, finished, my-longer-run>
+        <Run q_learning on GridWorld-v0: 1 agent x 3000 steps, finished, my-longer-run>
     """
     provenance.tell_upgraded()
     folder = files.typed(path)

@@ -18,6 +18,7 @@ from .core.errors import ConfigError, check_count
 from .core.record import RunRecord
 from .core.synonyms import former_name
 from .core.tidy import tidy_columns, write_csv
+from .core.words import plural
 from .ops.statistics import MeanInterval, Statistic, estimate_interval
 from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation import recorded
@@ -39,7 +40,7 @@ from .viz.card import card, run_card
 from .viz.estimates import Told, statistic, told
 from .viz.headline import Figure as Headline
 from .viz.tables import member_name
-from .viz.text import plural, short
+from .viz.text import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +146,8 @@ class Run:
     def __repr__(self) -> str:
         facts, config = self.record.facts, self.record.config
         what = f"{config['agent']['id']} on {config['env']['id']}"
-        return f"<Run {what}: {facts['lanes']} agents x {facts['steps']} steps, {facts['status']}, {self.path}>"
+        agents = plural(facts["lanes"], "agent")
+        return f"<Run {what}: {agents} x {facts['steps']} steps, {facts['status']}, {self.path}>"
 
     def _repr_html_(self) -> str:
         """Returns a small table of what matters, for notebooks."""

@@ -18,7 +18,7 @@ CONFIG = [
     ({"seeds": [3, 3]}, "seeds: got 3; use every seed once"),
     ({"seeds": [2**32]}, r"seeds\[0\]: got 4294967296"),
     ({"seeds": []}, "give at least one seed"),
-    ({"seeds": 2**40}, "seeds x sweep: got '1099511627776 agents'; they need about .* GiB .*; use at most"),
+    ({"seeds": 2**40}, "seeds x sweep: got '1,099,511,627,776 agents'; they need about .* GiB .*; use at most"),
     ({"record": ["return"]}, r"record\[0\]: got 'return'; did you mean 'returns'"),
     ({"record_every": 0}, "record_every: got 0"),
     ({"record": ["q_values"], "record_every": 1, "seeds": 1000}, "record: got 'q_values'; the tables need"),
@@ -182,7 +182,7 @@ SHELL = [
     ),
     (
         ["train", "ppo", "CartPole-v1", "--steps", "8192", "--eval-episodes", "1e9"],
-        "eval_episodes: got 1000000000; of 1 agents they need about",
+        "eval_episodes: got 1000000000; of 1 agent they need about",
     ),
     (
         ["train", "ppo", "CartPole-v1", "--steps", "8192", "--epochs", "1e9"],
@@ -240,5 +240,5 @@ def test_counts_on_the_command_line(words, message, capsys):
 
 def test_more_episodes_than_memory_holds():
     run = ks.train("q_learning", "GridWorld-v0", steps=100, eval_episodes=0, out="")
-    with pytest.raises(ks.ConfigError, match=r"episodes: got 1000000000; of 1 agents they need about .* GiB; use at"):
+    with pytest.raises(ks.ConfigError, match=r"episodes: got 1000000000; of 1 agent they need about .* GiB; use at"):
         run.evaluate(10**9)

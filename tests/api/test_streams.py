@@ -24,7 +24,7 @@ def test_streams_may_be_closed(closed):
     done = in_a_shell(f"{TRAIN} '' {closed}")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    assert ("finished: 1 agents x 100 steps" in done.stdout) == ("1>&-" not in closed)
+    assert ("finished: 1 agent x 100 steps" in done.stdout) == ("1>&-" not in closed)
 
 
 @pytest.mark.by_default("list")

@@ -71,7 +71,7 @@ def test_a_vector_is_as_large_as_all_slots_and_resets_by_masks():
     small = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,), "out": ""}
     vector = SyncVectorEnv([Counter] * 4, autoreset_mode=AutoresetMode.DISABLED)
     env = ks.from_gymnasium(vector)
-    assert "is a vector of 4 environments, and 1 agents x 2 is not as many" in refused(
+    assert "is a vector of 4 environments, and 1 agent x 2 is not as many" in refused(
         ks.train, "ppo", env, steps=64, **small
     )
     assert "has the vector" in refused(ks.train, "ppo", env, steps=64, seeds=2, eval_every=16, **small)
@@ -102,7 +102,7 @@ def test_our_wrappers_are_for_what_programs_step(wrap):
 def test_a_pool_is_as_large_as_all_slots_and_gives_all_at_once():
     small = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,), "out": ""}
     env = ks.from_envpool(ks.to_envpool("CartPole-v1", 4))
-    assert "is a vector of 4 environments, and 1 agents x 2 is not as many" in refused(
+    assert "is a vector of 4 environments, and 1 agent x 2 is not as many" in refused(
         ks.train, "ppo", env, steps=64, **small
     )
     assert "num_envs of the pool: got 4; the agents have 3 slots" in refused(env.make_vector, [0, 1, 2])

@@ -285,7 +285,7 @@ def test_a_count_goes_on_where_a_run_is_resumed():
 
 def test_the_shell_tells_what_blew_up(capsys):
     notices.tell(ks.train("q_learning", Clock(fragile=10), steps=200, seeds=2, out="run"))
-    assert "\nblown up: the physics of 40 episodes, which were terminated there\n" in capsys.readouterr().out
+    assert "\nblown up: the physics of 40 episodes, terminated there\n" in capsys.readouterr().out
 
 
 class Forgetful(ks.Agent):

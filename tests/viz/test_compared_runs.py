@@ -82,6 +82,11 @@ def test_a_sweep_of_the_environments_numbers_is_on_several_environments():
     assert [(group.env, len(group.entrants)) for group in groups] == [("Drift (slip 0)", 2), ("Drift (slip 0.5)", 3)]
 
 
+def test_one_agent_is_told_as_one():
+    found = compare_records({"PPO": [run_with(3.0, members=1)], "A2C": [run_with(1.0, members=2)]})
+    assert [": 1 agent, IQM" in repr(one) for one in found.groups[0].entrants] == [True, False]
+
+
 def test_agents_that_broke_are_left_out_and_counted():
     broken = run_with(3.0)
     returns = broken.evaluation["return"].copy()

@@ -298,6 +298,9 @@ class TestPlots:
         assert "agent 3 (seed 3)" in viz.plot_values(record, member=3).axes[0].get_title(loc="left")
         assert "mean of 30 agents" in viz.plot_values(record).axes[0].get_title(loc="left")
         assert "learning_rate 0.5" in viz.plot_values(records.sweep()).axes[0].get_title(loc="left")
+        points = ({"epsilon": 0.1}, {"epsilon": 0.3})
+        single = records.make(records.grid_env("S..G"), members=1, points=points, reports=6)
+        assert "learned values, the agent with epsilon" in viz.plot_values(single).axes[0].get_title(loc="left")
 
     def test_into_given_axes(self):
         for record in (records.grid(), records.blackjack_like(), records.bandit()):

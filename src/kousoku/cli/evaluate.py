@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.errors import ConfigError
+from ..core.words import plural
 from .options import CHECKPOINT, Option, checkpoint, count, parse
 
 OPTIONS = (
@@ -30,7 +31,8 @@ def run(words: Sequence[str]) -> int:
         if option.name in given
     }
     result = load(str(given["run"]), checkpoint(given)).evaluate(**counts)
-    print(f"{result.returns.shape[0]} agents x {result.returns.shape[1]} greedy episodes, undiscounted")
+    agents, episodes = result.returns.shape
+    print(f"{plural(agents, 'agent')} x {plural(episodes, 'greedy episode')}, undiscounted")
     for line in _lines(result):
         print(f"  {line}")
     return 0

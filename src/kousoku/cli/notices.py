@@ -46,14 +46,17 @@ def end(run: api.Run) -> int:
 
 def tell(run: api.Run) -> None:
     """Prints what came out, on one screen."""
+    from ..core.words import noun, plural
     from ..training.metrics.progress import readable
     from ..viz.lines import result_lines
 
     facts, record = run.record.facts, run.record
-    print(f"{facts['status']}: {facts['lanes']} agents x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
-    print(f"({readable(facts['steps_per_second'])} steps/s, {readable(facts['episodes'])} episodes)")
+    agents, speed = plural(facts["lanes"], "agent"), readable(facts["steps_per_second"])
+    episodes = f"{readable(facts['episodes'])} {noun(facts['episodes'], 'episode')}"
+    print(f"{facts['status']}: {agents} x {facts['steps']} steps in {facts['seconds']:.2f} s", end=" ")
+    print(f"({speed} steps/s, {episodes})")
     if facts.get("blown_up"):
-        print(f"blown up: the physics of {facts['blown_up']:,} episodes, which were terminated there")
+        print(f"blown up: the physics of {plural(facts['blown_up'], 'episode')}, terminated there")
     for line in result_lines(record):
         print(line)
     if run.path is not None:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count
 from ..core.spaces import LARGEST
+from ..core.words import plural
 from ..nn.observation_stats import Statistics
 from ..ops.normalisation import add_counts
 from .acting import begin_slots, slot_numbers
@@ -106,8 +107,8 @@ class Generations(Collector):
             check_count(name, getattr(self, name))
         if self.population_size * self.episodes % self.num_envs:
             most = largest_divisor(self.population_size * self.episodes, self.num_envs)
-            fix = f"{self.population_size} candidates x {self.episodes} episodes are to be shared out; use {most}"
-            raise ConfigError("num_envs", self.num_envs, fix)
+            played = f"{self.population_size} candidates x {plural(self.episodes, 'episode')}"
+            raise ConfigError("num_envs", self.num_envs, f"{played} are to be shared out; use {most}")
         if self.starts is not None:
             check_count("starts", self.starts, high=self.population_size)
         if self.iteration_steps > LARGEST // 2:  # counts of steps are told in int32, twice as many at most

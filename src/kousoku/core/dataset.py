@@ -14,6 +14,7 @@ import numpy as np
 
 from .errors import ConfigError
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from .words import plural
 
 ARRAYS = ("obs", "action", "reward", "terminated", "truncated", "next_obs")
 DIGITS = 16
@@ -90,7 +91,7 @@ class Dataset:
     def __repr__(self) -> str:
         name, returns = "" if self.env is None else f" of {self.env}", self.episode_returns
         mean = f", mean return {returns.mean():.6g}" if returns.size else ""
-        episodes = f"{returns.size:,} whole episode{'' if returns.size == 1 else 's'}"
+        episodes = f"{plural(returns.size, 'whole episode')}"
         return f"<Dataset{name}: {len(self):,} transitions, {episodes}{mean}>"
 
     @cached_property

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from ..core.errors import ConfigError, is_number
 from ..core.record import RunRecord
 from ..core.sweep_names import of_agent, of_env
+from ..core.words import plural
 from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
 from .card import table
@@ -43,7 +44,8 @@ class Entrant:
     left_out: int
 
     def __repr__(self) -> str:
-        return f"<Entrant {self.name}: {agents_words(self)} agents, IQM {number_words(self.iqm)}>"
+        agents = f"{plural(len(self.scores), 'agent')}{_broken(self)}"
+        return f"<Entrant {self.name}: {agents}, IQM {number_words(self.iqm)}>"
 
     @property
     def iqm(self) -> MeanInterval:
@@ -206,7 +208,11 @@ def chance_words(found: MeanInterval) -> str:
 
 def agents_words(entrant: Entrant) -> str:
     """Says how many agents there are, and how many are left out."""
-    return f"{len(entrant.scores)}" + (f" ({entrant.left_out} broke)" if entrant.left_out else "")
+    return f"{len(entrant.scores)}{_broken(entrant)}"
+
+
+def _broken(entrant: Entrant) -> str:
+    return f" ({entrant.left_out} broke)" if entrant.left_out else ""
 
 
 CHANCES = "probability that an agent of the row has a higher return than one of the column"

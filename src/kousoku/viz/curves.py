@@ -9,6 +9,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator, StrMethodFo
 
 from ..core.errors import ConfigError
 from ..core.record import RunRecord
+from ..core.words import plural
 from ..ops.statistics import FEWEST
 from .canvas import MUTED, PAPER, TICK_SIZE, dress, figure_of, new_figure
 from .curve_data import (
@@ -191,5 +192,5 @@ def _note(record: RunRecord) -> str:
         return ""
     name = "interquartile mean" if statistic(record) == "IQM" else "mean"
     if fewest_agents(record) < FEWEST:
-        return f" ({name} of {fewest_agents(record)} agents)"
+        return f" ({name} of {plural(fewest_agents(record), 'agent')})"
     return f" ({name} and 95% interval)"

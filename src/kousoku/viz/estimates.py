@@ -14,8 +14,9 @@ import numpy as np
 from jaxtyping import Shaped
 
 from ..core.record import RunRecord
+from ..core.words import plural
 from ..ops.statistics import FEWEST, MeanInterval, Statistic, estimate_interval
-from .text import interval_text, plural, short
+from .text import interval_text, short
 
 IQM_WORDS = "interquartile mean"
 

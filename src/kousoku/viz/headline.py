@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.record import RunRecord
+from ..core.words import plural
 from . import sources
 from .estimates import IQM_WORDS, statistic
 from .ranking import (
@@ -23,7 +24,7 @@ from .ranking import (
     tied_points,
 )
 from .summary import is_bandit, largest_errors, typical_errors
-from .text import compact, duration, plural, setting, short, well_formed
+from .text import compact, duration, setting, short, well_formed
 
 
 class Figure(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.record import RunRecord
+from ..core.words import plural
 from . import sources
 from .ranking import (
     best_checkpoint_told,
@@ -17,7 +18,7 @@ from .ranking import (
     tied_points,
 )
 from .tables import member_name
-from .text import ascii_only, plural, short
+from .text import ascii_only, short
 
 
 def result_lines(record: RunRecord) -> list[str]:

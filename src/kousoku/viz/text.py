@@ -134,13 +134,3 @@ def rows(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
             yield from rows(f"{prefix}.{key}" if prefix else str(key), inner)
     else:
         yield prefix, plain(value)
-
-
-def plural(count: int, word: str) -> str:
-    """Writes a count and its noun.
-
-    Examples:
-        >>> plural(1, "agent"), plural(4096, "agent")
-        ('1 agent', '4,096 agents')
-    """
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

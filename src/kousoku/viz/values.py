@@ -93,7 +93,8 @@ def _members(record: RunRecord, member: int | None) -> tuple[np.ndarray, str]:
     if len(record.points) > 1:
         point = point_order(record)[0]
         members = np.flatnonzero(record.member_point == point)
-        return members, f"mean of {len(members)} agents with {setting(record.points[point])}"
+        who = "the agent" if len(members) == 1 else f"mean of {len(members):,} agents"
+        return members, f"{who} with {setting(record.points[point])}"
     return np.arange(record.num_members), f"mean of {record.num_members:,} agents"
 
 

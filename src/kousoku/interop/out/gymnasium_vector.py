@@ -13,6 +13,7 @@ from jaxtyping import Bool, UInt8
 
 from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_count, check_keys, is_number
+from ...core.words import plural
 from .gymnasium_env import RENDER_MODES, check_begun, drawn_seed, metadata_of, painter_of
 from .spaces import gymnasium_space, in_gymnasium
 from .stepper import Stepper, made
@@ -129,7 +130,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
             return [int(seed) + i for i in range(self.num_envs)]
         seeds: list[Any] = [None] * self.num_envs if seed is None else list(seed)
         if len(seeds) != self.num_envs:
-            raise ConfigError("seed", f"{len(seeds)} seeds", f"give one, or {self.num_envs} of them")
+            raise ConfigError("seed", plural(len(seeds), "seed"), f"give one, or {self.num_envs} of them")
         if self._stepper.has_begun:
             return seeds
         return [drawn_seed(self.np_random) if one is None else one for one in seeds]

@@ -12,6 +12,7 @@ import numpy as np
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
+from ...core.words import plural
 from ..config import MAX_SEED
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
@@ -38,7 +39,7 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
         if not fits:
             raise _too_large(agent, env, recorded + bytes_each, total)
         need = f"about {members * bytes_each / 2**30:.3g} GiB of {total / 2**30:.3g} GiB"
-        raise ConfigError("seeds x sweep", f"{members} agents", f"they need {need}; use at most {fits}")
+        raise ConfigError("seeds x sweep", plural(members, "agent"), f"they need {need}; use at most {fits}")
 
 
 def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
@@ -54,7 +55,7 @@ def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
         ConfigError: with the estimate and the number that would fit.
     """
     begun = jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
-    _check_fits(field, episodes, members * (4 * _tree_bytes(begun) + 128), f"of {members} agents they need")
+    _check_fits(field, episodes, members * (4 * _tree_bytes(begun) + 128), f"of {plural(members, 'agent')} they need")
 
 
 def check_transitions(field: str, env: Env, steps: int) -> None:

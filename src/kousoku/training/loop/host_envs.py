@@ -22,6 +22,7 @@ from ...core.collector import TrainState
 from ...core.env import Env
 from ...core.errors import ConfigError, EnvError
 from ...core.host import HostEnv
+from ...core.words import plural
 from ...ops.trees import to_device
 from ..config import TrainConfig
 from ..make_population import population_size
@@ -49,7 +50,8 @@ def check_host(agent: Agent, env: Env, config: TrainConfig) -> None:
         return
     members, num_envs = population_size(config), agent.learns_from.num_envs
     if env.count != members * num_envs:
-        fix = f"{env.name} is a vector of {env.count} environments, and {members} agents x {num_envs} is not as many"
+        needed = f"{plural(members, 'agent')} x {num_envs}"
+        fix = f"{env.name} is a vector of {env.count} environments, and {needed} is not as many"
         raise ConfigError("num_envs", num_envs, fix)
     if config.eval_every is not None:
         fix = f"training has the vector {env.name} to itself; give a function that makes one environment"

@@ -18,6 +18,7 @@ from typing import IO, Any, cast
 
 import numpy as np
 
+from ...core.words import noun
 from .curves import COUNTS
 from .notebook import NotebookView, notebook_display
 from .terminal import StandardError
@@ -91,7 +92,8 @@ class Progress:
         good = [f"{name.replace('_', ' ')} {text}" for name, text in told.items()]
         trend = sparkline(self.trend) if len(self.trend) > 1 else ""
         agents = f"{self.members:,} agents" if self.members > 1 else ""
-        return "   ".join(filter(None, [*good[:1], trend, *good[1:], f"{readable(episodes)} episodes", agents]))
+        ended = f"{readable(episodes)} {noun(episodes, 'episode')}"
+        return "   ".join(filter(None, [*good[:1], trend, *good[1:], ended, agents]))
 
     def _left(self, step: int) -> str:
         """Returns the time that is left, by the reader's clock and without what compiling took."""
