@@ -100,12 +100,20 @@ def test_agents_that_broke_are_left_out_and_counted():
 def test_what_cannot_be_compared_is_refused():
     one = run_with(1.0)
     for named, message in [
-        ({"a": [one]}, "a on GridWorld-v0'; give at least two runs on the same environment"),
-        ({"a": [one], "b": [run_with(1.0, env_id="Maze-v0")]}, "a on GridWorld-v0, b on Maze-v0'; give at least two"),
+        ({"a": [one]}, "got '1 run'; give at least two runs on the same environment: a is on GridWorld-v0"),
+        (
+            {"a": [one], "a" * 40: [run_with(1.0, env_id="Maze-v0")]},
+            f"2 environments'; give at least two runs on the same environment: a is on GridWorld-v0, {'a' * 40} is on Maze-v0",
+        ),
         ({}, "give at least two runs"),
         ({"a": [one, one], "b": [one]}, "it has two runs on GridWorld-v0; give each a name of its own"),
         ({"a": [one], "b": [records.replaced(one, evaluation={})]}, "b'; it was not evaluated"),
-        ({str(i): [one] for i in range(MOST + 1)}, f"compare at most {MOST}"),
+        (
+            {str(i): [one] for i in range(MOST + 1)},
+            f"got '{MOST + 1} runs or settings'; on GridWorld-v0 at most {MOST} are compared, and a sweep counts once "
+            "for each of its settings: leave runs out, or train the settings that matter as runs of their own",
+        ),
+        ({str(i): [run_with(1.0, env_id=f"Maze{i}-v0")] for i in range(MOST + 2)}, "7 is on Maze7-v0, and 2 more"),
     ]:
         with pytest.raises(ks.ConfigError) as error:
             compare_records(named)

@@ -134,13 +134,24 @@ def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
                 groups.setdefault(key, []).append(entrant)
                 best[key] = optimum(record) if best.get(key) is None else best[key]
             seen |= {(name, key) for key, _, _ in entrants}
-    for key, group in groups.items():
-        if len(group) > MOST:
-            raise ConfigError("compare", f"{len(group)} entrants on {titles[key]}", f"compare at most {MOST}")
-    if all(len(group) < 2 for group in groups.values()):
-        given = ", ".join(f"{group[0].name} on {titles[key]}" for key, group in groups.items()) or ...
-        raise ConfigError("compare", given, "give at least two runs on the same environment")
+    _check_counts([(titles[key], [one.name for one in group]) for key, group in groups.items()])
     return Comparison(tuple(Group(titles[key], best[key], tuple(group)) for key, group in groups.items()))
+
+
+def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
+    """Refuses (environment, names) of which one has too many names, or none has two."""
+    for env, names in groups:
+        if len(names) > MOST:
+            most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
+            fix = f"{most}: leave runs out, or train the settings that matter as runs of their own"
+            raise ConfigError("compare", f"{len(names)} runs or settings", fix)
+    if all(len(names) < 2 for _, names in groups):
+        told = [f"{names[0]} is on {env}" for env, names in groups[:MOST]]
+        others = f", and {len(groups) - MOST} more" if len(groups) > MOST else ""
+        each = f": {', '.join(told)}{others}" if told else ""
+        apart = f" on each of {len(groups)} environments" if len(groups) > 1 else ""
+        fix = f"give at least two runs on the same environment{each}"
+        raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
 
 
 def _entrants(name: str, record: RunRecord) -> list[tuple[str, str, Entrant]]:
