@@ -61,7 +61,7 @@ def test_the_report_and_the_shell_tell_it():
     assert found["Agent"]["discount"].endswith(" (default)")
     assert found["Agent"]["learning_rate"].endswith(" (swept)")
     assert found["Agent"]["id"] == "q_learning"
-    assert found["Environment"] == {"id": "GridWorld-v0", "options.slip": "0.1 (given)", "registered": "yes"}
+    assert found["Environment"] == {"id": "GridWorld-v0", "options.slip": "0.1 (given)"}
     assert (found["Run"]["steps"], found["Run"]["seeds"]) == ("300 (given)", "1 (default)")
     assert "Of the settings, 1 is swept, 4 are given; the others are defaults." in sentence(run.record)
     (line,) = [line for line in result_lines(run.record) if line.startswith("settings: ")]

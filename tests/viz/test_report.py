@@ -217,6 +217,13 @@ class TestContent:
         assert groups["Versions"]["jax"] == "0.10.2"
         assert list(groups) == ["Agent", "Environment", "Run", "Versions", "Device"]
 
+    def test_memory_is_told_in_words_and_mebibytes(self):
+        record = records.grid()
+        memory = {"state_mib": 0.0583, "process_peak_mib": 512.25}
+        record = records.replaced(record, facts=record.facts | {"memory": memory})
+        groups = {group["title"]: dict(group["rows"]) for group in payload(record)["config"]}
+        assert groups["Memory"] == {"training state": "0.0583 MiB", "peak of the process": "512 MiB"}
+
     def test_what_was_swept_has_the_values_of_the_sweep(self):
         record = records.sweep()
         schedule = {"type": "Linear", "start": 0.9, "end": 0.0, "steps": 20_000}  # a preset's

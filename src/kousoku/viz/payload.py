@@ -18,10 +18,16 @@ from .ranking import overlapping, point_order, point_told, score, tied_points
 from .style import BINS, colored
 from .summary import largest_errors
 from .tables import member_name, tables, tie_note
-from .text import rows
+from .text import rows, short
 
 MAX_SWEEP_ROWS = 200
 LARGE_GROUP = 4
+MEMORY = {
+    "state_mib": "training state",
+    "process_peak_mib": "peak of the process",
+    "device_peak_mib": "peak of the device",
+}
+"""What is told of memory, each in MiB."""
 Rows = list[tuple[str, str]]
 
 
@@ -100,12 +106,21 @@ def _config(record: RunRecord) -> list[dict[str, Any]]:
     config = {key: value for key, value in record.config.items() if key not in ("command", "sources", "begun_for")}
     groups = [
         *_groups(record, "Agent", "agent", _with_swept(config.pop("agent", {}), config.get("sweep") or {})),
-        *_groups(record, "Environment", "env", config.pop("env", {})),
+        *_groups(record, "Environment", "env", _without(config.pop("env", {}), "registered")),
         ("Run", sources.marked(record, "run", rows("", config))),
-        *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device", "Memory")),
+        *((name, list(rows("", record.facts.get(name.lower(), {})))) for name in ("Versions", "Device")),
+        ("Memory", _memory(record.facts.get("memory", {}))),
     ]
     named = [(title, [list(row) for row in group if row[0]]) for title, group in groups]
     return [{"title": title, "rows": group} for title, group in named if group]
+
+
+def _without(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    return {each: value for each, value in settings.items() if each != name}
+
+
+def _memory(facts: Mapping[str, float]) -> Rows:
+    return [(words, f"{short(float(facts[name]))} MiB") for name, words in MEMORY.items() if name in facts]
 
 
 def _with_swept(settings: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
