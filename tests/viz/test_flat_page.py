@@ -184,6 +184,25 @@ def test_a_screenshot_shows_the_scene_whole(size, scheme, show):
     assert (picture[5].mean() < 90) == (scheme == "dark")
 
 
+def test_the_shadow_has_the_corners_of_the_drawing(probed):
+    sheets = (0.0, 0.4)
+    films = [
+        Trajectory2d((Scene(4.0 - 1e-9, 2.0, (Rect(0, 0, 4, 2, "#ffffff", radius),), ()),), None, {}, str(radius))
+        for radius in sheets
+    ]
+    found = probed(
+        """
+        const radius = (node) => parseFloat(getComputedStyle(node).borderTopLeftRadius);
+        const scenes = [...document.querySelectorAll("svg.scene")];
+        probe.radii = scenes.map(radius);
+        probe.drawn = scenes.map((node) => 0.4 * node.getBoundingClientRect().width / 4);
+        """,
+        *films,
+    )
+    assert found["radii"] == pytest.approx([8.0, found["drawn"][1]], rel=0.02)
+    assert found["drawn"][1] > 12
+
+
 def test_help_tells_only_what_there_is(probed):
     found = probed(
         """

@@ -1,10 +1,12 @@
 // The picture in the plane: environments side by side, each an SVG; one of them alone if it was chosen.
 import { el, svg } from "../shared/dom";
-import { shapeNode, trail, type Drawn } from "./drawn";
+import { shapeNode, sheetRadius, trail, type Drawn } from "./drawn";
 import type { Picture, Switch } from "./picture";
 
 const GAP = 20;
 const LABEL = 26;
+// pixels by which the corners of a picture are rounded at least
+const SMALLEST_RADIUS = 8;
 
 interface Cell {
   drawn: Drawn;
@@ -72,6 +74,7 @@ export class Drawings implements Picture {
       node.hidden = !cells.some((cell) => cell.node === node);
       root.setAttribute("width", String(Math.floor(drawn.width * scale)));
       root.setAttribute("height", String(Math.floor(drawn.height * scale)));
+      root.style.borderRadius = `${Math.max(SMALLEST_RADIUS, sheetRadius(drawn) * scale)}px`;
     }
   }
 

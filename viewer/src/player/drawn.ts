@@ -29,6 +29,15 @@ export function shapeNode([kind, fill, ...at]: Shape): SVGElement {
   }
 }
 
+// By how much the corners are rounded of the sheet that all else is drawn on; 0 where there is none.
+export function sheetRadius({ width, height, backgrounds }: Drawn): number {
+  const [kind, , ...at] = backgrounds[0]?.[0] ?? [];
+  const [x, y, across, down, radius] = at.map(Number);
+  // numbers of shapes are rounded, the picture's size is not
+  const whole = kind === "r" && x <= 0 && y <= 0 && across >= 0.99 * width && down >= 0.99 * height;
+  return whole ? radius : 0;
+}
+
 // Where the shape went that moves most: its place in every frame, or nothing if no shape is there all the time, if
 // lines and areas move, which is no walk but a machine, or if many shapes move, which is a crowd.
 export function trail({ frames }: Drawn): [number, number][] {

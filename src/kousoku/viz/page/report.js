@@ -1,4 +1,4 @@
-/* sources 9f7dc42bed6a01424a90f0fdf3c98f099df969117d1ec75e090e0f1a6268448b, script 47bde84206f3de1dd40403bda2555a0fb81ced51fecace177396d25b08230c03 */
+/* sources 20ad00a2ad501b631c224cc9accff32306b7bb6f055ba30bc86a14b2d771040d, script 47bde84206f3de1dd40403bda2555a0fb81ced51fecace177396d25b08230c03 */
 /*
 This script contains uPlot 1.6.32:
 
