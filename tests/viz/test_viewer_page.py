@@ -235,11 +235,13 @@ def test_values_are_drawn_under_the_scrub_bar(probed):
         await look(() => scrub(3));
         probe.gap = chips[1].querySelector("output").textContent;
         probe.pieces = at(".graph path.line").getAttribute("d").split("M").length - 1;
-        const box = at(".plot").getBoundingClientRect();
+        const box = at(".graph path.line").getBoundingClientRect();
+        const ends = [...document.querySelectorAll(".tick")].map((node) => node.getBoundingClientRect().right);
+        probe.clear = ends.length === 2 && Math.max(...ends) < box.left;
         const go = { buttons: 1, clientX: box.left + box.width / 2, clientY: box.top + 20, bubbles: true };
         at(".plot").dispatchEvent(new PointerEvent("pointerdown", go));
         await frame(); probe.half = Number(time());
-        probe.cursor = Number(at(".cursor").getAttribute("x1")) / box.width;
+        probe.cursor = (at(".cursor").getBoundingClientRect().left - box.left) / box.width;
         """
     )
     assert found["now"] == ["reward0.141", "height1.00"]
@@ -248,6 +250,7 @@ def test_values_are_drawn_under_the_scrub_bar(probed):
     assert found["pieces"] == 2
     assert found["half"] == pytest.approx(0.975, abs=0.02)
     assert found["cursor"] == pytest.approx(0.5, abs=0.01)
+    assert found["clear"]
 
 
 @pytest.mark.full("more cases")

@@ -6,6 +6,8 @@ import { brief } from "../shared/text";
 
 const HEIGHT = 92;
 const EDGE = 6;
+// pixels to the left of the lines, for the numbers of the axis
+const GUTTER = 56;
 const COLORS = 8;
 
 interface Row {
@@ -23,8 +25,8 @@ export class Graph {
   private readonly plot = svg("svg", { class: "plot", role: "img", "aria-label": "the chosen values over time" });
   private readonly lines = svg("g");
   private readonly cursor = svg("line", { class: "cursor", y1: 0, y2: HEIGHT });
-  private readonly top = svg("text", { class: "tick", x: 4, y: 13 });
-  private readonly bottom = svg("text", { class: "tick", x: 4, y: HEIGHT - 4 });
+  private readonly top = svg("text", { class: "tick", x: GUTTER - 6, y: 13 });
+  private readonly bottom = svg("text", { class: "tick", x: GUTTER - 6, y: HEIGHT - 4 });
   private width = 0;
 
   constructor(
@@ -41,7 +43,7 @@ export class Graph {
     this.plot.append(this.lines, this.cursor, this.top, this.bottom);
     this.node.append(el("div", { class: "chips" }, ...this.rows.map((row) => row.chip)), this.plot);
     const scrub = (event: PointerEvent) => {
-      if (event.buttons) clock.seek((event.offsetX / Math.max(1, this.width)) * clock.last);
+      if (event.buttons) clock.seek(((event.offsetX - GUTTER) / this.room) * clock.last);
     };
     this.plot.addEventListener("pointerdown", (event) => {
       if (event.isTrusted) this.plot.setPointerCapture(event.pointerId);
@@ -68,10 +70,15 @@ export class Graph {
   // Another time.
   update(): void {
     const { at, last } = this.clock;
-    const x = this.width * (last ? at / last : 0);
-    this.cursor.setAttribute("x1", String(x));
-    this.cursor.setAttribute("x2", String(x));
+    const x = String(GUTTER + this.room * (last ? at / last : 0));
+    this.cursor.setAttribute("x1", x);
+    this.cursor.setAttribute("x2", x);
     for (const row of this.rows) row.now.replaceChildren(span(this.now(row, Math.floor(at + 1e-6))));
+  }
+
+  // Pixels from the first time to the last.
+  private get room(): number {
+    return Math.max(1, this.width - GUTTER);
   }
 
   // What a value is at a frame, of the environment that is chosen or of each; who has ended stays as it is.
@@ -111,12 +118,12 @@ export class Graph {
   // Through every time; where there are more times than pixels, through the lowest and the highest of each pixel.
   private path(data: Float32Array, low: number, high: number): string {
     const y = (value: number) => (HEIGHT - EDGE - ((value - low) / (high - low)) * (HEIGHT - 2 * EDGE)).toFixed(1);
-    const each = Math.max(1, Math.floor(this.clock.last / this.width));
+    const each = Math.max(1, Math.floor(this.clock.last / this.room));
     let text = "";
     let pen = false;
     for (let t = 0; t < data.length; t += each) {
       const part = data.subarray(t, t + each).filter(Number.isFinite);
-      const x = ((t / Math.max(1, this.clock.last)) * this.width).toFixed(1);
+      const x = (GUTTER + (t / Math.max(1, this.clock.last)) * this.room).toFixed(1);
       if (part.length) text += pen ? `L${x} ${y(Math.min(...part))}` : `M${x} ${y(Math.min(...part))}h0`; // alone a dot
       if (part.length > 1) text += `L${x} ${y(Math.max(...part))}`;
       pen = part.length > 0;

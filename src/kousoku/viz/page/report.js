@@ -1,4 +1,4 @@
-/* sources 20ad00a2ad501b631c224cc9accff32306b7bb6f055ba30bc86a14b2d771040d, script 47bde84206f3de1dd40403bda2555a0fb81ced51fecace177396d25b08230c03 */
+/* sources c5ce933fad628bb245c2bde298b8ff4531c68da006019e548173b82f2ad0657c, script 47bde84206f3de1dd40403bda2555a0fb81ced51fecace177396d25b08230c03 */
 /*
 This script contains uPlot 1.6.32:
 
