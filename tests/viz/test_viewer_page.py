@@ -253,6 +253,23 @@ def test_values_are_drawn_under_the_scrub_bar(probed):
     assert found["clear"]
 
 
+@pytest.mark.parametrize(("height", "rows"), [(760, 3.5), (600, 2.5)])
+def test_more_values_than_fit_end_in_half_a_row(height, rows, probed):
+    walk = figures.walk(4)
+    values = {f"a value with a name {i}": np.arange(4.0) for i in range(14)}
+    found = probed(
+        """
+        const box = at(".chips").getBoundingClientRect();
+        const tops = [...document.querySelectorAll(".chip")].map((chip) => chip.getBoundingClientRect());
+        const shown = (chip) => Math.min(1, Math.max(0, (box.bottom - chip.top) / chip.height));
+        probe.rows = new Map(tops.map((chip) => [chip.top, shown(chip)])).values().reduce((sum, part) => sum + part, 0);
+        """,
+        Trajectory3d(walk.body, walk.positions, walk.quaternions, walk.dt, values),
+        size=(700, height),
+    )
+    assert found["rows"] == pytest.approx(rows, abs=0.15)
+
+
 @pytest.mark.full("more cases")
 def test_numbers_of_all_environments_are_the_lowest_and_the_highest(probed):
     def film(values):
