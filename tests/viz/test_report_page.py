@@ -239,6 +239,23 @@ def test_every_setting_of_a_sweep_has_its_line(drawn):
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
 
 
+def test_arrows_stay_clear_of_the_label_in_the_corner(probed):
+    record = records.grid()
+    tied = records.replaced(record, tables=record.tables | {"q": np.ones_like(record.tables["q"])})
+    script = """
+    const box = at("#learned .map text.corner").getBBox();
+    const numbers = (path) => path.getAttribute("d").match(/-?[\\d.]+/g).map(Number);
+    const ends = all("#learned .map path.arrows").flatMap(numbers);
+    const far = (i) => Math.hypot(
+      Math.max(0, box.x - ends[i], ends[i] - box.x - box.width),
+      Math.max(0, box.y - ends[i + 1], ends[i + 1] - box.y - box.height),
+    );
+    probe.apart = Math.min(...ends.keys().filter((i) => i % 2 === 0).map(far));
+    """
+    for each in (record, tied):
+        assert probed(each, script)["apart"] > 2.5
+
+
 def test_walls_between_cells_are_on_the_map(probed):
     record = records.grid()
     (panel,) = record.panels

@@ -349,6 +349,25 @@ class TestPlots:
         assert directions == [(0, -1), (1, 0), (0, 1)]
         assert [round(float(stroke[0, 0])) for stroke in shafts] == [0, 0, 1]
 
+    @pytest.mark.parametrize("cell", [20, 50])
+    @pytest.mark.parametrize("chosen", [*range(8), None], ids=str)
+    def test_arrows_stay_clear_of_a_label(self, chosen, cell):
+        ways = tuple((x, y) for x in (-1.0, 0.0, 1.0) for y in (-1.0, 0.0, 1.0) if (x, y) != (0.0, 0.0))
+        panel = Panel("", ((0,),), labels=((0, 0, "S"),), action_names=tuple("abcdefgh"), action_arrows=ways)
+        greedy = np.ones((1, 8), bool) if chosen is None else np.arange(8)[None] == chosen
+        figure = Figure(figsize=(1.0, 1.0), dpi=100)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        heat = Heat("value", np.array([1.0]), Normalize(0, 1), "", greedy)
+        draw_panel(ax, panel, heat, cell_points=cell, alone=True)
+        figure.set_size_inches(cell / 72, cell / 72)
+        figure.draw_without_rendering()
+        (label,) = [text for text in ax.texts if text.get_text() == "S"]
+        box = label.get_window_extent()
+        lines = max((c for c in ax.collections if isinstance(c, LineCollection)), key=lambda c: c.get_zorder())
+        ends = np.array([ax.transData.transform(end) for stroke in lines.get_segments() for end in stroke])
+        apart = np.maximum(0.0, np.maximum([box.x0, box.y0] - ends, ends - [box.x1, box.y1]))
+        assert np.hypot(*apart.T).min() > 0.03 * cell / 72 * 100
+
     def test_an_arrow_alone_is_centred(self):
         shaft, head = arrow_lines(2.0, 3.0, (0.0, -2.0), True, 0.4)
         np.testing.assert_allclose(shaft, [(2.0, 3.3), (2.0, 2.7)])

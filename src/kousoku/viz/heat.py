@@ -21,6 +21,8 @@ NUMBERS_UP_TO = 12
 LONGEST_LABEL = 12
 SMALLEST_ARROW = 5.0
 WALL_WIDTH = 0.08
+ASIDE, SHRUNK = 0.1, 0.8
+"""How far arrows move away from a label in the corner, in cells, and how much of their length is left."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ def _write_cells(
             _label(ax, r, c, label, ink, cell_points, centred=large or empty or not legible)
         if empty or heat.greedy is None or not legible or (large and label is not None):
             continue
-        strokes = _greedy(ax, panel, heat.greedy[panel.states[r][c]], r, c, ink, cell_points, numbers)
+        mask = heat.greedy[panel.states[r][c]]
+        strokes = _greedy(ax, panel, mask, r, c, ink, cell_points, numbers, labelled=label is not None)
         lines += strokes
         inks += [ink] * len(strokes)
         if numbers:
@@ -134,7 +137,16 @@ def _write_cells(
 
 
 def _greedy(
-    ax: Axes, panel: Panel, mask: np.ndarray, r: int, c: int, ink: str, cell_points: float, numbers: bool
+    ax: Axes,
+    panel: Panel,
+    mask: np.ndarray,
+    r: int,
+    c: int,
+    ink: str,
+    cell_points: float,
+    numbers: bool,
+    *,
+    labelled: bool,
 ) -> list[list[tuple[float, float]]]:
     """Returns the strokes of a cell's arrows; actions without an arrow are written by name."""
     arrows = panel.action_arrows or (None,) * len(mask)
@@ -150,17 +162,18 @@ def _greedy(
         size = min(cell_points * (0.2 if moves else 0.3), 1.45 * cell_points / len(text))
         _text(ax, c, y + (0.3 if moves else 0.0), text, ink, size)
         y -= 0.13
-    reach = (0.26 if numbers else 0.32) * (0.75 if names else 1.0)
-    return [stroke for move in moves for stroke in arrow_lines(c, y, move, len(moves) == 1, reach)]
+    reach = (0.26 if numbers else 0.32) * (0.75 if names else 1.0) * (SHRUNK if labelled else 1.0)
+    x, y = (c + ASIDE, y + (0.0 if numbers or names else ASIDE)) if labelled else (c, y)
+    return [stroke for move in moves for stroke in arrow_lines(x, y, move, len(moves) == 1, reach)]
 
 
 def _label(ax: Axes, r: int, c: int, text: str, ink: str, cell_points: float, *, centred: bool) -> None:
     text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
-    size = min(1.45 * cell_points / max(len(text), 1), cell_points * (0.42 if centred else 0.26))
+    size = min(1.45 * cell_points / max(len(text), 1), cell_points * (0.42 if centred else 0.22))
     if centred:
         _text(ax, c, r, text, ink, max(size, 5.0), weight="bold")
     else:
-        _text(ax, c - 0.4, r - 0.3, text, ink, max(size, 4.0), weight="bold", align="left")
+        _text(ax, c - 0.43, r - 0.33, text, ink, max(size, 4.0), weight="bold", align="left")
 
 
 def _text(

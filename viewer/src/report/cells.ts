@@ -7,6 +7,9 @@ import { actionsOf, binOf, type Layer } from "./layers";
 export const CELL = 40;
 const LARGE = 20;
 const LONGEST_LABEL = 12;
+// how far arrows move away from a label in the corner, and how much of their length is left
+const ASIDE = 4;
+const SHRUNK = 0.8;
 
 export interface Size {
   rows: number;
@@ -77,8 +80,8 @@ export class Cells {
     const ink = `${color}i`;
     add(this.cells, color, cellPath(x, y, gap, radius));
     if (label !== undefined) this.label(x, y, label, ink, !layer.greedy && !layer.numbers);
-    const aside = label === undefined ? 0 : 3;
-    if (layer.greedy && (small || !aside)) this.greedy(x + aside, y + aside, layer.greedy[state], ink);
+    const labelled = label !== undefined;
+    if (layer.greedy && (small || !labelled)) this.greedy(x, y, layer.greedy[state], ink, labelled);
     if (layer.numbers) this.text(`${ink} on number`, x + CELL / 2, y + CELL - 8.5, 8.6, fixed(value, this.largest));
   }
 
@@ -88,12 +91,12 @@ export class Cells {
     if (centred || !this.small) {
       this.text(name, x + CELL / 2, y + CELL / 2, fitted(text, this.small ? 17 : 34), text);
     } else {
-      this.text(`${name} corner`, x + 4, y + 9, fitted(text, 11), text);
+      this.text(`${name} corner`, x + 3, y + 7.5, fitted(text, 10), text);
     }
   }
 
   // Arrows for actions that go somewhere, the names of others; a dot where all is the same.
-  private greedy(x: number, y: number, mask: number, ink: string): void {
+  private greedy(x: number, y: number, mask: number, ink: string, labelled: boolean): void {
     const { layer, data } = this;
     const chosen = actionsOf(mask, data.actions.length);
     const [cx, cy] = [x + CELL / 2, y + CELL / 2 - (layer.numbers ? 6 : 0)];
@@ -103,8 +106,11 @@ export class Cells {
       this.texts.push(svg("circle", { class: `${ink} dot`, cx, cy, r: 2.4 }));
       return;
     }
-    const reach = (layer.numbers ? 10.5 : 13) * (named.length ? 0.75 : 1);
-    for (const move of moves) add(this.arrows, ink, arrowPath(cx, cy - (named.length ? 5 : 0), move, moves.length === 1, reach));
+    const reach = (layer.numbers ? 10.5 : 13) * (named.length ? 0.75 : 1) * (labelled ? SHRUNK : 1);
+    const [right, down] = labelled ? [ASIDE, layer.numbers || named.length ? 0 : ASIDE] : [0, 0];
+    for (const move of moves) {
+      add(this.arrows, ink, arrowPath(cx + right, cy + down - (named.length ? 5 : 0), move, moves.length === 1, reach));
+    }
     if (!named.length) return;
     const text = clipped(named.join("/"));
     this.text(`${ink} on name`, cx, cy + (moves.length ? 12 : 0), fitted(text, moves.length ? 9 : 12), text);
