@@ -222,6 +222,12 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
 
 
+def test_lines_of_single_agents_are_seen_on_a_dark_page(drawn):
+    picture = drawing(drawn(records.network(), scheme="dark"), "#losses .chart").astype(int)
+    blue = picture[..., 2] - picture[..., 0]
+    assert (abs(blue - 72) < 12).sum() > 1000
+
+
 @pytest.mark.full("more cases")
 def test_what_is_said_of_equal_returns_is_of_training_and_not_of_better_evaluations(probed):
     record = records.grid()

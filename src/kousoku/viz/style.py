@@ -60,6 +60,9 @@ DRAWN_IN_DARK: dict[Hex, Hex] = {"#f4f1ea": "#1b212c", "#2b2d42": "#d6dbe6", "#d
 
 TRAIL_IN_DARK: Hex = "#7f8aa0"
 
+THIN: dict[Scheme, float] = {"light": 1.0, "dark": 2.2}
+"""How much of the colour of thin lines is seen, as multiples of what is enough on a light page."""
+
 MANY_SETTINGS = 6
 """Settings of which each has a colour of its own; bands of more of them hide each other."""
 BEST_SETTINGS = 4
@@ -165,6 +168,7 @@ def _player_variables(scheme: Scheme) -> str:
 
 def _variables(scheme: Scheme) -> str:
     pairs = {**COLORS[scheme], **SCENE[scheme], **{f"series{i}": color for i, color in enumerate(SERIES[scheme])}}
+    pairs["thin"] = f"{THIN[scheme]:g}"
     for name in SCALES:
         for i, color in enumerate(scale_colors(name, scheme)):
             pairs[f"{name}{i}"] = color

@@ -96,7 +96,9 @@ class Layers {
 
   member(color: number, values: Column): void {
     const alpha = this.crowded ? 0.13 : this.few ? 0.6 : 0.2;
-    this.add(values, lineOf(color, values, { width: 1, alpha }));
+    const stroke = () => thinned(color, alpha);
+    const line = lineOf(color, values, { width: 1 });
+    this.add(values, { ...line, stroke, points: { ...line.points, fill: stroke } });
   }
 
   mean({ color }: Series, values: Column): void {
@@ -137,6 +139,12 @@ function dottedIn(values: Column): number[] | null {
   const own = [...values.keys()].filter((row) => values[row] !== undefined);
   const found = own.filter((row, i) => [own[i - 1], own[i + 1]].every((next) => next === undefined || !known(values[next])) && known(values[row]));
   return found.length ? found : null;
+}
+
+// A colour of which so much is seen on a light page, and more on a dark one.
+function thinned(color: number, share: number): string {
+  const shown = Math.min(1, share * Number(variable("thin")));
+  return colorOf(color) + Math.round(255 * shown).toString(16).padStart(2, "0");
 }
 
 function colorOf(color: number): string {
