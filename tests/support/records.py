@@ -168,6 +168,14 @@ def single() -> RunRecord:
     return make(grid_env("S..G\n.#..\n...."), members=1, reports=40)
 
 
+def evaluated_once(members: int = 5) -> RunRecord:
+    """Agents with networks whose only evaluation is the one after training, which is above all that was seen before."""
+    record = network(members=members)
+    returns = np.linspace(1.0, 1.6, members, dtype=np.float32)[:, None].repeat(10, axis=1)
+    curves = {name: values for name, values in record.curves.items() if not name.startswith("eval_")}
+    return replaced(record, curves=curves, evaluation={"return": returns, "length": returns})
+
+
 def bandit(members: int = 30, arms: int = 10) -> RunRecord:
     rng = np.random.default_rng(3)
     means = rng.normal(size=(1, arms)).astype(np.float32)

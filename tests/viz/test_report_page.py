@@ -222,6 +222,17 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
 
 
+def test_a_lone_evaluation_has_its_interval_as_a_whisker(drawn):
+    page = drawn(records.evaluated_once())
+    picture = drawing(page)
+    assert dots(picture, rgb("series1")) == 1
+    orange = (picture[..., 0] > 180) & (picture[..., 2] < 160)
+    rows = np.flatnonzero(orange.any(axis=1))
+    assert np.ptp(rows) > 80
+    said = "The large dot is the greedy evaluation, the bar through it its 95% interval."
+    assert said in page.run("return document.querySelector('#curves').textContent")
+
+
 def test_lines_of_single_agents_are_seen_on_a_dark_page(drawn):
     picture = drawing(drawn(records.network(), scheme="dark"), "#losses .chart").astype(int)
     blue = picture[..., 2] - picture[..., 0]

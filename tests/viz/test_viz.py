@@ -330,6 +330,17 @@ class TestPlots:
             with pytest.raises(ConfigError, match=r"plot_lengths: .*; no episode's length was recorded"):
                 viz.plot_lengths(other)
 
+    def test_a_lone_evaluation_has_its_interval_as_a_whisker(self):
+        record = records.evaluated_once()
+        ax = viz.plot_returns(record).axes[0]
+        found = ranking.score(record).members
+        (whisker,) = [line for line in ax.get_lines() if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2]
+        low, high = whisker.get_ydata()
+        assert found.min() <= low < found.mean() < high <= found.max()
+        assert ax.get_ylim()[1] > high
+        several = viz.plot_returns(records.network()).axes[0]
+        assert not [line for line in several.get_lines() if len(set(line.get_xdata())) == 1]
+
     def test_ties_have_an_arrow_each(self):
         panel = Panel(
             "",

@@ -91,6 +91,8 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     if evaluated is not None:
         _draw_evaluations(place, record, evaluated, order)
     beside = [*_draw_optimum(place, record, name), *([] if evaluated is None else evaluated.mean.ravel())]
+    if evaluated is not None and len(record.points) == 1:
+        beside += _draw_whisker(place, evaluated)
     dress(
         place,
         title=f"{title(record)}\n{_what(record, name)}{_note(record)}{_sameness(record, name)}",
@@ -167,6 +169,16 @@ def _draw_evaluations(ax: Axes, record: RunRecord, data: Curve, order: list[int]
         ax.plot(data.step, data.mean[:, point], "o:", color=color, markersize=4, linewidth=1.1, label=label)
         if single:
             ax.fill_between(data.step, data.low[:, point], data.high[:, point], color=color, alpha=0.15, linewidth=0)
+
+
+def _draw_whisker(ax: Axes, data: Curve) -> list[float]:
+    """Draws the interval of an evaluation that stands alone, where a band has no width; returns its ends."""
+    (known,) = np.nonzero(np.isfinite(data.mean[:, 0]))
+    if len(known) != 1 or not np.isfinite(data.low[known[0], 0]):
+        return []
+    step, low, high = (float(values[known[0]]) for values in (data.step, data.low[:, 0], data.high[:, 0]))
+    ax.plot([step, step], [low, high], color=COLORS[1], linewidth=1.2, marker="_", markersize=7)
+    return [low, high]
 
 
 def _draw_optimum(ax: Axes, record: RunRecord, name: str) -> list[float]:

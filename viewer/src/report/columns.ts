@@ -1,5 +1,5 @@
 // A chart's numbers as uPlot reads them: columns over common rows, drawn in their order, and bands between two of them.
-import type uPlot from "uplot";
+import uPlot from "uplot";
 import { extent, robustExtent, type Range } from "../shared/scales";
 import { known, type Maybe } from "../shared/text";
 import { variable } from "../shared/theme";
@@ -11,6 +11,8 @@ const MANY_DOTS = 60;
 // a line of so few values has a dot at each
 const FEW_VALUES = 20;
 const DOT = 6.8;
+// half the width of a whisker's ends
+const CAP = 4;
 // of a value that no line reaches, in widths of the line
 const ALONE = 2.5;
 // from this colour of the palette on lines are dashed
@@ -45,7 +47,12 @@ export function columnsOf(chart: Chart): Columns {
   const evaluation = (values: Value[]) => spread(evalRows, values);
   const evalRows = evals ? rowsOf(evals.step) : [];
   for (const series of [...chart.series].reverse()) layers.band(series, report);
-  if (evals && chart.series.length === 1) evals.series.forEach((series) => layers.band(series, evaluation));
+  if (evals && hasIntervals(chart)) {
+    for (const series of evals.series) {
+      layers.band(series, evaluation);
+      layers.whiskers(series, evaluation);
+    }
+  }
   for (const member of chart.members) layers.member(member.color, report(member.values));
   for (const series of [...chart.series].reverse()) layers.mean(series, report(series.mean));
   for (const series of [...(evals?.series ?? [])].reverse()) layers.evaluated(series, evaluation(series.mean));
@@ -55,6 +62,11 @@ export function columnsOf(chart: Chart): Columns {
   rows.forEach((row, i) => (seconds[row] = chart.seconds?.[i] ?? 0));
   const xs = (axis: Axis) => (axis.name === "seconds" && chart.seconds ? seconds : steps);
   return { rows, xs, ys: layers.ys, series: layers.series, bands: layers.bands };
+}
+
+// Whether intervals of evaluations are drawn: those of several settings would hide each other.
+function hasIntervals(chart: Chart): boolean {
+  return chart.series.length === 1;
 }
 
 // The values that the vertical axis covers, and whether some lie beyond it.
@@ -67,8 +79,10 @@ export function domainOf(chart: Chart): { range: Range; cut: boolean } {
     const [low, high] = extent([...members, ...means]) ?? [1, 10];
     return { range: [low, extent(means)?.[1] ?? high], cut: false };
   }
-  const intervals = drawn.filter((s) => s.color >= 0).flatMap((s) => [...s.mean, ...(s.low ?? []), ...(s.high ?? [])]);
-  return robustExtent([...chart.series.flatMap((series) => series.mean), ...intervals, ...members, ...optimum]);
+  const banded = hasIntervals(chart) ? drawn : chart.series;
+  const intervals = banded.filter((s) => s.color >= 0).flatMap((s) => [...(s.low ?? []), ...(s.high ?? [])]);
+  const colored = drawn.filter((s) => s.color >= 0).flatMap((s) => s.mean);
+  return robustExtent([...chart.series.flatMap((series) => series.mean), ...colored, ...intervals, ...members, ...optimum]);
 }
 
 class Layers {
@@ -92,6 +106,16 @@ class Layers {
     const above = this.add(column(high).map(this.floored), edge);
     const below = this.add(column(low).map(this.floored), edge);
     this.bands.push({ series: [above, below], fill: () => colorOf(color) });
+  }
+
+  // The interval of a value that stands alone, where a band has no width.
+  whiskers({ color, mean, low, high }: Series, column: (values: Value[]) => Column): void {
+    if (!low || !high) return;
+    const alone = aloneIn(column(mean));
+    if (!alone.length) return;
+    const [lows, highs] = [column(low), column(high)];
+    const paths: uPlot.Series.PathBuilder = (plot) => ({ stroke: whiskerPath(plot, alone, lows, highs) });
+    this.add(highs, { stroke: () => colorOf(color), width: 1.4, points: { show: false }, paths });
   }
 
   member(color: number, values: Column): void {
@@ -136,9 +160,34 @@ function lineOf(color: number, values: Column, line: { width: number; alpha?: nu
 function dottedIn(values: Column): number[] | null {
   const all = [...values.keys()].filter((row) => known(values[row]));
   if (all.length && all.length <= FEW_VALUES) return all;
-  const own = [...values.keys()].filter((row) => values[row] !== undefined);
-  const found = own.filter((row, i) => [own[i - 1], own[i + 1]].every((next) => next === undefined || !known(values[next])) && known(values[row]));
+  const found = aloneIn(values);
   return found.length ? found : null;
+}
+
+// The rows of known values between two unknown ones.
+function aloneIn(values: Column): number[] {
+  const own = [...values.keys()].filter((row) => values[row] !== undefined);
+  return own.filter((row, i) => [own[i - 1], own[i + 1]].every((next) => next === undefined || !known(values[next])) && known(values[row]));
+}
+
+// From low to high at each of the rows, as far as the axis goes.
+function whiskerPath(plot: uPlot, rows: number[], lows: Column, highs: Column): Path2D {
+  const path = new Path2D();
+  const { top, height } = plot.bbox;
+  const cap = CAP * uPlot.pxRatio;
+  for (const row of rows) {
+    const ends = [lows[row], highs[row]].filter(known);
+    if (ends.length < 2) continue;
+    const x = plot.valToPos(plot.data[0][row], "x", true);
+    const [foot, head] = ends.map((end) => Math.min(top + height, Math.max(top, plot.valToPos(end, "y", true))));
+    path.moveTo(x, foot);
+    path.lineTo(x, head);
+    for (const y of [foot, head]) {
+      path.moveTo(x - cap, y);
+      path.lineTo(x + cap, y);
+    }
+  }
+  return path;
 }
 
 // A colour of which so much is seen on a light page, and more on a dark one.

@@ -3,7 +3,7 @@ import { el } from "../shared/dom";
 import { known, significant, whole } from "../shared/text";
 import type { Axis } from "./axis";
 import { CurveChart } from "./chart";
-import type { Curves } from "./data";
+import type { Chart, Curves } from "./data";
 import { swatch } from "./legend";
 import { sectionOf, segments } from "./parts";
 
@@ -45,12 +45,17 @@ export function lossSection(losses: Curves | null, axis: Axis): HTMLElement | nu
 
 function leadOf(curves: Curves): string {
   const [first, ...others] = curves.charts;
-  const dots = first.evals ? "Large dots are greedy evaluations, the last one after training. " : "";
   const best = known(first.optimum) ? "The dashed line is the optimum: the largest expected return, from the exact model. " : "";
   const flat = others.find((chart) => chart.title === "Return" && first.title === "Episode length");
   const value = flat && significant(flat.series[0].mean.find(known));
   const why = flat ? `Every episode while training returned ${value}, so what shows the learning is how short the episodes get. ` : "";
-  return `${howDrawn(curves)}${dots}${best}${why}Point at a curve to read it.`;
+  return `${howDrawn(curves)}${dotsOf(first)}${best}${why}Point at a curve to read it.`;
+}
+
+function dotsOf({ evals, series }: Chart): string {
+  if (!evals) return "";
+  if (evals.step.length > 1 || series.length > 1) return "Large dots are greedy evaluations, the last one after training. ";
+  return `The large dot is the greedy evaluation${known(evals.series[0].low?.[0]) ? ", the bar through it its 95% interval" : ""}. `;
 }
 
 function howDrawn({ agents, statistic, interval, charts: [{ series, members }] }: Curves): string {
