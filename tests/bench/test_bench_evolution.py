@@ -231,4 +231,4 @@ def test_the_shell_runs_it(monkeypatch, tmp_path, capsys):
     assert capsys.readouterr().out.split() == [str(tmp_path), "64", "Hopper-v5"]
     assert main(["bench", "evolution", "--only", "Ant-v5"]) == 2
     assert main(["bench", "balls", "--only", "Hopper-v5"]) == 2
-    assert "benchmarks physics, learning, ppo, evolution, off-policy, vector" in capsys.readouterr().err
+    assert "benchmarks physics, learning, defaults, ppo, evolution, off-policy, vector" in capsys.readouterr().err

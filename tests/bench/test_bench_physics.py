@@ -110,7 +110,7 @@ def test_a_part_cut_short_keeps_what_was_measured(tmp_path, monkeypatch):
         (["physics", "--only", "x"], "--only: got 'x'; use one of"),
         (
             ["kernel", "--only", "steps"],
-            "benchmarks physics, learning, ppo, evolution, off-policy, vector",
+            "benchmarks physics, learning, defaults, ppo, evolution, off-policy, vector",
         ),
     ],
 )
