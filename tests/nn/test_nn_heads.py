@@ -73,12 +73,15 @@ def test_normal_with_a_constant_scale():
 
 
 def test_a_normal_policy_counts_in_the_bounds_of_actions():
-    """From their middle, in halves of their distance; a component without both bounds counts in its own unit."""
-    box = Box((-50.0, 0.0, -math.inf, 2.0), (50.0, 4.0, 1.0, 2.0), (4,))
+    """From their middle, in halves of their distance; a component without both bounds counts in its own unit, and one
+    whose bounds are the largest numbers that there are.
+    """
+    largest = float(np.finfo(np.float32).max)
+    box = Box((-50.0, 0.0, -math.inf, 2.0, -largest), (50.0, 4.0, 1.0, 2.0, largest), (5,))
     plain, counted = (
         head_for(box, X.size, key=jax.random.key(0), gain=1.0, normalise_actions=on)(X) for on in (False, True)
     )
-    reach, centre = np.array([50.0, 2.0, 1.0, 1.0]), np.array([0.0, 2.0, 0.0, 0.0])
+    reach, centre = np.array([50.0, 2.0, 1.0, 1.0, 1.0]), np.array([0.0, 2.0, 0.0, 0.0, 0.0])
     np.testing.assert_allclose(counted.loc, centre + reach * plain.loc, rtol=1e-6)
     np.testing.assert_allclose(counted.scale, reach, rtol=1e-6)
 

@@ -422,3 +422,12 @@ def test_what_cannot_be_read_back_is_no_checkpoint(spoil, why, tmp_path, monkeyp
         save(tmp_path, 20, keep=1)
     assert steps(tmp_path) == [10]
     assert checkpoints.newest(tmp_path).progress.step == 10
+
+
+@pytest.mark.parametrize("score", ['"high"', "[1.0]"])
+def test_a_score_that_is_no_number_is_of_no_best_checkpoint(run, score):
+    for step, known in ((1, 2.0), (2, 1.0)):
+        save(run, step, known)
+    told = run / "checkpoints" / f"{1:012d}" / checkpoints.TOLD
+    told.write_text(json.dumps(json.loads(told.read_text()) | {"score": json.loads(score)}))
+    assert checkpoints._best(checkpoints._folders(run / "checkpoints")).name == f"{2:012d}"

@@ -18,7 +18,7 @@ from ..core.spaces import Box, Discrete, Space
 from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
 from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
 from .atoms import Atoms, atoms_of, check_atoms
-from .boxes import bounds, check_bounded, size_of
+from .boxes import bounds, centre_and_reach, check_bounded, size_of
 from .critics import StateActionValue, StateActionValues
 from .gaussian import Gaussian
 from .hidden import ACTOR_KINDS, CRITIC_KINDS, HiddenBody, actor_body_for, check_kind_fits, hidden_for
@@ -200,17 +200,16 @@ def to_action(space: Box | Discrete, learned: Array) -> Array:
     """
     if isinstance(space, Discrete):
         return learned
-    low, high = bounds(space)
-    action = 0.5 * (low + high) + 0.5 * (high - low) * learned
-    return jnp.clip(action, low, high).reshape(space.shape).astype(space.dtype)
+    centre, reach = centre_and_reach(space)
+    return jnp.clip(centre + reach * learned, *bounds(space)).reshape(space.shape).astype(space.dtype)
 
 
 def learned_action(space: Box | Discrete, action: Array) -> Array:
     """Returns what is learned of an action of the space: its place in the unit box, [A]; of a Discrete one itself."""
     if isinstance(space, Discrete):
         return action
-    low, high = bounds(space)
-    return (action.reshape(-1).astype(jnp.float32) - 0.5 * (low + high)) / (0.5 * (high - low))
+    centre, reach = centre_and_reach(space)
+    return (action.reshape(-1).astype(jnp.float32) - centre) / reach
 
 
 def like_learned(space: Box | Discrete) -> jax.ShapeDtypeStruct:

@@ -74,13 +74,18 @@ def bounds(space: Box) -> tuple[Float32[Array, " A"], Float32[Array, " A"]]:
 
 
 def centre_and_reach(space: Box) -> tuple[Float32[np.ndarray, " A"], Float32[np.ndarray, " A"]]:
-    """Returns the middle of every component's bounds, and half of their distance; 0 and 1 where one is infinite, or
-    both are equal.
+    """Returns the middle of every component's bounds, and half of their distance: what -1 and 1 of the unit box are
+    counted by.
+
+    They are 0 and 1 where both bounds are equal, or their distance is no float32, which the largest numbers' is not.
     """
-    low, high = (np.broadcast_to(as_array(bound), space.shape).reshape(-1) for bound in (space.low, space.high))
-    known = np.isfinite(low) & np.isfinite(high) & (low < high)
-    low, high = np.where(known, low, -1.0), np.where(known, high, 1.0)
-    return ((low + high) / 2).astype(np.float32), ((high - low) / 2).astype(np.float32)
+    ends = (np.asarray(bound, np.float32) for bound in (space.low, space.high))
+    low, high = (np.broadcast_to(end, space.shape).reshape(-1) for end in ends)
+    with np.errstate(over="ignore", invalid="ignore"):
+        known = np.isfinite(high - low) & (low < high)
+    low, high = np.where(known, low, np.float32(-1.0)), np.where(known, high, np.float32(1.0))
+    half = np.float32(0.5)
+    return half * (low + high), half * (high - low)
 
 
 def check_bounded(kind: str, space: Box) -> None:

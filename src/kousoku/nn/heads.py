@@ -86,9 +86,10 @@ class NormalHead(eqx.Module):
 
     def __call__(self, x: Features) -> Distribution:
         loc, scale = self.gaussian(x)
-        centre, reach = centre_and_reach(self.space)
-        if self.normalise and ((centre != 0).any() or (reach != 1).any()):
-            loc, scale = centre + reach * loc, reach * scale
+        if self.normalise:
+            centre, reach = centre_and_reach(self.space)
+            if (centre != 0).any() or (reach != 1).any():  # in the unit box itself no operation is added
+                loc, scale = centre + reach * loc, reach * scale
         return shaped(Normal(loc, scale), self.space)
 
 

@@ -344,7 +344,7 @@ def _score(folder: Path) -> float:
     try:
         score = _told(folder, "score")
         return -np.inf if score is None else float(score)
-    except TypeError:
+    except (TypeError, ValueError):
         return -np.inf
 
 
