@@ -9,6 +9,7 @@ import kousoku as ks
 from kousoku.cli import COMMANDS, main
 from kousoku.cli.options import hyper_parameter, literal, number, numbers
 from kousoku.viz.payload import payload
+from kousoku.viz.tables import member_name
 
 TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
 
@@ -56,7 +57,10 @@ def test_a_sweep_of_a_number_of_the_environment(capsys):
     assert run.record.config["sweep"] == {"epsilon": [0.1, 0.2], "env.slip": [0.1, 0.3]}
     assert run.record.config["env"]["options"] == {"step_reward": -0.5}
     assert "env.slip" in json.dumps(payload(run.record))
+    capsys.readouterr()
     assert main(["evaluate", "run", "--episodes", "2"]) == 0
+    best = member_name(run.record, run.evaluate(2).best_member)
+    assert f"return of the best agent, {best}: " in capsys.readouterr().out, "by the name that training tells it by"
 
 
 @pytest.mark.full("whole way")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.errors import ConfigError
 from ..core.words import plural
 from .options import CHECKPOINT, Option, checkpoint, count, parse
+
+if TYPE_CHECKING:
+    from ..core.record import RunRecord
 
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
@@ -30,18 +33,20 @@ def run(words: Sequence[str]) -> int:
         for option in OPTIONS[1:4]
         if option.name in given
     }
-    result = load(str(given["run"]), checkpoint(given)).evaluate(**counts)
+    loaded = load(str(given["run"]), checkpoint(given))
+    result = loaded.evaluate(**counts)
     agents, episodes = result.returns.shape
     print(f"{plural(agents, 'agent')} x {plural(episodes, 'greedy episode')}, undiscounted")
-    for line in _lines(result):
+    for line in _lines(result, loaded.record):
         print(f"  {line}")
     return 0
 
 
-def _lines(result: Any) -> list[str]:
+def _lines(result: Any, record: RunRecord) -> list[str]:
     """Tells returns and lengths: of all agents, and of the best one by episodes that did not choose it."""
     from ..core.choice import judging_episodes
     from ..viz.estimates import told
+    from ..viz.tables import member_name
     from ..viz.text import ascii_only
 
     many, best, lines = len(result.returns) > 1, result.best_member, []
@@ -49,7 +54,7 @@ def _lines(result: Any) -> list[str]:
         if many:
             lines.append(f"{what}: {told(values.mean(axis=1), 'agent', result.statistic).words}")
             chosen = told(judging_episodes(values)[best], "episode").words
-            lines.append(f"{what} of the best agent (number {best}): {chosen}")
+            lines.append(f"{what} of the best agent, {member_name(record, best)}: {chosen}")
         else:
             lines.append(f"{what}: {told(values[0], 'episode').words}")
     if many and result.returns.shape[1] > 1:
