@@ -17,8 +17,6 @@ class Budget:
         environments: numbers of environments side by side; the first is used where one number is enough.
         steps: of each environment in one call.
         calls: of a kernel inside a loop.
-        sequences: side by side, which recurrent cells learn from.
-        cell_steps: of each sequence.
         operations: of the function whose compile time is measured.
         compile_limit: seconds after which a compiler is stopped.
         balls: numbers of falling balls, multiples of 8.
@@ -43,8 +41,6 @@ class Budget:
     environments: tuple[int, ...] = (4096, 65536)
     steps: int = 256
     calls: int = 10_000
-    sequences: int = 64
-    cell_steps: int = 64
     operations: int = 10_000
     compile_limit: float = 40.0
     balls: tuple[int, ...] = (4_000, 8_000, 16_000, 32_000, 64_000)

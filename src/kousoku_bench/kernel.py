@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kousoku.training.io import provenance
 
-from . import cells, classic, compile_times, cores, learners, overhead, peers
+from . import classic, compile_times, cores, learners, overhead, peers
 from .budget import Budget
 from .table import Section, machine, markdown, save
 from .uncached import uncached
@@ -24,8 +24,12 @@ def bench(out: Path, budget: Budget, say: Callable[[str], None] = print) -> list
 
     Other libraries come last: some leave threads behind that never rest.
     """
-    parts: list[Callable[[Budget], Section]] = [cores.section, overhead.section, compile_times.section]
-    parts += [learners.section, cells.section]
+    parts: list[Callable[[Budget], Section]] = [
+        cores.section,
+        overhead.section,
+        compile_times.section,
+        learners.section,
+    ]
     parts += [lambda budget, id=id: classic.section(id, budget) for id in classic.IDS]
     with uncached():
         sections = [part(budget) for part in parts]

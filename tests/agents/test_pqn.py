@@ -103,12 +103,12 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 def remembered(network: Any, obs: np.ndarray, carry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Action values of n observations, and the GRU's carry after them."""
-    (layer,), cell = network.torso.body.mlp.layers, network.torso.cell
+    (layer,), cell = network.torso.body.mlp.layers, network.torso.cell.cell
     x = np.tanh(obs @ layer.weight + layer.bias)
-    ri, zi, ni = np.split(x @ cell.weight + cell.bias, 3, axis=1)
-    rh, zh, nh = np.split(carry @ cell.recurrent, 3, axis=1)
+    ri, zi, ni = np.split(x @ cell.weight_ih.T + cell.bias, 3, axis=1)
+    rh, zh, nh = np.split(carry @ cell.weight_hh.T, 3, axis=1)
     z = sigmoid(zi + zh)
-    carry = (1 - z) * np.tanh(ni + sigmoid(ri + rh) * (nh + cell.candidate_bias)) + z * carry
+    carry = (1 - z) * np.tanh(ni + sigmoid(ri + rh) * (nh + cell.bias_n)) + z * carry
     return carry @ network.head.weight + network.head.bias, carry
 
 

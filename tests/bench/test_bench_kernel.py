@@ -3,7 +3,6 @@
 import json
 from functools import partial
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.cli import main
-from kousoku_bench import cells, classic, compile_times, kernel, learners, random_rollout, tabular
+from kousoku_bench import classic, compile_times, kernel, learners, random_rollout, tabular
 from kousoku_bench.budget import Budget
 
 SMALL = Budget(
@@ -22,8 +21,6 @@ SMALL = Budget(
     environments=(128, 256),
     steps=16,
     calls=20,
-    sequences=3,
-    cell_steps=4,
     operations=60,
 )
 
@@ -114,20 +111,6 @@ def test_actions_are_uniform_and_independent(space):
     assert np.abs(correlations).max() < 0.03
 
 
-@pytest.mark.parametrize("kind", list(cells.KINDS))
-def test_recurrent_cells_that_are_compared_compute_the_same(kind):
-    ours, theirs = (cell(cells.SIZE, cells.SIZE, key=jax.random.key(7)) for cell in cells.KINDS[kind])
-    weights = lambda cell: (cell.weight_ih, cell.weight_hh, cell.bias)  # noqa: E731
-    theirs = eqx.tree_at(weights, theirs, (ours.weight.T, ours.recurrent.T, ours.bias))
-    if kind == "GRU":
-        theirs = eqx.tree_at(lambda cell: cell.bias_n, theirs, ours.candidate_bias)
-    inputs = jax.random.normal(jax.random.key(1), (3, 4, cells.SIZE))
-    a, b = (jax.jit(cells.gradient_of(cell))(cell, inputs) for cell in (ours, theirs))
-    np.testing.assert_allclose(a.weight.T, b.weight_ih, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(a.recurrent.T, b.weight_hh, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(a.bias, b.bias, rtol=1e-4, atol=1e-6)
-
-
 def test_a_straight_line_needs_all_of_its_operations():
     function = compile_times.straight_line(200, 1.5)
     jaxpr = jax.make_jaxpr(function)(jnp.ones(compile_times.WIDTH))
@@ -150,7 +133,6 @@ def test_every_row_gives_numbers_or_a_reason(tmp_path, monkeypatch):
         "One call inside a scan",
         "Compile times",
         "Tabular Q-learning",
-        "Recurrent cells",
         *classic.IDS,
     ]
     for section in sections:

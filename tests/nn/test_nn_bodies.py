@@ -157,7 +157,7 @@ def sigmoid(x):
 
 def test_gru_equals_its_formula_over_steps():
     gru = shaken(GRU(3, 4, key=KEY))
-    w, u, b, c = (wide(p) for p in (gru.weight, gru.recurrent, gru.bias, gru.candidate_bias))
+    w, u, b, c = (wide(p) for p in (gru.cell.weight_ih.T, gru.cell.weight_hh.T, gru.cell.bias, gru.cell.bias_n))
     h, carry = np.zeros(4), gru.initial_carry()
     for x in jax.random.normal(jax.random.key(2), (5, 3)):
         a, d = wide(x) @ w + b, h @ u
@@ -171,7 +171,7 @@ def test_gru_equals_its_formula_over_steps():
 
 def test_lstm_equals_its_formula_over_steps():
     lstm = shaken(LSTM(3, 4, key=KEY))
-    w, u, b = (wide(p) for p in (lstm.weight, lstm.recurrent, lstm.bias))
+    w, u, b = (wide(p) for p in (lstm.cell.weight_ih.T, lstm.cell.weight_hh.T, lstm.cell.bias))
     h, cell, carry = np.zeros(4), np.zeros(4), lstm.initial_carry()
     for x in jax.random.normal(jax.random.key(2), (5, 3)):
         i, f, g, o = np.split(wide(x) @ w + h @ u + b, 4)
@@ -185,10 +185,11 @@ def test_lstm_equals_its_formula_over_steps():
 
 def test_recurrent_weights_begin_orthogonal_gate_by_gate_and_the_forget_bias_at_one():
     lstm, gru = LSTM(5, 8, key=KEY), GRU(5, 8, key=KEY)
-    for block in (*np.split(wide(lstm.recurrent), 4, axis=1), *np.split(wide(gru.recurrent), 3, axis=1)):
+    for block in (*np.split(wide(lstm.cell.weight_hh), 4), *np.split(wide(gru.cell.weight_hh), 3)):
         np.testing.assert_allclose(block @ block.T, np.eye(8), atol=1e-5)
-    assert lstm.bias.tolist() == [0.0] * 8 + [1.0] * 8 + [0.0] * 16
-    assert not np.any(gru.bias)
+    assert lstm.cell.bias.tolist() == [0.0] * 8 + [1.0] * 8 + [0.0] * 16
+    assert not np.any(gru.cell.bias)
+    assert not np.any(gru.cell.bias_n)
 
 
 SPACE = Dict({"b": Discrete(3), "a": Box(-1.0, 1.0, (2, 2)), "c": MultiDiscrete((2, 3))})

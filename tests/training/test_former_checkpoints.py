@@ -33,13 +33,38 @@ TODAY = (
     ("tally.", "metrics."), ("metrics.td_error_sum", "metrics.metric_sums['td_error']"),
     ("metrics.sound", "metrics.finite_iterations"),
 )  # fmt: skip
+CELL = {
+    ".cell.weight": ".cell.cell.weight_ih", ".cell.recurrent": ".cell.cell.weight_hh",
+    ".cell.bias": ".cell.cell.bias", ".cell.candidate_bias": ".cell.cell.bias_n",
+}  # fmt: skip
+"""Parts of a recurrent cell; its weights are the other way round today, also within the moments of all parameters."""
 
 
-def today(path):
-    """Where a leaf lies now."""
+def today(paths, leaves):
+    """Leaves by where they lie now, as they lie now."""
+    former = dict(zip(map(moved, paths), leaves, strict=True))
+    turned = {path for path in former if path.endswith((".cell.weight", ".cell.recurrent"))}
+    now = {path: leaf.swapaxes(-1, -2) if path in turned else leaf for path, leaf in former.items()}
+    for moments in [path for path in former if path.startswith("agent.optimiser.") and former[path].ndim == 2]:
+        parameters = [path for path in former if path.startswith("agent.network.")]
+        ends = np.cumsum([former[path][0].size for path in parameters])
+        parts = dict(zip(parameters, np.split(former[moments], ends[:-1], axis=1), strict=True))
+        for path in turned & set(parts):
+            parts[path] = parts[path].reshape(former[path].shape).swapaxes(-1, -2).reshape(len(parts[path]), -1)
+        now[moments] = np.concatenate(list(parts.values()), axis=1)
+    return {in_cell(path): leaf for path, leaf in now.items()}
+
+
+def moved(path):
+    """Where a leaf lies now, but for recurrent cells."""
     for before, now in TODAY:
         path = now + path[len(before) :] if path.startswith(before) else path
     return path
+
+
+def in_cell(path):
+    """What a part of a recurrent cell is called now."""
+    return next((path.removesuffix(before) + now for before, now in CELL.items() if path.endswith(before)), path)
 
 
 @pytest.fixture(params=RUNS)
@@ -48,7 +73,7 @@ def former(request, tmp_path):
     with zipfile.ZipFile(DATA / f"{request.param}.zip") as archive:
         archive.extractall(tmp_path / "run")
     with np.load(tmp_path / "run" / "end.npz") as end:
-        leaves = {today(path): end[path] for path in end.files}
+        leaves = today(end.files, [end[path] for path in end.files])
     (tmp_path / "run" / "end.npz").unlink()
     return tmp_path / "run", *RUNS[request.param], leaves, reports(tmp_path / "run" / "end.jsonl")
 
@@ -94,7 +119,7 @@ def test_it_is_read_as_its_checkpoint_holds_it(former):
     assert (run.record.facts["status"], run.record.facts["steps"]) == ("unfinished", step)
     state = run.policy(0)._state
     saved = checkpoints.newest(folder)
-    leaves = {today(path): leaf for path, leaf in zip(saved.paths, saved.leaves, strict=True)}
+    leaves = today(saved.paths, saved.leaves)
     for path, leaf in zip(tree_io.paths(state), tree_io.to_arrays(state), strict=True):
         np.testing.assert_array_equal(leaf, leaves[f"agent.{path}"][0], err_msg=path)
     assert run.evaluate(2, max_steps=20).returns.shape == (2, 2)
@@ -165,7 +190,7 @@ def test_what_was_not_kept_is_as_it_was_then():
     kept = [("agent", "float32", np.full(2, 7.0, np.float32)), ("metrics.reward_sum", "float32", np.full(2, 3.0))]
     block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
     whole = ("slots.whole", "bool", np.zeros((2, 3), bool))
-    assert checkpoints.FORMER[-1] == 7
+    assert checkpoints.FORMER[-1] == 8
     upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, [*kept, block, whole])}
     added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2}
     assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}
@@ -184,3 +209,26 @@ def test_a_buffer_was_all_that_replay_kept(inner):
     }
     untouched = former_checkpoints.upgrade([("data", "float32", reward)], [("data", "float32", reward)])
     assert [path for path, _, _ in untouched] == ["data"]
+
+
+def test_a_cell_of_our_own_was_equinoxs_the_other_way_round():
+    """Before format 9; what a user's own network calls so is left alone."""
+    weight, bias = np.arange(24.0).reshape(2, 3, 4), np.arange(8.0).reshape(2, 4)
+    kept = [
+        ("agent.network.cell.weight", "float32", weight),
+        ("agent.network.cell.bias", "float32", bias),
+        ("agent.optimiser.mu", "float32", np.concatenate([weight.reshape(2, 12), bias], axis=1)),
+        ("agent.step", "int32", np.zeros(2, np.int32)),
+    ]
+    turned = weight.swapaxes(1, 2)
+    now = [
+        ("agent.network.cell.cell.weight_ih", "float32", turned),
+        ("agent.network.cell.cell.bias", "float32", bias),
+        ("agent.optimiser.mu", "float32", np.concatenate([turned.reshape(2, 12), bias], axis=1)),
+        ("agent.step", "int32", np.zeros(2, np.int32)),
+    ]
+    upgraded = former_checkpoints.upgrade(kept, now)
+    assert [path for path, _, _ in upgraded] == [path for path, _, _ in now]
+    for (_, _, found), (_, _, wanted) in zip(upgraded, now, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert former_checkpoints.upgrade(kept, kept) == kept

@@ -1,11 +1,11 @@
-"""Recurrent bodies: the carry, which is what they remember, goes in and comes out."""
+"""Recurrent bodies: the carry, which is what they remember, goes in and comes out. The cells are Equinox's."""
 
 from __future__ import annotations
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from .initialise import initialiser
 
@@ -13,18 +13,15 @@ from .initialise import initialiser
 class GRU(eqx.Module):
     """The gated recurrent unit; reset r, update z, candidate n:
 
-        r = sigmoid(x Wr + h Ur + br)
-        z = sigmoid(x Wz + h Uz + bz)
-        n = tanh(x Wn + bn + r (h Un + cn))
+        r = sigmoid(Wr x + Ur h + br)
+        z = sigmoid(Wz x + Uz h + bz)
+        n = tanh(Wn x + bn + r (Un h + cn))
         h' = (1 - z) n + z h
 
-    Weights lie side by side in the order r, z, n. Every square block of U is orthogonal by itself.
+    Weights lie on each other in the order r, z, n. Every square block of U is orthogonal by itself.
 
     Attributes:
-        weight: W.
-        recurrent: U.
-        bias: b; begins at 0.
-        candidate_bias: c; begins at 0.
+        cell: its `weight_ih` is W, `weight_hh` U, `bias` b and `bias_n` c; both biases begin at 0.
 
     References:
         Cho et al., arXiv:1406.1078; the reset gate after the product, as in its first version (and cuDNN).
@@ -36,24 +33,23 @@ class GRU(eqx.Module):
         ((8,), (8,))
     """
 
-    weight: Float32[Array, "i three_h"]
-    recurrent: Float32[Array, "h three_h"]
-    bias: Float32[Array, " three_h"]
-    candidate_bias: Float32[Array, " h"]
+    cell: eqx.nn.GRUCell
 
     def __init__(
         self, in_size: int, size: int, *, key: PRNGKeyArray, gain: float = 1.0, init: str = "orthogonal"
     ) -> None:
-        weight_key, recurrent_key = jax.random.split(key)
-        self.weight = _blocks(weight_key, in_size, size, 3, gain, init)
-        self.recurrent = _blocks(recurrent_key, size, size, 3, gain, init)
-        self.bias = jnp.zeros(3 * size, jnp.float32)
-        self.candidate_bias = jnp.zeros(size, jnp.float32)
+        weights = _weights(key, in_size, size, 3, gain, init)
+        biases = jnp.zeros(3 * size, jnp.float32), jnp.zeros(size, jnp.float32)
+        self.cell = eqx.tree_at(
+            lambda cell: (cell.weight_ih, cell.weight_hh, cell.bias, cell.bias_n),
+            eqx.filter_eval_shape(eqx.nn.GRUCell, in_size, size, key=key),
+            (*weights, *biases),
+        )
 
     @property
     def out_size(self) -> int:
         """How many features come out."""
-        return self.recurrent.shape[0]
+        return self.cell.hidden_size
 
     def initial_carry(self) -> Float[Array, " h"]:
         """Returns the carry at the beginning of an episode: zeros."""
@@ -62,28 +58,22 @@ class GRU(eqx.Module):
     def __call__(
         self, x: Float[Array, " i"], carry: Float[Array, " h"]
     ) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
-        ri, zi, ni = jnp.split(x @ self.weight + self.bias, 3)
-        rh, zh, nh = jnp.split(carry @ self.recurrent, 3)
-        reset, update = jax.nn.sigmoid(ri + rh), jax.nn.sigmoid(zi + zh)
-        candidate = jnp.tanh(ni + reset * (nh + self.candidate_bias))
-        hidden = candidate + update * (carry - candidate)
+        hidden = self.cell(x, carry)
         return hidden, hidden
 
 
 class LSTM(eqx.Module):
     """Long short-term memory; input i, forget f, cell g, output o:
 
-        (i, f, o) = sigmoid(x W + h U + b),  g = tanh(x Wg + h Ug + bg)
+        (i, f, o) = sigmoid(W x + U h + b),  g = tanh(Wg x + Ug h + bg)
         c' = f c + i g
         h' = o tanh(c')
 
-    Weights lie side by side in the order i, f, g, o. The bias of the forget gate begins at 1, the others at 0. The
+    Weights lie on each other in the order i, f, g, o. The bias of the forget gate begins at 1, the others at 0. The
     carry is (h, c). Every square block of U is orthogonal by itself.
 
     Attributes:
-        weight: W.
-        recurrent: U.
-        bias: b.
+        cell: its `weight_ih` is W, `weight_hh` U, `bias` b.
 
     References:
         Hochreiter and Schmidhuber, Neural Computation 9 (1997); the forget gate: Gers, Schmidhuber and Cummins,
@@ -96,9 +86,7 @@ class LSTM(eqx.Module):
         ((8,), (8,))
     """
 
-    weight: Float32[Array, "i four_h"]
-    recurrent: Float32[Array, "h four_h"]
-    bias: Float32[Array, " four_h"]
+    cell: eqx.nn.LSTMCell
 
     def __init__(
         self,
@@ -110,15 +98,18 @@ class LSTM(eqx.Module):
         init: str = "orthogonal",
         forget_bias: float = 1.0,
     ) -> None:
-        weight_key, recurrent_key = jax.random.split(key)
-        self.weight = _blocks(weight_key, in_size, size, 4, gain, init)
-        self.recurrent = _blocks(recurrent_key, size, size, 4, gain, init)
-        self.bias = jnp.repeat(jnp.asarray([0.0, forget_bias, 0.0, 0.0], jnp.float32), size)
+        weights = _weights(key, in_size, size, 4, gain, init)
+        bias = jnp.repeat(jnp.asarray([0.0, forget_bias, 0.0, 0.0], jnp.float32), size)
+        self.cell = eqx.tree_at(
+            lambda cell: (cell.weight_ih, cell.weight_hh, cell.bias),
+            eqx.filter_eval_shape(eqx.nn.LSTMCell, in_size, size, key=key),
+            (*weights, bias),
+        )
 
     @property
     def out_size(self) -> int:
         """How many features come out."""
-        return self.recurrent.shape[0]
+        return self.cell.hidden_size
 
     def initial_carry(self) -> tuple[Float[Array, " h"], Float[Array, " h"]]:
         """Returns the carry (h, c) at the beginning of an episode: zeros."""
@@ -127,14 +118,18 @@ class LSTM(eqx.Module):
     def __call__(
         self, x: Float[Array, " i"], carry: tuple[Float[Array, " h"], Float[Array, " h"]]
     ) -> tuple[Float[Array, " h"], tuple[Float[Array, " h"], Float[Array, " h"]]]:
-        hidden, cell = carry
-        i, f, g, o = jnp.split(x @ self.weight + hidden @ self.recurrent + self.bias, 4)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-        hidden = jax.nn.sigmoid(o) * jnp.tanh(cell)
+        hidden, cell = self.cell(x, carry)
         return hidden, (hidden, cell)
 
 
-def _blocks(key: PRNGKeyArray, in_size: int, size: int, count: int, gain: float, init: str) -> Array:
-    """Draws weights of `count` gates side by side, each by itself: [in, count * size]."""
+def _weights(
+    key: PRNGKeyArray, in_size: int, size: int, gates: int, gain: float, init: str
+) -> tuple[Float[Array, "gates_h i"], Float[Array, "gates_h h"]]:
+    """Draws W and U, every gate by itself."""
     draw = initialiser(init)
-    return jnp.concatenate([draw(k, (in_size, size), gain) for k in jax.random.split(key, count)], axis=1)
+
+    def blocks(key: PRNGKeyArray, inputs: int) -> Array:
+        return jnp.concatenate([draw(k, (inputs, size), gain).T for k in jax.random.split(key, gates)])
+
+    weight_key, recurrent_key = jax.random.split(key)
+    return blocks(weight_key, in_size), blocks(recurrent_key, size)

@@ -1,10 +1,13 @@
-"""Checkpoints of formats 2 to 7: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 8: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
 import re
 
 import numpy as np
+
+from . import former_cells
+from .former_cells import Leaf
 
 RENAMED = (
     (r"^agent_state\b", "agent"),
@@ -19,8 +22,6 @@ BUFFER = "data.buffer"
 """Where a replay buffer lies."""
 BUFFER_ALONE = range(2, 8)
 """Formats in which it was all that its collector kept."""
-Leaf = tuple[str, str, np.ndarray]
-"""(path, kind, array)."""
 
 
 def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
@@ -35,10 +36,11 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
         needed: of a training state as it begins.
     """
     replays = any(path.startswith(f"{BUFFER}.") for path, _, _ in needed)
-    found = {_path(path, replays): (kind, array) for path, kind, array in leaves}
+    wanted = {path for path, _, _ in needed}
+    renamed = [(_path(path, replays), kind, array) for path, kind, array in leaves]
+    found = {path: (kind, array) for path, kind, array in former_cells.turned(renamed, wanted)}
     if "metrics.updates" in found:
         found.setdefault("metrics.iterations", found["metrics.updates"])
-    wanted = {path for path, _, _ in needed}
     for path, kind, array in needed:
         if path.startswith(("metrics.", "data.estimates.", "agent.actor_metrics")):
             found.setdefault(path, (kind, np.zeros_like(array)))
