@@ -78,7 +78,7 @@ def settled(state: Any) -> Any:
     return dataclasses.replace(state, network=network)
 
 
-@pytest.mark.by_default("sac", "temperature", "delayed", "td3", "ddpg", "simba v2")
+@pytest.mark.by_default("ddpg", "delayed", "td3", "temperature")
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -211,6 +211,7 @@ def test_an_episode_has_a_noise_of_its_own_that_it_keeps():
         small(TD3, exploration_noise_max=-0.1)
 
 
+@pytest.mark.full("covered")
 def test_the_temperature_goes_where_the_entropy_is_wanted():
     """Above the target the temperature falls, below it rises."""
     for wanted, sign in ((-50.0, -1), (50.0, 1)):
@@ -221,6 +222,7 @@ def test_the_temperature_goes_where_the_entropy_is_wanted():
         assert float(metrics["alpha"]) == 1.0
 
 
+@pytest.mark.full("covered")
 def test_a_fixed_temperature_stays():
     agent = small(SAC, learn_temperature=False, temperature=0.25)
     state = agent.init(SPEC, KEY)
@@ -230,6 +232,7 @@ def test_a_fixed_temperature_stays():
     assert "alpha_loss" not in metrics
 
 
+@pytest.mark.full("covered")
 def test_the_actor_waits_for_the_critics():
     agent = small(TD3, policy_delay=3)
     state = agent.init(SPEC, KEY)
@@ -244,6 +247,7 @@ def test_the_actor_waits_for_the_critics():
     assert told[0] == told[1] == told[2] != told[3] == told[4] == told[5]
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_schedules_are_read_at_the_environment_steps(kind):
     from kousoku.ops.schedules import Linear
@@ -300,6 +304,7 @@ def test_devices_stay_equal_and_draw_noise_of_their_own():
 # ---- acting ----
 
 
+@pytest.mark.by_default("TD3")
 @pytest.mark.parametrize("kind", [SAC, TD3])
 def test_it_acts_by_the_moments_that_it_learned_with_and_leaves_them(kind):
     agent = small(kind, normalise_observations=True, learning_starts=0)
@@ -350,7 +355,7 @@ def test_without_a_start_no_action_is_arbitrary():
     np.testing.assert_array_equal(actions_of(agent, state, 3), actions_of(agent, state, 3, greedy=True))
 
 
-@pytest.mark.by_default("sac")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     """The same places in another box give the same update, bit for bit where scaling is exact."""
@@ -362,7 +367,7 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     same(one.network, other.network, 0.0)
 
 
-@pytest.mark.by_default("dict")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "space",
     [
@@ -373,7 +378,6 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     ],
     ids=["image", "dict", "multi", "discrete"],
 )
-@pytest.mark.slow_because("convolutions and their gradients are compiled")
 def test_observations_of_every_kind_are_learned_from(space):
     agent = SAC(network=ActorQConfig(hidden=(8,)))
     spec = EnvSpec(space, Box(-1.0, 1.0, (2, 2)))

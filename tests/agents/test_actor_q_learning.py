@@ -84,7 +84,7 @@ OF_UNIT = 0.1
 ENTROPY = 0.5 * math.log(2 * math.pi * math.e * OF_UNIT**2)
 
 
-@pytest.mark.slow_because("a policy has to learn")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("options", "deviation"),
     [

@@ -91,6 +91,7 @@ def test_first_steps_are_those_after_an_end_and_the_windows_own():
     assert first_steps(made)[:, 0].tolist() == [True, False, True, True]
 
 
+@pytest.mark.full("covered")
 def test_the_target_critic_follows_and_the_policy_step_leaves_the_critic_alone():
     """Without the critic's own steps only what the policy is made of moves."""
     agent = tiny_apg(tau=0.25, critic_learning_rate=Linear(0.0, 0.0, 1), **PLAIN)
@@ -105,7 +106,7 @@ def test_the_target_critic_follows_and_the_policy_step_leaves_the_critic_alone()
     assert jax.tree.structure(before) == jax.tree.structure(begun)
 
 
-@pytest.mark.slow_because("two programs are compiled")
+@pytest.mark.full("covered")
 def test_the_first_gradient_is_clipped_to_the_norm_it_may_have():
     """Adam's first moment is a tenth of the gradient that it was given."""
     for limit in (1e-3, None):
@@ -117,6 +118,7 @@ def test_the_first_gradient_is_clipped_to_the_norm_it_may_have():
         assert told > 1e-3
 
 
+@pytest.mark.full("covered")
 def test_what_a_rollout_shows_moves_the_statistics_only_afterwards():
     agent = tiny_apg()
     before, after = (of_member(learned(agent, Track(), updates)).agent for updates in (0, 1))
@@ -214,6 +216,7 @@ def test_an_action_is_aimed(critic):
             np.testing.assert_allclose(network.policy(jnp.array([x]), ())[0].mode(), [0.5 * x], atol=0.1)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.learning
 def test_a_target_is_tracked_and_a_time_limit_is_no_end():
     """Near 1 a step for ever, worth 10 at a discount of 0.9, though the clock ends every episode after five steps."""

@@ -193,7 +193,7 @@ def test_ties_at_the_beginning_are_broken_uniformly(agent):
     assert_drawn_from(frequencies(agent, state), [1 / 3] * 3)
 
 
-@pytest.mark.by_default("ucb", "thompson")
+@pytest.mark.by_default("thompson")
 @ALL
 def test_keys_are_used_once(agent):
     with jax.debug_key_reuse(True), jax.disable_jit():

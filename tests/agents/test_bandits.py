@@ -69,6 +69,7 @@ def test_figure_2_3_optimistic_initial_values():
     assert realistic["reward"][2:10].mean() > optimistic["reward"][2:10].mean() + 0.2
 
 
+@pytest.mark.full("covered")
 def test_figure_2_4_upper_confidence_bound():
     """Every arm once, a spike on step 11; then above epsilon-greedy."""
     ucb = curves(BanditUCB(c=2.0), bandit())

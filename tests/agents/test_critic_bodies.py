@@ -60,6 +60,7 @@ def test_running_moments_settle_at_those_of_the_data():
     np.testing.assert_array_equal(back[1], 1.0)
 
 
+@pytest.mark.full("covered")
 def test_devices_share_the_moments_of_a_minibatch_and_their_gradient():
     """Each has a half of it; the mean over devices of a loss of y has the gradient of the whole."""
     norm = BatchRenorm(5)

@@ -216,6 +216,7 @@ def test_the_gradient_is_that_of_finite_differences():
         assert (float(there) - float(back)) / 4e-3 == pytest.approx(slope, rel=5e-3, abs=5e-4)
 
 
+@pytest.mark.full("covered")
 def test_the_loss_of_a_minibatch_falls():
     """Towards targets that do not move: to almost nothing."""
     agent = DQN(network=QNetworkConfig(hidden=(32,)), learning_rate=3e-3, target_period=10_000, double=False)
@@ -228,6 +229,7 @@ def test_the_loss_of_a_minibatch_falls():
     assert losses[-1] < 1e-3 * losses[0]
 
 
+@pytest.mark.full("covered")
 def test_two_devices_learn_as_one_does():
     agent = DQN(network=QNetworkConfig(hidden=(8,)), adam_epsilon=0.1, max_gradient_norm=0.01)
     state, data = agent.init(SPEC, KEY), random_batch(64)
@@ -282,6 +284,7 @@ def actions_of(agent: DQN, state: DQNState, obs: Any, count: int = 4000, **optio
     return np.bincount(np.asarray(act(jax.random.split(KEY, count))), minlength=2) / count
 
 
+@pytest.mark.full("covered")
 def test_epsilon_is_the_probability_of_any_action():
     agent = linear_dqn(epsilon=Linear(1.0, 0.2, 100))
     state = state_of(agent)
@@ -299,6 +302,7 @@ def test_an_action_carries_nothing_along():
     assert (action.shape, action.dtype, carry, extras) == ((), jnp.int32, (), None)
 
 
+@pytest.mark.full("covered")
 def test_dueling_values_are_a_value_and_advantages_of_mean_0():
     network = QNetworkConfig(hidden=(6,), dueling=True, stream_hidden=(5, 4))(SPEC.observation_space, Discrete(3), KEY)
     head, x = network.head, network.body(jnp.array([0.3, -2.0]))
@@ -311,7 +315,7 @@ def test_dueling_values_are_a_value_and_advantages_of_mean_0():
     assert q.std() > 0.01
 
 
-@pytest.mark.by_default("True-multi_discrete", "False-image")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "space",
     [

@@ -28,7 +28,7 @@ def dqn(**options: Any) -> DQN:
     return DQN(network=network, **{**sizes, **settings, **options})
 
 
-@pytest.mark.slow_because("a network has to learn")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "options",
     [

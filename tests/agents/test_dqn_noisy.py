@@ -68,7 +68,7 @@ def factors_of(network: Any, key: Any) -> list[Any]:
     return [tuple(np.asarray(each, np.float64) for each in layer.noise) for layer in layers]
 
 
-@pytest.mark.slow_because("an update is compiled")
+@pytest.mark.full("covered")
 def test_an_update_is_that_of_the_paper():
     """Three draws: for the loss, for the targets, and for the choice of their actions."""
     agent = dqn(max_gradient_norm=None, target_period=1)
@@ -95,6 +95,7 @@ def test_an_update_is_that_of_the_paper():
     assert all(np.any(a != b) for a, b in zip(of_loss[0], of_target[0], strict=True))
 
 
+@pytest.mark.full("covered")
 def test_noise_is_the_signed_root_of_normal_numbers_and_differs_between_layers():
     f = np.asarray(noisy.factor(KEY, 20_000), np.float64)
     assert f.mean() == pytest.approx(0.0, abs=0.02)
@@ -108,6 +109,7 @@ def test_noise_is_the_signed_root_of_normal_numbers_and_differs_between_layers()
     assert eqx.tree_equal(noisy.with_noise(plain, KEY), plain)
 
 
+@pytest.mark.by_default("net0")
 @pytest.mark.parametrize("net", [{}, {"dueling": True, "stream_hidden": (5,), "distribution": "categorical"}])
 def test_every_affine_map_is_noisy_and_scales_begin_by_the_inputs(net):
     network = dqn(net=net | {"noisy_std": 0.4}).init(SPEC, KEY).network

@@ -55,6 +55,7 @@ def test_ars_by_hand():
     assert float(metrics["noise_std"]) == 0.5
 
 
+@pytest.mark.full("covered")
 def test_ars_stays_where_all_returns_are_equal():
     agent = ARS(num_directions=3)
     candidates = mirrored_candidates(jnp.zeros(2), jax.random.normal(KEY, (3, 2)), 0.03)
@@ -171,6 +172,7 @@ def test_the_rates_of_cma_es_printed_in_the_tutorial():
     assert rates.c_1 + rates.c_mu <= 1.0
 
 
+@pytest.mark.by_default("OpenAIES", "PGPE")
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_candidates_are_about_the_mean(kind):
     """Their mean is the policy's parameters, their deviation the noise; of mirrored ones exactly."""
@@ -184,7 +186,7 @@ def test_candidates_are_about_the_mean(kind):
         np.testing.assert_allclose(asked[:2000] + asked[2000:], jnp.array([[6.0, -4.0]]).repeat(2000, 0), atol=1e-5)
 
 
-@pytest.mark.by_default("SepCMAES")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_the_bonus_is_taken_out_of_fitness_alone(kind):
     """With an offset of -1 a step, candidate 0 of return 10 in 10 steps loses against the others of 5 in 1."""
@@ -266,7 +268,7 @@ class Line(Env):
         return state, Timestep(state, -(apart**2), jnp.array(True), jnp.array(False))
 
 
-@pytest.mark.by_default("SepCMAES")
+@pytest.mark.full("covered")
 @pytest.mark.learning
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_each_strategy_learns_a_line(kind):
@@ -283,6 +285,7 @@ def test_each_strategy_learns_a_line(kind):
     assert run.evaluate(50).returns.mean() > -0.05
 
 
+@pytest.mark.full("covered")
 def test_schedules_are_read_at_environment_steps():
     agent = ARS(num_directions=4, learning_rate=Linear(0.1, 0.0, 100), noise_std=Linear(0.2, 0.1, 100))
     state = eqx.tree_at(lambda s: s.step, begun(agent, [0.0, 0.0]), jnp.int32(50))
@@ -324,6 +327,7 @@ def test_settings_that_cannot_work_are_refused():
         assert messages[name].startswith(start), messages[name]
 
 
+@pytest.mark.full("covered")
 def test_walk_is_scaled_by_what_was_seen():
     """The statistics after a run are those of all steps: of observations near 100 + 10 t."""
     run = ks.train(ARS(num_directions=4), Walk(), steps=2000, out="", eval_episodes=0, progress=False)
@@ -332,6 +336,7 @@ def test_walk_is_scaled_by_what_was_seen():
     assert int(observations.count[1]) >= 2000
 
 
+@pytest.mark.by_default("ARS")
 @pytest.mark.parametrize("kind", [ARS, OpenAIES])
 def test_noise_that_has_decayed_to_nothing_moves_nothing(kind):
     agent = kind(
@@ -353,6 +358,7 @@ class Counted(eqx.Module):
         return (self.weight @ obs)[None] + 0.0 * self.table[0].astype(jnp.float32)
 
 
+@pytest.mark.full("covered")
 def test_parameters_are_floating_point_arrays_alone():
     def build(observation_space: Any, action_space: Any, key: Any) -> Counted:
         return Counted(jnp.zeros(2), jnp.arange(3))

@@ -120,6 +120,7 @@ def test_exploring_and_breaking_ties_are_independent():
         assert explored[tie == action].mean() == pytest.approx(epsilon, abs=0.01)
 
 
+@pytest.mark.full("covered")
 def test_the_draws_of_a_step_are_independent_of_each_other_and_of_the_next_step():
     """Tie, transition, start of the next episode, and the tie of the next step, each from its own key."""
     outcomes = np.broadcast_to(np.arange(3, dtype=np.int32), (3, 4, 3))

@@ -54,6 +54,7 @@ def test_strata_are_as_many_as_divide_everything_up_to_sixteen():
                 assert num_strata(num_envs, per_env, minibatches) == max(fits)
 
 
+@pytest.mark.full("covered")
 def test_strata_have_orders_of_their_own():
     """With one key for all of them, every stratum would pick the same places."""
     indices = np.asarray(minibatch_indices(divide(16, 16, 64, 4, None), KEY))
@@ -81,7 +82,7 @@ def test_a_minibatch_is_a_uniform_subset():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-@pytest.mark.by_default("16-4-8", "8-1-4")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("num_envs", "per_env", "minibatches"), [(4, 8, 2), (8, 1, 4), (16, 4, 8)])
 def test_devices_hold_their_part_of_the_same_minibatches(num_envs, per_env, minibatches):
     """Sample (time, environment): two devices together have in minibatch m what one device has in it."""

@@ -97,6 +97,7 @@ def test_one_outcome_is_overwritten():
     assert (float(outcome.reward), bool(outcome.terminated), int(outcome.next_state)) == (5.0, True, 4)
 
 
+@pytest.mark.full("covered")
 def test_outcomes_are_told_apart_and_counted():
     """Next state, reward and terminated each make an outcome of its own; truncated does not."""
     memory = empty_memory("a", SPEC, 4)
@@ -166,6 +167,7 @@ def test_dyna_q_by_hand():
     assert int(jnp.count_nonzero(state.table.q)) == 1
 
 
+@pytest.mark.full("covered")
 def test_dyna_q_plans_backwards_from_what_it_learns():
     """0 -> 1 -> end with reward 1: one real step is enough for the value to reach state 0."""
     agent = DynaQ(planning_steps=40, learning_rate=1.0, discount=0.9)
@@ -317,7 +319,7 @@ def test_prioritized_sweeping_by_hand():
 # All three
 
 
-@pytest.mark.by_default("prioritized_sweeping")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_keys_are_used_once(agent_id):
     agent = AGENTS.make(agent_id, planning_steps=2)
@@ -358,6 +360,7 @@ def test_updates_are_deterministic_and_count_steps(agent_id):
     assert int(first.table.visits.sum()) == 5
 
 
+@pytest.mark.by_default("dyna_q_plus", "prioritized_sweeping")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_greedy_does_not_explore(agent_id):
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0), planning_steps=1)

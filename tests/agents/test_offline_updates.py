@@ -193,7 +193,7 @@ def test_updates_are_those_of_the_papers(name, monkeypatch):
         assert all(np.isfinite(value) for value in metrics.values())
 
 
-@pytest.mark.slow_because("two updates are compiled")
+@pytest.mark.full("covered")
 def test_td3_bc_without_values_is_behaviour_cloning():
     clone, other = small(BC, "deterministic"), small(TD3BC, "deterministic", alpha=0.0, policy_delay=1)
     other = dataclasses.replace(other, normalise_observations=False)
@@ -208,7 +208,7 @@ def test_td3_bc_without_values_is_behaviour_cloning():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.slow_because("an update is compiled")
+@pytest.mark.full("covered")
 def test_td3_bc_learns_of_an_actor_in_every_second_step_alone():
     """The others compute no gradient of the actor's, and tell the last one's metrics."""
     agent = dataclasses.replace(small(TD3BC, "deterministic"), normalise_observations=False)

@@ -64,6 +64,7 @@ def test_example_3_5_random_policy():
     np.testing.assert_allclose(np.asarray(v).reshape(5, 5), FIGURE_3_2, atol=0.0501)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_example_3_8_optimal_values(planner):
     """Figure 3.5, and its arrows: at A every action, below A up, at the corner above right both right and up."""
@@ -85,6 +86,7 @@ def test_example_4_1_random_policy():
     np.testing.assert_allclose(v, exact, rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_example_4_1_sweep_by_sweep():
     """Figure 4.1, k = 1, 2, 3: the operator itself."""
     model = example_4_1()
@@ -132,6 +134,7 @@ def test_greedy_spreads_over_what_may_be_the_best():
     np.testing.assert_allclose(policy, [[0.5, 0.5, 0], [0, 0, 1], [0, 0.5, 0.5]])
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_loss_that_nobody_takes_does_not_blur_the_rest(planner):
     """Right is better by 1e-4; the third action costs 1e6, whose rounding is a hundred times that."""
@@ -140,6 +143,7 @@ def test_a_loss_that_nobody_takes_does_not_blur_the_rest(planner):
     np.testing.assert_array_equal(plan.policy, [[0, 1, 0]])
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_every_row_of_the_policy_is_one(planner):
     """Also where a value is unknown."""
@@ -159,6 +163,7 @@ def test_values_that_cancel_settle():
     np.testing.assert_allclose(policy_evaluation(model, np.ones((1, 1), np.float32), 0.99), [0.0], atol=1e-5)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_terminated_ends_the_episode_whatever_the_terminal_row_says(planner):
     """State 2 is terminal by the flag alone; its own row goes on with -1 a step, as in Gymnasium's CliffWalking."""
@@ -216,6 +221,7 @@ def test_what_neither_is_reached_nor_ends_does_not_stand_in_the_way(planner):
     assert np.isfinite(plan.residual)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_free_steps_do_not_make_the_policy_dawdle(planner):
     """Undiscounted and free of cost, all actions are worth 1; the policy must still arrive."""
@@ -249,6 +255,7 @@ def test_giving_up_is_said(planner):
     assert planner(model, 0.99).converged
 
 
+@pytest.mark.full("covered")
 def test_many_discounts_in_one_program():
     model = example_3_5()
     discounts = jnp.array([0.0, 0.5, 0.9])

@@ -80,6 +80,7 @@ def random_model(rng: np.random.Generator, reward_scale: float, ending: float, l
     )
 
 
+@pytest.mark.full("covered")
 @given(
     SEEDS, st.sampled_from(DISCOUNTS), st.sampled_from([0.01, 1.0, 30.0]), st.sampled_from([0.0, 0.05, 0.3]),
     st.booleans(),
@@ -106,6 +107,7 @@ def test_undiscounted(seed, reward_scale, local):
     check_planners(model, 1.0, rng)
 
 
+@pytest.mark.full("covered")
 @given(SEEDS, st.sampled_from([0.9, 0.99]), st.floats(0.01, 0.6))
 def test_grids_with_slip_and_wind(seed, discount, slip):
     rng = np.random.default_rng(seed)

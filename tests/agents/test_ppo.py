@@ -125,6 +125,7 @@ class Watched(PPO):
         return loss, metrics | {"off": jnp.max(jnp.abs(jnp.expm1(log_ratio)))}
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("recurrent", [None, pytest.param("gru", marks=pytest.mark.full("more cases"))])
 def test_update_learns_from_what_was_acted_on(recurrent, walked):
     """All minibatches of an update that hardly learns: the statistics may not move on before the epochs."""
@@ -266,6 +267,7 @@ def test_the_gradient_norm_is_limited():
         np.testing.assert_allclose(scaled, np.array([3.0, 0.0, 4.0]) * factor, rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_the_first_step_of_adam_is_the_learning_rate(walked):
     """A first step is rate * g / (|g| + epsilon): weights whose gradient is not tiny move by the rate at this count.
 
@@ -292,6 +294,7 @@ def distances(a, b):
     return np.concatenate(jax.tree.leaves(apart))
 
 
+@pytest.mark.full("covered")
 def test_a_tiny_target_kl_stops_after_one_epoch(walked):
     """The parameters are then those of one epoch, and those of all epochs where the target is never reached."""
     _, train_state, rollout = walked
@@ -310,6 +313,7 @@ def test_a_tiny_target_kl_stops_after_one_epoch(walked):
     assert updated(between, train_state, rollout)[1]["epochs"] == 1
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "options",
     [{"recurrent": "lstm", "shared": True}, pytest.param({"recurrent": "gru"}, marks=pytest.mark.full("more cases"))],
@@ -335,6 +339,7 @@ def test_a_memory_is_that_of_its_own_episode(options):
     assert (np.asarray(again.value)[~forgotten] != np.asarray(samples.value)[~forgotten]).all()
 
 
+@pytest.mark.full("covered")
 def test_a_recurrent_value_of_the_successor_remembers_the_step_before():
     """One environment walked through by hand: V(s_t | m_t), and V(s_t+1 | m_t+1) also where the clock cut in."""
     agent = tiny_ppo(num_envs=8, recurrent="gru", recurrent_size=6, normalise_rewards=False)
@@ -384,6 +389,7 @@ def test_only_floating_point_observations_have_statistics():
     np.testing.assert_allclose(normalise_obs(after, {**obs, "where": jnp.full(2, 1e9)}, 3.0)["where"], 3.0)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "env", [Scene(MultiDiscrete((2, 3))), pytest.param(Walk(Discrete(3)), marks=pytest.mark.full("more cases"))]
 )
@@ -398,6 +404,7 @@ def test_every_kind_of_space_is_learnt_from(env):
         assert env.action_space.contains(action if action.size > 1 else action[0])
 
 
+@pytest.mark.full("covered")
 def test_images_of_bytes_go_through_the_convolutions_as_they_are():
     space = Box(0, 255, (4, 4, 1), np.uint8)
     agent = tiny_ppo(init="he_normal")

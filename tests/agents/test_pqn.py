@@ -71,6 +71,7 @@ def test_targets_are_those_of_a_loop_in_float64(trace_decay):
             np.testing.assert_allclose(targets[t, b], following, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_an_update_is_the_gradient_step_of_each_minibatch():
     """One epoch of one minibatch: the mean gradient of the square; RAdam's first steps are momentum alone."""
     agent = PQN(
@@ -89,6 +90,7 @@ def test_an_update_is_the_gradient_step_of_each_minibatch():
     assert int(after.step) == 30
 
 
+@pytest.mark.full("covered")
 def test_a_long_gradient_is_scaled_down():
     agent = PQN(
         num_envs=5, num_steps=6, network=line, epochs=1, minibatches=1, learning_rate=1.0, max_gradient_norm=1e-3
@@ -176,8 +178,7 @@ def test_a_cue_is_remembered(recurrent):
     np.testing.assert_allclose(q, np.broadcast_to(2 * np.eye(2) - 1, (3, 2, 2)), atol=0.15)
 
 
-@pytest.mark.slow_because("a program for two devices is compiled")
-@pytest.mark.by_default("plain")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("recurrent", [None, "gru"], ids=["plain", "gru"])
 def test_two_devices_learn_as_one_does(recurrent):
     network = QNetworkConfig(hidden=(8,), recurrent=recurrent, recurrent_size=4)

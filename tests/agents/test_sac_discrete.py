@@ -121,6 +121,7 @@ def test_updates_are_those_of_the_paper(body):
     assert all(np.isfinite(value) for value in metrics.values())
 
 
+@pytest.mark.full("covered")
 def test_actions_are_any_until_learning_starts_then_the_policys():
     agent = small(learning_starts=100)
     state = agent.init(SPEC, KEY)

@@ -22,7 +22,7 @@ AGENT_IDS = (
 DISCOUNT = 0.9
 
 
-@pytest.mark.by_default("1-tree_backup", "5-sarsa_lambda", "5-monte_carlo")
+@pytest.mark.by_default("5-monte_carlo", "5-sarsa_lambda")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 @pytest.mark.parametrize("time_limit", [1, 5, 50])
 def test_probes(agent_id, time_limit):
@@ -60,7 +60,7 @@ ON_POLICY = {
 }
 
 
-@pytest.mark.by_default("watkins_q_lambda")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", OFF_POLICY)
 def test_off_policy_agents_reach_the_optimal_values(agent_id):
     """Every pair's mean over 16 agents within the tolerance of the exact value, every single agent within 4 times it.
@@ -77,7 +77,7 @@ def test_off_policy_agents_reach_the_optimal_values(agent_id):
         assert np.abs(error).max() < 4 * tolerance
 
 
-@pytest.mark.by_default("sarsa_lambda")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", ON_POLICY)
 def test_on_policy_agents_reach_the_values_of_the_best_exploring_policy(agent_id):
     """As above, with the fixed point of on-policy control at a constant epsilon."""

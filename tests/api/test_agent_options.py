@@ -51,7 +51,7 @@ def default_of(printed, flag):
     return re.search(rf"{flag} [A-Z]+ [^()]*(?:\([^d][^()]*\)[^()]*)*\(default: ([^)]*)\)", printed).group(1)
 
 
-@pytest.mark.slow_because("three trainings, to see that a resumed one is the same")
+@pytest.mark.full("covered")
 def test_an_option_of_the_agent_is_an_argument():
     options = {"learning_rate": 0.5, "epsilon": "linear:1:0.1:100"}
     run = ks.train("q_learning", "GridWorld-v0", out="run", **options, **FAST)
@@ -118,6 +118,7 @@ def test_an_agent_that_is_made_takes_no_options(named):
         ks.train(ks.make_agent("q_learning"), "GridWorld-v0", **FAST, **named)
 
 
+@pytest.mark.full("covered")
 def test_no_options_are_no_options():
     ks.train(ks.make_agent("q_learning"), "GridWorld-v0", agent_options={}, out="", **FAST)
     ks.train("q_learning", "GridWorld-v0", agent_options=None, out="", **FAST)

@@ -238,6 +238,7 @@ def test_counts_on_the_command_line(words, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.full("covered")
 def test_more_episodes_than_memory_holds():
     run = ks.train("q_learning", "GridWorld-v0", steps=100, eval_episodes=0, out="")
     with pytest.raises(ks.ConfigError, match=r"episodes: got 1000000000; of 1 agent they need about .* GiB; use at"):

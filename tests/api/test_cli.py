@@ -14,8 +14,8 @@ from kousoku.viz.tables import member_name
 TRAIN = ["train", "q_learning", "GridWorld-v0", "--steps", "2e3", "--seeds", "3", "--out", "run", "--no-progress"]
 
 
+@pytest.mark.full("covered")
 @pytest.mark.reports
-@pytest.mark.slow_because("a training, its report, and what reads them")
 def test_train_then_evaluate_then_view(capsys):
     assert main([*TRAIN, "--epsilon", "linear:1:0.05:1_000", "--env.slip", "0.1"]) == 0
     printed = capsys.readouterr()
@@ -33,7 +33,7 @@ def test_train_then_evaluate_then_view(capsys):
     assert pathlib.Path("run/report.html").is_file()
 
 
-@pytest.mark.slow_because("two trainings with their reports")
+@pytest.mark.full("covered")
 def test_the_shell_and_python_train_the_same(capsys):
     assert main([*TRAIN, "--learning-rate", "0.5", "--initial-value", "1"]) == 0
     run = ks.train(
@@ -42,6 +42,7 @@ def test_the_shell_and_python_train_the_same(capsys):
     assert (ks.load("run").q_values == run.q_values).all()
 
 
+@pytest.mark.full("covered")
 def test_sweep(capsys):
     words = ["sweep", *TRAIN[1:], "--learning-rate", "0.1,0.5", "--epsilon", "0.1,0.2,0.3"]
     assert main(words) == 0
@@ -49,6 +50,7 @@ def test_sweep(capsys):
     assert len(ks.load("run").record.points) == 6
 
 
+@pytest.mark.full("covered")
 def test_a_sweep_of_a_number_of_the_environment(capsys):
     words = ["sweep", *TRAIN[1:], "--epsilon", "0.1,0.2", "--env.slip", "0.1,0.3", "--env.step-reward", "-0.5"]
     assert main(words) == 0
@@ -111,6 +113,7 @@ def test_values_as_people_write_them():
         literal("x", "maybe", True)
 
 
+@pytest.mark.full("covered")
 def test_metrics_are_json_lines(capsys):
     assert main(TRAIN) == 0
     lines = [json.loads(line) for line in pathlib.Path("run/metrics.jsonl").read_text().splitlines()]

@@ -36,7 +36,7 @@ print(json.dumps(sorted(sys.modules)))
     assert rooms == sorted([*names, "kousoku.envs.ids"])
 
 
-@pytest.mark.slow_because("every module is imported, in a process of its own")
+@pytest.mark.full("processes")
 def test_no_module_creates_a_backend_when_it_is_imported():
     script = """
 import importlib, json, pkgutil, kousoku, kousoku_bench

@@ -105,9 +105,8 @@ def test_options_of_environments():
     assert all("nan" not in value for _, _, value in found), found
 
 
+@pytest.mark.full("covered")
 @pytest.mark.reports
-@pytest.mark.slow_because("it trains agents with networks")
-@pytest.mark.by_default("ppo")
 @pytest.mark.parametrize(
     "id", sorted(id for id, names in UNLIMITED.items() if names and id != "evosax")
 )  # which is not installed

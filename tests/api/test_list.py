@@ -68,6 +68,7 @@ def test_everything_is_told_whole_in_eighty_columns(capsys):
     assert [line.split()[0] for line in found["environments that need an option"]] == ["CustomGrid-v0"]
 
 
+@pytest.mark.full("covered")
 def test_agents_alone_and_environments_with_some_letters(capsys):
     agents = printed(capsys, "agents")
     assert all(id in agents for id in AGENTS.ids())
@@ -116,6 +117,7 @@ def test_an_id_tells_all_of_one(id, facts, capsys):
     assert ("tuned for" in said) == (id in ("CartPole-v1", "ppo"))
 
 
+@pytest.mark.full("covered")
 def test_what_others_published_is_not_called_tuned(capsys):
     said = " ".join(printed(capsys, "MinAtar/Breakout-v1").split())
     assert "published for pqn (arXiv:2407.04811)" in said
@@ -125,6 +127,7 @@ def test_what_others_published_is_not_called_tuned(capsys):
     assert "published for MinAtar/Asterix-v1 (arXiv:2407.04811)" in both
 
 
+@pytest.mark.full("covered")
 def test_neighbours_share_what_is_told_of_them_and_long_names_have_it_below(capsys):
     lines = printed(capsys, "FrozenLake").splitlines()
     first, second = (i for i, line in enumerate(lines) if line.startswith("  FrozenLake"))
@@ -149,6 +152,7 @@ def test_what_there_is_not(word, message, capsys):
     assert f"list: got {word!r}; {message}" in capsys.readouterr().err
 
 
+@pytest.mark.full("covered")
 def test_the_agents_that_fit():
     fits = {id: fitting_agents(ks.make(id).spec) for id in ("GridWorld-v0", "Bandit-v0", "CartPole-v1", "Pendulum-v1")}
     assert set(fits["GridWorld-v0"]) == {*TABULAR, *EVOLUTION, "a2c", "bc", "dagger", "dqn", "iql", "ppo", "pqn", "sac"}
@@ -169,7 +173,7 @@ def test_the_agents_that_fit():
     assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "apg", "bc", "ddpg", "iql", "ppo", "sac", "td3", "td3_bc"])
 
 
-@pytest.mark.by_default("MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", ["Balls-v0", "MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5"])
 def test_the_first_of_a_group_speaks_for_all_of_it(id):
     first = {"Box": {"Box": "MountainCarContinuous-v0", "Discrete": "Acrobot-v1"}, "Discrete": {"Discrete": "Maze-v0"}}

@@ -61,6 +61,7 @@ def test_what_may_be_changed_when_a_run_is_resumed_is_the_same_everywhere(capsys
             assert (f"--{name.replace('_', '-')}" in shown) == (name in CHANGEABLE), name
 
 
+@pytest.mark.full("covered")
 def test_a_run_folder_keeps_what_a_resumed_run_is_to_know():
     made = {
         "steps": 300,

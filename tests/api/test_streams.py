@@ -17,8 +17,7 @@ def in_a_shell(command: str, **variables: str) -> subprocess.CompletedProcess[st
     return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=environment)
 
 
-@pytest.mark.slow_because("a new process trains")
-@pytest.mark.by_default("all")
+@pytest.mark.full("processes")
 @pytest.mark.parametrize("closed", ["0<&- 1>&- 2>&-", "1>&-", "2>&-"], ids=["all", "output", "error"])
 def test_streams_may_be_closed(closed):
     done = in_a_shell(f"{TRAIN} '' {closed}")

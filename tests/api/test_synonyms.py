@@ -86,7 +86,7 @@ def test_commands_of_others_are_answered_with_ours():
     assert {"play", "plot"} <= set(synonyms.COMMANDS_ELSEWHERE)
 
 
-@pytest.mark.slow_because("two trainings")
+@pytest.mark.full("covered")
 def test_python_and_the_shell_take_the_same_words_for_the_same():
     words = ["--total-timesteps", "2k", "--seed", "3", "--gamma", "0.8", "--lr=0.25"]
     assert main(["train", "q_learning", *SHORT, *words]) == 0
@@ -102,6 +102,7 @@ def test_python_and_the_shell_take_the_same_words_for_the_same():
     assert run.record.member_seed.tolist() == [3]
 
 
+@pytest.mark.full("covered")
 def test_a_sweep_of_a_word_of_others_is_one_of_ours():
     run = ks.train("q_learning", "GridWorld-v0", steps=200, sweep={"lr": [0.1, 0.5]}, eval_episodes=0, out="")
     assert [list(point) for point in run.record.points] == [["learning_rate"], ["learning_rate"]]
@@ -310,6 +311,7 @@ def test_flags_are_translated_and_values_are_not():
     assert parse("x", "y", options, ["--gamma=--a=b"]) == {"discount": "--a=b"}
 
 
+@pytest.mark.full("covered")
 @pytest.mark.usefixtures("_trained")
 def test_resume_is_a_command():
     assert main(["resume", "run", "--steps", "300"]) == 0

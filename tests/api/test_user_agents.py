@@ -300,8 +300,8 @@ def asked_of(swept):
     }  # fmt: skip
 
 
+@pytest.mark.by_default("replay")
 @pytest.mark.slow_because("it is trained again, in two parts")
-@pytest.mark.by_default("online", "replay", "a collector of one's own")
 def test_it_goes_on_as_if_it_had_never_stopped(trained, request):
     folder, given, _ = trained
     agent, env, swept, _ = KINDS[request.node.callspec.params["trained"]]
@@ -319,6 +319,7 @@ def test_it_goes_on_as_if_it_had_never_stopped(trained, request):
         np.testing.assert_array_equal(one, two, err_msg=path)
 
 
+@pytest.mark.by_default("a collector of one?s own", "online", "replay")
 @pytest.mark.slow_because("each kind of agent is trained once for all tests of it")
 def test_its_metrics_are_curves_under_their_names(trained):
     folder, given, metrics = trained
@@ -337,7 +338,7 @@ def test_its_metrics_are_curves_under_their_names(trained):
         assert (run.curves["steps_taken"][0] == np.arange(32, 193, 8).mean()).all(), "nothing is learned before"
 
 
-@pytest.mark.by_default("replay", "online with a carry")
+@pytest.mark.full("covered")
 def test_it_is_evaluated_and_becomes_a_policy(trained):
     folder, given, _ = trained
     assert ks.evaluate(folder, 3, **given).returns.shape == (4, 3)
@@ -348,6 +349,7 @@ def test_it_is_evaluated_and_becomes_a_policy(trained):
     assert policy.recurrent == (len(carry) > 0) == isinstance(given["agent"], Rememberer)
 
 
+@pytest.mark.full("covered")
 def test_what_a_carry_holds_is_used():
     """The cue that is asked for three steps later: 1 with a memory, 0 without."""
     run = ks.train(Rememberer(), Recall(), steps=4000, seeds=2, eval_episodes=0, out="")
@@ -379,6 +381,7 @@ class Constant(SoftmaxQ):
         return learned, {"half": 0.5, "whole": jnp.int32(3), "flag": data.terminated | True}
 
 
+@pytest.mark.full("covered")
 def test_metrics_may_be_scalars_of_any_kind():
     run = ks.train(Constant(), "FrozenLake-v1", steps=100, seeds=2, record_every=50, eval_episodes=0, out="")
     assert (run.curves["half"] == 0.5).all()
@@ -402,6 +405,7 @@ def test_a_metric_that_cannot_be_recorded_is_one_line(agent, refusal):
     assert not Path("run").exists()
 
 
+@pytest.mark.full("covered")
 def test_an_agent_that_is_registered_is_made_again_by_its_id(monkeypatch):
     monkeypatch.setattr(AGENTS, "_entries", dict(AGENTS._entries))
     ks.register_agent("test_softmax_q", SoftmaxQ)

@@ -31,6 +31,7 @@ def simulated():
     }
 
 
+@pytest.mark.full("covered")
 def test_all_contenders_simulate_the_same():
     found = simulated()
     height, speed = found.pop("NumPy")

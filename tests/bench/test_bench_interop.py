@@ -107,6 +107,7 @@ def test_a_rollout_takes_every_step_of_every_environment():
     assert len(np.unique(done)) == 5
 
 
+@pytest.mark.full("covered")
 def test_ours_is_run_as_training_does(monkeypatch):
     """A figure of our own environment in place of another library's, and none is missed for the others' sake."""
     monkeypatch.setattr(interop, "make", lambda id: ks.make("CartPole-v1"))

@@ -22,6 +22,7 @@ def played(on, call=0):
     return jax.jit(jax.vmap(function, (0, None, 0)))(keys, jnp.int32(call), states)
 
 
+@pytest.mark.full("covered")
 def test_a_random_walk_in_the_kernel_is_that_of_xla_and_goes_on_after_an_end():
     ours, theirs = played(True), played(False)
     for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):

@@ -55,7 +55,7 @@ def test_every_contender_gets_its_row_and_the_same_settings(made_up, tmp_path):
         off_policy.contenders("8-8", off_policy.OffPolicyBudget())
 
 
-@pytest.mark.slow_because("XLA counts the operations of two compiled updates")
+@pytest.mark.full("covered")
 def test_the_operations_of_an_update_are_those_that_xla_counts():
     """Twice the batch has twice the products; what else there is grows alike and is small."""
     env = make("HalfCheetah-v5")

@@ -16,6 +16,7 @@ from kousoku_bench.table import SPEED, Section, TableRow, attempt
 SMALL = Budget(repeats=1, least_seconds=0.0, bodies=16, body_steps=4, parity_rollouts=2, robots=16, steps=8)
 
 
+@pytest.mark.full("covered")
 def test_rates_of_all_contenders():
     rates = rigid.rates("inverted_pendulum", 1, asdict(SMALL))
     assert set(rates) == {"ours", "rollout", "batch", "compile_seconds"}

@@ -91,6 +91,7 @@ def test_the_gradient_is_that_of_finite_differences(edge, time_limit, terminatio
     assert ends.tolist() == [terminations, truncations]
 
 
+@pytest.mark.full("covered")
 def test_kernels_and_plain_jax_agree():
     agent, env = Gain(noise=0.5), Linear(edge=0.8, time_limit=5)
     state = begun(agent, env)
@@ -120,6 +121,7 @@ def test_the_gradient_is_zero_at_the_gain_of_riccati():
     assert all(norm > 1e-3 for (bare, _), norm in norms.items() if bare), norms
 
 
+@pytest.mark.full("covered")
 def test_the_window_is_what_is_told_and_the_slots_go_on():
     agent, env = Gain(noise=0.5), Linear(time_limit=5)
     state = begun(agent, env)
@@ -132,6 +134,7 @@ def test_the_window_is_what_is_told_and_the_slots_go_on():
     assert (data.rollout.next_obs[4] != data.rollout.obs[5]).all()
 
 
+@pytest.mark.full("covered")
 def test_two_devices_each_have_the_gradient_of_their_share():
     """`Gain` sums over neither: the mean over devices is the agent's to take, as with every collector."""
     agent = Gain(num_envs=4, noise=0.5)

@@ -80,6 +80,7 @@ def test_sums_are_those_of_the_returns_one_by_one(discount, bonus, parts):
     assert episodes > 20
 
 
+@pytest.mark.full("covered")
 def test_an_agent_is_asked_in_some_iterations_and_the_others_go_on_with_what_it_said():
     class Expecting:
         def estimate(self, state, obs, action):
@@ -150,6 +151,7 @@ def known(error):
     return lambda observations, actions, key: Known(jnp.float32(error))
 
 
+@pytest.mark.by_default("3.0")
 @pytest.mark.parametrize("error", [0.0, 3.0])
 def test_a_run_tells_how_far_the_values_are_too_high(error):
     """Of values that are known, and that a rate of nothing leaves alone."""
@@ -165,6 +167,7 @@ def test_a_run_tells_how_far_the_values_are_too_high(error):
     np.testing.assert_allclose(estimate[told] - followed[told], error, atol=1e-4)
 
 
+@pytest.mark.full("covered")
 def test_a_random_policys_values_hold_its_entropy_and_so_does_what_follows():
     """SAC's critics expect alpha times the entropy of later states beside rewards: without them it looks too high."""
     agent = ks.make_agent("sac", hidden=(8,), num_envs=4, learning_starts=40, batch_size=8, temperature=0.5)
@@ -180,6 +183,7 @@ def test_a_random_policys_values_hold_its_entropy_and_so_does_what_follows():
     np.testing.assert_allclose(share, 0.9**2 / (1 + 0.9 + 0.9**2), rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_values_that_are_not_of_rewards_alone_are_not_compared():
     env = ks.make("CartPole-v1")
     for options, compared in (({}, True), ({"munchausen": True}, False)):

@@ -71,7 +71,7 @@ def check_draws(drawn: Transition, discounts: Any, said: list[Any], n: int) -> s
     return lengths
 
 
-@pytest.mark.by_default("3", "10")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_rewards_are_added_up_within_an_episode_and_within_the_ring(n):
     state, said = run(several(n, batch_size=64), WRAPS, kernel_slots(Life(LIMIT)))
@@ -95,6 +95,7 @@ def test_every_shape_of_ring_is_right():
                 check_against_sums(one, state.agent["discount"][i][mine], life, num_steps * (i + 1), n)
 
 
+@pytest.mark.full("covered")
 def test_the_same_steps_are_drawn_as_those_of_one_step():
     one, three = (run(agent, 7)[0] for agent in (recorder(), several(3, most=8)))
     np.testing.assert_array_equal(logged(one).obs, logged(three).obs)
@@ -120,7 +121,7 @@ def test_two_devices_add_up_each_its_own_slots():
         assert len(set(drawn.obs[:WRAPS, :, 2].ravel().tolist())) == 2
 
 
-@pytest.mark.slow_because("three programs are compiled")
+@pytest.mark.full("covered")
 def test_members_may_have_discounts_of_their_own():
     slots, keys = kernel_slots(Life(LIMIT)), jax.random.split(KEY, 2)
 
@@ -139,7 +140,7 @@ def test_members_may_have_discounts_of_their_own():
     assert (np.asarray(both.agent["discount"][0]) < np.asarray(both.agent["discount"][1])).any()
 
 
-@pytest.mark.by_default("7")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_a_sum_of_rewards_against_float64(n):
     rng = np.random.default_rng(n)

@@ -69,6 +69,7 @@ def test_draws_are_in_proportion_to_priorities_and_weights_are_the_papers(num_sl
     np.testing.assert_allclose(weight, by_paper, rtol=2e-5)
 
 
+@pytest.mark.full("covered")
 def test_a_minibatch_has_one_of_each_equal_part():
     """Of 12 equal priorities 12 draws are all different; one that is as large as all others has half of them."""
     slot, time, _ = drawn_of(data_of(np.ones((3, 4))), KEY, (100, 12), jnp.float32(1.0), None)
@@ -101,7 +102,7 @@ def expected_priorities(state: Any, agent: Any, iterations: int) -> np.ndarray:
     return power
 
 
-@pytest.mark.by_default("options1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("options", [{}, {"gradient_steps": 3, "batch_size": 5, "num_envs": 3, "capacity": 42}])
 def test_priorities_are_the_last_errors_after_three_wraps(options):
     for scale in (0.5, 3.0):
@@ -117,6 +118,7 @@ def with_scale(agent: Any, scale: float) -> Any:
     return type(agent)(agent.learns_from, agent.most, scale)
 
 
+@pytest.mark.full("covered")
 def test_weights_of_an_agents_minibatches_are_the_papers():
     """Of the first round, when all priorities are equal; and of the next, when those drawn have others."""
     agent = prioritised(batch_size=6)
@@ -133,6 +135,7 @@ def test_weights_of_an_agents_minibatches_are_the_papers():
     np.testing.assert_allclose(state.agent["weights"][1], by_paper / by_paper.max(), rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_nothing_is_learned_and_no_priority_written_before_learning_starts():
     agent = prioritised(learning_starts=24, gradient_steps=2)
     state, said = run(agent, 2)
@@ -145,6 +148,7 @@ def test_nothing_is_learned_and_no_priority_written_before_learning_starts():
     assert (leaves(state.data.buffer)[:, :6] != 1.0).any()
 
 
+@pytest.mark.full("covered")
 def test_beta_may_be_a_schedule_of_the_environment_steps():
     agent = prioritised(priority_beta=Linear(0.0, 1.0, 40))  # 8 steps each round
     state, _ = run(agent, 6)
@@ -155,6 +159,7 @@ def test_beta_may_be_a_schedule_of_the_environment_steps():
         np.testing.assert_allclose(state.agent["weights"][i], flat.agent["weights"][i] ** beta, rtol=1e-4)
 
 
+@pytest.mark.full("covered")
 def test_alpha_zero_draws_uniformly():
     agent = prioritised(most=8, priority_alpha=0.0, batch_size=2000)
     state, _ = run(agent, 8)
@@ -162,6 +167,7 @@ def test_alpha_zero_draws_uniformly():
     np.testing.assert_allclose(state.agent["weights"], 1.0)
 
 
+@pytest.mark.full("covered")
 def test_several_steps_go_with_priorities():
     agent = prioritised(n_step=3, discount=0.9)
     state, _ = run(agent, 12)

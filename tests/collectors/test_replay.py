@@ -67,6 +67,7 @@ def test_the_successor_of_a_cut_episode_is_not_the_next_ones_beginning():
     np.testing.assert_array_equal(after[~ended], state.data.buffer.next_obs[:, :-1][~ended])
 
 
+@pytest.mark.full("covered")
 def test_minibatches_are_transitions_that_are_kept():
     agent = recorder(gradient_steps=3, most=24)
     state, said = run(agent, 8)
@@ -84,6 +85,7 @@ def test_minibatches_are_transitions_that_are_kept():
     assert len({batch.tobytes() for batch in np.asarray(drawn.obs)}) == 24
 
 
+@pytest.mark.by_default("7")
 @pytest.mark.parametrize("iterations", [3, 7])
 def test_draws_are_uniform_over_what_is_kept(iterations):
     agent = recorder(batch_size=2000, gradient_steps=4, most=4)
@@ -99,6 +101,7 @@ def test_draws_are_uniform_over_what_is_kept(iterations):
     assert chisquare(counts[:, :kept].reshape(-1)).pvalue > 1e-3
 
 
+@pytest.mark.full("covered")
 def test_a_key_gives_the_same_draws_and_another_key_gives_others():
     agent = recorder()
     first, again, other = (run(agent, 3, key=key)[0] for key in (KEY, KEY, jax.random.key(4)))
@@ -107,7 +110,7 @@ def test_a_key_gives_the_same_draws_and_another_key_gives_others():
     assert (first.agent["drawn"].obs[:3] != other.agent["drawn"].obs[:3]).any(axis=(1, 2)).all()
 
 
-@pytest.mark.by_default("0-updates0", "8-updates1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("starts", "updates"), [(0, [2, 2, 2]), (8, [2, 2, 2]), (9, [0, 2, 2]), (24, [0, 0, 2])])
 def test_no_update_is_made_before_learning_starts(starts, updates):
     agent = recorder(learning_starts=starts, gradient_steps=2)
@@ -118,6 +121,7 @@ def test_no_update_is_made_before_learning_starts(starts, updates):
     assert agent.learns_from.steps_before_learning == 8 * (1 + updates.count(0))
 
 
+@pytest.mark.full("covered")
 def test_two_members_of_a_population_learn_as_each_alone():
     agent, slots = recorder(learning_starts=9, gradient_steps=2), kernel_slots(Life())
     keys = jax.random.split(KEY, 2)

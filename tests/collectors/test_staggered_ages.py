@@ -89,8 +89,7 @@ def test_slots_are_staggered_where_a_rollout_is_shorter_than_an_episode(kind, op
     assert slots.episode_step.tolist() == ([0, 2, 4, 6] if staggered else [0] * options["num_envs"])
 
 
-@pytest.mark.by_default("a2c")
-@pytest.mark.slow_because("a network is compiled")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent", ["ppo", "a2c"])
 def test_every_return_and_length_that_is_recorded_is_of_a_whole_episode(agent):
     """And every report tells some, from the first whole episode on; without staggered ages every fifth would."""

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 
 import kousoku as ks
@@ -30,6 +31,7 @@ def points(seed=0):
     return jnp.asarray(x, jnp.float32)
 
 
+@pytest.mark.full("covered")
 def test_it_is_the_same_function():
     x = points()
     ours = jax.vmap(ks.kernel(sparing))(x)
@@ -72,6 +74,7 @@ def test_lanes_that_have_left_a_loop_take_nobody_along():
     np.testing.assert_array_equal(jax.vmap(ks.kernel(told))(lengths, starts), starts)
 
 
+@pytest.mark.full("covered")
 def test_derivatives_go_through():
     x = points()
     for slopes in (jax.grad, lambda f: lambda y: jax.jvp(f, (y,), (jnp.ones_like(y),))[1]):

@@ -50,6 +50,7 @@ SIZES = [
 """Rows, inner elements and columns: whole tiles and remainders of each, several blocks, single rows and columns."""
 
 
+@pytest.mark.by_default("(1, 64, 64)", "(13, 5, 6)", "(256, 1, 64)", "(256, 64, 1)")
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_products_of_matrices_whichever_axes_are_summed(sizes):
     rows, inner, columns = sizes
@@ -63,6 +64,7 @@ def test_products_of_matrices_whichever_axes_are_summed(sizes):
         np.testing.assert_allclose(product, exact, atol=3e-6 * np.abs(exact).max())
 
 
+@pytest.mark.by_default("float32")
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.int32])
 def test_products_with_batch_axes_and_free_axes(dtype):
     x, y = (normal(*shape).astype(dtype) for shape in ((3, 2, 9, 20), (3, 20, 5)))
@@ -71,6 +73,7 @@ def test_products_with_batch_axes_and_free_axes(dtype):
     assert_close(arrays(product, x, y), jax.jit(product)(x, y))
 
 
+@pytest.mark.by_default("(16,)")
 @pytest.mark.parametrize("shape", [(256, 64), (5, 150), (70, 6), (3, 4, 33), (1, 40, 1), (16,)], ids=str)
 def test_reductions_of_every_axis(shape):
     rank = len(shape)
@@ -140,6 +143,7 @@ def test_lanes_are_taken_one_at_a_time():
     assert_close(given, jax.jit(jax.vmap(layer, axes))(*args))
 
 
+@pytest.mark.full("covered")
 def test_derivatives():
     loss = lambda w, x: jnp.mean(jnp.tanh(x @ w) ** 2)  # noqa: E731
     w, x = normal(17, 40), normal(30, 17)
@@ -161,6 +165,7 @@ def test_a_shorter_strip_reads_nothing_beyond_its_end():
     assert_close(arrays(chosen, *args), jax.jit(chosen)(*args), 0)
 
 
+@pytest.mark.full("covered")
 def test_random_numbers_are_the_same():
     def drawn(key):
         return jax.random.bits(key, (33, 6)), jax.random.uniform(key, (200,)), jax.random.split(key, 20)[3:]
@@ -271,7 +276,7 @@ def test_every_processor_has_its_tiles_in_registers(target):
     assert not re.search(r"vmov\w+\s+%[yz]mm.* Spill", product)
 
 
-@pytest.mark.slow_because("a whole update is compiled twice, by LLVM and by XLA")
+@pytest.mark.full("covered")
 def test_a_hundred_updates_of_sac_are_those_of_xla():
     env = ks.make("Pendulum-v1")
     agent = SAC(network=ActorQConfig(hidden=(32, 32)), learning_rate=1e-3)

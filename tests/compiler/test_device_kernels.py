@@ -107,6 +107,7 @@ def test_booleans_are_joined():
     np.testing.assert_array_equal(given, wanted)
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("check_vma", [False, True])
 def test_they_meet_in_every_step_of_a_loop(check_vma):
     def learn(x):
@@ -124,6 +125,7 @@ def test_they_meet_in_every_step_of_a_loop(check_vma):
         np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[0], leaf.shape))
 
 
+@pytest.mark.full("covered")
 def test_slow_devices_are_waited_for_and_nothing_is_overwritten_before_it_is_read():
     def uneven(x):
         def step(i, x):
@@ -136,6 +138,7 @@ def test_slow_devices_are_waited_for_and_nothing_is_overwritten_before_it_is_rea
     assert_close(*pair(2, uneven, rows(2, 64)))
 
 
+@pytest.mark.full("covered")
 def test_several_programs_at_once_do_not_mix():
     function = lambda x: jax.lax.fori_loop(0, 50, lambda _, y: jax.lax.psum(y, AXIS) * 0.5 + 0.01, x)  # noqa: E731
     run = over(2, ks.kernel(function, arrays=True, axis_name=AXIS))
@@ -164,6 +167,7 @@ def test_of_many_lanes_they_meet_for_each():
     assert_close(given, over(2, lanes(function))(x, y))
 
 
+@pytest.mark.full("covered")
 def test_all_devices_meet_where_one_of_them_selects():
     """What only a selection needs is put into a branch, but not what others wait for."""
 

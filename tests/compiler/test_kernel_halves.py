@@ -73,6 +73,7 @@ def test_each_operation_is_rounded():
         np.testing.assert_array_equal(ours, ONE * OTHER - np.float16(1))
 
 
+@pytest.mark.full("covered")
 def test_functions_of_one_number():
     """XLA makes some of several operations, each rounded; here they are those of float32, rounded once."""
     names = (
@@ -87,6 +88,7 @@ def test_functions_of_one_number():
             check_apart(np.asarray(half), np.asarray(single).astype(np.float16), 1, name)
 
 
+@pytest.mark.full("covered")
 def test_two_numbers_exactly():
     def function(x, y, z):
         compared = [x < y, x <= y, x > y, x >= y, x == y, x != y]
@@ -131,6 +133,7 @@ def test_bits():
     check(lambda key: jax.random.uniform(key, (5,), jnp.float16), jax.random.split(jax.random.key(0), 20))
 
 
+@pytest.mark.full("covered")
 def test_elements_move():
     def function(x, i):
         moved = [x[::3], x[i], jnp.flip(x), jnp.pad(x, 2), jnp.concatenate([x, x[:4]]), x.reshape(8, 5).T, jnp.sort(x)]
@@ -140,6 +143,7 @@ def test_elements_move():
     check(function, TAME, np.arange(48, dtype=np.int32))
 
 
+@pytest.mark.full("covered")
 def test_reductions():
     check(lambda x: [lax.reduce_max(x, (0,)), lax.reduce_min(x, (0,)), lax.cummax(x), jnp.sum(x), jnp.mean(x)], TAME)
     ones = np.float16(RNG.integers(-8, 9, (48, 40)))
@@ -163,6 +167,7 @@ def test_control_flow_and_constants():
     check(function, TAME)
 
 
+@pytest.mark.full("covered")
 def test_one_lane_shared_arguments_and_derivatives():
     function = lambda x, y: jnp.tanh(x * y)  # noqa: E731
     x, y = TAME[0], TAME[1]

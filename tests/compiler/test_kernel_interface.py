@@ -132,6 +132,7 @@ def test_where_all_is_there_already_there_is_no_kernel():
     np.testing.assert_array_equal(jax.vmap(function, (None, 0))(BIG, jnp.arange(3.0))[0], np.tile(BIG, (3, 1)))
 
 
+@pytest.mark.full("covered")
 def test_keys_and_axes_of_lanes_in_which_something_is_shared():
     def function(key, big, x):
         return key, big, x + jax.random.uniform(key), jax.random.key_data(key)

@@ -22,6 +22,7 @@ def arrays(dtype, lanes, *shape):
     return jnp.asarray(drawn, dtype)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("lanes", [5, 37])
 @pytest.mark.parametrize(
     "sizes",
@@ -46,6 +47,7 @@ def test_elements_arrive_where_they_belong(lanes, sizes):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.full("covered")
 def test_results_that_lie_in_memory_in_another_way_are_put_in_order():
     """Views of a part, computed ones, constants, what all lanes share, and one array that is two results."""
     table, x = jnp.arange(50.0), arrays("float32", 20, 8, 9)
@@ -60,6 +62,7 @@ def test_results_that_lie_in_memory_in_another_way_are_put_in_order():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.full("covered")
 def test_lanes_beside_those_that_exist_are_not_written():
     """The results of 17 lanes lie in one piece: what a second gang wrote too much would be another array's."""
     x = arrays("int32", 17, 33)

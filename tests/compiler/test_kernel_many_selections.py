@@ -45,11 +45,13 @@ def in_a_loop(*given):
     return lax.fori_loop(0, 5, step, list(fields))
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("function", [restart, restart_from, by_cond, in_a_loop])
 def test_values(function):
     compare(function, ended(np.random.default_rng(1)), [(), (FIELDS,), (0,)])
 
 
+@pytest.mark.full("covered")
 def test_they_are_one_branch():
     columns = [x[0] for x in ended(np.random.default_rng(0))]
     operations = ks.kernel(restart).explain(*columns).operations

@@ -266,8 +266,7 @@ def test_what_was_traced_serves_each_device_too(check_vma):
     assert len(traced) == 1
 
 
-@pytest.mark.slow_because("a training loop is compiled for two devices")
-@pytest.mark.by_default("2")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("devices", [1, 2])
 def test_the_training_loop_begins_with_its_environments_step(devices, monkeypatch, built):
     """And begins with the very kernel that its block calls."""

@@ -67,6 +67,7 @@ def moves(shape, rng):
     return [made[i] for i in rng.permutation(len(made))[:5]]
 
 
+@pytest.mark.full("covered")
 @examples(6)
 def test_moves(count):
     @for_all(count, st.sampled_from(DTYPES), st.sampled_from(SHAPES), LANES_AND_SEEDS)
@@ -83,6 +84,7 @@ def test_moves(count):
             )
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_moves_of_what_is_computed(count):
     """Moves of arrays that are sums, which may never be stored."""
@@ -99,6 +101,7 @@ def test_moves_of_what_is_computed(count):
         check(function, lambda rng: [values(rng, shape, "int32"), values(rng, shape, "int32")], lanes, (), seed)
 
 
+@pytest.mark.full("covered")
 def test_moves_of_constants():
     """What is known is computed while reading."""
     x = np.arange(45, dtype=np.int32).reshape(5, 9) % 7
@@ -123,6 +126,7 @@ FOLDED = {
 }  # fmt: skip
 
 
+@pytest.mark.by_default("int64")
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "int64", "float32", "bool"])
 def test_constants_are_folded_as_xla_computes(dtype):
     """Operations on constants, which are computed while reading, and those that must be left alone."""

@@ -30,6 +30,7 @@ def test_quotients_by_constants_are_products_with_reciprocals(count):
     for_all(count, st.sampled_from(DTYPES), st.sampled_from((3, 40)), st.booleans(), LANES_AND_SEEDS)(run)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_quotients_by_constants_at_the_edges(dtype):
     normal = edges(dtype)[edges(dtype) == flushed(edges(dtype))]
@@ -38,6 +39,7 @@ def test_quotients_by_constants_at_the_edges(dtype):
         divided(dtype(divisor), dtype, 40, 3, 0)
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_reshapes_that_permute_axes_first(count):
     def run(spec, order, case):
@@ -92,6 +94,7 @@ def test_what_depends_on_the_platform_is_the_cpus():
     check(lambda x: (named(x), other(x)), inputs("i"), 3)
 
 
+@pytest.mark.by_default("6-strides1")
 @pytest.mark.parametrize(
     ("groups", "strides"),
     [(3, (2, 1)), (6, (1, 1)), pytest.param(2, (1, 1), marks=pytest.mark.full("more cases"))],

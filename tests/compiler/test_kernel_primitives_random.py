@@ -17,6 +17,7 @@ pytestmark = pytest.mark.property
 SHAPES = ((), (1,), (3,), (40,), (5, 9), (0,))
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_bits_and_keys(count):
     @for_all(count, st.sampled_from(SHAPES), st.sampled_from([(), (2,), (2, 3)]), LANES_AND_SEEDS)
@@ -59,6 +60,7 @@ EXACT = (
 )
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_exact_distributions(count):
     """What is made of bits by exact arithmetic."""
@@ -80,6 +82,7 @@ def test_exact_distributions(count):
         check(function, draw, lanes, shared_of(seed, 4) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_distributions_through_elementary_functions(count):
     @for_all(count, st.sampled_from(SHAPES[:4]), LANES_AND_SEEDS)
@@ -94,6 +97,7 @@ def test_distributions_through_elementary_functions(count):
         check(function, inputs("k"), lanes, (), seed, ulp=64, absolute=1e-6)
 
 
+@pytest.mark.by_default("unsafe_rbg")
 @pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
 def test_other_generators_run_as_plain_jax(impl):
     """With one warning that names what is missing, and the same numbers."""

@@ -63,6 +63,7 @@ def test_off_and_on_in_turn_without_jit():
             np.testing.assert_allclose(jax.vmap(function)(X), wanted, rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_many_threads_compile_and_call():
     """Eight threads, each with a new program of its own and one that they share, over enough lanes to be divided."""
     x = np.arange(1 << 16, dtype=np.int32)

@@ -100,6 +100,7 @@ def test_three_vmaps_of_a_large_table():
     same(table, t, i, v, wrap=wrap)
 
 
+@pytest.mark.full("covered")
 def test_out_axes_and_axis_size():
     same(step, numbers(6), F(1), wrap=lambda f: jax.vmap(f, (0, None), (0, 0, 0), axis_size=6))
     same(lambda x: (x, x * 2), numbers(6, 3), wrap=lambda f: jax.vmap(f, out_axes=(1, 0)))
@@ -244,6 +245,7 @@ def test_another_device():
     assert given[0].devices() == {jax.devices()[1]}
 
 
+@pytest.mark.full("covered")
 def test_donated_buffers():
     i, v = np.arange(5, dtype=np.int32), numbers(5)
     wanted = jax.vmap(table)(numbers(5, 40), i, v)
@@ -273,7 +275,7 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.by_default("rev_over_rev", "hessian", "jvp", "vjp", "checkpoint", "value_and_grad")
+@pytest.mark.by_default("checkpoint", "jvp", "value_and_grad", "vjp")
 @pytest.mark.parametrize("name", [n for n in DERIVATIVES if n != "third"])
 def test_derivatives(name):
     same(smooth, numbers(3), F(0.75), wrap=DERIVATIVES[name], ulp=32, absolute=1e-5)
@@ -287,6 +289,7 @@ def test_derivatives_over_lanes(name, axes):
     same(smooth, *args, wrap=lambda f: jax.jit(jax.vmap(DERIVATIVES[name](f), axes)), ulp=32, absolute=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_third_derivative():
     same(smooth, F(0.5), numbers(3), wrap=DERIVATIVES["third"], ulp=64, absolute=1e-4)
 
@@ -302,6 +305,7 @@ def test_gradient_of_a_sum_over_lanes(axes):
     same(smooth, *args, wrap=wrap, ulp=32, absolute=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_gradient_over_two_axes_of_lanes():
     def wrap(f):
         both = jax.vmap(jax.vmap(f, (0, None)), (None, 0))
@@ -310,6 +314,7 @@ def test_gradient_over_two_axes_of_lanes():
     same(smooth, numbers(4, 3), numbers(5), wrap=wrap, ulp=32, absolute=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_gradient_with_integers_keys_and_booleans():
     def f(x, i, key, flag):
         noise = jax.random.uniform(key)
@@ -322,6 +327,7 @@ def test_gradient_with_integers_keys_and_booleans():
     same(f, *batch, wrap=lambda g: jax.vmap(jax.grad(lambda *a: g(*a)[0])))
 
 
+@pytest.mark.full("covered")
 def test_gradient_through_a_table_and_a_loop():
     def f(t, x):
         def body(carry, i):
@@ -372,6 +378,7 @@ def loops(x, n, key, xs):
     return z + jnp.sum(ys * ys), i
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("long", [1, 1 << 30], ids=["as kernels", "opened"])
 def test_derivatives_of_loops_whose_bodies_are_kernels(long, monkeypatch):
     """By what a body takes of outside, by what is carried, and by what comes in; once more, and over lanes."""
@@ -416,6 +423,7 @@ def zero_tangents(f, x):
     return seen
 
 
+@pytest.mark.by_default("lanes1")
 @pytest.mark.parametrize("lanes", [(), (3,)])
 def test_a_tangent_that_is_always_zero_is_told_as_a_zero(lanes):
     """As plain JAX does, so that what depends smoothly on nothing is known before it is computed."""
@@ -452,7 +460,7 @@ def straight(x):
 straight.defvjp(lambda x: (straight(x), x), lambda x, g: (g * 2.0 + 0 * x,))
 
 
-@pytest.mark.by_default("clipped", "straight", "relu")
+@pytest.mark.by_default("relu")
 @pytest.mark.parametrize("function", [clipped, straight, jax.nn.relu, jax.checkpoint(jnp.sin), jax.jit(jnp.cos)])
 def test_inner_functions(function):
     def f(x):
@@ -549,6 +557,7 @@ def test_arrays_without_elements():
     same(lambda x: x.sum(), np.zeros((0, 3), F), wrap=jax.vmap)
 
 
+@pytest.mark.full("covered")
 def test_closures():
     array = jnp.arange(40.0)
     same(lambda i: array[i] * 2, np.int32(7))
@@ -584,6 +593,7 @@ def test_methods_and_names():
     assert kernel(3.0) == 6
 
 
+@pytest.mark.full("covered")
 def test_double_precision():
     with jax.enable_x64(True):
         x = np.random.default_rng(0).normal(size=(5, 3))

@@ -52,7 +52,7 @@ def entries(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted((folder / "kernels").glob(f"*{SUFFIX}"))
 
 
-@pytest.mark.slow_because("three processes")
+@pytest.mark.full("processes")
 def test_a_second_process_compiles_nothing_and_a_damaged_entry_is_made_anew(tmp_path):
     made, bits = answer(start(tmp_path))
     assert made >= 2, "the handler and the kernel"

@@ -86,7 +86,7 @@ def after(first, tmp_path):
     return Processes(Path(shutil.copytree(first[0].folder, tmp_path / "cache")))
 
 
-@pytest.mark.slow_because("two processes")
+@pytest.mark.full("processes")
 def test_the_second_process_traces_nothing(first, after):
     """And gets the same bits, in the same tree."""
     (_, (bits, count, tree)), (again, none, same) = first, after.run(STEP)
@@ -128,7 +128,7 @@ print(json.dumps("right"))
     assert after.run(STEP)[1] > 0
 
 
-@pytest.mark.slow_because("five kernels in a process of its own")
+@pytest.mark.full("processes")
 def test_what_it_depends_on_is_part_of_what_it_is(after):
     """Numbers of the environment, JAX's settings, a class of the user's: none may be taken for another."""
     counts = after.run("""
@@ -205,6 +205,7 @@ def test_a_damaged_record_is_made_anew(first, after):
     assert after.run(STEP)[1] == 0
 
 
+@pytest.mark.full("processes")
 def test_nothing_that_training_imports_keeps_traces_from_being_kept(tmp_path):
     """Every name in every module of the library is its own or of a known dependency: one other ends it."""
     script = """
@@ -299,6 +300,7 @@ print(json.dumps([words(found), len(traces)]))
 ORDERS = ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)])
 
 
+@pytest.mark.full("processes")
 @pytest.mark.parametrize("last", [1, pytest.param(len(ORDERS), marks=pytest.mark.full("more cases"))])
 def test_what_is_traced_again_is_traced_under_the_same_settings(last, tmp_path):
     """Derivations and other lanes of a function that was recalled, asked for in another context than its own."""

@@ -80,7 +80,7 @@ def work(rate: float) -> float:
     return ks.make_agent("q_learning", learning_rate=rate).learning_rate
 
 
-@pytest.mark.slow_because("a new process imports JAX")
+@pytest.mark.full("covered")
 def test_an_error_comes_out_of_a_pool_of_processes():
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:

@@ -245,6 +245,7 @@ def test_gradients_are_finite_also_at_rest_and_at_walls(restitution):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.grad(total)(state)))
 
 
+@pytest.mark.full("covered")
 def test_numbers_are_leaves_and_every_lane_may_have_its_own():
     env = Balls(n=2)
     assert len(jax.tree.leaves(env)) == 7
@@ -257,6 +258,7 @@ def test_numbers_are_leaves_and_every_lane_may_have_its_own():
     assert arrays.step(KEY, state, jnp.full((1,), 9.0))[0].vx[0] == jnp.float32(0.03)
 
 
+@pytest.mark.full("covered")
 def test_the_kernel_drops_balls_as_xla():
     env = Balls(n=40, drag=0.1)
     keys = jax.random.split(KEY, 20)
@@ -271,6 +273,7 @@ def test_the_kernel_drops_balls_as_xla():
         )  # a last bit may decide on which side one bounces
 
 
+@pytest.mark.full("covered")
 def test_a_lane_that_blows_up_is_terminated_and_the_others_keep_their_bits():
     env = Balls(n=3)
     states, _ = jax.vmap(env.reset)(jax.random.split(KEY, 6))
@@ -297,6 +300,7 @@ class Broken(ks.Agent):
         return state, {}
 
 
+@pytest.mark.full("covered")
 def test_lanes_that_blow_up_are_counted():
     run = ks.train(Broken(), "Balls-v0", env_options={"n": 2}, steps=40, eval_episodes=0, out="", progress=False)
     assert run.record.facts["blown_up"] == run.record.facts["episodes"] == 40
@@ -345,6 +349,7 @@ class TestScene:
         assert len(scene.foreground) == 1
         assert not any(isinstance(shape, Line) for shape in scene.background)
 
+    @pytest.mark.full("covered")
     def test_many_balls_are_smaller(self):
         few, many = (Balls(n=n).scene(Balls(n=n).reset(KEY)[0]).foreground for n in (20, 4000))
         assert many[0].radius < 0.5 * few[0].radius

@@ -52,6 +52,7 @@ def test_the_ids_are_the_ten_armed_testbed_and_exercise_2_5():
     assert (drifting.drift, testbed.drift) == (0.01, 0.0)
 
 
+@pytest.mark.full("covered")
 def test_rewards_scatter_about_the_pulled_arm():
     env = bandit(arms=3, reward_std=2.0)
     state = BanditState(jnp.array([-1.0, 0.0, 5.0], jnp.float32))

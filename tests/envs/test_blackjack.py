@@ -107,7 +107,7 @@ def first_cards(player_sum, usable_ace):
     return (1, player_sum - 11) if usable_ace else (max(2, player_sum - 10), player_sum - max(2, player_sum - 10))
 
 
-@pytest.mark.by_default("True-*")
+@pytest.mark.by_default("True-True")
 @pytest.mark.parametrize(("natural", "sab"), RULES)
 def test_episodes_with_the_same_cards_are_gymnasiums_step_for_step(natural, sab):
     first, first_obs, actions, states, timesteps = play(natural, sab, 4000)
@@ -139,6 +139,7 @@ def test_episodes_with_the_same_cards_are_gymnasiums_step_for_step(natural, sab)
     assert any(natural_hand and result == 5 for result, natural_hand, _ in seen)
 
 
+@pytest.mark.full("covered")
 def test_cards_and_first_hands_have_the_probabilities_of_the_deck():
     env, model = blackjack(), blackjack().model()
     keys = jax.random.split(jax.random.key(11), 100_000)
@@ -238,6 +239,7 @@ def test_there_is_no_model_where_a_natural_counts(natural, sab):
     assert means[0] > means[1] + 0.02
 
 
+@pytest.mark.full("covered")
 def test_the_index_is_gymnasiums_tuple_in_row_major_order():
     as_index, as_tuple = blackjack(), blackjack(observation="tuple")
     assert as_index.observation_space == Discrete(704)

@@ -87,6 +87,7 @@ def test_the_way_to_the_treasure():
     assert episode(sea, lambda state: 1 - sea.action_mapping[state.row, state.column]) == (0.0, 1.0, 5)
 
 
+@pytest.mark.full("covered")
 def test_the_current_and_the_noise_of_the_stochastic_sea():
     """As often as they say: N(0, 1) in the corner, and 1 of 4 moves to the right fails."""
     sea = ks.make("bsuite/deep_sea_stochastic-v0", size=4, randomize_actions=False)

@@ -222,6 +222,7 @@ def test_a_state_that_is_changed_in_place_is_found():
         ks.check_env(Mutable(), steps=5)
 
 
+@pytest.mark.full("covered")
 def test_a_restart_keeps_the_rules_of_a_reset():
     with pytest.raises(ContractError, match="restart: the first timestep must be neither terminated nor truncated"):
         ks.check_env(BadRestart(), steps=5)
@@ -229,6 +230,7 @@ def test_a_restart_keeps_the_rules_of_a_reset():
         ks.check_env(KeyReuseInRestart(), steps=5)
 
 
+@pytest.mark.full("covered")
 def test_an_unusual_environment_that_breaks_no_rule_passes():
     ks.check_env(Keyed(), steps=20)
     ks.check_env(Corridor(), steps=200)
@@ -301,6 +303,7 @@ def test_a_model_that_does_not_fit_is_named(change, rule):
     assert re.match(rule, problem), problem
 
 
+@pytest.mark.full("covered")
 def test_a_model_that_does_not_fit_breaks_the_contract():
     env = ks.gridworld(GRID)
     model = env.model()
@@ -328,6 +331,7 @@ def used_twice_in_a_jitted_function(where, key, before, result):
     return result if where == "reset" else (result[0], eqx.tree_at(lambda t: t.reward, result[1], noise(key)))
 
 
+@pytest.mark.by_default("used_twice_in_a_loop")
 @pytest.mark.parametrize("spoil", [used_twice_in_a_loop, used_twice_in_a_jitted_function])
 def test_a_key_that_is_used_twice_inside_another_function_is_found(spoil):
     with pytest.raises(ContractError, match="a PRNG key is used twice"):
@@ -344,6 +348,7 @@ class Branching(Corridor):
         return super().step(key, state, action)
 
 
+@pytest.mark.full("covered")
 def test_a_key_that_only_seems_to_be_used_twice_is_accepted():
     env = Branching()
     with pytest.raises(jax.errors.KeyReuseError), jax.debug_key_reuse(True):

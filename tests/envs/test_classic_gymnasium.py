@@ -475,6 +475,7 @@ def test_first_states_obey_bounds_as_gymnasiums_do(id):
 ENDLESS = {"CartPole-v0": True, "CartPole-v1": True}
 
 
+@pytest.mark.by_default("MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1")
 @pytest.mark.parametrize("id", IDS)
 def test_the_time_limit_truncates_and_does_not_terminate(id):
     options = {"x_threshold": 1e5, "theta_threshold_radians": 1e5} if id in ENDLESS else {}
@@ -495,6 +496,7 @@ def test_the_time_limit_truncates_and_does_not_terminate(id):
     assert not np.array_equal(after, transitions.next_obs[limit - 1])
 
 
+@pytest.mark.full("covered")
 def test_the_acrobots_noise_is_gymnasiums():
     """A step from rest is linear in a small torque, so that the speeds show how the noise is distributed."""
     ours, theirs = ks.make("Acrobot-v1", torque_noise_max=0.5), theirs_of("Acrobot-v1").unwrapped

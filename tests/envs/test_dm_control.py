@@ -305,6 +305,7 @@ def test_wrong_options_are_refused(made: type[Any], options: dict[str, Any]) -> 
         made(**options)
 
 
+@pytest.mark.full("covered")
 def test_touch_is_read_where_the_solver_was() -> None:
     env = SuiteHopper()
     qpos = jnp.asarray(env.model.qpos0, jnp.float32).at[1].set(-0.27)

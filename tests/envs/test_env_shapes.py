@@ -246,6 +246,7 @@ def test_nothing_is_compiled():
     assert not [event for event in compiled if "backend_compile" in event]
 
 
+@pytest.mark.full("covered")
 def test_the_front_door_asks_before_anything_is_written():
     bad = Walk(field("terminated", jnp.int32))
     told = "env: got 'Walk'; step: terminated must be a bool scalar, got int32"

@@ -54,16 +54,7 @@ def made(id: str) -> ks.Env:
     return ks.make(id, **NEEDS.get(id, {}))
 
 
-@pytest.mark.by_default(
-    "CartPole-v1",
-    "InvertedPendulum-v5",
-    "Bandit-v0",
-    "TeleportGrid-v0",
-    "FrozenLake-v1",
-    "bsuite/umbrella_length-v0",
-    "MinAtar/Breakout-v1",
-    "MiniGrid-DoorKey-5x5-v0",
-)
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
     ks.check_env(made(id), steps=40)
@@ -84,7 +75,7 @@ def test_the_contract_holds_for_a_large_robot(id):
     ks.check_env(made(id), steps=40)
 
 
-@pytest.mark.by_default("options2")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "options",
     [
@@ -98,6 +89,7 @@ def test_the_contract_holds_for_a_grid_with(options):
     ks.check_env(ks.gridworld("S..\n..G\nP..", **options), steps=40)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("observation", ["index", "window"])
 def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)

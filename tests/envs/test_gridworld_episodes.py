@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 from scipy import stats
 
@@ -16,6 +17,7 @@ KEY = jax.random.key(0)
 BEFORE, AFTER = "S..G\n....", "S#.G\n...."
 
 
+@pytest.mark.full("covered")
 def test_every_start_is_equally_likely():
     env = ks.gridworld("SGS\n#.S\nSSS")
     cells = np.asarray(jax.vmap(lambda key: env.reset(key)[0].cell)(jax.random.split(KEY, 12_000)))
@@ -38,6 +40,7 @@ def test_auto_resets_draw_fresh_starts():
     assert stats.chisquare(np.bincount(np.asarray(starts), minlength=8)).pvalue > 1e-4
 
 
+@pytest.mark.full("covered")
 def test_a_lane_is_the_same_among_any_number_of_lanes():
     env = ks.gridworld("SS.#\nS..P\n.#.G", slip=0.3, time_limit=7, observation="coordinates")
 
@@ -61,6 +64,7 @@ def test_a_lane_is_the_same_among_any_number_of_lanes():
     assert any((leaf[0] != leaf[1]).any() for leaf in many)
 
 
+@pytest.mark.full("covered")
 def test_the_wall_moves_exactly_at_its_step_and_the_clock_outlives_the_episodes():
     env = ks.gridworld([BEFORE, AFTER], change_at=(5,), time_limit=1)
     lane, seen = begin(env, KEY), []
@@ -89,6 +93,7 @@ def test_a_reset_begins_at_step_0_and_a_map_that_does_not_change_has_no_clock():
     assert ks.gridworld(BEFORE).reset(KEY)[0].clock is None
 
 
+@pytest.mark.full("covered")
 def test_each_lane_has_a_clock_of_its_own():
     env = ks.gridworld([BEFORE, AFTER], change_at=(5,))
     clocks = jnp.array([0, 4, 5, 9], jnp.int32)
@@ -114,6 +119,7 @@ def test_model_and_picture_are_of_the_last_map_and_the_scene_of_the_present_one(
     assert rows[0] != rows[1]
 
 
+@pytest.mark.full("covered")
 def test_changing_a_number_of_the_environment_under_vmap_randomises_the_domain():
     env = ks.gridworld("S.G", step_reward=-1.0)
     scales = jnp.array([0.0, 1.0, 5.0], jnp.float32)

@@ -130,6 +130,7 @@ def of_model(model: ks.TabularModel, s: int, a: int) -> dict[tuple[int, float, b
     return dict(found)
 
 
+@pytest.mark.full("covered")
 @settings(max_examples=100, deadline=None)
 @given(grids())
 def test_the_model_is_what_the_documentation_says(drawn):
@@ -148,6 +149,7 @@ def test_the_model_is_what_the_documentation_says(drawn):
     assert np.flatnonzero(model.start).tolist() == ["".join(rows).index("S")]
 
 
+@pytest.mark.full("covered")
 @settings(max_examples=15, deadline=None)
 @given(grids(size=(4, 4), slip=0.0), st.integers(0, 2**31 - 1))
 def test_without_slip_every_step_is_the_model_s(drawn, seed):
@@ -166,6 +168,7 @@ def test_without_slip_every_step_is_the_model_s(drawn, seed):
     assert not timesteps.truncated.any()
 
 
+@pytest.mark.by_default("4")
 @pytest.mark.parametrize("moves", [4, 8])
 def test_steps_are_as_frequent_as_the_model_says(moves):
     env = ks.gridworld(["S.#", "...", ".PG"], moves=moves, stay=True, slip=0.3, wind=(0, 1, 0), bump_reward=-1.0)

@@ -82,6 +82,7 @@ def test_the_window_shows_the_map_of_the_moment():
     assert float(timestep.obs[1, 2, WALLS]) == 1.0
 
 
+@pytest.mark.full("covered")
 def test_all_four_describe_the_same_cell_along_a_random_walk():
     rows = ks.gridworld(MAP).layout.rows
     options = {"slip": 0.2, "stay": True, "moves": 8}

@@ -91,7 +91,7 @@ def check(id: str, count: int, seed: int, dtype: Any, tolerance: float, **option
     assert not np.asarray(timesteps.info.diverged).any()
 
 
-@pytest.mark.by_default("Reacher-v5", "InvertedDoublePendulum-v5", "Hopper-v5")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", SMALL)
 def test_a_step(id: str) -> None:
     with jax.enable_x64(True):
@@ -142,6 +142,7 @@ def test_a_step_of_a_small_robot(id: str, options: dict[str, Any], tmp_path: Any
         check(id, 200, 5, jnp.float64, EXACT, xml_file=str(path), frame_skip=2, **options)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "id", [pytest.param("Swimmer-v5", marks=pytest.mark.full("more cases")), "InvertedDoublePendulum-v5"]
 )
@@ -210,6 +211,7 @@ def test_first_states_are_distributed_as_gymnasiums(id: str) -> None:
                 assert stats.ks_2samp(ours_, theirs_).pvalue > 1e-5
 
 
+@pytest.mark.full("covered")
 def test_first_states_keep_to_the_reach_and_to_the_distance() -> None:
     target = starts("Reacher-v5", 20_000)[0][:, -2:]
     away = np.hypot(*target.T)
@@ -221,6 +223,7 @@ def test_first_states_keep_to_the_reach_and_to_the_distance() -> None:
     assert (cylinder.max(axis=0) <= [0.0, 0.2]).all()
 
 
+@pytest.mark.full("covered")
 def test_noise_has_the_size_that_is_asked_for() -> None:
     qpos, qvel = starts("Hopper-v5", 1000, reset_noise_scale=0.3)
     assert 0.29 < np.abs(qpos - [0.0, 1.25, 0.0, 0.0, 0.0, 0.0]).max() <= 0.3 + 1e-6

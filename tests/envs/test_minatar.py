@@ -43,6 +43,7 @@ def made(game, **options):
     return ks.make(f"MinAtar/{game}-v0", **options)
 
 
+@pytest.mark.by_default("Asterix", "Breakout")
 @pytest.mark.reference
 @pytest.mark.parametrize("game", GAMES)
 def test_a_recording_of_the_package_is_played_again(game):
@@ -101,6 +102,7 @@ def test_v1_has_the_actions_that_do_something_and_v0_all_six(game, codes):
     assert [int(taken(every, jnp.int32(a))) for a in (-3, 0, 5, 9)] == [0, 0, 5, 5]
 
 
+@pytest.mark.full("covered")
 def test_the_last_action_sticks_with_its_probability_over_the_end_of_an_episode_too():
     def taken(probability, key):
         env = made("Breakout", sticky_action_prob=probability)
@@ -227,6 +229,7 @@ def kinds(game):
 
 
 class TestSeaquest:
+    @pytest.mark.full("covered")
     def test_six_divers_pay_for_the_air_that_is_left_and_leave_minus_one_as_in_the_package(self):
         game, reward, over = seaquest(UP, y=1, surfaced=False, aboard=6, oxygen=119)
         assert (int(game.aboard), int(game.oxygen), reward, over) == (-1, 200, 5, False)
@@ -251,10 +254,12 @@ class TestSeaquest:
         assert over
         assert int(game.oxygen) == -1
 
+    @pytest.mark.full("covered")
     def test_without_ramping_nothing_becomes_harder(self):
         game, _, _ = seaquest(UP, ramping=False, y=1, surfaced=False, aboard=2)
         assert (int(game.spawn_speed), int(game.move_speed), int(game.ramp_index)) == (20, 5, 0)
 
+    @pytest.mark.full("covered")
     def test_a_bullet_strikes_fish_before_submarines_and_of_them_who_moves_first(self):
         those = enemies((SUBMARINE, 4, 3, 1, 1), (FISH, 4, 3, 1, 4), (FISH, 4, 3, 1, 2), (FISH, 4, 5, 1, 1))
         game, reward, _ = seaquest(FIRE, y=3, surfaced=False, enemies=those)
@@ -370,6 +375,7 @@ def test_bad_options_are_refused_in_one_line(options, field):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.by_default("Breakout", "Freeway")
 @pytest.mark.parametrize("game", GAMES)
 def test_a_scene_shows_the_last_channel_of_each_cell(game):
     env = made(game)

@@ -278,6 +278,7 @@ def test_rooms_that_can_be_reached():
 # ---- balls that roll
 
 
+@pytest.mark.full("covered")
 def test_a_ball_rolls_to_an_empty_cell_around_it_each_equally_likely():
     env = DynamicObstacles(size=5, n_obstacles=1)
     cells = walled(5, 5)

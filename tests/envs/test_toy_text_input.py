@@ -122,6 +122,7 @@ def test_a_finite_environment_checks_its_time_limit():
         finite(model, time_limit=0)
 
 
+@pytest.mark.full("covered")
 def test_a_step_is_the_same_bits_compiled_and_under_vmap():
     env = make("FrozenLake-v1")
     keys = jax.random.split(jax.random.key(3), 64)

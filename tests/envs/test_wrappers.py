@@ -181,6 +181,7 @@ def test_grey_images_of_fractions():
     np.testing.assert_allclose(grey, 0.2125 + 0.5 * 0.0721, rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_a_smaller_image_is_the_mean_of_areas():
     image = jax.random.randint(jax.random.key(0), (12, 8), 0, 256, jnp.uint8)
     half = ours.ResizeObservation(GREY, (6, 4)).observe(image)
@@ -377,6 +378,7 @@ def test_wrapped_environments_stay_in_the_kernel(make):
     assert reason_against(advance, env, slot, action, key) is None
 
 
+@pytest.mark.full("covered")
 def test_the_kernel_takes_the_steps_that_jax_takes():
     env = ours.StickyAction(ours.RepeatAction(ours.FrameStackObservation(CLIFF, 2), 3), 0.25)
     keys = jax.random.split(jax.random.key(0), 8)

@@ -28,6 +28,7 @@ def test_infos_tell_numbers_and_how_old_episodes_are():
     assert told[1]["count"].tolist() == [2, 2, 2]
 
 
+@pytest.mark.full("covered")
 def test_some_environments_step_and_the_others_stay():
     pool = ks.to_envpool(Counting(length=9), 4)
     start, _ = pool.reset()

@@ -207,6 +207,7 @@ def test_without_a_seed_two_vectors_differ():
     assert not np.array_equal(one, other)
 
 
+@pytest.mark.full("covered")
 def test_steps_are_the_collectors_transitions():
     env = Counting(length=3)
     envs = ks.to_gymnasium_vec(env, 1, autoreset_mode=SAME)
@@ -242,6 +243,7 @@ def test_what_are_no_actions_is_refused(action):
         envs.step(action)
 
 
+@pytest.mark.full("covered")
 def test_numbers_beyond_a_box_are_clipped_to_it():
     envs = gymnasium.make_vec("kousoku/Pendulum-v1", num_envs=2)
     envs.reset(seed=[1, 1])
@@ -274,6 +276,7 @@ def test_bad_options_are_told_in_one_line(options, named):
         ks.to_gymnasium_vec("CartPole-v1", **{"num_envs": 2, **options})
 
 
+@pytest.mark.full("covered")
 def test_two_threads_step_two_vectors_and_one():
     def returns(envs):
         envs.reset(seed=0)

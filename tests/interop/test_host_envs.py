@@ -26,6 +26,7 @@ def children():
     return len(subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "pid="], capture_output=True).stdout.split()) - 1
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("agent", "world", "options"),
     [
@@ -49,6 +50,7 @@ def test_agents_with_rollouts_or_replay_or_tables_learn_on_the_host(agent, world
     assert np.isfinite(jax.tree.leaves(run._trained.final_state)[0]).all()
 
 
+@pytest.mark.full("covered")
 def test_a_table_is_learned_of_states_and_actions_that_do_not_begin_at_0():
     run = ks.train("q_learning", ks.from_gymnasium(Rooms), steps=3000, seeds=2, out="", eval_episodes=4)
     assert run.q_values.shape == (2, 4, 2)
@@ -57,6 +59,7 @@ def test_a_table_is_learned_of_states_and_actions_that_do_not_begin_at_0():
     assert (run.record.evaluation["length"] == 3).all()
 
 
+@pytest.mark.full("covered")
 def test_an_evaluation_counts_whole_greedy_episodes_and_cuts_what_does_not_end():
     env = ks.from_gymnasium(lambda: Counter(ends=3))
     run = ks.train(AGENT, env, steps=16, out="", eval_episodes=5)
@@ -80,6 +83,7 @@ def test_gymnasiums_cartpole_is_learned_about_as_ours():
         assert run.record.evaluation["return"].mean() > 100
 
 
+@pytest.mark.full("covered")
 def test_an_exception_ends_the_run_with_one_line_and_what_was_learned_is_there():
     env = ks.from_gymnasium(lambda: Counter(fails_at=20), name="Cart", workers=1)
     before = children()
@@ -127,6 +131,7 @@ def test_a_worker_that_dies_ends_the_run(monkeypatch):
     assert all(process.poll() is not None for process in started)
 
 
+@pytest.mark.full("covered")
 def test_no_process_is_left_after_a_run():
     before = children()
     ks.train(AGENT, ks.from_gymnasium(Counter, workers=2), steps=16, out="", eval_episodes=2)
@@ -156,6 +161,7 @@ def test_a_resumed_run_begins_new_episodes_and_says_so_and_has_what_was_learned(
     assert np.array_equal(carried[1], carried[0]), "agents carry what they do at an episode's beginning"
 
 
+@pytest.mark.full("covered")
 def test_a_buffers_last_episode_is_not_gone_on_with_in_the_next():
     env = ks.from_gymnasium(lambda: Counter(ends=100))
     options = REPLAY | {"n_step": 4}

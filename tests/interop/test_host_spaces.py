@@ -88,6 +88,7 @@ def test_an_observation_of_another_shape_than_its_space_is_an_error():
         ks.train(Diary(ks.Rollouts(num_envs=1, num_steps=4)), ks.from_gymnasium(Wide), steps=4, out="")
 
 
+@pytest.mark.by_default("SyncVectorEnv-AutoresetMode.NEXT_STEP")
 @pytest.mark.parametrize(
     ("kind", "mode"),
     [

@@ -30,6 +30,7 @@ def diary(kind, seeds=2, workers=0, updates=4, **counter):
     return run, [np.asarray(x).reshape(*shape, *x.shape[4 if batched else 2 :]) for x in kept]
 
 
+@pytest.mark.by_default("online-0-counter5", "rollouts-0-counter2")
 @pytest.mark.parametrize(
     ("kind", "workers", "counter"),
     [
@@ -66,6 +67,7 @@ def test_every_transition_is_what_the_environment_did(kind, workers, counter):
     assert run.record.facts["episodes"] == (terminated | truncated).sum()
 
 
+@pytest.mark.full("covered")
 def test_the_same_seed_is_the_same_run_and_members_are_not_alike():
     (_, first), (_, again) = (diary("rollouts", ends=4) for _ in range(2))
     assert all(np.array_equal(x, y) for x, y in zip(first, again, strict=True))
@@ -73,6 +75,7 @@ def test_the_same_seed_is_the_same_run_and_members_are_not_alike():
     assert np.array_equal(alone[0], first[0][0]), "a member's environments do not depend on how many members there are"
 
 
+@pytest.mark.full("covered")
 def test_a_worker_steps_its_share_as_this_process_would():
     (_, here), (_, there) = (diary("rollouts", ends=4, workers=workers) for workers in (0, 2))
     assert all(np.array_equal(x, y) for x, y in zip(here, there, strict=True))

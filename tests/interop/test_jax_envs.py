@@ -79,6 +79,7 @@ def walk(env: Any, actions: list[int]) -> list[Any]:
 
 
 class TestGymnax:
+    @pytest.mark.full("covered")
     def test_keeps_the_contract(self):
         ks.check_env(ks.from_gymnax(GymnaxWalk()), steps=20)
 
@@ -100,6 +101,7 @@ class TestGymnax:
     def test_the_goal_ends_it_at_the_limit(self):
         assert bool(walk(ks.from_gymnax(GymnaxWalk(), time_limit=4), [1] * 4)[-1].terminated)
 
+    @pytest.mark.full("covered")
     def test_training_truncates(self):
         slots = _slots(ks.from_gymnax(GymnaxWalk()))
         made = [slots(jnp.int32(0)) for _ in range(LIMIT)]
@@ -211,6 +213,7 @@ class VmapWrapper(AutoResetWrapper):
 
 
 class TestBrax:
+    @pytest.mark.full("covered")
     def test_keeps_the_contract(self):
         ks.check_env(ks.from_brax(BraxWalk()), steps=20)
 
@@ -286,6 +289,7 @@ class JumanjiGrid:
 
 
 class TestJumanji:
+    @pytest.mark.full("covered")
     def test_keeps_the_contract(self):
         ks.check_env(ks.from_jumanji(JumanjiGrid()), steps=20)
 
@@ -379,6 +383,7 @@ def takes_one(obs: Any, mask: Any, key: Any) -> Any:
 
 
 class TestPgx:
+    @pytest.mark.full("covered")
     def test_keeps_the_contract(self):
         ks.check_env(ks.from_pgx(Nim()), steps=20)
 
@@ -388,6 +393,7 @@ class TestPgx:
         assert (env.observation_space, env.action_space) == (Dict(parts), Discrete(3))
         assert ks.from_pgx(Nim(), action_mask=False).observation_space == parts["observation"]
 
+    @pytest.mark.full("covered")
     def test_the_other_one_moves_between(self):
         env = ks.from_pgx(Nim(), opponent=takes_one)
         lefts = set()
@@ -400,6 +406,7 @@ class TestPgx:
             assert after.obs["observation"].tolist() == [left - 3, 0.0]
         assert lefts == {6.0, 7.0}, "each begins in some games"
 
+    @pytest.mark.full("covered")
     def test_the_reward_of_one_who_did_not_move_last(self):
         env = ks.from_pgx(Nim(), opponent=takes_all)
         state, _ = env.reset(jax.random.key(next(seed for seed in range(9) if _begins(env, seed))))

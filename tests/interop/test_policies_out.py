@@ -13,6 +13,7 @@ def policy():
     return ks.load_policy(ks.train("q_learning", "FrozenLake-v1", steps=5000, seeds=2, env_options=options, out=""))
 
 
+@pytest.mark.by_default("FrozenLake-v1")
 @pytest.mark.parametrize("id", ["kousoku/FrozenLake-v1", "FrozenLake-v1"])
 def test_it_reaches_the_goal_in_our_environment_and_in_gymnasiums(policy, id):
     env = gymnasium.make(id, is_slippery=False)

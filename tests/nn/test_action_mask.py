@@ -49,6 +49,7 @@ class TestPolicies:
     def network(self):
         return loaded(ActorCriticConfig(hidden=(4,))(SPACE, Discrete(4), jax.random.key(1)))
 
+    @pytest.mark.full("covered")
     def test_probabilities(self, network):
         policy, value, _ = network(OBS, ())
         p = jax.nn.softmax(policy.logits)
@@ -58,6 +59,7 @@ class TestPolicies:
         assert set(jax.vmap(policy.sample)(KEYS).tolist()) == {1, 2}
         assert int(policy.mode()) == int(network.policy(OBS, ())[0].mode()) == 2
 
+    @pytest.mark.full("covered")
     def test_gradient_of_what_is_forbidden_is_zero(self, network):
         def loss(network: Any, obs: Any) -> Any:
             policy, _, _ = network(obs, ())
@@ -73,6 +75,7 @@ class TestPolicies:
         network = ActorCriticConfig(hidden=(4,))(SPACE, MultiDiscrete((2, 2)), jax.random.key(1))
         assert np.isfinite(network(OBS, ())[0].logits).all()
 
+    @pytest.mark.by_default("a2c")
     @pytest.mark.parametrize("agent", ["ppo", "a2c"])
     def test_agents_draw_what_is_legal(self, agent):
         made = ks.make_agent(agent, hidden=(4,))
@@ -82,6 +85,7 @@ class TestPolicies:
 
 
 class TestValues:
+    @pytest.mark.by_default("options1")
     @pytest.mark.parametrize("options", [{}, {"dueling": True}, {"distribution": "categorical", "num_atoms": 5}])
     def test_greedy_takes_the_best_legal_one(self, options):
         network = QNetworkConfig(hidden=(4,), **options)(SPACE, Discrete(4), jax.random.key(1))
@@ -108,6 +112,7 @@ class TestValues:
         drawn = jax.vmap(lambda key: made.act(state, OBS, (), key)[0])(KEYS)
         assert set(drawn.tolist()) == {1, 2}
 
+    @pytest.mark.by_default("options1", "options2")
     @pytest.mark.parametrize(
         "options",
         [{}, {"double": True}, {"munchausen": True}, {"distribution": "categorical", "v_min": -99.0, "v_max": 99.0}],

@@ -23,6 +23,7 @@ def size(network) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(network))
 
 
+@pytest.mark.full("covered")
 def test_the_default_has_the_parameters_of_ppo():
     network = build(ActorCriticConfig(), VECTOR, Box(-1.0, 1.0, (6,)), KEY)
     hidden = 18 * 64 + 65 * 64
@@ -39,6 +40,7 @@ def test_the_default_has_the_parameters_of_ppo():
     np.testing.assert_allclose(gains, [2**0.5] * 4 + [0.01, 1.0], rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_other_configs_have_the_parameters_that_they_name():
     actions = Discrete(3)
     shared = build(ActorCriticConfig(shared=True), VECTOR, actions, KEY)
@@ -65,7 +67,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.by_default("lstm*", "plain-shared*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
 def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, observations, actions):
     network = config(observations, actions, KEY)
@@ -89,7 +91,7 @@ def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, obs
         carry = after
 
 
-@pytest.mark.by_default("lstm*", "plain-shared*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
 def test_gradients_reach_every_leaf(config, observations, actions):
     network = config(observations, actions, KEY)
@@ -128,6 +130,7 @@ def test_actor_and_critic_begin_with_different_weights():
     assert not np.allclose(network.actor.body.mlp.layers[0].weight, network.critic.body.mlp.layers[0].weight)
 
 
+@pytest.mark.full("covered")
 def test_equal_networks_share_one_compilation():
     config, actions = ActorCriticConfig(**SMALL, recurrent="lstm"), Box(-1.0, 1.0, (2,))
     first, second = (config(IMAGE, actions, jax.random.key(i)) for i in range(2))
@@ -146,6 +149,7 @@ def test_equal_networks_share_one_compilation():
     assert len(traces) == 2
 
 
+@pytest.mark.full("covered")
 def test_many_seeds_at_once_equal_each_alone():
     config = ActorCriticConfig(**SMALL, recurrent="lstm", shared=True)
     keys = jax.random.split(KEY, 5)

@@ -126,6 +126,7 @@ def test_cnn_equals_its_formula(shape, layout):
     np.testing.assert_allclose(cnn(jnp.asarray(image)), cnn_formula(cnn, image), rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.full("covered")
 def test_cnn_takes_bytes_truth_values_and_floats_alike():
     cnn = CNN((6, 6, 2), (8,), key=KEY)
     image = np.random.default_rng(0).integers(0, 2, (6, 6, 2))
@@ -219,6 +220,7 @@ def test_only_bytes_to_255_are_scaled():
     assert [pixel_scale(space) for space in spaces] == [1 / 255, 1.0, 1.0, 1.0]
 
 
+@pytest.mark.full("covered")
 def test_a_body_is_a_cnn_where_observations_are_images():
     image, tiny, vector = Box(0, 255, (10, 10, 3), np.uint8), Box(0.0, 1.0, (2, 9, 3)), Box(-1.0, 1.0, (4,))
     kinds = [type(body_for(space, (8,), key=KEY)).__name__ for space in (image, tiny, vector, Discrete(3))]

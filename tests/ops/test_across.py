@@ -25,6 +25,7 @@ def on_two(function, *args):
     return jax.jit(mapped), mapped(*args)
 
 
+@pytest.mark.full("covered")
 def test_a_tree_travels_as_one_vector():
     x, n = jnp.array([[1.0, 2.0], [3.0, 6.0]]), jnp.array([[2**24 + 1], [1]], jnp.int32)
     mean, means = on_two(lambda x: mean_over({"a": x, "b": (x[0], -x)}, "d"), x)
@@ -46,7 +47,7 @@ def test_without_an_axis_nothing_happens():
     assert sum_over(tree, None) is tree
 
 
-@pytest.mark.by_default("1000.0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 def test_two_devices_standardise_and_explain_as_one_does(offset):
     """Their means are far apart, so that each device's own are of no use."""
@@ -61,6 +62,7 @@ def test_two_devices_standardise_and_explain_as_one_does(offset):
     assert explained.lower(x, y).as_text().count("stablehlo.all_gather") == 1
 
 
+@pytest.mark.full("covered")
 def test_equal_advantages_become_nothing_on_two_devices():
     _, two = on_two(partial(losses.standardised, axis_name="d"), jnp.full((2, 1000), 0.1))
     np.testing.assert_allclose(two, np.zeros((2, 1000)), atol=1e-6)

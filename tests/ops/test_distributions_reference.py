@@ -82,6 +82,7 @@ def test_multi_categorical_is_the_categorical_of_all_combinations():
     np.testing.assert_allclose(got, (np.exp(log_p) * (log_p - log_q)).sum(-1), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_beta():
     log_prob, entropy, kl = of_class(Beta)
     law = stats.beta(ALPHA[0], BETA[0], LOW, HIGH - LOW)

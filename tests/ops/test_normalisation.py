@@ -249,6 +249,7 @@ def test_moments_of_sums_of_slots_are_those_of_all_samples(sizes, offset, seed):
     np.testing.assert_allclose(together.variance, everything.var(0), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.full("covered")
 def test_merging_all_is_merging_one_by_one():
     samples = np.random.default_rng(0).normal(3.0, 2.0, (4, 8, 3)).astype(np.float32)
     parts = [ops.batch_moments(jnp.asarray(part)) for part in samples]

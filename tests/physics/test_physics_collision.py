@@ -183,6 +183,7 @@ def test_contacts_are_those_of_mujoco(pair, kind):
     assert touched > KINDS[kind] // 4
 
 
+@pytest.mark.full("covered")
 def test_boxes_change_from_faces_to_edges_where_mujoco_does():
     """Along a turn of one box, the number of contacts becomes one, or is so no more, at the same angle."""
     pair, rng, flips = (GeomType.BOX, GeomType.BOX), np.random.default_rng(5), 0
@@ -250,6 +251,7 @@ def lying(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([place + away, times(times(base, around), q), place, base])
 
 
+@pytest.mark.by_default("1e-06-0.02-0.0001")
 @pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
 def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
     """On two points where C has two, also the same one twice, and on one elsewhere; at C's default tolerance nearly."""
@@ -270,6 +272,7 @@ def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
     assert min(counts[1:]) > 30
 
 
+@pytest.mark.by_default("1e-06-0.02-0.0001")
 @pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
 def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(tolerance, apart, deeper):
     model = compiled("pusher")
@@ -329,7 +332,7 @@ def many_poses(pair: tuple[GeomType, GeomType], kinds: list[str], count: int) ->
 LONG = ((GeomType.BOX, GeomType.BOX), (GeomType.CAPSULE, GeomType.BOX))
 
 
-@pytest.mark.by_default("plane_capsule")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "pair",
     [pytest.param(pair, marks=[pytest.mark.full("more cases")] * (pair in LONG)) for pair in COLLISION_FUNCTIONS],
@@ -360,6 +363,7 @@ def test_gradients_are_finite_and_those_of_the_function(pair):
         assert np.isfinite(jax.vmap(jax.grad(summed))(jnp.asarray(special, jnp.float32))).all()
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "pair",
     [
@@ -387,6 +391,7 @@ def test_compiled_contacts_are_the_same(pair):
     assert np.mean([agree(a, b, 100.0, 1e-4) for a, b in zip(rough, exact, strict=True)]) > 0.98
 
 
+@pytest.mark.full("covered")
 def test_numbers_that_differ_from_lane_to_lane_are_mixed_as_known_ones():
     """Of softness in both forms, weights of nothing, and friction, against C's contacts."""
     shapes = [f'<body pos="{x} 0 0"><freejoint/><geom size="0.1"/></body>' for x in (0.0, 0.15)]
@@ -441,6 +446,7 @@ def test_a_named_pair_takes_nothing_from_the_other_geoms_of_its_bodies(rule):
     assert len(found) == 5 - bool(rule)
 
 
+@pytest.mark.full("covered")
 def test_which_geoms_may_touch_is_known_without_going_through_all_pairs_one_by_one(monkeypatch):
     """900 free balls are 405,000 pairs, which `load` once took minutes for."""
     monkeypatch.setattr(collision_candidates, "_mixed", lambda *_: pytest.fail("a pair was made"))

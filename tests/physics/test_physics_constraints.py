@@ -134,7 +134,7 @@ def compared(theirs, count: int, tolerance: float, **limits: int):
     return max(errors), np.asarray(counts)
 
 
-@pytest.mark.by_default("planar", "another softness")
+@pytest.mark.by_default("planar")
 @pytest.mark.parametrize("name", ELLIPTIC)
 def test_elliptic_cones_step_as_in_c(name):
     error, iterations = compared(mujoco.MjModel.from_xml_string(ELLIPTIC[name]), 40, 1e-10)
@@ -164,7 +164,7 @@ def legged(cone: str) -> str:
     </worldbody></mujoco>"""
 
 
-@pytest.mark.by_default("pyramidal-limits0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("limits", [{"iterations": 1, "ls_iterations": 5}, {"iterations": 0}, {"ls_iterations": 0}])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 def test_limits_of_iterations_stop_c_but_not_ours(cone, limits):
@@ -178,6 +178,7 @@ def test_limits_of_iterations_stop_c_but_not_ours(cone, limits):
     assert compared(theirs, 40, 1e-10, **limits)[0] < 1e-9
 
 
+@pytest.mark.full("covered")
 def test_loads_on_bodies_are_what_pulls_at_the_joints():
     """External forces, taken along the degrees of freedom, are the constraints' forces on these."""
     with silent():

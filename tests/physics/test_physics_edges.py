@@ -57,6 +57,7 @@ BOXES = """<mujoco><worldbody><body><freejoint/><geom type="box" size=".1 .09 .0
 <body><freejoint/><geom type="box" size=".1 .09 .13"/></body></worldbody></mujoco>"""
 
 
+@pytest.mark.full("covered")
 def test_edges_touch_where_they_come_nearest():
     """Also where that is the end of one: the points are C's, of boxes apart in all manners."""
     rng = np.random.default_rng(0)
@@ -91,6 +92,7 @@ BARE = """<mujoco><worldbody><body pos="1 0 0"><joint axis="0 1 0"/><geom size="
 <sensor><subtreecom body="bare"/><subtreelinvel body="bare"/></sensor></mujoco>"""
 
 
+@pytest.mark.full("covered")
 def test_a_body_without_mass_is_its_own_centre_also_where_masses_are_traced():
     with jax.enable_x64(True):
         model = load(BARE)

@@ -101,7 +101,7 @@ def test_free_flight_conserves_momentum_and_energy():
     assert np.ptp(qvel[:, 3:], axis=0).min() > 1e-2
 
 
-@pytest.mark.by_default("euler-1", "implicitfast-1")
+@pytest.mark.by_default("implicitfast-1")
 @pytest.mark.parametrize(("integrator", "order"), [(name, ORDERS[name]) for name in OPTION_ENUMS[0].supported.split()])
 def test_order_of_the_integrators(integrator, order):
     """The error after a quarter of a second falls as that power of the time step."""
@@ -117,6 +117,7 @@ def test_order_of_the_integrators(integrator, order):
     assert abs(slope - order) < 0.25, (slope, errors)
 
 
+@pytest.mark.full("covered")
 def test_energy_and_frames_as_arrays():
     theirs = mujoco.MjModel.from_xml_string(SMALL)
     model, oracle = from_mujoco(theirs), Oracle(theirs)

@@ -39,8 +39,7 @@ def made(name: str):
     return model
 
 
-@pytest.mark.slow_because("derivatives of a whole step are compiled, forward and reverse")
-@pytest.mark.by_default("elliptic ball")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", MODELS)
 def test_jacobians_of_a_step(name):
     """By every position, velocity, activation and command."""
@@ -95,6 +94,7 @@ def check_numbers(theirs):
         assert_slopes_agree(moves, at)
 
 
+@pytest.mark.full("covered")
 def test_at_rest_orientations_follow_velocities():
     """Nothing turns, yet would, and by how much is not lost."""
     model = load(
@@ -110,6 +110,7 @@ def test_at_rest_orientations_follow_velocities():
     np.testing.assert_allclose(slopes, 0.5 * model.timestep * np.eye(3), rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_a_gradient_by_a_mass_through_many_steps():
     """A weight on a spring, damped: reverse through a loop, by a number of the model."""
     model = load(

@@ -71,6 +71,7 @@ def often(pairs):
     return [p if p in OFTEN else pytest.param(*p, marks=pytest.mark.full("more cases")) for p in pairs]
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("name", "integrator"), often([(name, kind) for name in STEPPED for kind in (IMPLICIT, FAST)]))
 def test_steps(name, integrator):
     with silent():
@@ -107,7 +108,7 @@ def test_which_bodies_are_free_and_alone():
     assert free_bodies(model) == [range(6), range(13, 19)]
 
 
-@pytest.mark.by_default("implicit")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast"])
 def test_a_spinning_body_gains_no_energy(integrator):
     """Euler's method lets it spin ever faster."""
@@ -125,6 +126,7 @@ def test_a_spinning_body_gains_no_energy(integrator):
     assert 0.2 < gain(integrator) < 1.0 + 1e-5
 
 
+@pytest.mark.full("covered")
 def test_damping_too_strong_for_an_explicit_step():
     """A velocity servo a hundred times stiffer than Euler's method bears."""
     servo = '<actuator><velocity joint="a" kv="1000"/></actuator>'

@@ -47,6 +47,7 @@ def test_inverse_is_cs(name):
     assert np.abs(found - wanted).max() < 1e-9 * (1.0 + np.abs(wanted).max())
 
 
+@pytest.mark.full("covered")
 def test_inverse_gives_back_what_the_actuators_did():
     with silent():
         theirs = compiled("limits")
@@ -65,6 +66,7 @@ def test_inverse_gives_back_what_the_actuators_did():
     np.testing.assert_allclose(back, pushed, atol=1e-8)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("cone", ["elliptic", pytest.param("pyramidal", marks=pytest.mark.full("more cases"))])
 def test_contacts_are_cs(cone):
     theirs = mujoco.MjModel.from_xml_string(FLOOR.format(cone))

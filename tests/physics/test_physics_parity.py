@@ -107,7 +107,7 @@ def test_constraint_rows(name):
     check_rows(*supported(name), ITERATED.get(name, HELD))
 
 
-@pytest.mark.by_default("0", "2", "3", "8", "10")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("seed", range(150))
 def test_constraint_rows_of_random_models(seed):
     check_rows(*at_random(seed), RANDOM)
@@ -123,14 +123,14 @@ def check_rows(model, theirs, held):
             close(ours, theirs_, held, what)
 
 
-@pytest.mark.by_default("limits_ball", "tendon_limits")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", NAMES)
 def test_steps(name):
     """Whole steps, contacts and limits included, by the kernel over states as lanes."""
     check_steps(supported(name)[1], 16, MOVED)
 
 
-@pytest.mark.by_default("1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("seed", range(60))
 def test_steps_of_random_models(seed):
     """All that there is at once: joints, actuators, tendons, equalities, contacts, and each of the integrators."""

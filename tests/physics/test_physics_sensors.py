@@ -373,7 +373,7 @@ def _heap() -> str:
     return HEAP.format(3, 0).replace("<body pos", "<body name='b' pos", 1).replace("<sensor>", asked[:-9], 1)
 
 
-@pytest.mark.by_default("ball", "room", "cart")
+@pytest.mark.by_default("cart")
 @pytest.mark.parametrize(
     "xml",
     [

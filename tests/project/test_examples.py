@@ -66,6 +66,7 @@ def test_steepest_descent_follows_its_closed_form():
     assert pathlib.Path("steepest_descent.png").stat().st_size > 50_000
 
 
+@pytest.mark.full("covered")
 def test_gradients_through_a_simulator_grow_and_miss_what_jumps():
     norms, throw = load("differentiable_simulation").main(out=".", envs=("Pendulum-v1",), horizons=(1, 8), starts=32)
     first, later = norms["Pendulum-v1"]

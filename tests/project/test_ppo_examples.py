@@ -111,6 +111,7 @@ def test_moments_of_batches_are_those_of_all(load):
     np.testing.assert_allclose(moments.variance, seen.var(0), rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_a_lane_begins_anew_where_its_time_is_up(load):
     module = load("ppo_by_hand")
     env = ks.make("InvertedPendulum-v5", time_limit=2)
@@ -153,6 +154,7 @@ def builder(module, way):
     return module.ways()[way]
 
 
+@pytest.mark.by_default("equinox", "haiku")
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_weights_give_the_same_numbers(load, way):
     module = load("networks_three_ways")

@@ -27,6 +27,7 @@ def test_the_wheel_holds_the_whole_library_and_nothing_beside_it(wheel):
     assert ours <= {pathlib.Path(name) for name in names}
 
 
+@pytest.mark.full("processes")
 def test_where_the_benchmarks_are_not_installed_the_shell_says_in_one_line_where_they_are(wheel):
     # Packages are put on the path without their .pth files, one of which would bring the source.
     path = [str(wheel), sysconfig.get_path("purelib")]

@@ -14,7 +14,7 @@ def charts(run: ks.Run) -> dict[str, str]:
     return {chart["title"]: chart["unit"] for chart in payload(run.record)["curves"]["charts"]}
 
 
-@pytest.mark.by_default("bandit_ucb-id", "bandit_gradient-made")
+@pytest.mark.by_default("bandit_gradient-made")
 @pytest.mark.parametrize("env", ["Bandit-v0", ks.make("Bandit-v0", arms=3)], ids=["id", "made"])
 @pytest.mark.parametrize("agent", ["bandit_ucb", "bandit_gradient"])
 def test_optimal_actions_and_regret_are_charts_by_default(agent, env):
@@ -28,12 +28,14 @@ def test_optimal_actions_and_regret_are_charts_by_default(agent, env):
     assert (regret >= 0).all()
 
 
+@pytest.mark.full("covered")
 def test_what_is_asked_for_is_recorded_and_nothing_else():
     run = ks.train("bandit_ucb", "Bandit-v0", record=["returns"], **QUICK)
     assert "info.optimal" not in run.record.curves
     assert "Optimal actions" not in charts(run)
 
 
+@pytest.mark.full("covered")
 def test_recording_it_changes_no_bit_and_other_environments_do_not():
     with_info, without = (
         ks.train("bandit_ucb", "Bandit-v0", **QUICK, **record) for record in ({}, {"record": ["returns", "metrics"]})

@@ -165,6 +165,7 @@ def run(tmp_path_factory):
     return ks.train("q_learning", ks.make("FrozenLake-v1"), learning_rate=1.0, seeds=3, out=folder, **how)
 
 
+@pytest.mark.full("covered")
 def test_the_checkpoint_that_is_read_is_the_one_with_the_best_choosing_half(run):
     best = ks.load(run.path, env=ks.make("FrozenLake-v1"), checkpoint="best")
     curves = run.record.curves
@@ -174,6 +175,7 @@ def test_the_checkpoint_that_is_read_is_the_one_with_the_best_choosing_half(run)
     np.testing.assert_array_equal(best.record.curves["eval_held_out"], curves["eval_held_out"][: at // 1000])
 
 
+@pytest.mark.full("covered")
 def test_of_equal_ones_the_end_is_read(tmp_path):
     how = {"steps": 300, "record_every": 100, "eval_every": 100, "eval_episodes": 4, "progress": False}
     run = ks.train("q_learning", "FrozenLake-v1", out=str(tmp_path / "run"), **how)  # no goal is found so soon
@@ -187,7 +189,7 @@ def test_it_is_read_and_told_by_those_episodes(run):
     assert best.facts["best_step"] == best.facts["steps"] == run.record.facts["best_step"]
 
 
-@pytest.mark.by_default("True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_run_that_a_program_ended_is_judged_by_episodes_that_it_was_not_told_of(stops):
     told = []

@@ -97,6 +97,7 @@ def test_orbax_reads_the_arrays_by_itself(run):
     np.testing.assert_array_equal(found[str(leaves.index("agent['w']"))], training().agent["w"])
 
 
+@pytest.mark.full("covered")
 def test_members_that_fill_up_devices_are_the_last_one_again(run):
     back = checkpoints.newest(run).state(training(5), 3)
     words = tree_io.to_arrays(back)
@@ -111,6 +112,7 @@ def parts(run, name):
     return [file for file in path.rglob("*") if file.is_file() and file.stat().st_size] if path.is_dir() else [path]
 
 
+@pytest.mark.by_default("ledger.json", "ledger.npz", "manifest.json", "metrics.jsonl")
 @pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
 def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name):
     rng = np.random.default_rng(0)
@@ -214,6 +216,7 @@ def test_a_pickle_in_disguise_is_never_executed(run, raw, name):
         checkpoints.read(folder)
 
 
+@pytest.mark.full("covered")
 def test_a_pickle_in_place_of_any_file_of_the_arrays_is_never_executed(run):
     folder = run / "checkpoints" / f"{20:012d}"
     for path in parts(run, STATE):
@@ -357,6 +360,7 @@ def test_a_disk_that_refuses_the_arrays_is_one_error_of_the_system_without_trace
     assert done.stderr == ""
 
 
+@pytest.mark.full("covered")
 def test_threads_may_write_and_read_at_once(tmp_path):
     def written_and_read(i):
         array_store.write(tmp_path / str(i), [np.full(3, i)])

@@ -47,6 +47,7 @@ def train(cache: str, home: pathlib.Path, script: str = TRAIN) -> None:
     subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=300)
 
 
+@pytest.mark.full("processes")
 def test_it_is_on_by_default_and_below_the_users_cache_folder(tmp_path):
     train("", tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -133,7 +134,7 @@ def test_without_a_home_nothing_is_kept(cache, monkeypatch, capsys):
     assert "there is no home folder" in capsys.readouterr().out
 
 
-@pytest.mark.by_default("2")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_programs_for_several_devices_hold_no_address_of_their_process(seeds):
     """XLA's partitioner is told of our kernels by addresses: a program that needs it is compiled anew each time."""

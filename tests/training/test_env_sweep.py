@@ -52,7 +52,7 @@ def test_a_table_is_learned_as_in_runs_with_these_numbers(kernels):
     assert not np.array_equal(run.q_values[0], run.q_values[2])
 
 
-@pytest.mark.by_default("True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_so_it_is_where_the_number_is_in_the_tables_of_an_id(kernels):
     asked = {"seeds": 2, "steps": 2000, **QUICK}
@@ -94,6 +94,7 @@ def test_networks_learn_as_in_runs_with_these_numbers(make, name, values, kernel
             leaves_equal(member(run, p), member(alone, 0))
 
 
+@pytest.mark.full("covered")
 def test_agents_and_environments_may_be_swept_together():
     rates, asked = [0.1, 0.5], {"steps": 300, **QUICK}
     run = ks.train("q_learning", Drift(), sweep={"learning_rate": rates, "env.current": CURRENTS}, **asked)
@@ -112,6 +113,7 @@ def test_the_readable_loop_has_each_members_numbers():
     assert not np.array_equal(readable.q_values[0], readable.q_values[1])
 
 
+@pytest.mark.full("covered")
 def test_devices_share_members_with_their_numbers():
     asked = {"sweep": {"env.current": [0.1, 0.3, 0.6]}, "steps": 300, **QUICK}
     one, two = (ks.train("q_learning", Drift(), devices=devices, **asked) for devices in (1, 2))
@@ -125,7 +127,7 @@ def test_devices_share_members_with_networks():
     leaves_equal(member(two, slice(None)), member(one, slice(None)), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.by_default("id")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("of", [("q_learning", "FrozenLake-v1"), ("q_learning", Drift())], ids=["id", "own"])
 def test_a_stopped_run_ends_as_the_uninterrupted_one(of):
     name = "env.success_rate" if isinstance(of[1], str) else "env.current"
@@ -159,7 +161,7 @@ def paid():
     return ks.train(tiny_ppo(), Pay(), sweep={"env.weight": [0.5, 2.0, 1.0]}, **ON_POLICY)
 
 
-@pytest.mark.slow_because("a network is compiled")
+@pytest.mark.full("covered")
 def test_evaluations_and_curves_are_of_each_members_environment(paid):
     np.testing.assert_allclose(paid.evaluate(2).returns, [[8.0] * 2, [32.0] * 2, [16.0] * 2])
     np.testing.assert_allclose(paid.record.evaluation["return"][:, 0], [8.0, 32.0, 16.0])
@@ -167,7 +169,7 @@ def test_evaluations_and_curves_are_of_each_members_environment(paid):
     assert paid.record.best_member == 1
 
 
-@pytest.mark.slow_because("a film is compiled for each environment")
+@pytest.mark.full("covered")
 def test_films_are_of_each_members_environment(paid):
     films = paid.animate(agents=3).films
     assert [film.values["reward"][1] for film in films] == [2.0, 1.0, 0.5]
@@ -178,6 +180,7 @@ def test_films_are_of_each_members_environment(paid):
         assert {scene.foreground[0].radius for scene in film.scenes} == {friction}
 
 
+@pytest.mark.full("covered")
 def test_a_policy_and_another_run_begin_with_a_member_of_a_sweep(tmp_path):
     source = ks.train("q_learning", "FrozenLake-v1", sweep={"env.success_rate": SLIPS}, steps=2000, out="source")
     policy = ks.load_policy("source", member=1)
@@ -197,6 +200,7 @@ def test_names_are_in_the_files(tmp_path):
     assert first.split(",")[3] == "0.1"
 
 
+@pytest.mark.full("covered")
 def test_exact_values_are_left_out_where_models_differ():
     def tables(**sweep):
         return ks.train("q_learning", "FrozenLake-v1", sweep=sweep, steps=10, **QUICK).record.tables

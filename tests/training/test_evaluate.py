@@ -8,7 +8,7 @@ import kousoku as ks
 from kousoku.viz.ranking import best_told
 
 
-@pytest.mark.by_default("3-4")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("lanes", "episodes"), [(1, 5), (3, 4), *(case for case in [(1, 1), (2, 3)])])
 def test_devices_change_no_episode(lanes, episodes, monkeypatch):
     """Of one lane they share the episodes, of several the lanes; what is left over is filled up and cut off again."""
@@ -35,7 +35,7 @@ def test_devices_change_no_episode_of_a_network(monkeypatch):
     np.testing.assert_allclose(shared.returns, run.evaluate(episodes=3).returns, rtol=1e-4)
 
 
-@pytest.mark.by_default("30-30")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("time_limit", "length"), [(30, 30), (None, 20)])
 def test_an_episode_is_cut_at_the_environments_own_limit_alone(time_limit, length):
     """`max_steps` is for environments that have none."""
@@ -46,6 +46,7 @@ def test_an_episode_is_cut_at_the_environments_own_limit_alone(time_limit, lengt
     assert run.evaluate(episodes=1, max_steps=20).lengths.tolist() == [[length]]
 
 
+@pytest.mark.full("covered")
 def test_of_several_agents_as_many_episodes_judge_as_choose():
     """One agent by itself is not chosen, and plays those that were asked for: the first ones of what it plays else."""
     asked = {"steps": 500, "eval_episodes": 4, "out": "", "progress": False}

@@ -181,6 +181,7 @@ class TestFilms:
 
 
 class TestAnimate:
+    @pytest.mark.full("covered")
     def test_episodes_of_an_environment_side_by_side(self):
         found = ks.animate(Rail2d(), episodes=3, seed=1)
         assert [made.name for made in found.films] == ["episode 1", "episode 2", "episode 3"]
@@ -189,6 +190,7 @@ class TestAnimate:
         again = ks.animate(Rail2d(), episodes=3, seed=1)
         assert [len(made) for made in again.films] == [len(made) for made in found.films]
 
+    @pytest.mark.full("covered")
     def test_by_id_with_a_policy_and_a_title(self):
         found = ks.animate("Balls-v0", lambda obs, key: jnp.zeros(1), max_steps=5, title="Fall")
         assert (len(found.films[0]), found.title, found.seconds) == (6, "Fall", pytest.approx(0.01))
@@ -252,6 +254,7 @@ class TestRuns:
         with pytest.raises(ks.ConfigError, match=r"agents: got 4; .* at most 3"):
             solid.animate(agents=4)
 
+    @pytest.mark.full("covered")
     def test_without_evaluation_it_is_played_when_asked_for(self):
         run = ks.train("q_learning", Rail2d(), steps=500, seeds=1, eval_episodes=0, out="")
         assert run.record.film is None
@@ -286,6 +289,7 @@ class TestShell:
         assert self.run(capsys, str(solid.path), "--out", str(out)) == str(out)
         assert out.read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.full("covered")
     def test_an_environment_at_random(self, capsys, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert self.run(capsys, "GridWorld-v0", "--episodes", "2") == "GridWorld-v0.html"

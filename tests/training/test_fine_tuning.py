@@ -98,8 +98,7 @@ OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "ev
 """Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 
-@pytest.mark.by_default("q_learning-*ucb*", "dyna_q-*")
-@pytest.mark.slow_because("two runs of a network are compiled")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("id", "env", "steps", "options"), ALL, ids=[f"{id}-{env}-{o.get('exploration', '')}" for id, env, _, o in ALL]
 )
@@ -109,7 +108,7 @@ def test_networks_tables_and_statistics_are_the_sources_and_all_else_is_fresh(be
     check_begins_with(source, begun(id, env, **asked), begun(id, env, init_from=source, **asked))
 
 
-@pytest.mark.by_default("bandit_ucb")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", ["bandit_ucb", "bandit_thompson", "bandit_gradient"])
 def test_a_bandits_agent_without_schedules_goes_on_with_all_that_it_knows(begun, id):
     source = trained(id, "Bandit-v0", 50)
@@ -143,7 +142,7 @@ def test_a_mean_of_returns_begins_anew_where_none_were_counted(begun):
     assert not np.any(after.returns)
 
 
-@pytest.mark.slow_because("three runs of a network are compiled")
+@pytest.mark.full("covered")
 def test_before_its_first_step_a_run_plays_as_the_source(begun):
     source = trained("ppo", "Pendulum-v1", 64, **PPO)
     tuned = begun("ppo", "Pendulum-v1", steps=64, seeds=2, init_from=source, eval_episodes=3, learning_rate=0.1, **PPO)
@@ -198,6 +197,7 @@ def test_the_agent_that_is_asked_for(begun):
         assert tuned.record.config["init_member"] == member
 
 
+@pytest.mark.full("covered")
 def test_it_may_learn_in_another_way_on_another_environment_of_these_spaces(begun):
     source = trained("q_learning", "FrozenLake-v1", 500)
     tuned = begun(
@@ -221,7 +221,7 @@ def resumed_equals_whole(agent, env, **asked):
         np.testing.assert_array_equal(one, two, err_msg=path)
 
 
-@pytest.mark.slow_because("four runs, with their films")
+@pytest.mark.full("covered")
 def test_a_resumed_run_ends_as_the_uninterrupted_one_and_needs_the_source_no_more():
     trained("q_learning", "FrozenLake-v1", 500)
     resumed_equals_whole("q_learning", "FrozenLake-v1", init_from="source", steps=400, record_every=50, seeds=2)
@@ -251,6 +251,7 @@ def test_a_run_without_a_checkpoint_begins_again_with_the_source():
         ks.resume("run")
 
 
+@pytest.mark.full("covered")
 def test_a_run_that_was_not_saved_is_not_found_again():
     source = ks.train("q_learning", "FrozenLake-v1", steps=300, out="", eval_episodes=0)
     ks.train("q_learning", "FrozenLake-v1", steps=100, init_from=source, out="run", eval_episodes=0, keep_checkpoints=0)
@@ -268,6 +269,7 @@ def test_a_killed_run_is_taken_as_its_last_checkpoint_holds_it(begun):
     np.testing.assert_array_equal(tuned.q_values[0], source.q_values[0])
 
 
+@pytest.mark.full("covered")
 def test_the_shell_has_it():
     source = trained("q_learning", "FrozenLake-v1", 500, seeds=3)
     words = "--steps 100 --learning-rate 1e-12 --eval-episodes 0 --no-progress --init-member 2"
@@ -393,6 +395,7 @@ def test_bounds_of_what_is_observed_may_differ():
     training.check_adoptable(wider, agent, ks.make("CartPole-v1"))
 
 
+@pytest.mark.full("covered")
 def test_a_network_whose_functions_are_made_anew_each_time_is_taken_as_it_is():
     def build(observation_space, action_space, key):
         made = ActorCriticConfig(hidden=(8,))(observation_space, action_space, key)

@@ -29,7 +29,7 @@ def test_they_are_those_of_what_it_begins_with(agent, env, options):
     assert tree_io.shapes(told.state) == tree_io.shapes(begun)
 
 
-@pytest.mark.slow_because("three trainings are compiled")
+@pytest.mark.full("covered")
 def test_runs_that_differ_in_numbers_share_one_trace(monkeypatch):
     traced, zero_sums = [], iteration.zero_sums
     monkeypatch.setattr(iteration, "zero_sums", lambda *of: traced.append(of) or zero_sums(*of))

@@ -84,7 +84,7 @@ def reports(path):
     return [{name: value for name, value in line.items() if name not in ("seconds", "charts/SPS")} for line in lines]
 
 
-@pytest.mark.by_default("q_learning")
+@pytest.mark.full("covered")
 def test_it_goes_on_as_the_code_that_made_it(former):
     folder, step, steps, end, told = former
     assert checkpoints.newest(folder).format == 3

@@ -111,7 +111,7 @@ def paid_in_blocks(rewards, count, begun):
     return jax.lax.fori_loop(0, count, step, MetricSums(**zeros, **none, block=zeros, rests=zeros))
 
 
-@pytest.mark.by_default("online in the kernel", "python")
+@pytest.mark.by_default("python")
 @pytest.mark.slow_because("each kind of agent is trained")
 @pytest.mark.parametrize(
     ("agent", "how"),
@@ -133,8 +133,7 @@ def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
     np.testing.assert_array_equal(run.curves["episodes"], how["steps"] // 4)
 
 
-@pytest.mark.by_default("True")
-@pytest.mark.slow_because("runs are trained with a kernel and without")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_sums_are_the_same_however_many_calls_they_took(kernels, monkeypatch):
     """A block of steps may begin in one call and end in another."""
@@ -213,6 +212,7 @@ def test_the_readable_loop_counts_as_the_compiled_one(short_epochs):
     np.testing.assert_allclose(one.q_values, other.q_values, rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_counters_stand_still_at_the_largest_number():
     agent, env = ks.make_agent("q_learning", exploration="ucb"), PAID
     state, most = agent.init(env.spec, jax.random.key(0)), 2**31 - 1
@@ -234,6 +234,7 @@ def test_reports_are_every_so_many_steps_and_at_the_end(steps, every, since):
     assert [step for step in config.report_steps(since) if step > since] == [step for step in wanted if step > since]
 
 
+@pytest.mark.full("covered")
 def test_billions_of_reports_are_not_listed_before_the_first():
     """A trillion steps with a report after each thousand: a list of them all took 22 GB before anything was trained."""
     config = TrainConfig(steps=10**12, record_every=1000)

@@ -38,6 +38,7 @@ def test_candidates_count_as_data_as_noise_as_policies_and_once_an_episode(episo
     assert said.startswith("population_size: got '64 candidates'; they need about ")
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("options", [{}, {"prioritised": True}, {"prioritised": True, "n_step": 5}])
 def test_a_buffer_counts_with_its_priorities_and_with_the_steps_of_what_is_drawn(options, monkeypatch):
     sizes = {"num_envs": 4, "capacity": 40_000, "batch_size": 64, "gradient_steps": 50}
@@ -51,6 +52,7 @@ def test_a_buffer_counts_with_its_priorities_and_with_the_steps_of_what_is_drawn
     assert said.startswith("capacity: got '40000 transitions'; they need about ")
 
 
+@pytest.mark.full("covered")
 def test_what_other_collectors_hold_is_state_and_data_twice(monkeypatch):
     agent = ks.make_agent("ppo", num_envs=64, num_steps=64, hidden=(4,)).for_env(ENV.spec)
     shapes = memory_check.shapes_of(agent, ENV, Recording())

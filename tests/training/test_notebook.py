@@ -110,6 +110,7 @@ def test_pictures_are_not_sent_for_every_report(ipython, monkeypatch):
     assert cell.pictures[-1]["text/plain"].startswith("100%")
 
 
+@pytest.mark.full("covered")
 def test_a_long_curve_is_thinned(ipython):
     ipython(KERNEL)
     curve = play(reports=3000).curve
@@ -148,6 +149,7 @@ def test_without_ipython_there_is_no_notebook(monkeypatch):
         assert notebook_display() is None
 
 
+@pytest.mark.full("covered")
 def test_a_training_shows_itself_to_its_end(ipython):
     cell = ipython(KERNEL)
     ks.train("q_learning", "GridWorld-v0", steps=200, out="", eval_episodes=0)

@@ -222,7 +222,7 @@ def test_a_replay_buffer_is_a_data_set_oldest_first(prioritised, tmp_path, monke
         ks.train("q_learning", "GridWorld-v0", steps=100, out="", eval_episodes=0).replay()
 
 
-@pytest.mark.slow_because("a run, and its policy acts")
+@pytest.mark.full("covered")
 def test_a_policy_is_recorded():
     run = ks.train("q_learning", "GridWorld-v0", steps=2000, out="", eval_episodes=0)
     data, again = run.collect(203, seed=1), run.collect(203, seed=1)

@@ -46,6 +46,7 @@ CLOSE = {"rtol": 2e-4, "atol": 2e-5}
 """A few updates of a small net: matrix products of other shapes add in another order."""
 
 
+@pytest.mark.full("covered")
 def test_same_seed_same_bits():
     a, b, other = (learned(AGENT, WALK, 3, seeds=[seed]) for seed in (7, 7, 8))
     leaves_equal(a, b)
@@ -74,7 +75,7 @@ def test_a_sweep_point_is_the_run_with_that_value():
     assert np.abs(weights[0] - weights[2]).max() > 0.01
 
 
-@pytest.mark.by_default("learning_rate*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("name", "held", "values"),
     [
@@ -104,6 +105,7 @@ def test_two_devices_give_what_one_gives(seeds):
     assert (sums_of(one).episodes > 0).all()
 
 
+@pytest.mark.full("covered")
 def test_the_devices_of_one_agent_agree_to_the_bit():
     loop = loop_of(AGENT, WALK, devices=2)
     assert loop.program.divided == "envs"
@@ -121,6 +123,7 @@ def test_devices_are_as_many_as_divide_the_environments():
     assert loop_of(AGENT, WALK, devices=2).program.mesh is not None
 
 
+@pytest.mark.full("covered")
 def test_what_happens_to_an_environment_does_not_depend_on_how_many_there_are():
     """The noise of 4 environments is that of the first 4 of 64, to the bit; actions within rounding."""
     few, many = AGENT, tiny_ppo(num_envs=64)
@@ -133,6 +136,7 @@ def test_what_happens_to_an_environment_does_not_depend_on_how_many_there_are():
     np.testing.assert_allclose(short.action, long.action[:, :4], atol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_no_two_draws_are_the_same():
     """Of starts, steps, environments, updates, agents: all noise differs."""
     noise = []
@@ -176,6 +180,7 @@ class Told(Env):
         return self.reset(key)
 
 
+@pytest.mark.full("covered")
 def test_agent_and_environment_never_get_the_same_key():
     """Not even one that was made twice in the same way, which the checker of keys used twice cannot see.
 
@@ -244,6 +249,7 @@ def test_successors_are_true_and_episodes_end_by_themselves_or_by_the_clock():
     np.testing.assert_array_equal(steps.end.ended, ended[:8])
 
 
+@pytest.mark.full("covered")
 def test_a_carry_begins_anew_with_its_episode():
     agent = tiny_ppo(recurrent="gru", recurrent_size=6, shared=True)
     state, rollout, _ = collected(agent, WALK, begun(agent, WALK, KEY), KEY, 0)
@@ -310,6 +316,7 @@ def test_the_state_keeps_its_structure(agent):
         assert not b.weak_type
 
 
+@pytest.mark.full("covered")
 def test_schedules_are_read_at_the_count_of_environment_steps():
     agent = tiny_ppo(learning_rate=Linear(0.01, 0.0, 320))
     loop = loop_of(agent, WALK)
@@ -331,6 +338,7 @@ def test_a_call_makes_whole_rollouts_and_no_more_than_its_share(monkeypatch):
     assert loop_of(AGENT, WALK, every=32).iterations_per_call == 1, "nor more than to the next report"
 
 
+@pytest.mark.full("covered")
 def test_policies_are_asked_alike():
     agent, env = tiny_ppo(recurrent="gru"), Recall()
     begun_state = begun(agent, env, KEY)
@@ -357,6 +365,7 @@ def test_other_agents_too_are_the_same_on_two_devices(options):
     leaves_equal(two, one, **CLOSE)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.films
 def test_a_step_is_traced_twice_by_a_whole_training(tmp_path):
     """For rollouts, and for evaluation and film: a robot's takes seconds. Before that, what is not ours is checked."""

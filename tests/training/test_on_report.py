@@ -90,7 +90,7 @@ def test_at_the_last_report_there_is_nothing_left_to_stop():
     assert train(out="", on_report=lambda report: report.step == 600).record.facts["status"] == "finished"
 
 
-@pytest.mark.by_default("compiled")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("loop", ["compiled", "python"])
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(loop):
     asked = {"loop": loop, "steps": 120, "record_every": 20, "eval_every": 40, "seeds": 2}
@@ -129,6 +129,7 @@ def fail_at(step):
     return on_report
 
 
+@pytest.mark.full("covered")
 def test_what_it_raises_goes_on_when_all_is_saved():
     with pytest.raises(Mistake) as raised:
         train(on_report=fail_at(300))
@@ -165,6 +166,7 @@ def test_loggers_are_told_that_it_failed(monkeypatch, fails):
     assert closed == [fails]
 
 
+@pytest.mark.full("covered")
 def test_the_folder_is_free_again_after_it_failed():
     with pytest.raises(Mistake):
         train(on_report=fail_at(100))

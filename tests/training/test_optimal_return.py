@@ -59,5 +59,6 @@ def test_a_run_knows_it_whatever_the_discounts(tmp_path):
     assert float(ks.load(tmp_path / "a").record.tables["optimal_return"]) == pytest.approx(0.7442, abs=1e-4)
 
 
+@pytest.mark.full("covered")
 def test_a_run_without_a_model_has_none():
     assert "optimal_return" not in ks.train("bandit_epsilon_greedy", "Bandit-v0", steps=500, out="").record.tables

@@ -86,7 +86,7 @@ def kill():
     raise Killed
 
 
-@pytest.mark.slow_because("the whole run that others are compared with")
+@pytest.mark.full("covered")
 def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     assert stopped(monkeypatch, 4, terminate).stopped_by == signal.SIGTERM
     assert ks.load("run").interrupted
@@ -133,6 +133,7 @@ def kept_at_the_end(folder):
     return newest.paths, newest.leaves
 
 
+@pytest.mark.full("covered")
 def test_it_may_stop_between_two_reports_and_go_on_there(monkeypatch, whole):
     """The report made for the stopped run is made again, of all its steps."""
     advance = host._advance
@@ -161,6 +162,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(monkeypatch, whole):
     same("run", whole)
 
 
+@pytest.mark.full("covered")
 def test_a_killed_run_is_read_as_its_last_checkpoint_holds_it(monkeypatch):
     """To the bits of a run that was stopped there, whose folder was saved; nothing is written."""
     with pytest.raises(Killed):
@@ -239,6 +241,7 @@ def test_killed_before_its_first_checkpoint_it_begins_again(monkeypatch, whole):
     same("run", whole)
 
 
+@pytest.mark.full("covered")
 def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
     stopped(monkeypatch, 7, terminate)
     found = (file for file in Path("run/checkpoints/000000000700/state").rglob("*") if file.is_file())
@@ -301,6 +304,7 @@ def test_where_there_are_fewer_devices_a_learner_from_rollouts_says_so(monkeypat
         assert api.resume("run").record.facts["steps"] == 320
 
 
+@pytest.mark.full("covered")
 def test_a_finished_run_says_so_and_can_be_made_longer(whole, tmp_path):
     shutil.copytree(whole, "run")
     with pytest.raises(ConfigError, match="it has come to its end, 900 steps; ask for more steps"):
@@ -330,8 +334,8 @@ def test_a_run_may_be_given_a_smaller_goal_down_to_where_it_is(monkeypatch):
         np.testing.assert_array_equal(run.record.evaluation["return"], at_once[end].record.evaluation["return"])
 
 
+@pytest.mark.full("covered")
 @pytest.mark.films
-@pytest.mark.by_default("3")
 @pytest.mark.parametrize("keep", [3, 0])
 def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_is_made(monkeypatch, whole, keep):
     with monkeypatch.context() as patch:
@@ -358,6 +362,7 @@ def test_a_report_that_is_missing_is_made(whole):
         api.resume("run")
 
 
+@pytest.mark.full("covered")
 def test_evaluating_during_training_changes_no_bit_of_it(whole):
     ks.train("q_learning", "GridWorld-v0", out="without", **{**ASKED, "eval_every": None})
     with_it, without = (checkpoints.newest(folder) for folder in (whole, Path("without")))
@@ -396,6 +401,7 @@ def test_other_versions_are_told_on_one_line(monkeypatch):
         api.resume("run")
 
 
+@pytest.mark.full("covered")
 def test_what_cannot_be_rebuilt_is_refused_and_may_be_given(monkeypatch):
     env = ks.gridworld("S.G")
     ks.train("q_learning", env, steps=100, out="mine")
@@ -547,6 +553,7 @@ def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path,
 class TestCheckpoints:
     """Any that was kept can be read, the best one by name."""
 
+    @pytest.mark.full("covered")
     def test_the_best_is_what_was_learned_there(self, whole):
         best = ks.load(whole, checkpoint="best")
         score = {int(f.name): checkpoints.read(f).progress.score for f in (whole / "checkpoints").iterdir()}
@@ -605,6 +612,7 @@ class TestMadeInPython:
         assert ks.load("run", agent=agent, checkpoint=64).record.facts["steps"] == 64
         assert api.resume("run", steps=96, agent=agent).record.facts["steps"] == 96
 
+    @pytest.mark.by_default("policy")
     def test_another_one_is_refused(self, agent):
         other, heavy = dataclasses.replace(agent, discount=0.5), ks.make("CartPole-v1", gravity=30.0)
         for use in (ks.load_policy, ks.evaluate, lambda *args, **how: api.resume(*args, steps=96, **how)):

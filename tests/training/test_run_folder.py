@@ -39,6 +39,7 @@ def contents(folder):
     return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.mark.full("covered")
 def test_a_run_comes_back_as_it_was(trained):
     again = ks.load(trained.path)
     for group in ("curves", "tables", "evaluation"):
@@ -53,6 +54,7 @@ def test_a_run_comes_back_as_it_was(trained):
     np.testing.assert_array_equal(again.record.member_point, trained.record.member_point)
 
 
+@pytest.mark.full("covered")
 def test_a_loaded_run_evaluates_as_the_one_in_memory(trained):
     mine, its = trained.evaluate(episodes=5, seed=3), ks.load(trained.path).evaluate(episodes=5, seed=3)
     np.testing.assert_array_equal(mine.returns, its.returns)
@@ -187,9 +189,8 @@ def test_what_is_no_name_of_a_folder_is_refused_before_anything_is_made(out, why
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full("covered")
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows has not")
-@pytest.mark.slow_because("a run that is resumed twice")
-@pytest.mark.by_default("lr*")
 @pytest.mark.parametrize("parent", ["lr=[0.1,0.5]", r"back\slash ü"])
 def test_a_run_may_lie_anywhere_and_go_on_elsewhere(parent, tmp_path):
     ks.train("q_learning", "GridWorld-v0", steps=200, eval_episodes=0, out=f"{parent}/run")
@@ -253,7 +254,7 @@ class Pushed(ks.Env):
         return x, ks.Timestep(x[None], x, jnp.array(False), jnp.array(False))
 
 
-@pytest.mark.by_default("other0-*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("other", "told"),
     [

@@ -54,6 +54,7 @@ def groups(run: ks.Run) -> dict[str, dict[str, str]]:
     return {group["title"]: dict(group["rows"]) for group in payload(run.record)["config"]}
 
 
+@pytest.mark.full("covered")
 def test_the_report_and_the_shell_tell_it():
     run = trained(epsilon=0.2, env_options={"slip": 0.1}, sweep={"learning_rate": [0.1, 0.5]}, out="")
     found = groups(run)
@@ -93,6 +94,7 @@ def test_what_others_published_is_not_called_tuned(monkeypatch):
     ]
 
 
+@pytest.mark.full("covered")
 def test_parts_of_a_setting_have_its_word():
     run = trained(learning_rate="linear:0.5:0.1:200", out="")
     assert groups(run)["Agent: learning_rate"]["steps"] == "200 (given)"
@@ -115,6 +117,7 @@ def test_a_record_of_an_earlier_version_has_no_words():
     assert "(default)" not in json.dumps(payload(record)["config"])
 
 
+@pytest.mark.full("covered")
 def test_a_run_that_is_loaded_or_longer_tells_the_same():
     trained(out="run", epsilon=0.2)
     assert groups(ks.load("run"))["Agent"]["exploration.epsilon"] == "0.2 (given)"

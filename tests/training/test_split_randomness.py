@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import kousoku as ks
 from kousoku.agents.tabular.q_learning import QLearning
@@ -44,6 +45,7 @@ def primitives(jaxpr) -> set[str]:
     return found
 
 
+@pytest.mark.full("covered")
 def test_a_q_learning_step_has_no_random_draw_left_in_its_loop():
     env, agent = ks.make("WindyGridWorld-v0", slip=0.2), QLearning()
     slots = plain_slots(env)

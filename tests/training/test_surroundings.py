@@ -47,7 +47,7 @@ def in_64_bits(script: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow_because("a new process trains")
+@pytest.mark.full("processes")
 def test_agents_with_tables_in_64_bits():
     in_64_bits("assert trained('sarsa').q_values.dtype.name == 'float32'; trained('dyna_q')")
 
@@ -72,7 +72,7 @@ def test_threads_train_at_once_each_as_if_it_were_alone():
     assert len(list(Path("runs").iterdir())) == 2
 
 
-@pytest.mark.slow_because("three trainings")
+@pytest.mark.full("covered")
 def test_a_default_device_and_a_guard_of_transfers_change_nothing():
     plain = learned(0)
     with jax.default_device(jax.devices()[-1]):
@@ -96,9 +96,8 @@ GUARDED = {
 }
 
 
+@pytest.mark.full("covered")
 @pytest.mark.films
-@pytest.mark.slow_because("four trainings, one gone on with, and a policy")
-@pytest.mark.by_default("table")
 @pytest.mark.parametrize("kind", GUARDED)
 def test_nothing_is_moved_that_is_not_meant_to_be(kind):
     """On two devices, which three members do not fill: from its beginning to what is done with it afterwards."""
@@ -133,6 +132,7 @@ def test_a_guard_of_transfers_without_compilation_is_refused(agent, loop, guard)
     assert not Path("run").exists()
 
 
+@pytest.mark.full("covered")
 def test_planners_move_nothing_that_is_not_meant_to_be():
     model = ks.make("FrozenLake-v1").model()
     wanted = planning.value_iteration(model, 0.9)

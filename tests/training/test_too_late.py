@@ -46,6 +46,7 @@ def installed(monkeypatch, **versions):
     monkeypatch.setattr(provenance.metadata, "version", lambda name: versions.get(name) or known(name))
 
 
+@pytest.mark.by_default("jaxlib")
 @pytest.mark.parametrize("name", ["jax", "jaxlib"])
 def test_a_package_upgraded_under_a_session_is_one_line(monkeypatch, name):
     installed(monkeypatch, **{name: "99.1.0"})
@@ -55,6 +56,7 @@ def test_a_package_upgraded_under_a_session_is_one_line(monkeypatch, name):
     assert "\n" not in str(told[0].message)
 
 
+@pytest.mark.full("covered")
 def test_both_upgraded_are_one_line_and_a_resumed_run_says_it_too(monkeypatch):
     ks.train("q_learning", "GridWorld-v0", steps=20, out="run", eval_episodes=0, on_report=lambda report: True)
     installed(monkeypatch, jax="99.1.0", jaxlib="99.1.0")

@@ -10,8 +10,8 @@ import kousoku as ks
 SMALL = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 
 
+@pytest.mark.full("covered")
 @pytest.mark.films
-@pytest.mark.slow_because("programs of a training, an evaluation and a film are compiled")
 def test_nothing_is_compiled_again(caplog):
     def compiled(**numbers):
         caplog.clear()

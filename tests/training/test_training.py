@@ -32,12 +32,14 @@ def q(agent="q_learning", env="GridWorld-v0", **settings):
     return ks.train(agent, env, **{**QUIET, "steps": 2000, **settings}).q_values
 
 
+@pytest.mark.full("covered")
 def test_same_seed_same_bits_whatever_the_chunk_size():
     whole = q(seeds=3)
     for every in (1000, 333, 17):
         np.testing.assert_array_equal(q(seeds=3, record_every=every), whole)
 
 
+@pytest.mark.full("covered")
 def test_agent_i_of_thirty_is_agent_i_alone():
     many = q(seeds=30)
     for seed in (0, 7, 29):
@@ -53,19 +55,20 @@ def test_other_agents_too_are_the_same_alone_and_among_others(agent):
     np.testing.assert_array_equal(q(agent, seeds=[5], steps=1000)[0], q(agent, seeds=6, steps=1000)[5])
 
 
-@pytest.mark.slow_because("two programs, for one device and for two")
+@pytest.mark.full("covered")
 def test_the_sharded_result_is_the_unsharded_one():
     assert jax.device_count() == 2
     for seeds in (2, 5):
         np.testing.assert_array_equal(q(seeds=seeds, devices=2), q(seeds=seeds, devices=1))
 
 
-@pytest.mark.slow_because("Python takes each step")
+@pytest.mark.full("covered")
 def test_the_python_loop_means_the_same():
     slow = q(seeds=2, steps=300, loop="python", env="WindyGridWorld-v0")
     np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_a_sweep_point_is_the_run_with_that_value():
     swept = ks.train(
         QLearning(), "GridWorld-v0", steps=1000, seeds=2, sweep={"learning_rate": [0.1, 0.5], "epsilon": [0.1, 0.3]},
@@ -84,6 +87,7 @@ def test_keys_of_a_thousand_seeds_and_of_their_steps_are_distinct():
     assert len(np.unique(words, axis=0)) == 4000
 
 
+@pytest.mark.full("covered")
 def test_ten_reports_compile_one_program(monkeypatch):
     asked = []
     monkeypatch.setattr(
@@ -97,12 +101,14 @@ def test_ten_reports_compile_one_program(monkeypatch):
     assert one._cache_size() == 1
 
 
+@pytest.mark.full("covered")
 def test_optax_schedules_may_stand_where_numbers_do():
     schedule = optax.linear_schedule(1.0, 0.1, 500)
     ours = ks.make_agent("q_learning", learning_rate="linear:1.0:0.1:500")
     np.testing.assert_allclose(q(QLearning(learning_rate=schedule)), q(ours), rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_what_is_recorded_is_chosen():
     run = ks.train("q_learning", "GridWorld-v0", steps=1000, seeds=2, record=["q_values"], record_every=250, **QUIET)
     assert run.record.tables["q_history"].shape == (4, 2, 96, 4)
@@ -114,6 +120,7 @@ def test_what_is_recorded_is_chosen():
     assert set(run.curves) == {"step", "seconds", "episodes", "return", "length", "reward", "td_error"}
 
 
+@pytest.mark.full("covered")
 def test_info_of_a_bandit_is_recorded():
     run = ks.train("bandit_ucb", "Bandit-v0", steps=200, seeds=4, record=["info"], record_every=1, **QUIET)
     optimal = run.curves["info.optimal"]
@@ -121,6 +128,7 @@ def test_info_of_a_bandit_is_recorded():
     assert set(np.unique(optimal)) <= {0.0, 1.0}
 
 
+@pytest.mark.full("covered")
 def test_curves_are_the_means_of_the_episodes_that_ended():
     run = ks.train("q_learning", "CliffGridWorld-v0", steps=3000, seeds=1, record_every=3000, **QUIET)
     curves = run.curves
@@ -128,6 +136,7 @@ def test_curves_are_the_means_of_the_episodes_that_ended():
     assert curves["return"][0, 0] <= -curves["length"][0, 0]
 
 
+@pytest.mark.full("covered")
 def test_learned_values_approach_the_exact_ones():
     run = ks.train(ks.make_agent("q_learning", discount=0.9, epsilon=0.3), "GridWorld-v0", steps=100_000, seeds=4)
     error = np.abs(run.q_values.max(-1) - run.record.tables["exact_v"])[:, run.record.tables["reachable"]]
@@ -139,6 +148,7 @@ def test_learned_values_approach_the_exact_ones():
     assert greedy.lengths.max() == 18, "the shortest way from (7, 11) to (0, 0)"
 
 
+@pytest.mark.full("covered")
 def test_a_sweep_of_discounts_has_no_one_truth_but_the_same_states():
     """Pictures show no actions in states in which none is taken."""
     swept = ks.train("q_learning", "CliffWalking-v1", steps=40, sweep={"discount": [0.5, 0.9]}, out="").record.tables
@@ -148,6 +158,7 @@ def test_a_sweep_of_discounts_has_no_one_truth_but_the_same_states():
     assert not swept["reachable"].all()
 
 
+@pytest.mark.full("covered")
 def test_evaluation_changes_nothing_and_counts_each_episode_once():
     run = ks.train("q_learning", "FrozenLake-v1", steps=2000, seeds=3, out="", eval_episodes=0)
     before = run.q_values.copy()
@@ -167,12 +178,14 @@ def test_a_changed_maze_is_evaluated_as_it_is_now():
     np.testing.assert_array_equal(ks.load("run").evaluate(episodes=3).lengths, run.evaluate(episodes=3).lengths)
 
 
+@pytest.mark.full("covered")
 def test_a_bandit_is_evaluated_on_its_own_arms():
     run = ks.train("bandit_ucb", "Bandit-v0", steps=2000, seeds=50, out="", eval_episodes=0)
     result = run.evaluate(episodes=1, max_steps=100)
     assert 1.3 < result.returns.mean() / 100 < 1.8, "the best of ten standard normal arms has mean 1.54"
 
 
+@pytest.mark.full("covered")
 def test_evaluation_is_not_biased_to_short_episodes():
     """Two kinds of episode: 1 step with return 0, 50 steps with return 1. Their mean is 1/2, not 1/51."""
     length = 51
@@ -321,6 +334,7 @@ TWICE = """
 """
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, -signal.SIGTERM, marks=pytest.mark.full("more cases"))],

@@ -46,6 +46,7 @@ def evaluation(returns, statistic="mean"):
     return Evaluation(returns, np.full(returns.shape, 8), returns > 2, statistic)
 
 
+@pytest.mark.full("covered")
 def test_a_runs_card_tells_what_the_report_does_first(run):
     rows = dict(row[:2] for row in Cells(run._repr_html_()).rows)
     assert rows["Agents"] == "2"
@@ -90,6 +91,7 @@ def test_an_agent_that_nothing_chose_or_judges_is_not_the_best(returns):
     assert "Best agent" not in evaluation(returns)._repr_html_()
 
 
+@pytest.mark.full("covered")
 def test_a_prompt_shows_one_short_line_without_arrays(run):
     for shown in (run, run.evaluate(episodes=100), evaluation(np.zeros((50, 300)), "IQM")):
         text = repr(shown)

@@ -160,6 +160,7 @@ def test_page_is_one_file_without_a_script_and_names_stay_text(tmp_path):
         found.save(tmp_path / "nowhere" / "page.html")
 
 
+@pytest.mark.full("covered")
 def test_page_says_what_is_decided():
     assert 'class="number decided">1.00 [1.00, 1.00]' in comparison_html(two())
     assert (

@@ -220,6 +220,7 @@ def test_help_tells_only_what_there_is(probed):
     assert found["closed"]
 
 
+@pytest.mark.full("covered")
 def test_one_picture_has_no_playbar_and_a_long_film_says_what_is_left_out(probed, monkeypatch):
     assert probed('probe.bar = at(".playbar") !== null;', machine(1)) == {"bar": False}
     monkeypatch.setattr("kousoku.viz.film.MAX_FRAMES", 8)

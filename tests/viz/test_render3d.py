@@ -149,6 +149,7 @@ class TestPicture:
         between = (picture > 250) & (picture < 480)  # grey between black and the floor
         assert between.any(axis=1).sum() > 20
 
+    @pytest.mark.full("covered")
     def test_every_kind_of_geom_and_many_environments(self):
         runs = tuple(figures.walk(12, name=f"seed {i}") for i in range(7))
         picture = Renderer(runs, 160).draw(11)

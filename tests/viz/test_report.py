@@ -49,6 +49,7 @@ class TestFiles:
         path = report.write_report(records.replaced(record, curves=record.curves | {"return": same}), tmp_path)
         assert {"lengths", "returns"} <= {p.stem for p in path.parent.glob("*.png")}
 
+    @pytest.mark.by_default("bare-pictures2")
     @pytest.mark.parametrize(
         ("name", "pictures"),
         [
@@ -65,6 +66,7 @@ class TestFiles:
         assert all(p.read_bytes().startswith(b"\x89PNG") for p in path.parent.glob("*.png"))
         assert {p.suffix for p in path.parent.iterdir()} == {".png", ".html"}
 
+    @pytest.mark.full("covered")
     def test_can_be_written_again(self, tmp_path):
         first = write_report(records.single(), str(tmp_path)).read_bytes()
         assert write_report(records.single(), tmp_path).read_bytes() == first
@@ -239,6 +241,7 @@ class TestContent:
 class TestNetwork:
     """What a run of agents with networks has beside the others."""
 
+    @pytest.mark.full("covered")
     def test_the_interquartile_mean_of_four_agents_and_more(self):
         record = records.network(members=9)
         curves = payload(record)["curves"]
@@ -263,6 +266,7 @@ class TestNetwork:
     def test_agents_with_tables_keep_the_mean(self):
         assert payload(records.grid())["curves"]["statistic"] == "mean"
 
+    @pytest.mark.full("covered")
     def test_evaluations_lie_in_the_figure_of_the_return(self):
         record = records.network()
         first, *others = payload(record)["curves"]["charts"]
@@ -273,6 +277,7 @@ class TestNetwork:
         assert first["evals"]["series"][0]["color"] != first["series"][0]["color"]
         assert all(chart["evals"] is None for chart in others)
 
+    @pytest.mark.full("covered")
     def test_evaluations_are_shown_where_no_episode_of_training_ended(self):
         """Long episodes and many environments: after a short run there is no return but theirs."""
         record = records.network()
@@ -285,6 +290,7 @@ class TestNetwork:
         np.testing.assert_allclose(second["series"][0]["mean"], mean, rtol=1e-4)
         assert "Greedy return" not in [chart["title"] for chart in others]
 
+    @pytest.mark.full("covered")
     def test_rewards_of_recorded_data_stand_behind_the_evaluations_and_are_named_so(self):
         record = records.network()
         left = {name: values for name, values in record.curves.items() if name not in ("return", "length")}
@@ -299,6 +305,7 @@ class TestNetwork:
             assert chart["series"][0]["name"].startswith("greedy evaluations, ")
         assert "mean reward of the minibatches" in plot_returns(offline).axes[0].get_title(loc="left")
 
+    @pytest.mark.full("covered")
     def test_time_of_reports_and_evaluations(self):
         record = records.network()
         first = payload(record)["curves"]["charts"][0]
@@ -308,6 +315,7 @@ class TestNetwork:
         np.testing.assert_allclose(first["evals"]["seconds"], record.curves["seconds"][index], rtol=1e-4)
         assert payload(records.grid())["curves"]["charts"][0]["seconds"] is None
 
+    @pytest.mark.full("covered")
     def test_every_other_curve_is_a_loss(self):
         charts = payload(records.network())["losses"]["charts"]
         assert [chart["name"] for chart in charts] == [*LOSSES, "of_my_own"]
@@ -315,6 +323,7 @@ class TestNetwork:
         assert all(chart["series"][0]["low"] is None for chart in charts)
         assert payload(records.grid())["losses"] is None
 
+    @pytest.mark.full("covered")
     def test_losses_of_an_agent_are_explained_by_what_they_are_there(self):
         record = records.network()
         curves = record.curves | {"advantage": record.curves["of_my_own"]}
@@ -348,6 +357,7 @@ class TestNetwork:
         assert not {"return_min", "return_max"} & {chart["name"] for chart in told["losses"]["charts"]}
         assert "Return of the candidates" not in [chart["title"] for chart in payload(record)["curves"]["charts"]]
 
+    @pytest.mark.full("covered")
     def test_what_was_expected_is_one_picture_with_what_followed(self):
         record = records.network()
         followed = np.abs(record.curves["entropy"])
@@ -373,6 +383,7 @@ class TestNetwork:
             at = [str(0.01 * i) in series["name"] for i in (1, 2)]
             np.testing.assert_allclose(series["mean"], -(at[0] + 2 * at[1]), atol=1e-5)
 
+    @pytest.mark.full("covered")
     def test_nothing_is_compared_where_no_episode_told_anything(self):
         record = records.network()
         empty = dict.fromkeys(("value_estimate", "discounted_return"), np.full_like(record.curves["entropy"], np.nan))
@@ -389,18 +400,21 @@ class TestNetwork:
         assert True in banded
         assert False in banded
 
+    @pytest.mark.full("covered")
     def test_curves_without_a_number_are_left_out(self):
         record = records.network()
         empty = np.full_like(record.curves["entropy"], np.nan)
         record = records.replaced(record, curves=record.curves | {"entropy": empty})
         assert "entropy" not in [chart["name"] for chart in payload(record)["losses"]["charts"]]
 
+    @pytest.mark.full("covered")
     def test_many_settings_of_a_group_are_a_group_of_their_own(self):
         groups = {group["title"]: dict(group["rows"]) for group in payload(records.network())["config"]}
         assert list(groups)[:2] == ["Agent", "Agent: network"]
         assert groups["Agent: network"]["critic_hidden"] == "none"
         assert "network.critic_hidden" not in groups["Agent"]
 
+    @pytest.mark.full("covered")
     def test_the_player_is_the_one_that_the_film_needs(self):
         flat, solid = (offline.asset(name) for name in ("flat.js", "solid.js"))
         record = records.network()
@@ -428,9 +442,11 @@ class TestSize:
         assert {"seed 0", "seed 4095"} <= set(names)
         assert data["curves"]["charts"][0]["members"] == []
 
+    @pytest.mark.full("covered")
     def test_of_a_large_maze(self):
         assert len(report.report_html(records.large_maze(members=24)).encode()) < 4 * MEGABYTE
 
+    @pytest.mark.full("covered")
     def test_of_many_settings(self):
         points = tuple({"learning_rate": 0.01 * i} for i in range(512))
         assert (

@@ -210,7 +210,7 @@ def dots(picture: np.ndarray, color: np.ndarray) -> int:
     return ndimage.label(ndimage.binary_opening(near(picture, color, 40), np.ones((4, 4))))[1]
 
 
-@pytest.mark.by_default("light")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     picture = drawing(drawn(records.network(), scheme=scheme))
@@ -222,6 +222,7 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
 
 
+@pytest.mark.full("covered")
 def test_a_lone_evaluation_has_its_interval_as_a_whisker(drawn):
     page = drawn(records.evaluated_once())
     picture = drawing(page)
@@ -233,6 +234,7 @@ def test_a_lone_evaluation_has_its_interval_as_a_whisker(drawn):
     assert said in page.run("return document.querySelector('#curves').textContent")
 
 
+@pytest.mark.full("covered")
 def test_lines_of_single_agents_are_seen_on_a_dark_page(drawn):
     picture = drawing(drawn(records.network(), scheme="dark"), "#losses .chart").astype(int)
     blue = picture[..., 2] - picture[..., 0]
@@ -467,6 +469,7 @@ def test_print_is_light_and_as_wide_as_the_paper(drawn):
     assert page.run('return document.documentElement.hasAttribute("data-print")') is False
 
 
+@pytest.mark.full("covered")
 def test_time_instead_of_steps_in_every_chart(probed):
     found = probed(
         records.network(),
@@ -486,6 +489,7 @@ def test_time_instead_of_steps_in_every_chart(probed):
     assert found["names"] == ["while training, IQM of 5 agents", "greedy evaluations, the last at step 20,000"]
 
 
+@pytest.mark.full("covered")
 def test_losses_are_read_together(probed):
     found = probed(
         records.network(),
@@ -519,6 +523,7 @@ def test_fits_a_phone(name, drawn):
     assert page.run("return [document.documentElement.scrollWidth, innerWidth]") == [390, 390]
 
 
+@pytest.mark.full("covered")
 def test_an_episode_in_the_plane_plays_in_the_report(drawn):
     """It waits for the reader, and hears keys only once it has the focus."""
     page = drawn(records.network(), size=(1000, 900))
@@ -578,7 +583,7 @@ def test_an_episode_in_three_dimensions_plays_in_the_report(drawn):
     assert page.run(f"{begin} await frame(); await frame(); return text('.time')") == "0.15 / 1.95 s"
 
 
-@pytest.mark.by_default("grid")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", ["network", "grid"])
 def test_the_players_style_and_the_reports_leave_each_other_alone(name, drawn):
     found = drawn(records.ALL[name](), size=(1000, 900)).run("""

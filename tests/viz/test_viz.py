@@ -280,6 +280,7 @@ class TestPlots:
         assert not any(name.startswith("mean") for name in names[0])
         assert names[1][0] == "mean of all 4 agents"
 
+    @pytest.mark.by_default("interrupted")
     @pytest.mark.parametrize("name", ["grid", "sweep", "bandit", "interrupted", "blackjack", "cliff", "hostile"])
     def test_every_plot_of_every_kind_of_run(self, name):
         record = records.ALL[name]()
@@ -399,6 +400,7 @@ class TestPlots:
     def test_a_figure_shows_itself_in_a_notebook(self):
         assert viz.plot_returns(records.single())._repr_png_().startswith(b"\x89PNG")
 
+    @pytest.mark.full("covered")
     def test_dollars_are_no_mathematics(self):
         record = records.sweep()
         points = tuple({"$\\frac{a$": point["learning_rate"], "epsilon": point["epsilon"]} for point in record.points)
