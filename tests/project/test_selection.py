@@ -22,5 +22,5 @@ def test_a_reason_of_the_list_is_taken(reason):
 
 @pytest.mark.parametrize("mark", [pytest.mark.full, pytest.mark.full("it is slow"), pytest.mark.full(reason="larger")])
 def test_any_other_is_refused_with_the_list(mark):
-    with pytest.raises(pytest.UsageError, match="test_x: full takes the reason, one of more cases, larger, "):
+    with pytest.raises(pytest.UsageError, match="test_x: full takes the reason, one of more cases, covered, larger, "):
         check_reason("test_x", mark.mark)
