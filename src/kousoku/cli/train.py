@@ -46,7 +46,7 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
     given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, WRAP, *of_agent, *of_env], rest)
     hyper, swept = _hyper_parameters(of_agent, given, sweep)
     of_made_env, env_swept = env_values(env_id, of_env, given, sweep)
-    if sweep and not (swept or env_swept or of_made_env):
+    if sweep and not (swept or env_swept):
         raise ConfigError("sweep", ..., "give a number several values, as in --learning-rate 0.1,0.5")
     if WRAP.name in given:
         of_made_env[WRAP.name] = str(given[WRAP.name]).split(",")
