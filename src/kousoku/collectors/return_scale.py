@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ..ops.normalisation import EPS, RunningMoments, merge_over, no_moments, observe
+from ..ops.across import gather_over
+from ..ops.normalisation import EPS, RunningMoments, merge_all, no_moments, observe
 from .rollouts import add_reward
 
 Number = float | Float[Array, ""]
@@ -55,8 +56,8 @@ def scale_of(statistics: ReturnStatistics, limit: Number, axis: str | None) -> F
     References:
         Lee et al., Hyperspherical normalization for scalable deep reinforcement learning, arXiv:2502.15280, section 4.
     """
-    of_all = jax.vmap(lambda moments: merge_over(moments, "slots"), axis_name="slots")(statistics.moments)
-    moments, largest = jax.tree.map(lambda x: x[0], of_all), jnp.max(statistics.largest)
+    moments, largest = merge_all(statistics.moments), jnp.max(statistics.largest)
     if axis is not None:
-        moments, largest = merge_over(moments, axis), jax.lax.pmax(largest, axis)
+        of_devices, largest_of_devices = gather_over((moments, largest), axis)
+        moments, largest = merge_all(of_devices), jnp.max(largest_of_devices)
     return jnp.maximum(jnp.sqrt(moments.variance + moments.variance_rest + EPS), largest / limit)

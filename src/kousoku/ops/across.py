@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
 from jax.flatten_util import ravel_pytree
 
 
@@ -23,10 +26,21 @@ def sum_over(tree: Any, axis_name: str | None) -> Any:
     """Sums a tree of sums on each device over the devices; without an axis, itself. Whole numbers stay exact."""
     if axis_name is None:
         return tree
+    if len({leaf.dtype for leaf in jax.tree.leaves(tree)}) > 1:  # to wait once: a sum over devices is of one dtype
+        return jax.tree.map(lambda x: jnp.sum(x, axis=0, dtype=x.dtype), gather_over(tree, axis_name))
+    flat, unravel = ravel_pytree(tree)
+    return unravel(lax.psum(flat, axis_name))
+
+
+def gather_over(tree: Any, axis_name: str) -> Any:
+    """Stacks the trees of numbers of all devices, [D, ...], of whatever dtypes: their bits travel."""
     leaves, structure = jax.tree.flatten(tree)
-    for dtype in sorted({leaf.dtype for leaf in leaves}, key=str):
-        chosen = [i for i, leaf in enumerate(leaves) if leaf.dtype == dtype]
-        flat, unravel = ravel_pytree([leaves[i] for i in chosen])
-        for i, leaf in zip(chosen, unravel(jax.lax.psum(flat, axis_name)), strict=True):
-            leaves[i] = leaf
-    return jax.tree.unflatten(structure, leaves)
+    words = [lax.bitcast_convert_type(leaf, jnp.uint32) for leaf in leaves]
+    every = lax.all_gather(jnp.concatenate([word.reshape(-1) for word in words]), axis_name)
+    ends = np.cumsum([word.size for word in words])
+    parts = jnp.split(every, ends[:-1], axis=1)
+    stacked = [
+        lax.bitcast_convert_type(part.reshape(-1, *word.shape), leaf.dtype)
+        for part, word, leaf in zip(parts, words, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(structure, stacked)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from .across import gather_over
 
 Number = Float[Array, ""] | float
 Pair = tuple[Float[Array, "*s"], Float[Array, "*s"]]
@@ -83,18 +84,20 @@ def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
     return RunningMoments(count, *mean, *variance)
 
 
-def merge_over(moments: RunningMoments, axis_name: str) -> RunningMoments:
-    """Returns the moments of the samples of every device, or row, of a named axis together; the same on all of them."""
-    size = moments.size()
-    total = lax.psum(size, axis_name)
-    w = size / jnp.maximum(total, 1.0)
-    middle = lax.psum(w * moments.mean, axis_name)
-    apart = (moments.mean - middle) + moments.mean_rest
-    shift = lax.psum(w * apart, axis_name)
-    spread = moments.variance + moments.variance_rest + (apart - shift) ** 2
-    variance = lax.psum(w * spread, axis_name)
+def merge_all(moments: RunningMoments) -> RunningMoments:
+    """Returns the moments of all samples of a stack of moments, [N, ...], together; of at most 2**16 of them."""
+    size = jax.vmap(RunningMoments.size)(moments)
+    w = size / jnp.maximum(jnp.sum(size), 1.0)
+
+    def mean_of(values: Float[Array, "N *s"]) -> Float[Array, "*s"]:
+        return jnp.sum(values * w.reshape(-1, *[1] * (values.ndim - 1)), axis=0)
+
+    middle = mean_of(moments.mean)
+    apart = (moments.mean - middle[None]) + moments.mean_rest
+    shift = mean_of(apart)
+    variance = mean_of(moments.variance + moments.variance_rest + (apart - shift[None]) ** 2)
     mean = _add((middle, jnp.zeros_like(middle)), shift)
-    return RunningMoments(_sum_counts(moments.count, axis_name), *mean, variance, jnp.zeros_like(variance))
+    return RunningMoments(_sum_of_counts(moments.count), *mean, variance, jnp.zeros_like(variance))
 
 
 def observe(moments: RunningMoments, batch: Float[Array, "N *s"], *, axis_name: str | None = None) -> RunningMoments:
@@ -105,7 +108,7 @@ def observe(moments: RunningMoments, batch: Float[Array, "N *s"], *, axis_name: 
             stays the same on all of them.
     """
     new = batch_moments(batch)
-    return merge(moments, new if axis_name is None else merge_over(new, axis_name))
+    return merge(moments, new if axis_name is None else merge_all(gather_over(new, axis_name)))
 
 
 def normalise(moments: RunningMoments, x: Float[Array, "*s"], clip: Number = 10.0, eps: Number = EPS) -> Array:
@@ -156,11 +159,6 @@ def scale_rewards(
     moments = observe(moments, returns.reshape(-1), axis_name=axis_name)
     divisor = jnp.sqrt(moments.variance + moments.variance_rest + eps)
     return moments, rewards / divisor
-
-
-def merge_all(moments: RunningMoments) -> RunningMoments:
-    """Returns the moments of all samples of a stack of moments, [N, ...], together; of fewer than 2**32 samples."""
-    return jax.vmap(lambda each: merge_over(each, "stack"), axis_name="stack", out_axes=None)(moments)
 
 
 class Scaling(eqx.Module):
@@ -241,10 +239,10 @@ def add_counts(a: UInt32[Array, "2"], b: UInt32[Array, "2"]) -> UInt32[Array, "2
     return jnp.stack([a[0] + b[0] + carry, low])
 
 
-def _sum_counts(count: UInt32[Array, "2"], axis_name: str) -> UInt32[Array, "2"]:
-    """Sums over an axis of at most 2**16 devices: halves of words cannot overflow."""
-    sixteen = jnp.uint32(16)
-    quarters = lax.psum(jnp.stack([count[1] & jnp.uint32(0xFFFF), count[1] >> sixteen]), axis_name)
-    upper = quarters[1] + (quarters[0] >> sixteen)
-    low = (upper << sixteen) | (quarters[0] & jnp.uint32(0xFFFF))
-    return jnp.stack([lax.psum(count[0], axis_name) + (upper >> sixteen), low])
+def _sum_of_counts(counts: UInt32[Array, "N 2"]) -> UInt32[Array, "2"]:
+    """Sums at most 2**16 counts: halves of words cannot overflow."""
+    sixteen, half = jnp.uint32(16), jnp.uint32(0xFFFF)
+    high, low = counts[:, 0], counts[:, 1]
+    lowest = jnp.sum(low & half, dtype=jnp.uint32)
+    upper = jnp.sum(low >> sixteen, dtype=jnp.uint32) + (lowest >> sixteen)
+    return jnp.stack([jnp.sum(high, dtype=jnp.uint32) + (upper >> sixteen), (upper << sixteen) | (lowest & half)])
