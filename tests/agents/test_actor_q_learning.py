@@ -75,7 +75,7 @@ def test_probes(name):
         if probe.name == "two actions" and name != "sac":
             np.testing.assert_allclose(q, np.broadcast_to(probe.q, q.shape), atol=0.3, err_msg=probe.name)
         else:  # a policy that has settled does not go where it loses
-            np.testing.assert_allclose(np.max(q, -1), np.broadcast_to(best, (SEEDS, 2)), atol=0.2, err_msg=probe.name)
+            np.testing.assert_allclose(np.max(q, -1), np.broadcast_to(best, (SEEDS, 2)), atol=0.3, err_msg=probe.name)
 
 
 ALPHA = 0.5
