@@ -60,7 +60,7 @@ AGENTS |= {
 def test_probes(name):
     """The five probes with a time limit of 5, three seeds each: also of reward 1 for ever, which is worth 10.
 
-    Values far from where actions 0 and 1 meet, which are what was seen most.
+    Values far from where actions 0 and 1 meet, which were seen most; SAC's, whose policy settles, where it acts.
     """
     iterations = 4000
     agent = eqx.tree_at(lambda a: a.learning_rate, AGENTS[name], Linear(5e-3, 0.0, 8 * iterations))
@@ -68,14 +68,19 @@ def test_probes(name):
     states, actions = jnp.eye(3)[:2], jnp.array([[-0.8], [0.8]])
     for probe in probes(DISCOUNT, 5):
         state = learned(agent, Real(probe.env), keys, iterations)
-        critic = state.network.critics[0]
+        critic, best = state.network.critics[0], np.broadcast_to(probe.q.max(-1), (SEEDS, 2))
+        if name == "sac":
+            act = lambda state, obs: agent.act(state, obs, (), keys[0], greedy=True)[0]  # noqa: E731
+            own = jax.vmap(jax.vmap(act, (None, 0)), (0, None))(state, states)
+            q = jax.vmap(jax.vmap(lambda c, s, a: c(s, a), (None, 0, 0)), (0, None, 0))(critic, states, own)
+            np.testing.assert_allclose(q, best, atol=0.2, err_msg=probe.name)
+            continue
         of_one = jax.vmap(jax.vmap(lambda c, s, a: c(s, a), (None, None, 0)), (None, 0, None))
         q = jax.vmap(of_one, (0, None, None))(critic, states, actions)
-        best = probe.q.max(-1)
-        if probe.name == "two actions" and name != "sac":
+        if probe.name == "two actions":
             np.testing.assert_allclose(q, np.broadcast_to(probe.q, q.shape), atol=0.3, err_msg=probe.name)
-        else:  # a policy that has settled does not go where it loses
-            np.testing.assert_allclose(np.max(q, -1), np.broadcast_to(best, (SEEDS, 2)), atol=0.3, err_msg=probe.name)
+        else:
+            np.testing.assert_allclose(np.max(q, -1), best, atol=0.2, err_msg=probe.name)
 
 
 ALPHA = 0.5
