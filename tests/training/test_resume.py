@@ -544,6 +544,7 @@ def test_a_learner_from_rollouts_that_is_killed_ends_as_the_uninterrupted_one(tm
     same(tmp_path / "run", tmp_path / "whole" / "run")
 
 
+@pytest.mark.films
 @pytest.mark.full("processes")
 @pytest.mark.parametrize("seed", range(8))
 def test_killed_at_many_random_points_it_ends_as_the_uninterrupted_one(tmp_path, whole, seed):

@@ -70,7 +70,7 @@ class OutcomeTable(eqx.Module):
         self, key: PRNGKeyArray, s: Int[Array, ""], action: Int[Array, ""]
     ) -> tuple[Int[Array, ""], Float[Array, ""], Array]:
         """Draws (next_state, reward, terminated) of one step."""
-        pair = s * self.num_actions + action
+        pair = (s * self.num_actions + action).astype(jnp.int32)  # with 64 bits an action may have them
         k = jnp.int32(0)
         if self.packed.shape[1] > 1:
             bounds = lax.dynamic_index_in_dim(jnp.asarray(self.cumulative), pair, keepdims=False)
