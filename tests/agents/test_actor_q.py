@@ -247,7 +247,7 @@ def test_the_actor_waits_for_the_critics():
     assert told[0] == told[1] == told[2] != told[3] == told[4] == told[5]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("ddpg")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_schedules_are_read_at_the_environment_steps(kind):
     from kousoku.ops.schedules import Linear
@@ -355,7 +355,7 @@ def test_without_a_start_no_action_is_arbitrary():
     np.testing.assert_array_equal(actions_of(agent, state, 3), actions_of(agent, state, 3, greedy=True))
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("sac")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     """The same places in another box give the same update, bit for bit where scaling is exact."""
@@ -367,7 +367,7 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     same(one.network, other.network, 0.0)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("dict")
 @pytest.mark.parametrize(
     "space",
     [
@@ -378,6 +378,7 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     ],
     ids=["image", "dict", "multi", "discrete"],
 )
+@pytest.mark.slow_because("convolutions and their gradients are compiled")
 def test_observations_of_every_kind_are_learned_from(space):
     agent = SAC(network=ActorQConfig(hidden=(8,)))
     spec = EnvSpec(space, Box(-1.0, 1.0, (2, 2)))

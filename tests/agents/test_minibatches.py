@@ -82,7 +82,7 @@ def test_a_minibatch_is_a_uniform_subset():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("8-1-4")
 @pytest.mark.parametrize(("num_envs", "per_env", "minibatches"), [(4, 8, 2), (8, 1, 4), (16, 4, 8)])
 def test_devices_hold_their_part_of_the_same_minibatches(num_envs, per_env, minibatches):
     """Sample (time, environment): two devices together have in minibatch m what one device has in it."""

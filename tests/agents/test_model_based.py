@@ -319,7 +319,7 @@ def test_prioritized_sweeping_by_hand():
 # All three
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("prioritized_sweeping")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_keys_are_used_once(agent_id):
     agent = AGENTS.make(agent_id, planning_steps=2)

@@ -125,7 +125,6 @@ class Watched(PPO):
         return loss, metrics | {"off": jnp.max(jnp.abs(jnp.expm1(log_ratio)))}
 
 
-@pytest.mark.full("covered")
 @pytest.mark.parametrize("recurrent", [None, pytest.param("gru", marks=pytest.mark.full("more cases"))])
 def test_update_learns_from_what_was_acted_on(recurrent, walked):
     """All minibatches of an update that hardly learns: the statistics may not move on before the epochs."""
@@ -313,7 +312,6 @@ def test_a_tiny_target_kl_stops_after_one_epoch(walked):
     assert updated(between, train_state, rollout)[1]["epochs"] == 1
 
 
-@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "options",
     [{"recurrent": "lstm", "shared": True}, pytest.param({"recurrent": "gru"}, marks=pytest.mark.full("more cases"))],

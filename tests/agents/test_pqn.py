@@ -178,7 +178,8 @@ def test_a_cue_is_remembered(recurrent):
     np.testing.assert_allclose(q, np.broadcast_to(2 * np.eye(2) - 1, (3, 2, 2)), atol=0.15)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.slow_because("a program for two devices is compiled")
+@pytest.mark.by_default("plain")
 @pytest.mark.parametrize("recurrent", [None, "gru"], ids=["plain", "gru"])
 def test_two_devices_learn_as_one_does(recurrent):
     network = QNetworkConfig(hidden=(8,), recurrent=recurrent, recurrent_size=4)

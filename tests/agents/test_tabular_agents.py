@@ -217,7 +217,7 @@ def test_where_the_next_episode_begins_changes_no_target(agent_id):
     assert eqx.tree_equal(*learnt)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("watkins_q_lambda-exploration6")
 @pytest.mark.parametrize(
     ("agent_id", "exploration"),
     [*((id, EpsilonGreedy(0.5)) for id in AGENT_IDS), ("sarsa", Softmax(0.5)), ("sarsa", UCB(1.0))],
@@ -271,7 +271,7 @@ def test_ten_updates_are_compiled_once_and_count_ten_visits(agent_id):
     np.testing.assert_array_equal(visits, [[2, 2], [1, 2], [2, 1]])
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("sarsa_lambda")
 @pytest.mark.parametrize("agent_id", ON_POLICY)
 def test_the_action_that_was_learnt_is_taken(agent_id):
     agent, obs, seen = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0)), jnp.int32(1), set()
@@ -308,7 +308,7 @@ def test_the_coin_of_double_q_learning_is_fair():
     assert stats.chisquare([heads, 100_000 - heads]).pvalue > 1e-4
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("sarsa_lambda*")
 @pytest.mark.parametrize(
     ("special", "plain", "options"),
     [

@@ -338,7 +338,7 @@ def test_its_metrics_are_curves_under_their_names(trained):
         assert (run.curves["steps_taken"][0] == np.arange(32, 193, 8).mean()).all(), "nothing is learned before"
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("replay")
 def test_it_is_evaluated_and_becomes_a_policy(trained):
     folder, given, _ = trained
     assert ks.evaluate(folder, 3, **given).returns.shape == (4, 3)

@@ -71,7 +71,7 @@ def check_draws(drawn: Transition, discounts: Any, said: list[Any], n: int) -> s
     return lengths
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("10")
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_rewards_are_added_up_within_an_episode_and_within_the_ring(n):
     state, said = run(several(n, batch_size=64), WRAPS, kernel_slots(Life(LIMIT)))
@@ -140,7 +140,7 @@ def test_members_may_have_discounts_of_their_own():
     assert (np.asarray(both.agent["discount"][0]) < np.asarray(both.agent["discount"][1])).any()
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("7")
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_a_sum_of_rewards_against_float64(n):
     rng = np.random.default_rng(n)

@@ -110,7 +110,7 @@ def test_a_key_gives_the_same_draws_and_another_key_gives_others():
     assert (first.agent["drawn"].obs[:3] != other.agent["drawn"].obs[:3]).any(axis=(1, 2)).all()
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("8-updates1")
 @pytest.mark.parametrize(("starts", "updates"), [(0, [2, 2, 2]), (8, [2, 2, 2]), (9, [0, 2, 2]), (24, [0, 0, 2])])
 def test_no_update_is_made_before_learning_starts(starts, updates):
     agent = recorder(learning_starts=starts, gradient_steps=2)

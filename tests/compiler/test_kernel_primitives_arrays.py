@@ -67,7 +67,6 @@ def moves(shape, rng):
     return [made[i] for i in rng.permutation(len(made))[:5]]
 
 
-@pytest.mark.full("covered")
 @examples(6)
 def test_moves(count):
     @for_all(count, st.sampled_from(DTYPES), st.sampled_from(SHAPES), LANES_AND_SEEDS)
@@ -84,7 +83,6 @@ def test_moves(count):
             )
 
 
-@pytest.mark.full("covered")
 @examples(3)
 def test_moves_of_what_is_computed(count):
     """Moves of arrays that are sums, which may never be stored."""

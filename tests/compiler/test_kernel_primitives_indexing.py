@@ -69,7 +69,6 @@ def test_reading_at_indices(count):
             check(function, draw, lanes, shared_of(seed, 2) if lanes else (), seed)
 
 
-@pytest.mark.full("covered")
 @examples(2)
 def test_reading_with_batch_axes(count):
     """What vmap of an indexed read makes, within a lane."""
@@ -95,7 +94,6 @@ def test_reading_with_batch_axes(count):
 INT_WRITES = ("set", "add", "subtract", "multiply", "min", "max")
 
 
-@pytest.mark.full("covered")
 @examples(5)
 def test_writing_at_indices(count):
     cases = st.tuples(
@@ -123,7 +121,6 @@ def test_writing_at_indices(count):
             check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
-@pytest.mark.full("covered")
 @examples(2)
 def test_writing_floats(count):
     @for_all(count, st.sampled_from(ARRAYS), LANES_AND_SEEDS)
@@ -144,7 +141,6 @@ def test_writing_floats(count):
         check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed, ulp=2)
 
 
-@pytest.mark.full("covered")
 @examples(2)
 def test_writing_windows(count):
     """Several windows of a scatter in a row, which overlap or do not fit."""
@@ -167,7 +163,6 @@ def test_writing_windows(count):
         check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
-@pytest.mark.full("covered")
 @examples(2)
 def test_writing_in_branches_and_loops(count):
     """Only lanes that take a branch write, also where what is written is the same in all of them."""

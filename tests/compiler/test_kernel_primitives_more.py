@@ -30,7 +30,7 @@ def test_quotients_by_constants_are_products_with_reciprocals(count):
     for_all(count, st.sampled_from(DTYPES), st.sampled_from((3, 40)), st.booleans(), LANES_AND_SEEDS)(run)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("float32")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_quotients_by_constants_at_the_edges(dtype):
     normal = edges(dtype)[edges(dtype) == flushed(edges(dtype))]
@@ -39,7 +39,6 @@ def test_quotients_by_constants_at_the_edges(dtype):
         divided(dtype(divisor), dtype, 40, 3, 0)
 
 
-@pytest.mark.full("covered")
 @examples(3)
 def test_reshapes_that_permute_axes_first(count):
     def run(spec, order, case):

@@ -39,7 +39,6 @@ def tame(rng, shape, dtype):
     return rng.uniform(0.5, 1.5, shape).astype(dtype)
 
 
-@pytest.mark.full("covered")
 @examples(5)
 def test_exact_reductions(count):
     @for_all(
@@ -83,7 +82,6 @@ def test_sums_and_products_of_floats(count):
             check(function, lambda rng: [tame(rng, shape, dtype)], lanes, (), seed, ulp=4 * length)
 
 
-@pytest.mark.full("covered")
 @examples(3)
 def test_running_totals(count):
     @for_all(count, st.sampled_from((*INTEGERS, "float32")), st.sampled_from(SHAPES[1:]), LANES_AND_SEEDS)

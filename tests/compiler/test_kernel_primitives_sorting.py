@@ -40,7 +40,6 @@ def test_sort(count):
             check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
-@pytest.mark.full("covered")
 @examples(3)
 def test_sorting_by_numpys_functions(count):
     @for_all(count, st.sampled_from(("float32", "int32")), st.sampled_from([(9,), (40,), (5, 9)]), LANES_AND_SEEDS)

@@ -378,7 +378,7 @@ def loops(x, n, key, xs):
     return z + jnp.sum(ys * ys), i
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("opened")
 @pytest.mark.parametrize("long", [1, 1 << 30], ids=["as kernels", "opened"])
 def test_derivatives_of_loops_whose_bodies_are_kernels(long, monkeypatch):
     """By what a body takes of outside, by what is carried, and by what comes in; once more, and over lanes."""

@@ -300,7 +300,6 @@ print(json.dumps([words(found), len(traces)]))
 ORDERS = ([(16, True)], [(16, True), (2, False)], [(2, True)], [(2, False)], [(16, False), (16, True)])
 
 
-@pytest.mark.full("processes")
 @pytest.mark.parametrize("last", [1, pytest.param(len(ORDERS), marks=pytest.mark.full("more cases"))])
 def test_what_is_traced_again_is_traced_under_the_same_settings(last, tmp_path):
     """Derivations and other lanes of a function that was recalled, asked for in another context than its own."""

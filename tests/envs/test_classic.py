@@ -87,7 +87,7 @@ def _numbers(env: ks.Env) -> list[str]:
     return [name for name, value in vars(env).items() if isinstance(value, float) and name not in _structure(env)]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("CartPole-v1")
 @pytest.mark.parametrize("id", IDS)
 def test_every_number_may_differ_from_lane_to_lane(id):
     """Lanes with numbers of their own do what single environments with these numbers do; the contract holds."""

@@ -54,7 +54,7 @@ def made(id: str) -> ks.Env:
     return ks.make(id, **NEEDS.get(id, {}))
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("FrozenLake-v1")
 @pytest.mark.parametrize("id", sorted(set(OWN_ENVS) - LARGE_ROBOTS))
 def test_the_contract_holds(id):
     ks.check_env(made(id), steps=40)
@@ -75,7 +75,7 @@ def test_the_contract_holds_for_a_large_robot(id):
     ks.check_env(made(id), steps=40)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("options2")
 @pytest.mark.parametrize(
     "options",
     [
@@ -89,7 +89,7 @@ def test_the_contract_holds_for_a_grid_with(options):
     ks.check_env(ks.gridworld("S..\n..G\nP..", **options), steps=40)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("index")
 @pytest.mark.parametrize("observation", ["index", "window"])
 def test_the_contract_holds_for_a_grid_that_changes(observation):
     ks.check_env(ks.gridworld(["S.G\n...", "S#G\n..."], change_at=(5,), observation=observation), steps=30)

@@ -216,7 +216,7 @@ def test_the_reward_has_a_derivative() -> None:
 # ---- keys
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("Reacher-v5")
 @pytest.mark.parametrize("id", IDS)
 def test_a_start_uses_each_key_once(id: str) -> None:
     env = ks.make(id)

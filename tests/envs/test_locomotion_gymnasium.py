@@ -91,7 +91,7 @@ def check(id: str, count: int, seed: int, dtype: Any, tolerance: float, **option
     assert not np.asarray(timesteps.info.diverged).any()
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("Reacher-v5")
 @pytest.mark.parametrize("id", SMALL)
 def test_a_step(id: str) -> None:
     with jax.enable_x64(True):
@@ -142,7 +142,6 @@ def test_a_step_of_a_small_robot(id: str, options: dict[str, Any], tmp_path: Any
         check(id, 200, 5, jnp.float64, EXACT, xml_file=str(path), frame_skip=2, **options)
 
 
-@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "id", [pytest.param("Swimmer-v5", marks=pytest.mark.full("more cases")), "InvertedDoublePendulum-v5"]
 )

@@ -101,7 +101,8 @@ def test_a_gradient_step_leaves_weights_of_unit_length():
     assert all(a is b for a, b in zip(*map(jax.tree.leaves, (plain, with_unit_weights(plain))), strict=True))
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("td3-actions1")
+@pytest.mark.slow_because("updates of three kinds are compiled")
 @pytest.mark.parametrize(("id", "actions"), [("sac", ACTIONS), ("td3", ACTIONS), ("sac", Discrete(3))])
 def test_agents_updates_keep_unit_lengths(id, actions):
     options = {"hidden": (4,), "actor_body": "simba_v2", "critic_body": "simba_v2", "learning_rate": 0.1}

@@ -67,7 +67,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("lstm-apart-Box-Box")
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
 def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, observations, actions):
     network = config(observations, actions, KEY)
@@ -91,7 +91,7 @@ def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, obs
         carry = after
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("plain-shared-Dict-Box")
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
 def test_gradients_reach_every_leaf(config, observations, actions):
     network = config(observations, actions, KEY)

@@ -38,7 +38,7 @@ def test_so_does_an_mlp(sizes, layer_norm):
         np.testing.assert_allclose(mlp.of_index(jnp.int32(i)), expected, rtol=1e-6)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("hidden1-Discrete(n=3)")
 @pytest.mark.parametrize("actions", [Discrete(3), Box(-1.0, 1.0, (2,))], ids=str)
 @pytest.mark.parametrize("hidden", [(), (4,)])
 def test_a_policy_does_what_it_does_of_the_one_hot_vector(hidden, actions):

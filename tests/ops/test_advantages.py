@@ -84,7 +84,7 @@ def assert_close(got, expected, size=1.0):
         assert error.max() < 1e-6, name
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("3-*")
 @pytest.mark.parametrize(("n", "clip_rho", "clip_c"), [(3, 1.0, 1.0), (1, 2.0, 0.5), (50, 1.5, 1.0)])
 def test_random_cases_against_the_definitions(n, clip_rho, clip_c):
     cases = random_steps(n, (CASES // 3 + 1, T))

@@ -177,11 +177,7 @@ def test_two_devices_are_one(mesh):
     old = ops.batch_moments(jnp.asarray(stream_of(5, 30)))
     batch = jnp.asarray(np.concatenate([stream_of(6, 20, mean=1e4), stream_of(7, 20, mean=1.1e4)]))
     step = jax.shard_map(
-        lambda m, x: ops.observe(m, x, axis_name="devices"),
-        mesh=mesh,
-        in_specs=(P(), P("devices")),
-        out_specs=P(),
-        check_vma=False,
+        lambda m, x: ops.observe(m, x, axis_name="devices"), mesh=mesh, in_specs=(P(), P("devices")), out_specs=P()
     )
     two, one = jax.jit(step)(old, batch), ops.observe(old, batch)
     assert count_of(two) == count_of(one) == 70
@@ -198,7 +194,6 @@ def test_rewards_over_two_devices(mesh):
         mesh=mesh,
         in_specs=(P(), P(None, "devices"), P(None, "devices")),
         out_specs=(P(), P(None, "devices")),
-        check_vma=False,
     )
     two, scaled = jax.jit(step)(start, rewards, returns)
     one, expected = ops.scale_rewards(start, rewards, returns)

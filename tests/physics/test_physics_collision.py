@@ -363,7 +363,7 @@ def test_gradients_are_finite_and_those_of_the_function(pair):
         assert np.isfinite(jax.vmap(jax.grad(summed))(jnp.asarray(special, jnp.float32))).all()
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("pair1")
 @pytest.mark.parametrize(
     "pair",
     [

@@ -164,7 +164,7 @@ def legged(cone: str) -> str:
     </worldbody></mujoco>"""
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("pyramidal-limits0")
 @pytest.mark.parametrize("limits", [{"iterations": 1, "ls_iterations": 5}, {"iterations": 0}, {"ls_iterations": 0}])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 def test_limits_of_iterations_stop_c_but_not_ours(cone, limits):

@@ -68,7 +68,7 @@ def lanes(dtype, stiffness):
     return lane
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("float32-100.0-0.0001")
 @pytest.mark.parametrize(("dtype", "stiffness", "error"), [(np.float64, 1e4, 1e-8), (np.float32, 100.0, 1e-4)])
 def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
     with jax.enable_x64(dtype == np.float64):

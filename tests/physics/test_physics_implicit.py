@@ -71,7 +71,7 @@ def often(pairs):
     return [p if p in OFTEN else pytest.param(*p, marks=pytest.mark.full("more cases")) for p in pairs]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("actuator_force_limits-3")
 @pytest.mark.parametrize(("name", "integrator"), often([(name, kind) for name in STEPPED for kind in (IMPLICIT, FAST)]))
 def test_steps(name, integrator):
     with silent():
@@ -108,7 +108,7 @@ def test_which_bodies_are_free_and_alone():
     assert free_bodies(model) == [range(6), range(13, 19)]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("implicit")
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast"])
 def test_a_spinning_body_gains_no_energy(integrator):
     """Euler's method lets it spin ever faster."""

@@ -66,7 +66,6 @@ def test_inverse_gives_back_what_the_actuators_did():
     np.testing.assert_allclose(back, pushed, atol=1e-8)
 
 
-@pytest.mark.full("covered")
 @pytest.mark.parametrize("cone", ["elliptic", pytest.param("pyramidal", marks=pytest.mark.full("more cases"))])
 def test_contacts_are_cs(cone):
     theirs = mujoco.MjModel.from_xml_string(FLOOR.format(cone))

@@ -107,7 +107,7 @@ def test_constraint_rows(name):
     check_rows(*supported(name), ITERATED.get(name, HELD))
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("0")
 @pytest.mark.parametrize("seed", range(150))
 def test_constraint_rows_of_random_models(seed):
     check_rows(*at_random(seed), RANDOM)
@@ -123,7 +123,7 @@ def check_rows(model, theirs, held):
             close(ours, theirs_, held, what)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("tendon_limits")
 @pytest.mark.parametrize("name", NAMES)
 def test_steps(name):
     """Whole steps, contacts and limits included, by the kernel over states as lanes."""

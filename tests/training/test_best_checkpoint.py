@@ -189,7 +189,7 @@ def test_it_is_read_and_told_by_those_episodes(run):
     assert best.facts["best_step"] == best.facts["steps"] == run.record.facts["best_step"]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_run_that_a_program_ended_is_judged_by_episodes_that_it_was_not_told_of(stops):
     told = []

@@ -216,7 +216,6 @@ def test_a_pickle_in_disguise_is_never_executed(run, raw, name):
         checkpoints.read(folder)
 
 
-@pytest.mark.full("covered")
 def test_a_pickle_in_place_of_any_file_of_the_arrays_is_never_executed(run):
     folder = run / "checkpoints" / f"{20:012d}"
     for path in parts(run, STATE):

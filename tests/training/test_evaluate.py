@@ -8,7 +8,7 @@ import kousoku as ks
 from kousoku.viz.ranking import best_told
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("3-4")
 @pytest.mark.parametrize(("lanes", "episodes"), [(1, 5), (3, 4), *(case for case in [(1, 1), (2, 3)])])
 def test_devices_change_no_episode(lanes, episodes, monkeypatch):
     """Of one lane they share the episodes, of several the lanes; what is left over is filled up and cut off again."""

@@ -86,7 +86,7 @@ class Counter(ks.Env):
         return (count, height), ks.Timestep(count, reward, jnp.array(False), jnp.array(False))
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("state*")
 @pytest.mark.parametrize(("broken", "leaf"), [("reward", "the reward"), ("state", r"slots\.env_state\[1\]")])
 def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
     run = ks.train(
@@ -117,7 +117,7 @@ def test_a_run_may_be_told_to_go_on_and_still_saves_nothing_that_is_not_finite()
     assert json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])["step"] == 200
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("Pendulum-v1")
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "Reacher-v5"])
 def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, monkeypatch):
     """Its actions are none, and so are the states: evaluation, film and report are made of what is left."""
@@ -183,7 +183,7 @@ def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
     assert re.match(r"slots\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("q_learning-1")
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("agent", ["ppo", "q_learning"])
 def test_what_blows_up_is_counted(agent, devices):
@@ -235,7 +235,7 @@ class Flagged(Clock):
         return state, ks.Timestep(state, jnp.float32(0), jnp.array(self.ends), jnp.array(False), told)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("False-False-0")
 @pytest.mark.parametrize(("several", "ends", "count"), [(False, True, 10), (False, False, 0), (True, True, None)])
 def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
     env = Flagged(several=several, ends=ends)
@@ -243,7 +243,7 @@ def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
     assert run.record.facts.get("blown_up") == count
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("False-12-2")
 @pytest.mark.parametrize("num_envs", [2, 4])
 @pytest.mark.parametrize(("several", "count"), [(False, 12), (True, None)])
 def test_whole_episodes_are_counted_likewise(several, count, num_envs):
@@ -264,7 +264,7 @@ def test_a_candidate_that_blows_up_is_counted(num_envs, fragile, each):
     assert run.record.facts["blown_up"] == each
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("CartPole-v1")
 @pytest.mark.parametrize("env", ["CartPole-v1", "FrozenLake-v1"])
 def test_of_whole_episodes_that_cannot_blow_up_nothing_is_told(env):
     agent = ks.make_agent("ars", num_directions=2, max_episode_steps=5)

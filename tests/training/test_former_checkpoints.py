@@ -84,7 +84,7 @@ def reports(path):
     return [{name: value for name, value in line.items() if name not in ("seconds", "charts/SPS")} for line in lines]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("q_learning")
 def test_it_goes_on_as_the_code_that_made_it(former):
     folder, step, steps, end, told = former
     assert checkpoints.newest(folder).format == 3
@@ -211,20 +211,21 @@ def test_a_buffer_was_all_that_replay_kept(inner):
     assert [path for path, _, _ in untouched] == ["data"]
 
 
-def test_a_cell_of_our_own_was_equinoxs_the_other_way_round():
-    """Before format 9; what a user's own network calls so is left alone."""
+@pytest.mark.parametrize(("network", "moments"), [("network", "optimiser.mu"), ("learner.net.torso", "adam[0].nu")])
+def test_a_cell_of_our_own_was_equinoxs_the_other_way_round(network, moments):
+    """Before format 9, wherever an agent keeps it; what a user's own network calls so is left alone."""
     weight, bias = np.arange(24.0).reshape(2, 3, 4), np.arange(8.0).reshape(2, 4)
     kept = [
-        ("agent.network.cell.weight", "float32", weight),
-        ("agent.network.cell.bias", "float32", bias),
-        ("agent.optimiser.mu", "float32", np.concatenate([weight.reshape(2, 12), bias], axis=1)),
+        (f"agent.{network}.cell.weight", "float32", weight),
+        (f"agent.{network}.cell.bias", "float32", bias),
+        (f"agent.{moments}", "float32", np.concatenate([weight.reshape(2, 12), bias], axis=1)),
         ("agent.step", "int32", np.zeros(2, np.int32)),
     ]
     turned = weight.swapaxes(1, 2)
     now = [
-        ("agent.network.cell.cell.weight_ih", "float32", turned),
-        ("agent.network.cell.cell.bias", "float32", bias),
-        ("agent.optimiser.mu", "float32", np.concatenate([turned.reshape(2, 12), bias], axis=1)),
+        (f"agent.{network}.cell.cell.weight_ih", "float32", turned),
+        (f"agent.{network}.cell.cell.bias", "float32", bias),
+        (f"agent.{moments}", "float32", np.concatenate([turned.reshape(2, 12), bias], axis=1)),
         ("agent.step", "int32", np.zeros(2, np.int32)),
     ]
     upgraded = former_checkpoints.upgrade(kept, now)

@@ -133,7 +133,8 @@ def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
     np.testing.assert_array_equal(run.curves["episodes"], how["steps"] // 4)
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("True")
+@pytest.mark.slow_because("runs are trained with a kernel and without")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_sums_are_the_same_however_many_calls_they_took(kernels, monkeypatch):
     """A block of steps may begin in one call and end in another."""
@@ -188,7 +189,7 @@ def short_epochs(monkeypatch):
 @pytest.mark.slow_because("runs that are resumed")
 @pytest.mark.parametrize("id", ["q_learning", pytest.param("dqn", marks=pytest.mark.full("more cases"))])
 def test_a_run_of_many_epochs_goes_on_in_any_of_them(id, short_epochs):
-    small = {"num_envs": 2, "capacity": 64, "batch_size": 4, "learning_starts": 8, "hidden": (4,)}
+    small = {"num_envs": 2, "capacity": 64, "batch_size": 4, "learning_starts": 8, "hidden": (4,), "epsilon": 0.1}
     agent, env = (
         ks.make_agent(id, **(small if id == "dqn" else {})),
         "GridWorld-v0" if id == "q_learning" else "CartPole-v1",

@@ -38,7 +38,7 @@ def test_candidates_count_as_data_as_noise_as_policies_and_once_an_episode(episo
     assert said.startswith("population_size: got '64 candidates'; they need about ")
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("options0")
 @pytest.mark.parametrize("options", [{}, {"prioritised": True}, {"prioritised": True, "n_step": 5}])
 def test_a_buffer_counts_with_its_priorities_and_with_the_steps_of_what_is_drawn(options, monkeypatch):
     sizes = {"num_envs": 4, "capacity": 40_000, "batch_size": 64, "gradient_steps": 50}

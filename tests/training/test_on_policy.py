@@ -46,7 +46,6 @@ CLOSE = {"rtol": 2e-4, "atol": 2e-5}
 """A few updates of a small net: matrix products of other shapes add in another order."""
 
 
-@pytest.mark.full("covered")
 def test_same_seed_same_bits():
     a, b, other = (learned(AGENT, WALK, 3, seeds=[seed]) for seed in (7, 7, 8))
     leaves_equal(a, b)
@@ -75,7 +74,7 @@ def test_a_sweep_point_is_the_run_with_that_value():
     assert np.abs(weights[0] - weights[2]).max() > 0.01
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("learning_rate*")
 @pytest.mark.parametrize(
     ("name", "held", "values"),
     [
@@ -105,7 +104,6 @@ def test_two_devices_give_what_one_gives(seeds):
     assert (sums_of(one).episodes > 0).all()
 
 
-@pytest.mark.full("covered")
 def test_the_devices_of_one_agent_agree_to_the_bit():
     loop = loop_of(AGENT, WALK, devices=2)
     assert loop.program.divided == "envs"

@@ -90,7 +90,7 @@ def test_at_the_last_report_there_is_nothing_left_to_stop():
     assert train(out="", on_report=lambda report: report.step == 600).record.facts["status"] == "finished"
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("compiled")
 @pytest.mark.parametrize("loop", ["compiled", "python"])
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(loop):
     asked = {"loop": loop, "steps": 120, "record_every": 20, "eval_every": 40, "seeds": 2}

@@ -86,7 +86,7 @@ def kill():
     raise Killed
 
 
-@pytest.mark.full("covered")
+@pytest.mark.slow_because("the whole run that others are compared with")
 def test_a_stopped_run_ends_as_the_uninterrupted_one(monkeypatch, whole):
     assert stopped(monkeypatch, 4, terminate).stopped_by == signal.SIGTERM
     assert ks.load("run").interrupted
@@ -241,7 +241,6 @@ def test_killed_before_its_first_checkpoint_it_begins_again(monkeypatch, whole):
     same("run", whole)
 
 
-@pytest.mark.full("covered")
 def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
     stopped(monkeypatch, 7, terminate)
     found = (file for file in Path("run/checkpoints/000000000700/state").rglob("*") if file.is_file())
@@ -334,8 +333,8 @@ def test_a_run_may_be_given_a_smaller_goal_down_to_where_it_is(monkeypatch):
         np.testing.assert_array_equal(run.record.evaluation["return"], at_once[end].record.evaluation["return"])
 
 
-@pytest.mark.full("covered")
 @pytest.mark.films
+@pytest.mark.by_default("3")
 @pytest.mark.parametrize("keep", [3, 0])
 def test_killed_before_it_is_evaluated_a_run_is_unfinished_and_what_is_missing_is_made(monkeypatch, whole, keep):
     with monkeypatch.context() as patch:
@@ -362,7 +361,6 @@ def test_a_report_that_is_missing_is_made(whole):
         api.resume("run")
 
 
-@pytest.mark.full("covered")
 def test_evaluating_during_training_changes_no_bit_of_it(whole):
     ks.train("q_learning", "GridWorld-v0", out="without", **{**ASKED, "eval_every": None})
     with_it, without = (checkpoints.newest(folder) for folder in (whole, Path("without")))

@@ -39,7 +39,6 @@ def contents(folder):
     return {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.full("covered")
 def test_a_run_comes_back_as_it_was(trained):
     again = ks.load(trained.path)
     for group in ("curves", "tables", "evaluation"):
@@ -189,8 +188,9 @@ def test_what_is_no_name_of_a_folder_is_refused_before_anything_is_made(out, why
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.full("covered")
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows has not")
+@pytest.mark.slow_because("a run that is resumed twice")
+@pytest.mark.by_default("lr*")
 @pytest.mark.parametrize("parent", ["lr=[0.1,0.5]", r"back\slash ü"])
 def test_a_run_may_lie_anywhere_and_go_on_elsewhere(parent, tmp_path):
     ks.train("q_learning", "GridWorld-v0", steps=200, eval_episodes=0, out=f"{parent}/run")

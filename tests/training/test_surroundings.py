@@ -20,18 +20,22 @@ SMALL = """
 import json, sys
 import kousoku as ks
 
+rollouts = {"num_envs": 4, "num_steps": 8, "hidden": (8,), "init": "lecun_normal"}
+epochs = rollouts | {"minibatches": 2, "epochs": 1}
+replay = {"num_envs": 4, "hidden": (8,), "init": "lecun_normal"}
+replay |= {"learning_starts": 32, "batch_size": 8, "capacity": 64}
+deep = {"ppo": epochs, "pqn": epochs, "a2c": rollouts, "apg": rollouts}
+deep |= dict.fromkeys(("dqn", "sac", "td3", "ddpg"), replay)
+envs = dict.fromkeys(("apg", "td3", "ddpg"), "Pendulum-v1") | dict.fromkeys(("ppo", "pqn", "a2c", "dqn"), "CartPole-v1")
+
 def trained(id):
-    small = {"num_envs": 4, "num_steps": 8, "hidden": (8,), "init": "lecun_normal"}
-    of_each = {"ppo": {"minibatches": 2, "epochs": 1}, "dqn": {"learning_starts": 32, "batch_size": 8, "capacity": 64}}
     if id in ("bc", "iql", "td3_bc"):
         env = "Pendulum-v1" if id == "td3_bc" else "CartPole-v1"
         small = {"num_envs": 2, "learning_starts": 16, "hidden": (8,)}
         data = ks.train("sac", env, steps=40, out="", eval_episodes=0, **small).collect(40)
         return ks.train(id, env, dataset=data, steps=20, hidden=(8,), batch_size=8, out="", eval_episodes=1)
-    deep = id in ("ppo", "a2c", "dqn")
-    env = "Bandit-v0" if id.startswith("bandit") else "CartPole-v1" if deep else "GridWorld-v0"
-    options = small | of_each.get(id, {}) if deep else {}
-    return ks.train(ks.make_agent(id, **options), env, steps=64, out="", eval_episodes=1)
+    env = envs.get(id, "Bandit-v0" if id.startswith("bandit") else "GridWorld-v0")
+    return ks.train(ks.make_agent(id, **deep.get(id, {})), env, steps=64, out="", eval_episodes=1)
 """
 
 
@@ -47,7 +51,7 @@ def in_64_bits(script: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.full("processes")
+@pytest.mark.slow_because("a new process trains")
 def test_agents_with_tables_in_64_bits():
     in_64_bits("assert trained('sarsa').q_values.dtype.name == 'float32'; trained('dyna_q')")
 
@@ -55,6 +59,8 @@ def test_agents_with_tables_in_64_bits():
 @pytest.mark.full("processes")
 @pytest.mark.parametrize("id", ks.list_agents())
 def test_every_agent_in_64_bits(id):
+    if id == "evosax":
+        pytest.importorskip("evosax")
     in_64_bits(f"trained({id!r})")
 
 
@@ -72,7 +78,7 @@ def test_threads_train_at_once_each_as_if_it_were_alone():
     assert len(list(Path("runs").iterdir())) == 2
 
 
-@pytest.mark.full("covered")
+@pytest.mark.slow_because("three trainings")
 def test_a_default_device_and_a_guard_of_transfers_change_nothing():
     plain = learned(0)
     with jax.default_device(jax.devices()[-1]):
@@ -96,8 +102,9 @@ GUARDED = {
 }
 
 
-@pytest.mark.full("covered")
 @pytest.mark.films
+@pytest.mark.slow_because("four trainings, one gone on with, and a policy")
+@pytest.mark.by_default("table")
 @pytest.mark.parametrize("kind", GUARDED)
 def test_nothing_is_moved_that_is_not_meant_to_be(kind):
     """On two devices, which three members do not fill: from its beginning to what is done with it afterwards."""

@@ -32,14 +32,12 @@ def q(agent="q_learning", env="GridWorld-v0", **settings):
     return ks.train(agent, env, **{**QUIET, "steps": 2000, **settings}).q_values
 
 
-@pytest.mark.full("covered")
 def test_same_seed_same_bits_whatever_the_chunk_size():
     whole = q(seeds=3)
     for every in (1000, 333, 17):
         np.testing.assert_array_equal(q(seeds=3, record_every=every), whole)
 
 
-@pytest.mark.full("covered")
 def test_agent_i_of_thirty_is_agent_i_alone():
     many = q(seeds=30)
     for seed in (0, 7, 29):
@@ -55,20 +53,19 @@ def test_other_agents_too_are_the_same_alone_and_among_others(agent):
     np.testing.assert_array_equal(q(agent, seeds=[5], steps=1000)[0], q(agent, seeds=6, steps=1000)[5])
 
 
-@pytest.mark.full("covered")
+@pytest.mark.slow_because("two programs, for one device and for two")
 def test_the_sharded_result_is_the_unsharded_one():
     assert jax.device_count() == 2
     for seeds in (2, 5):
         np.testing.assert_array_equal(q(seeds=seeds, devices=2), q(seeds=seeds, devices=1))
 
 
-@pytest.mark.full("covered")
+@pytest.mark.slow_because("Python takes each step")
 def test_the_python_loop_means_the_same():
     slow = q(seeds=2, steps=300, loop="python", env="WindyGridWorld-v0")
     np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
 
 
-@pytest.mark.full("covered")
 def test_a_sweep_point_is_the_run_with_that_value():
     swept = ks.train(
         QLearning(), "GridWorld-v0", steps=1000, seeds=2, sweep={"learning_rate": [0.1, 0.5], "epsilon": [0.1, 0.3]},

@@ -210,7 +210,7 @@ def dots(picture: np.ndarray, color: np.ndarray) -> int:
     return ndimage.label(ndimage.binary_opening(near(picture, color, 40), np.ones((4, 4))))[1]
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("light")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     picture = drawing(drawn(records.network(), scheme=scheme))

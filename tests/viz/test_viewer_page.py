@@ -458,7 +458,7 @@ def test_real_mouse_and_keys(show):
     assert page.run("return document.querySelector('.status').textContent") == "1 contact, forces of 40.1 N"
 
 
-@pytest.mark.full("covered")
+@pytest.mark.by_default("size0-dark")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1000, 700), (390, 780)])
 def test_a_screenshot_shows_floor_and_figure(size, scheme, show):

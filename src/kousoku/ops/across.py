@@ -33,12 +33,16 @@ def sum_over(tree: Any, axis_name: str | None) -> Any:
 
 
 def gather_over(tree: Any, axis_name: str) -> Any:
-    """Stacks the trees of numbers of all devices, [D, ...], of whatever dtypes: their bits travel."""
+    """Stacks the trees of numbers of all devices, [D, ...], of whatever dtypes; the same on all of them.
+
+    Their bits are added up, each device's in a row of its own: JAX knows of sums alone that all devices have the same.
+    """
     leaves, structure = jax.tree.flatten(tree)
     words = [lax.bitcast_convert_type(leaf, jnp.uint32) for leaf in leaves]
-    every = lax.all_gather(jnp.concatenate([word.reshape(-1) for word in words]), axis_name)
-    ends = np.cumsum([word.size for word in words])
-    parts = jnp.split(every, ends[:-1], axis=1)
+    rows = jnp.arange(lax.axis_size(axis_name))[:, None] == lax.axis_index(axis_name)
+    own = jnp.concatenate([word.reshape(-1) for word in words])[None]
+    every = lax.psum(jnp.where(rows, own, jnp.uint32(0)), axis_name)
+    parts = jnp.split(every, np.cumsum([word.size for word in words])[:-1], axis=1)
     stacked = [
         lax.bitcast_convert_type(part.reshape(-1, *word.shape), leaf.dtype)
         for part, word, leaf in zip(parts, words, leaves, strict=True)

@@ -85,7 +85,10 @@ def merge(a: RunningMoments, b: RunningMoments) -> RunningMoments:
 
 
 def merge_all(moments: RunningMoments) -> RunningMoments:
-    """Returns the moments of all samples of a stack of moments, [N, ...], together; of at most 2**16 of them."""
+    """Returns the moments of all samples of a stack of moments, [N, ...], together.
+
+    N is at most 2**16, or the samples are fewer than 2**32.
+    """
     size = jax.vmap(RunningMoments.size)(moments)
     w = size / jnp.maximum(jnp.sum(size), 1.0)
 
@@ -240,7 +243,7 @@ def add_counts(a: UInt32[Array, "2"], b: UInt32[Array, "2"]) -> UInt32[Array, "2
 
 
 def _sum_of_counts(counts: UInt32[Array, "N 2"]) -> UInt32[Array, "2"]:
-    """Sums at most 2**16 counts: halves of words cannot overflow."""
+    """Sums at most 2**16 counts, or up to 2**32: halves of words cannot overflow."""
     sixteen, half = jnp.uint32(16), jnp.uint32(0xFFFF)
     high, low = counts[:, 0], counts[:, 1]
     lowest = jnp.sum(low & half, dtype=jnp.uint32)
