@@ -8,7 +8,7 @@ import gc
 import os
 from pathlib import Path
 
-from fast_compile import fast_compile_flags, is_quick
+from fast_compile import fast_compile_flags, is_quick, share_contexts
 from typechecker import begin_test, spare_functions_without_shapes
 
 os.environ["XLA_FLAGS"] = (
@@ -26,6 +26,7 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 if is_quick():  # where in Python each operation comes from is a tenth of what tracing and lowering take
     jax.config.update("jax_traceback_in_locations_limit", 0)
+    share_contexts()
 if os.environ["KOUSOKU_COMPILATION_CACHE"] != "off":
     jax.config.update("jax_compilation_cache_dir", os.environ["KOUSOKU_COMPILATION_CACHE"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.02)
@@ -67,6 +68,11 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_sessionfinish():
+    """The process ends: pytest's five last searches for garbage, a second each, have nothing to look at."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
