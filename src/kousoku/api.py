@@ -368,7 +368,11 @@ def evaluate(
     return _loaded(run, how).evaluate(episodes, seed=seed, max_steps=max_steps)
 
 
-def compare(runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]]) -> Comparison:
+def compare(
+    runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]],
+    *,
+    where: Mapping[str, float | Sequence[float]] | None = None,
+) -> Comparison:
     """Compares runs by their greedy episodes: interquartile mean, mean, profiles, probability of improvement.
 
     Runs on the same environment, with the same options, are compared with each other; returns of different environments
@@ -377,9 +381,12 @@ def compare(runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]]) -
 
     Args:
         runs: a run, its folder, or several of these (each on another environment) by name.
+        where: which settings of sweeps take part: names of swept numbers, and the value or values to keep of each, as
+            `{"learning_rate": 0.1}`; all of them by default. A run that did not sweep a name takes part.
 
     Raises:
-        ConfigError: for a folder that is no run, a run that was not evaluated, or if no two share an environment.
+        ConfigError: for a folder that is no run, a run that was not evaluated, if no two share an environment, or if a
+            sweep has no setting that is asked for.
 
     References:
         Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, arXiv:2108.13264.
@@ -393,7 +400,9 @@ def compare(runs: Mapping[str, Run | str | Path | Sequence[Run | str | Path]]) -
     if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
         raise ConfigError("runs", runs, 'give runs by name: {"PPO": run, "A2C": another}')
     several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
-    return compare_records({name: [_loaded(run, {}).record for run in given] for name, given in several.items()})
+    if where is not None and not isinstance(where, Mapping):
+        raise ConfigError("where", where, 'give values by name: {"learning_rate": 0.1}')
+    return compare_records({name: [_loaded(run, {}).record for run in given] for name, given in several.items()}, where)
 
 
 def _loaded(run: Run | str | Path, how: Mapping[str, Any]) -> Run:

@@ -82,6 +82,53 @@ def test_a_sweep_of_the_environments_numbers_is_on_several_environments():
     assert [(group.env, len(group.entrants)) for group in groups] == [("Drift (slip 0)", 2), ("Drift (slip 0.5)", 3)]
 
 
+def swept(**numbers):
+    """A run that was swept over all combinations of numbers, two agents each."""
+    points = tuple(dict(zip(numbers, point, strict=True)) for point in itertools.product(*numbers.values()))
+    return records.make(records.grid_env("S..G"), members=2 * len(points), points=points, reports=6)
+
+
+@pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        ({"epsilon": 0.1}, ["epsilon 0.1, discount 0.9", "epsilon 0.1, discount 0.8"]),
+        ({"epsilon": 0.1, "discount": np.float32(0.8).item()}, ["epsilon 0.1, discount 0.8"]),
+        ({"epsilon": [0.3, 0.1], "discount": (0.9,)}, ["epsilon 0.1, discount 0.9", "epsilon 0.3, discount 0.9"]),
+        ({"epsilon": 1}, ["epsilon 1, discount 0.9", "epsilon 1, discount 0.8"]),
+    ],
+)
+def test_settings_of_a_sweep_are_chosen_by_their_numbers(where, names):
+    """A run without these numbers takes part."""
+    named = {"sweep": [swept(epsilon=(0.1, 0.3, 1.0), discount=(0.9, 0.8))], "plain": [run_with(1.0)]}
+    (group,) = compare_records(named, where).groups
+    assert [one.name for one in group.entrants] == [*(f"sweep: {name}" for name in names), "plain"]
+
+
+def test_settings_of_environments_are_chosen_likewise():
+    both = {"a": [swept(**{"env.slip": (0.0, 0.2)})], "b": [swept(epsilon=(0.1, 0.3), **{"env.slip": (0.0, 0.2)})]}
+    (group,) = compare_records(both, {"env.slip": 0.2}).groups
+    assert group.env == "GridWorld-v0 (slip 0.2)"
+    assert [one.name for one in group.entrants] == ["a", "b: epsilon 0.1", "b: epsilon 0.3"]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"epsilonn": 0.1}, "where: got 'epsilonn'; did you mean 'epsilon'?"),
+        ({"epsilon": 0.2}, "where: got 'epsilon: 0.2'; sweep has epsilon 0.1, 0.3; choose among these"),
+        ({"epsilon": "0.1"}, "where: got \"epsilon: '0.1'\"; give a number, or a list of numbers"),
+        ({"epsilon": []}, "give a number, or a list of numbers"),
+        ({"epsilon": True}, "give a number, or a list of numbers"),
+    ],
+)
+def test_settings_that_there_are_not_are_refused(where, message):
+    with pytest.raises(ks.ConfigError) as error:
+        compare_records({"sweep": [swept(epsilon=(0.1, 0.3))]}, where)
+    assert message in str(error.value)
+    with pytest.raises(ks.ConfigError, match="none of these runs is a sweep"):
+        compare_records({"a": [run_with(1.0)], "b": [run_with(1.0)]}, where)
+
+
 def test_one_agent_is_told_as_one():
     found = compare_records({"PPO": [run_with(3.0, members=1)], "A2C": [run_with(1.0, members=2)]})
     assert [": 1 agent, IQM" in repr(one) for one in found.groups[0].entrants] == [True, False]
@@ -111,7 +158,7 @@ def test_what_cannot_be_compared_is_refused():
         (
             {str(i): [one] for i in range(MOST + 1)},
             f"got '{MOST + 1} runs or settings'; on GridWorld-v0 at most {MOST} are compared, and a sweep counts once "
-            "for each of its settings: leave runs out, or train the settings that matter as runs of their own",
+            "for each of its settings: leave runs out, or choose settings by `where`",
         ),
         ({str(i): [run_with(1.0, env_id=f"Maze{i}-v0")] for i in range(MOST + 2)}, "7 is on Maze7-v0, and 2 more"),
     ]:
@@ -231,6 +278,8 @@ def test_the_shell_compares_two_runs(capsys):
         ([], "runs: got nothing; name at least two"),
         (["one"], "runs: got 'one'; name at least two"),
         (["one", "two"], "run: got 'one'; name a folder that `kousoku train` has made"),
+        (["one", "two", "--where", "epsilon"], "--where: got 'epsilon'; write NAME=VALUE"),
+        (["one", "two", "--where", "epsilon=much"], "--where: got 'much'; use a number"),
         (["one", "two", "--outt", "x"], "option: got '--outt'; did you mean '--out'?"),
         (["one", "two", "--out", "nowhere/x.html"], "--out: got 'nowhere/x.html'; there is no folder nowhere"),
     ],

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from ..core.errors import ConfigError
 from ..training.io.files import typed
-from .options import Option, parse, target
+from .options import Option, number, parse, target
 
 PAGE = "comparison.html"
 OPTIONS = (
     Option("runs", None, "RUN RUN ...", "run folders, or NAME=FOLDER to name them", positional=True),
+    Option("where", None, "NAME=VALUE,...", "settings of sweeps that take part (default: all)"),
     Option("out", None, "FILE", f"where the page goes (default: {PAGE})"),
 )
 
@@ -27,12 +28,31 @@ def run(words: Sequence[str]) -> int:
         raise ConfigError("runs", str(given["runs"]), "name the runs before the options: kousoku compare RUN RUN ...")
     if count < 2:
         raise ConfigError("runs", words[0] if count else ..., "name at least two: kousoku compare RUN RUN ...")
-    written = target(given, PAGE)
+    written, where = target(given, PAGE), _where(str(given.get("where", "")))
     with on_one_line():
-        found = api.compare(_named(words[:count]))
+        found = api.compare(_named(words[:count]), where=where)
     print(found)
     print(f"\npage: {found.save(written)}")
     return 0
+
+
+def _where(text: str) -> dict[str, list[float]]:
+    """Returns values by name; a name that is there several times has several.
+
+    Raises:
+        ConfigError: for what is no NAME=NUMBER.
+
+    Examples:
+        >>> _where("learning-rate=0.1,learning-rate=0.5,env.slip=0.2")
+        {'learning_rate': [0.1, 0.5], 'env.slip': [0.2]}
+    """
+    found: dict[str, list[float]] = {}
+    for pair in filter(None, text.split(",")):
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigError("--where", text, "write NAME=VALUE, and commas between several of these")
+        found.setdefault(name.strip().replace("-", "_"), []).append(number("--where", value))
+    return found
 
 
 def _named(words: Sequence[str]) -> dict[str, list[str | Path]]:

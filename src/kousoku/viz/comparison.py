@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +20,7 @@ from ..core.words import plural
 from ..ops.comparison import probability_of_improvement, runs_of
 from ..ops.statistics import MeanInterval, estimate_interval
 from .card import table
+from .chosen_settings import chosen_points, values_by_name
 from .ranking import optimum
 from .style import SERIES
 from .text import ascii_only, interval_text, plain, rows, setting, short, well_formed
@@ -111,22 +113,28 @@ class Comparison:
         return target
 
 
-def compare_records(named: Mapping[str, Sequence[RunRecord]]) -> Comparison:
+def compare_records(named: Mapping[str, Sequence[RunRecord]], where: Mapping[str, Any] | None = None) -> Comparison:
     """Compares runs by their evaluations, those on the same environment (and the same options of it) with each other.
 
     A setting of a sweep is on the environment with its numbers.
 
+    Args:
+        named: runs by name.
+        where: which settings of sweeps take part: names of swept numbers, and the value or the values to keep of each.
+            A run that did not sweep a name is not asked for it.
+
     Raises:
         ConfigError: if no environment has two entrants or one has too many; if a name has two runs on one
-            environment, or a run was not evaluated.
+            environment, a run was not evaluated, or a sweep has no setting that was asked for.
     """
+    chosen = values_by_name(where or {}, [record for records in named.values() for record in records])
     groups: dict[str, list[Entrant]] = {}
     titles: dict[str, str] = {}
     best: dict[str, float | None] = {}
     seen: set[tuple[str, str]] = set()
     for name, records in named.items():
         for record in records:
-            entrants = _entrants(name, record)
+            entrants = _entrants(name, record, chosen_points(name, record, chosen))
             for key, title, entrant in entrants:
                 if (name, key) in seen:
                     raise ConfigError("compare", name, f"it has two runs on {title}; give each a name of its own")
@@ -143,7 +151,7 @@ def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
     for env, names in groups:
         if len(names) > MOST:
             most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
-            fix = f"{most}: leave runs out, or train the settings that matter as runs of their own"
+            fix = f"{most}: leave runs out, or choose settings by `where`"
             raise ConfigError("compare", f"{len(names)} runs or settings", fix)
     if all(len(names) < 2 for _, names in groups):
         told = [f"{names[0]} is on {env}" for env, names in groups[:MOST]]
@@ -154,13 +162,14 @@ def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
         raise ConfigError("compare", f"1 run{apart}" if groups else ..., fix)
 
 
-def _entrants(name: str, record: RunRecord) -> list[tuple[str, str, Entrant]]:
-    """Returns (environment as a key, environment in words, entrant) for each setting."""
+def _entrants(name: str, record: RunRecord, points: Sequence[int]) -> list[tuple[str, str, Entrant]]:
+    """Returns (environment as a key, environment in words, entrant) for each of some settings."""
     if "return" not in record.evaluation:
         fix = "it was not evaluated; train with eval_episodes, or let it come to its end"
         raise ConfigError("compare", name, fix)
     found: list[tuple[str, str, Entrant]] = []
-    for point, values in enumerate(record.points):
+    for point in points:
+        values = record.points[point]
         own = _of_point(record, point)
         returns = np.asarray(own.evaluation["return"], np.float64)
         finite = np.asarray(np.isfinite(returns).all(axis=1))
