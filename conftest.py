@@ -70,11 +70,6 @@ def pytest_collection_finish():
     gc.set_threshold(100_000, 50, 100)
 
 
-def pytest_sessionfinish():
-    """The process ends: pytest's five last searches for garbage, a second each, have nothing to look at."""
-    gc.freeze()
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Some pages are run in the full tests; a reason is a sentence."""

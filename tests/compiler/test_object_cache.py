@@ -85,7 +85,7 @@ def test_processes_at_once_and_killed_ones_leave_whole_entries(tmp_path):
 
 
 def test_a_write_that_was_cut_short_is_no_entry_and_goes_later(tmp_path, monkeypatch):
-    cache = ObjectCache(tmp_path, limit=50)
+    cache = ObjectCache(tmp_path)
 
     def die(*_):
         raise KeyboardInterrupt
@@ -111,14 +111,6 @@ def test_the_folder_is_bounded_and_the_least_recently_used_goes_first(tmp_path):
     assert cache.get("0") == bytes(1000)
     cache.put("4", bytes([4]) * 1000)
     assert [cache.get(str(i)) is not None for i in range(5)] == [True, False, True, True, True]
-
-
-def test_a_folder_is_looked_through_at_first_and_after_every_sixteenth_of_its_limit(tmp_path, monkeypatch):
-    cache, seen = ObjectCache(tmp_path, limit=16 * 1000), []
-    monkeypatch.setattr(ObjectCache, "entries", lambda self: seen.append(len(self.files())) or [])
-    for i in range(9):
-        cache.put(str(i), bytes(300))
-    assert seen == [1, 5, 9]
 
 
 def test_what_compiles_at_once_is_not_kept(tmp_path):

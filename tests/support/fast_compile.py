@@ -62,8 +62,8 @@ TOGETHER = 200
 def share_contexts() -> None:
     """From now on programs are lowered in the MLIR context of those before, and not each in one of its own.
 
-    To make a context and to free it takes JAX four times as long as all else in lowering a small program, and the tests
-    lower some thirty thousand. A context keeps the constants of its programs: now and then a new one is made.
+    To make a context and to free it takes JAX three times as long as all else in lowering a small program, and the
+    tests lower some ten thousand. A context keeps the constants of its programs: now and then a new one is made.
     """
     from jax._src.interpreters import mlir
 

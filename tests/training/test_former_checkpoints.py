@@ -213,20 +213,24 @@ def test_a_buffer_was_all_that_replay_kept(inner):
 
 @pytest.mark.parametrize(("network", "moments"), [("network", "optimiser.mu"), ("learner.net.torso", "adam[0].nu")])
 def test_a_cell_of_our_own_was_equinoxs_the_other_way_round(network, moments):
-    """Before format 9, wherever an agent keeps it; what a user's own network calls so is left alone."""
+    """Before format 9, wherever an agent keeps it; what a user's own network calls so, and data, are left alone."""
     weight, bias = np.arange(24.0).reshape(2, 3, 4), np.arange(8.0).reshape(2, 4)
+    others = [
+        ("agent.seen", "int32", np.arange(32, dtype=np.int32).reshape(2, 16)),
+        ("data.obs", "float32", np.arange(32.0).reshape(2, 16)),
+    ]
     kept = [
         (f"agent.{network}.cell.weight", "float32", weight),
         (f"agent.{network}.cell.bias", "float32", bias),
         (f"agent.{moments}", "float32", np.concatenate([weight.reshape(2, 12), bias], axis=1)),
-        ("agent.step", "int32", np.zeros(2, np.int32)),
+        *others,
     ]
     turned = weight.swapaxes(1, 2)
     now = [
         (f"agent.{network}.cell.cell.weight_ih", "float32", turned),
         (f"agent.{network}.cell.cell.bias", "float32", bias),
         (f"agent.{moments}", "float32", np.concatenate([turned.reshape(2, 12), bias], axis=1)),
-        ("agent.step", "int32", np.zeros(2, np.int32)),
+        *others,
     ]
     upgraded = former_checkpoints.upgrade(kept, now)
     assert [path for path, _, _ in upgraded] == [path for path, _, _ in now]

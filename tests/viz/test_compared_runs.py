@@ -158,7 +158,7 @@ def test_what_cannot_be_compared_is_refused():
         (
             {str(i): [one] for i in range(MOST + 1)},
             f"got '{MOST + 1} runs or settings'; on GridWorld-v0 at most {MOST} are compared, and a sweep counts once "
-            "for each of its settings: leave runs out, or choose settings by `where`",
+            "for each of its settings: leave runs out, or choose settings by `where` (--where)",
         ),
         ({str(i): [run_with(1.0, env_id=f"Maze{i}-v0")] for i in range(MOST + 2)}, "7 is on Maze7-v0, and 2 more"),
     ]:

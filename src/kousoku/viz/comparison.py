@@ -151,7 +151,7 @@ def _check_counts(groups: Sequence[tuple[str, Sequence[str]]]) -> None:
     for env, names in groups:
         if len(names) > MOST:
             most = f"on {env} at most {MOST} are compared, and a sweep counts once for each of its settings"
-            fix = f"{most}: leave runs out, or choose settings by `where`"
+            fix = f"{most}: leave runs out, or choose settings by `where` (--where)"
             raise ConfigError("compare", f"{len(names)} runs or settings", fix)
     if all(len(names) < 2 for _, names in groups):
         told = [f"{names[0]} is on {env}" for env, names in groups[:MOST]]

@@ -30,8 +30,6 @@ WORTH_SECONDS = 0.02
 STALE_SECONDS = 3600.0
 SUFFIX, UNFINISHED = ".o", ".part"
 CHECKSUM = hashlib.sha256().digest_size
-SHARE = 16
-"""A folder is looked through for what is too old once a sixteenth of its limit was put into it."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class ObjectCache:
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=UNFINISHED, delete=False) as file:
                 file.write(hashlib.sha256(code).digest() + code)
             os.replace(file.name, self.folder / (key + SUFFIX))
-            self._trim_now_and_then(len(code))
+            self.trim()
         except OSError as error:
             warn_nothing_is_kept(str(error))
 
@@ -117,14 +115,6 @@ class ObjectCache:
     def files(self) -> list[Path]:
         """Returns every file of the cache, unfinished ones too."""
         return [file for suffix in (SUFFIX, UNFINISHED) for file in self.folder.glob(f"*{suffix}")]
-
-    def _trim_now_and_then(self, size: int) -> None:
-        """Trims at this process's first entry and whenever a share of the limit was put: it looks at every file."""
-        put = _put_since_trimmed(self.folder)
-        put.append(size)
-        if len(put) == 1 or sum(put) * SHARE >= self.limit:
-            self.trim()
-            put[:] = [0]
 
     def trim(self) -> None:
         """Removes what was not used for longest until the rest is within the limit, and what others left unfinished."""
@@ -147,12 +137,6 @@ def object_cache() -> ObjectCache | None:
     """Returns the user's cache, or None if nothing is kept."""
     root = cache_root()
     return None if root is None else ObjectCache(root / "kernels")
-
-
-@cache
-def _put_since_trimmed(folder: Path) -> list[int]:
-    """Returns the sizes of what this process has put into a folder since it trimmed it: a list to be added to."""
-    return []
 
 
 @cache

@@ -13,6 +13,8 @@ CELL = re.compile(r"\.cell\.(weight|recurrent|bias|candidate_bias)$")
 PARTS = {"weight": "weight_ih", "recurrent": "weight_hh", "bias": "bias", "candidate_bias": "bias_n"}
 """What its parts are called in Equinox's cell."""
 TURNED = ("weight", "recurrent")
+AGENT = "agent."
+"""Where the agent's own state lies: what environments and buffers hold may have as many numbers, and stays."""
 
 
 def turned(leaves: list[Leaf], wanted: set[str]) -> list[Leaf]:
@@ -34,7 +36,7 @@ def _turned(leaf: Leaf, wanted: set[str], orders: dict[int, Int[np.ndarray, " P"
     if part is not None:
         array = array.swapaxes(-1, -2) if part in TURNED else array
         return f"{path.removesuffix(part)}cell.{PARTS[part]}", kind, array
-    if array.ndim == 2 and array.shape[1] in orders:
+    if path.startswith(AGENT) and array.dtype.kind == "f" and array.ndim == 2 and array.shape[1] in orders:
         return path, kind, array[:, orders[array.shape[1]]]
     return leaf
 
@@ -43,7 +45,7 @@ def _orders(leaves: list[Leaf], wanted: set[str]) -> dict[int, Int[np.ndarray, "
     """Returns by P where each parameter was in a vector of all P of whatever has a cell somewhere in it."""
     cells = [path for path, _, _ in leaves if _part(path, wanted) in TURNED]
     inner = {".".join(path.split(".")[:-2]) for path in cells}  # what has a cell
-    holders = {holder.rsplit(".", up)[0] for holder in inner for up in range(holder.count(".") + 1)}
+    holders = sorted({holder.rsplit(".", up)[0] for holder in inner for up in range(holder.count(".") + 1)})
     found = [_order([leaf for leaf in leaves if leaf[0].startswith(f"{holder}.")], wanted) for holder in holders]
     return {order.size: order for order in found}
 
