@@ -78,7 +78,7 @@ def settled(state: Any) -> Any:
     return dataclasses.replace(state, network=network)
 
 
-@pytest.mark.by_default("ddpg", "delayed", "td3", "temperature")
+@pytest.mark.by_default("temperature")
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -159,6 +159,7 @@ def test_updates_are_those_of_the_paper(kind, options, monkeypatch):
     assert all(np.isfinite(value) for value in metrics.values())
 
 
+@pytest.mark.by_default("sac")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_only_a_termination_is_worth_nothing_afterwards(kind):
     agent = small(kind)
@@ -247,7 +248,7 @@ def test_the_actor_waits_for_the_critics():
     assert told[0] == told[1] == told[2] != told[3] == told[4] == told[5]
 
 
-@pytest.mark.by_default("ddpg")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_schedules_are_read_at_the_environment_steps(kind):
     from kousoku.ops.schedules import Linear
@@ -326,6 +327,7 @@ def actions_of(agent: Any, state: Any, count: int = 4000, **options: Any) -> np.
     return np.asarray(jax.jit(act, compiler_options=FAST_COMPILE)(jax.random.split(KEY, count)))
 
 
+@pytest.mark.by_default("sac")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_actions_are_any_until_learning_starts_then_near_the_learned_one(kind):
     agent = small(kind, learning_starts=100)
@@ -355,7 +357,7 @@ def test_without_a_start_no_action_is_arbitrary():
     np.testing.assert_array_equal(actions_of(agent, state, 3), actions_of(agent, state, 3, greedy=True))
 
 
-@pytest.mark.by_default("sac")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kind", AGENTS.values(), ids=AGENTS)
 def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     """The same places in another box give the same update, bit for bit where scaling is exact."""
@@ -367,7 +369,7 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     same(one.network, other.network, 0.0)
 
 
-@pytest.mark.by_default("dict")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "space",
     [
@@ -378,7 +380,6 @@ def test_the_bounds_of_actions_do_not_change_what_is_learned(kind):
     ],
     ids=["image", "dict", "multi", "discrete"],
 )
-@pytest.mark.slow_because("convolutions and their gradients are compiled")
 def test_observations_of_every_kind_are_learned_from(space):
     agent = SAC(network=ActorQConfig(hidden=(8,)))
     spec = EnvSpec(space, Box(-1.0, 1.0, (2, 2)))

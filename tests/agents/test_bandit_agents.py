@@ -78,6 +78,7 @@ def test_sample_averages():
     np.testing.assert_allclose(agent.q_values(after(agent, PULLS)), [[4.0, 4.0, 100.0]], rtol=1e-6)
 
 
+@pytest.mark.by_default("BanditUCB")
 @pytest.mark.parametrize("kind", [BanditEpsilonGreedy, BanditUCB])
 def test_constant_step_size(kind):
     """Step size 1/2: 0 -> 0.5 -> 1.75 -> 4.875."""
@@ -169,6 +170,7 @@ def test_thompson_bernoulli_is_the_beta_posterior():
         assert stats.kstest(draws[:, arm], stats.beta(a, b).cdf).pvalue > 1e-4
 
 
+@pytest.mark.full("covered")
 def test_thompson_bernoulli_survives_rewards_that_are_none():
     agent = BanditThompson(model="bernoulli")
     state = after(agent, [(0, 50.0), (1, -50.0), (2, 0.5)])
@@ -185,6 +187,7 @@ def test_thompson_pulls_an_arm_as_often_as_it_may_be_the_best():
     assert_drawn_from(np.bincount(actions(agent, state), minlength=2), [first, 1 - first])
 
 
+@pytest.mark.by_default("bernoulli", "epsilon_greedy", "gradient", "gradient without baseline", "schedule", "ucb")
 @ALL
 def test_ties_at_the_beginning_are_broken_uniformly(agent):
     """Greedy and behaving; optimism and curiosity do not change that."""
@@ -193,7 +196,7 @@ def test_ties_at_the_beginning_are_broken_uniformly(agent):
     assert_drawn_from(frequencies(agent, state), [1 / 3] * 3)
 
 
-@pytest.mark.by_default("thompson")
+@pytest.mark.full("covered")
 @ALL
 def test_keys_are_used_once(agent):
     with jax.debug_key_reuse(True), jax.disable_jit():
@@ -204,7 +207,7 @@ def test_keys_are_used_once(agent):
             state, _ = agent.update(state, pulled(arm, reward), update_key)
 
 
-@pytest.mark.by_default("gradient", "ucb", "thompson")
+@pytest.mark.by_default("thompson")
 @ALL
 def test_one_program_for_all_updates(agent):
     compilations = []

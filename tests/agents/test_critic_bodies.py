@@ -26,6 +26,7 @@ def passed(norm, x, axes=("n",)):
     return jax.vmap(lambda x: norm.train(x, axes), axis_name="n", out_axes=(0, None))(x)
 
 
+@pytest.mark.by_default("settled")
 @pytest.mark.parametrize("seen", [0, WARM_UP], ids=["warming up", "settled"])
 def test_a_minibatch_is_normalised_by_its_moments_and_then_as_the_running_ones_would(seen):
     norm = with_seen(BatchRenorm(5), seen)

@@ -315,7 +315,7 @@ def test_dueling_values_are_a_value_and_advantages_of_mean_0():
     assert q.std() > 0.01
 
 
-@pytest.mark.by_default("True-multi_discrete")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "space",
     [

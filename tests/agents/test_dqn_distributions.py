@@ -65,7 +65,7 @@ def follows(state: Any, data: ReplayBatch, double: bool, mean: Any) -> tuple[np.
     return after[np.arange(N), best], goes_on[:, None]
 
 
-@pytest.mark.by_default("c51-False", "hl_gauss-True")
+@pytest.mark.by_default("hl_gauss-True")
 @pytest.mark.parametrize(("of_network", "double"), [("c51", True), ("c51", False), ("hl_gauss", True)])
 def test_c51_and_hl_gauss_in_float64(of_network, double):
     agent = dqn(CATEGORICAL if of_network == "c51" else HL_GAUSS, double=double)
@@ -84,6 +84,7 @@ def test_c51_and_hl_gauss_in_float64(of_network, double):
     assert float(metrics["td_error"]) == pytest.approx(np.abs(target @ returns.places(atoms) - q).mean(), rel=1e-4)
 
 
+@pytest.mark.by_default("0.3")
 @pytest.mark.parametrize("delta", [None, 0.3])
 def test_qr_in_float64(delta):
     agent = dqn(QUANTILE, huber_delta=delta)
@@ -115,7 +116,7 @@ def test_munchausen_in_float64():
     np.testing.assert_array_equal(agent.targets(state, data), other.targets(state, data))
 
 
-@pytest.mark.by_default("False-categorical", "False-quantile")
+@pytest.mark.by_default("False-quantile")
 @pytest.mark.parametrize("of_network", [CATEGORICAL, QUANTILE], ids=["categorical", "quantile"])
 @pytest.mark.parametrize("dueling", [True, False])
 def test_a_value_is_the_mean_of_its_atoms(of_network, dueling):
@@ -133,7 +134,7 @@ def test_a_value_is_the_mean_of_its_atoms(of_network, dueling):
         assert outputs.std(axis=0).max() > 0.01
 
 
-@pytest.mark.by_default("quantile")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("of_network", [CATEGORICAL, QUANTILE], ids=["categorical", "quantile"])
 def test_it_learns_the_distribution_of_a_reward(of_network):
     """Rewards of -1 and 2, three to one: half of the quantiles below 3/4 are -1; the probabilities are those."""

@@ -141,6 +141,7 @@ class CMAInNumPy:
         self.sigma = self.sigma * np.exp(min(1, c_sigma / damping * (length / chi - 1)))
 
 
+@pytest.mark.by_default("2-6")
 @pytest.mark.reference
 @pytest.mark.parametrize(("size", "candidates"), [(2, 6), (5, 13)])
 def test_sep_cma_es_is_the_tutorials_algorithm(size, candidates):
@@ -172,7 +173,7 @@ def test_the_rates_of_cma_es_printed_in_the_tutorial():
     assert rates.c_1 + rates.c_mu <= 1.0
 
 
-@pytest.mark.by_default("OpenAIES", "PGPE")
+@pytest.mark.by_default("PGPE")
 @pytest.mark.parametrize("kind", STRATEGIES)
 def test_candidates_are_about_the_mean(kind):
     """Their mean is the policy's parameters, their deviation the noise; of mirrored ones exactly."""
@@ -236,6 +237,7 @@ SPACES = [
 ]
 
 
+@pytest.mark.by_default("observations0-actions0", "observations2-actions2")
 @pytest.mark.parametrize(("observations", "actions"), SPACES)
 def test_policies_act_in_any_space(observations, actions):
     agent = ARS(network=ks.nn.PolicyConfig(hidden=(4,), head_gain=1.0))
@@ -336,7 +338,7 @@ def test_walk_is_scaled_by_what_was_seen():
     assert int(observations.count[1]) >= 2000
 
 
-@pytest.mark.by_default("ARS")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kind", [ARS, OpenAIES])
 def test_noise_that_has_decayed_to_nothing_moves_nothing(kind):
     agent = kind(

@@ -29,7 +29,7 @@ CASES = [  # environments, samples of each, minibatches, strata
 ]
 
 
-@pytest.mark.by_default("1-1-1-1", "12-4-8-6", "34-3-2-1", "40-2-5-8", "64-16-32-16", "8-1-4-2")
+@pytest.mark.by_default("34-3-2-1")
 @pytest.mark.parametrize(("num_envs", "per_env", "minibatches", "strata"), CASES)
 def test_every_sample_is_in_one_minibatch_of_an_epoch(num_envs, per_env, minibatches, strata):
     division = divide(num_envs, num_envs, per_env, minibatches, None)
@@ -82,7 +82,7 @@ def test_a_minibatch_is_a_uniform_subset():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-@pytest.mark.by_default("8-1-4")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("num_envs", "per_env", "minibatches"), [(4, 8, 2), (8, 1, 4), (16, 4, 8)])
 def test_devices_hold_their_part_of_the_same_minibatches(num_envs, per_env, minibatches):
     """Sample (time, environment): two devices together have in minibatch m what one device has in it."""

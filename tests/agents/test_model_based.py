@@ -89,6 +89,7 @@ def test_index_below_is_the_upper_half_of_the_product():
     assert found.tolist() == exact
 
 
+@pytest.mark.full("covered")
 def test_one_outcome_is_overwritten():
     memory = empty_memory("a", SPEC)
     for transition in (seen(2, 1, 1.0, 3), seen(2, 1, 5.0, 4, terminated=True)):
@@ -123,6 +124,7 @@ def test_the_rarest_outcome_makes_room():
     assert kept == {(1.0, 1, 3), (3.0, 3, 1)}
 
 
+@pytest.mark.full("covered")
 def test_outcomes_of_equal_count_are_all_replaced_now_and_then():
     """Rewards that never repeat: otherwise the first ones would stay in the model for ever."""
     memory = empty_memory("a", SPEC, 4)
@@ -281,6 +283,7 @@ def textbook_sweeping(transitions, n, gamma, theta):
     return q, backups
 
 
+@pytest.mark.by_default("3")
 @pytest.mark.parametrize("n", [2, 3, 20])
 def test_prioritized_sweeping_is_the_textbook_box(n):
     """To the last bit: whole rewards and halves keep every number exact, so that even ties are the same."""
@@ -319,7 +322,7 @@ def test_prioritized_sweeping_by_hand():
 # All three
 
 
-@pytest.mark.by_default("prioritized_sweeping")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_keys_are_used_once(agent_id):
     agent = AGENTS.make(agent_id, planning_steps=2)
@@ -331,6 +334,7 @@ def test_keys_are_used_once(agent_id):
             state, _ = agent.update(state, transition, update_key)
 
 
+@pytest.mark.by_default("prioritized_sweeping")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_one_program_for_all_updates(agent_id):
     """The structure, shapes and dtypes of the state never change, so that nothing compiles twice."""
@@ -351,6 +355,7 @@ def test_one_program_for_all_updates(agent_id):
     assert not any(leaf.weak_type for leaf in jax.tree.leaves((state, metrics)))
 
 
+@pytest.mark.by_default("prioritized_sweeping")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_updates_are_deterministic_and_count_steps(agent_id):
     agent, transitions = AGENTS.make(agent_id, exploration=UCB(1.0)), random_transitions(5)
@@ -360,7 +365,7 @@ def test_updates_are_deterministic_and_count_steps(agent_id):
     assert int(first.table.visits.sum()) == 5
 
 
-@pytest.mark.by_default("dyna_q_plus", "prioritized_sweeping")
+@pytest.mark.by_default("prioritized_sweeping")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_greedy_does_not_explore(agent_id):
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0), planning_steps=1)

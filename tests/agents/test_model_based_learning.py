@@ -69,7 +69,7 @@ def worst_errors(agent, grids: list[GridWorld], steps: int, seeds: int = 2) -> n
     return np.array([np.abs(q[i][:, where[i]] - exact[i][where[i]]).max() for i in range(len(grids))])
 
 
-@pytest.mark.by_default("prioritized_sweeping")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", AGENTS_WITH_A_MODEL)
 def test_exact_values_on_random_grids_with_wind(agent_id):
     """Nothing is random but the start and the exploration: every action value is exact, to 1e-3."""

@@ -169,8 +169,8 @@ CASES = {
 }
 
 
+@pytest.mark.by_default("iql, discrete", "td3_bc")
 @pytest.mark.slow_because("an update is compiled for each kind")
-@pytest.mark.by_default("iql", "iql, discrete", "td3_bc", "bc")
 @pytest.mark.parametrize("name", CASES)
 def test_updates_are_those_of_the_papers(name, monkeypatch):
     """Four updates in a row, beside the reference's."""

@@ -64,7 +64,7 @@ def test_example_3_5_random_policy():
     np.testing.assert_allclose(np.asarray(v).reshape(5, 5), FIGURE_3_2, atol=0.0501)
 
 
-@pytest.mark.by_default("value_iteration")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_example_3_8_optimal_values(planner):
     """Figure 3.5, and its arrows: at A every action, below A up, at the corner above right both right and up."""
@@ -97,6 +97,7 @@ def test_example_4_1_sweep_by_sweep():
         np.testing.assert_allclose(values.v.reshape(4, 4)[1], second_row[k], atol=1e-6)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_example_4_1_optimal_values(planner):
     plan = planner(example_4_1(), 1.0)
@@ -143,7 +144,7 @@ def test_a_loss_that_nobody_takes_does_not_blur_the_rest(planner):
     np.testing.assert_array_equal(plan.policy, [[0, 1, 0]])
 
 
-@pytest.mark.by_default("value_iteration")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_every_row_of_the_policy_is_one(planner):
     """Also where a value is unknown."""
@@ -194,6 +195,7 @@ def test_reachable_ignores_outcomes_of_probability_zero():
     np.testing.assert_array_equal(reachable(model), [True, False])
 
 
+@pytest.mark.by_default("1.0-policy_iteration", "1.0-value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 @pytest.mark.parametrize("reward", [-1.0, 1.0])
 def test_values_that_grow_for_ever_are_not_passed_off_as_values(planner, reward):
@@ -210,6 +212,7 @@ def test_improper_policy_is_refused():
     np.testing.assert_allclose(policy_evaluation(model, left, 0.5), [-2, -2, 0], atol=1e-6)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_what_neither_is_reached_nor_ends_does_not_stand_in_the_way(planner):
     """The corners of a frame are wall on all sides; undiscounted costs add up there for ever."""
@@ -221,7 +224,7 @@ def test_what_neither_is_reached_nor_ends_does_not_stand_in_the_way(planner):
     assert np.isfinite(plan.residual)
 
 
-@pytest.mark.by_default("value_iteration")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_free_steps_do_not_make_the_policy_dawdle(planner):
     """Undiscounted and free of cost, all actions are worth 1; the policy must still arrive."""
@@ -231,12 +234,14 @@ def test_free_steps_do_not_make_the_policy_dawdle(planner):
     np.testing.assert_allclose(policy_evaluation(model, plan.policy, 1.0)[:4], 1.0, atol=1e-4)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_one_step_task_whose_outcome_names_the_same_state(planner):
     """A state that ends at once with a reward is worth that reward, also if the outcome names the state itself."""
     np.testing.assert_allclose(planner(single([[0, 0]], [[1, 3]], [[1, 1]]), 0.9).v, [3.0])
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_small_rewards_are_solved_as_exactly_as_large_ones(planner):
     """Values scale with the rewards: the tolerance is relative."""
@@ -245,6 +250,7 @@ def test_small_rewards_are_solved_as_exactly_as_large_ones(planner):
         np.testing.assert_allclose(v, [4 / 3, 2 / 3], rtol=2e-6)
 
 
+@pytest.mark.by_default("value_iteration")
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_giving_up_is_said(planner):
     model = single([[0]], [[1.0]], [[0]])

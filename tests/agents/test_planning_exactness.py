@@ -90,6 +90,7 @@ def test_discounted(seed, discount, reward_scale, ending, local):
     check_planners(random_model(rng, reward_scale, ending, local), discount, rng)
 
 
+@pytest.mark.full("covered")
 @given(SEEDS, st.sampled_from([0.01, 1.0, 30.0]), st.booleans())
 @example(276057, 1.0, False)
 @example(154, 1.0, False)

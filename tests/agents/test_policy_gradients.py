@@ -54,6 +54,7 @@ def test_probes_in_real_numbers(agent_id):
         checked(agent_id, Real(probe.env), probe)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", ["ppo", pytest.param("a2c", marks=pytest.mark.full("more cases"))])
 @pytest.mark.parametrize("time_limit", [1, pytest.param(50, marks=pytest.mark.full("more cases"))])
 def test_a_time_limit_is_no_end(agent_id, time_limit):
@@ -63,7 +64,7 @@ def test_a_time_limit_is_no_end(agent_id, time_limit):
     checked(agent_id, probe.env, probe)
 
 
-@pytest.mark.by_default("normal")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("policy", ["normal", LaplaceHead, "tanh_normal"])
 def test_a_real_action_is_aimed(policy):
     """The mean goes to x / 2, and the value is that of the policy with its own spread."""

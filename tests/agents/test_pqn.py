@@ -56,6 +56,7 @@ def rollout_of(steps: int, envs: int, seed: int = 0) -> Rollout:
     return Rollout(normal(2), actions, None, normal(), *flags, normal(2), ())
 
 
+@pytest.mark.by_default("0.7", "1.0")
 @pytest.mark.parametrize("trace_decay", [0.0, 0.7, 1.0])
 def test_targets_are_those_of_a_loop_in_float64(trace_decay):
     data, discount = rollout_of(6, 5), 0.9
@@ -178,8 +179,7 @@ def test_a_cue_is_remembered(recurrent):
     np.testing.assert_allclose(q, np.broadcast_to(2 * np.eye(2) - 1, (3, 2, 2)), atol=0.15)
 
 
-@pytest.mark.slow_because("a program for two devices is compiled")
-@pytest.mark.by_default("plain")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("recurrent", [None, "gru"], ids=["plain", "gru"])
 def test_two_devices_learn_as_one_does(recurrent):
     network = QNetworkConfig(hidden=(8,), recurrent=recurrent, recurrent_size=4)

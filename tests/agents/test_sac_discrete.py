@@ -101,6 +101,7 @@ def moved(critic: Any, way: Way) -> Any:
     return eqx.tree_at(of, critic, [x for one in way.moved for x in one])
 
 
+@pytest.mark.by_default("crossq")
 @pytest.mark.parametrize("body", ["plain", "crossq"])
 @pytest.mark.slow_because("an update is compiled for each kind")
 def test_updates_are_those_of_the_paper(body):

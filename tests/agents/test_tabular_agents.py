@@ -165,6 +165,7 @@ def test_watkins_q_lambda_by_hand(trace, own):
         assert not state.traces.any()
 
 
+@pytest.mark.by_default("replacing-1.0")
 @pytest.mark.parametrize(("trace", "own"), [("accumulating", 1.25), ("replacing", 1.0)])
 def test_sarsa_lambda_by_hand(trace, own):
     agent = AGENTS.make("sarsa_lambda", **HALF, lambda_=0.5, trace=trace, exploration=EpsilonGreedy(0.0))
@@ -189,6 +190,7 @@ def test_monte_carlo_by_hand():
     assert changed(agent, state) == {(1, 0): 7.0, (0, 1): 5.5}
 
 
+@pytest.mark.by_default("q_learning")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_nothing_is_added_after_a_terminal_step(agent_id):
     """Q(s, a) is the reward of the step that ends, though the state it leads to (another or itself) seems worth 100."""
@@ -200,6 +202,7 @@ def test_nothing_is_added_after_a_terminal_step(agent_id):
     np.testing.assert_array_equal(agent.q_values(state), [[5.0, -5.0], [100.0, 100.0], [100.0, 100.0]])
 
 
+@pytest.mark.by_default("expected_sarsa")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_where_the_next_episode_begins_changes_no_target(agent_id):
     """A truncated step from state 0 to state 2, worth 8; the slot goes on in 0, worth 1, or in 1, worth 4."""
@@ -217,7 +220,7 @@ def test_where_the_next_episode_begins_changes_no_target(agent_id):
     assert eqx.tree_equal(*learnt)
 
 
-@pytest.mark.by_default("watkins_q_lambda-exploration6")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("agent_id", "exploration"),
     [*((id, EpsilonGreedy(0.5)) for id in AGENT_IDS), ("sarsa", Softmax(0.5)), ("sarsa", UCB(1.0))],
@@ -238,6 +241,13 @@ def test_the_key_checker_would_see_it():
             jax.random.bits(key)
 
 
+@pytest.mark.by_default(
+    "exploration0-watkins_q_lambda",
+    "exploration1-monte_carlo",
+    "exploration1-n_step_sarsa",
+    "exploration1-sarsa_lambda",
+    "exploration2-double_q_learning",
+)
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 @pytest.mark.parametrize("exploration", [EpsilonGreedy(Linear(1.0, 0.0, 10)), Softmax(), UCB()])
 def test_the_state_keeps_its_structure(agent_id, exploration):
@@ -253,6 +263,7 @@ def test_the_state_keeps_its_structure(agent_id, exploration):
         assert not after.weak_type
 
 
+@pytest.mark.by_default("double_q_learning", "expected_sarsa", "q_learning", "watkins_q_lambda")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_ten_updates_are_compiled_once_and_count_ten_visits(agent_id):
     agent, traced = AGENTS.make(agent_id, exploration=UCB()), []
@@ -271,7 +282,7 @@ def test_ten_updates_are_compiled_once_and_count_ten_visits(agent_id):
     np.testing.assert_array_equal(visits, [[2, 2], [1, 2], [2, 1]])
 
 
-@pytest.mark.by_default("sarsa_lambda")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", ON_POLICY)
 def test_the_action_that_was_learnt_is_taken(agent_id):
     agent, obs, seen = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0)), jnp.int32(1), set()
@@ -287,6 +298,7 @@ def test_the_action_that_was_learnt_is_taken(agent_id):
         assert set(act_64(agent, state, obs).tolist()) == {0, 1}
 
 
+@pytest.mark.by_default("expected_sarsa", "sarsa_lambda", "tree_backup")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_greedy_actions_explore_nothing(agent_id):
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(1.0))
@@ -308,7 +320,7 @@ def test_the_coin_of_double_q_learning_is_fair():
     assert stats.chisquare([heads, 100_000 - heads]).pvalue > 1e-4
 
 
-@pytest.mark.by_default("sarsa_lambda*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("special", "plain", "options"),
     [
@@ -330,6 +342,7 @@ def after_300_steps(agent):
     return learned_q(agent, env, steps=300)[0]
 
 
+@pytest.mark.by_default("expected_sarsa", "n_step_sarsa", "q_learning", "tree_backup", "watkins_q_lambda")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 def test_the_learning_rate_is_read_at_the_step_count(agent_id):
     """It falls from 1 to nearly 0 after one step: the first step is learnt, the second is not."""
@@ -340,6 +353,7 @@ def test_the_learning_rate_is_read_at_the_step_count(agent_id):
     np.testing.assert_allclose(agent.q_values(state), [[0.0, 4.0 * scale], [0.0, 0.0], [0.0, 0.0]], atol=1e-5)
 
 
+@pytest.mark.by_default("q_learning")
 @pytest.mark.parametrize("agent_id", ["q_learning", "double_q_learning", "sarsa"])
 def test_epsilon_is_read_at_the_step_count(agent_id):
     agent = AGENTS.make(agent_id, exploration=EpsilonGreedy(Linear(1.0, 0.0, 2)))

@@ -22,7 +22,7 @@ AGENT_IDS = (
 DISCOUNT = 0.9
 
 
-@pytest.mark.by_default("5-monte_carlo", "5-sarsa_lambda")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("agent_id", AGENT_IDS)
 @pytest.mark.parametrize("time_limit", [1, 5, 50])
 def test_probes(agent_id, time_limit):

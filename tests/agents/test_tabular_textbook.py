@@ -94,6 +94,7 @@ def updated(steps, n):
     return range(max(0, last - n + 1), last + 1 if steps[-1].ended else max(0, last - n + 2))
 
 
+@pytest.mark.by_default("5")
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_n_step_sarsa_is_the_box_of_section_7_2(n):
     episodes, values = live(NStepSARSA(ALPHA, GAMMA, EpsilonGreedy(EPSILON), n=n))
@@ -109,6 +110,7 @@ def test_n_step_sarsa_is_the_box_of_section_7_2(n):
     assert_same(follow(episodes, after_step), values)
 
 
+@pytest.mark.by_default("2")
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_tree_backup_is_equation_7_16(n):
     episodes, values = live(TreeBackup(ALPHA, GAMMA, EpsilonGreedy(EPSILON), n=n))
@@ -133,6 +135,7 @@ def test_tree_backup_is_equation_7_16(n):
     assert_same(follow(episodes, after_step), values)
 
 
+@pytest.mark.by_default("accumulating")
 @pytest.mark.parametrize("trace", ["accumulating", "replacing"])
 def test_sarsa_lambda_is_section_12_7(trace):
     lambda_ = 0.7
@@ -146,6 +149,7 @@ def test_sarsa_lambda_is_section_12_7(trace):
     assert_same(follow(episodes, after_step), values)
 
 
+@pytest.mark.by_default("replacing")
 @pytest.mark.parametrize("trace", ["accumulating", "replacing"])
 def test_watkins_q_lambda_is_figure_7_14_of_the_first_edition(trace):
     lambda_ = 0.7
@@ -172,6 +176,7 @@ def eligibility(steps, decays, trace):
     return e
 
 
+@pytest.mark.by_default("0.25-every")
 @pytest.mark.parametrize("visit", ["first", "every"])
 @pytest.mark.parametrize("learning_rate", [None, ALPHA, Harmonic(0.5, 100)])
 def test_monte_carlo_is_the_box_of_section_5_4(visit, learning_rate):

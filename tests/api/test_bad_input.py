@@ -212,6 +212,7 @@ def test_mistakes_in_the_shell(words, message, capsys):
     assert not pathlib.Path("runs").exists(), "nothing may be written"
 
 
+@pytest.mark.by_default("1099511627776", "33554432")
 @pytest.mark.parametrize("num_envs", [2**22, 2**25, 2**40])
 def test_a_rollout_that_memory_does_not_hold(num_envs):
     agent = ks.make_agent("ppo", num_envs=num_envs)

@@ -84,6 +84,7 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
     assert "q_learning" not in both
 
 
+@pytest.mark.by_default("CustomGrid-v0-facts2", "GridWorld-v0-facts1", "ppo-facts3", "q_learning-facts4")
 @pytest.mark.parametrize(
     ("id", "facts"),
     [
@@ -173,7 +174,7 @@ def test_the_agents_that_fit():
     assert fits["Pendulum-v1"] == sorted([*EVOLUTION, "a2c", "apg", "bc", "ddpg", "iql", "ppo", "sac", "td3", "td3_bc"])
 
 
-@pytest.mark.by_default("MountainCar-v0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", ["Balls-v0", "MountainCar-v0", "Taxi-v4", "DriftingBandit-v0", "Reacher-v5"])
 def test_the_first_of_a_group_speaks_for_all_of_it(id):
     first = {"Box": {"Box": "MountainCarContinuous-v0", "Discrete": "Acrobot-v1"}, "Discrete": {"Discrete": "Maze-v0"}}

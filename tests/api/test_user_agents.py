@@ -300,8 +300,7 @@ def asked_of(swept):
     }  # fmt: skip
 
 
-@pytest.mark.by_default("replay")
-@pytest.mark.slow_because("it is trained again, in two parts")
+@pytest.mark.full("covered")
 def test_it_goes_on_as_if_it_had_never_stopped(trained, request):
     folder, given, _ = trained
     agent, env, swept, _ = KINDS[request.node.callspec.params["trained"]]
@@ -319,7 +318,7 @@ def test_it_goes_on_as_if_it_had_never_stopped(trained, request):
         np.testing.assert_array_equal(one, two, err_msg=path)
 
 
-@pytest.mark.by_default("a collector of one?s own", "online", "replay")
+@pytest.mark.by_default("replay")
 @pytest.mark.slow_because("each kind of agent is trained once for all tests of it")
 def test_its_metrics_are_curves_under_their_names(trained):
     folder, given, metrics = trained
@@ -338,7 +337,7 @@ def test_its_metrics_are_curves_under_their_names(trained):
         assert (run.curves["steps_taken"][0] == np.arange(32, 193, 8).mean()).all(), "nothing is learned before"
 
 
-@pytest.mark.by_default("replay")
+@pytest.mark.full("covered")
 def test_it_is_evaluated_and_becomes_a_policy(trained):
     folder, given, _ = trained
     assert ks.evaluate(folder, 3, **given).returns.shape == (4, 3)

@@ -43,6 +43,7 @@ def test_all_contenders_simulate_the_same():
         np.testing.assert_allclose(speeds[~apart], speed[~apart], atol=1e-3)
 
 
+@pytest.mark.full("covered")
 def test_they_fall_and_bounce_as_the_environment():
     """To within what the simpler bounce makes of a step."""
     env = Balls(n=64, dt=balls.DT, walls=False, restitution=balls.RESTITUTION, gravity=balls.GRAVITY)

@@ -17,6 +17,7 @@ OFFSET = "rewards about 1,000"
 """The task that the defaults do not learn: what matters of a reward is a thousandth."""
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_keeps_the_contract_and_whoever_knows_it_earns_more(name):
     check_shapes(TASKS[name])

@@ -36,7 +36,7 @@ def rolled_out(id, ahead, on, count, steps, call=0):
 FEW = ("CartPole-v1", "Pendulum-v1")
 
 
-@pytest.mark.by_default("CartPole-v1-True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("id", "ahead"),
     [
@@ -72,7 +72,7 @@ def test_episodes_reach_their_time_limit():
     assert (rollout.lane.episode_step == 8).all()
 
 
-@pytest.mark.by_default("Pendulum-v1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", classic.IDS)
 def test_no_episode_is_shorter_than_a_block(id):
     """Not at random and not when all goes one way, from starts at the ends of what is drawn."""
@@ -94,6 +94,7 @@ def test_no_episode_is_shorter_than_a_block(id):
     assert not ended(jax.random.split(jax.random.key(3), 20_000), ways).any()
 
 
+@pytest.mark.by_default("Discrete(n=3)")
 @pytest.mark.parametrize("space", [ks.Discrete(2), ks.Discrete(3), ks.Box(-2.0, 6.0, (1,))], ids=str)
 def test_actions_are_uniform_and_independent(space):
     count = 1 if hasattr(space, "n") else random_rollout.BLOCK
@@ -152,6 +153,7 @@ def test_every_row_gives_numbers_or_a_reason(tmp_path, monkeypatch):
     assert page.count("\n## ") == len(sections)
 
 
+@pytest.mark.full("covered")
 def test_the_tabular_rows_give_numbers():
     rows = [tabular.numpy_row(1, 200), tabular.readable_row(20), *tabular.jym_rows(None)]
     assert [row.figures.get("steps_per_second", 0) > 0 for row in rows] == [True, True, False]

@@ -53,6 +53,7 @@ def test_a_library_that_is_missing_is_told(made_up, monkeypatch, tmp_path, capsy
     assert "not installed: pip install envpool" in (tmp_path / "vector_Hopper-v5.md").read_text()
 
 
+@pytest.mark.by_default("own")
 @pytest.mark.parametrize("kind", ["ours", "own"])
 def test_steps_are_timed(kind):
     told = vector.figures(kind, "CartPole-v1", 3, 1, 0.0)

@@ -70,7 +70,7 @@ def slopes_by_hand(agent, rollout, gain, small=1e-6):
     )  # fmt: skip
 
 
-@pytest.mark.by_default("*3-False-True-starts*", "0.3-None-True-False-starts*", "0.3-3-True-True-fresh*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("again", [False, True], ids=["fresh starts", "starts that hang on the end before"])
 @pytest.mark.parametrize(
     ("edge", "time_limit", "terminations", "truncations"),
@@ -152,6 +152,7 @@ class OfThree(Gain):
         return -jnp.sum(rollout.reward), None
 
 
+@pytest.mark.by_default("table-plain_slots")
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 @pytest.mark.parametrize("env", ["table", "jump"])
 def test_what_does_not_change_smoothly_is_refused_before_anything_is_computed(env, slots):

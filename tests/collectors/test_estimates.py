@@ -42,6 +42,7 @@ def episode_sums(rows, discount):
     return len(states), sum(rows[t]["value"] for t in states), followed
 
 
+@pytest.mark.by_default("1-False-0.9", "1-False-1.0", "1-True-0.0", "1-True-0.9", "1-True-1.0")
 @pytest.mark.parametrize("discount", [0.0, 0.9, 1.0])
 @pytest.mark.parametrize("bonus", [False, True])
 @pytest.mark.parametrize("parts", [1, 4])
@@ -99,6 +100,7 @@ def test_an_agent_is_asked_in_some_iterations_and_the_others_go_on_with_what_it_
         np.testing.assert_allclose(going.sums.followed, i + 1 + max(0, i + 1 - EVERY))
 
 
+@pytest.mark.by_default("0.0-100", "0.99-200")
 @pytest.mark.parametrize(("discount", "limit"), [(0.9, 200), (0.99, 1000), (0.99, 200), (1.0, 100), (0.0, 100)])
 def test_states_with_too_little_time_left_do_not_count(discount, limit):
     length = jnp.arange(1, limit + 1, dtype=jnp.int32)[:, None]
@@ -151,7 +153,7 @@ def known(error):
     return lambda observations, actions, key: Known(jnp.float32(error))
 
 
-@pytest.mark.by_default("3.0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("error", [0.0, 3.0])
 def test_a_run_tells_how_far_the_values_are_too_high(error):
     """Of values that are known, and that a rate of nothing leaves alone."""

@@ -104,6 +104,7 @@ def start_key(generation: int, number: int) -> Any:
     return jax.random.fold_in(stream, number)
 
 
+@pytest.mark.by_default("plain_slots")
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_episodes_are_those_played_by_hand(slots):
     """Every candidate's return and length, the moments of a slot's observations, and the steps in all."""
@@ -122,7 +123,7 @@ def test_episodes_are_those_played_by_hand(slots):
     assert state.data.generation.tolist() == [[0, 1]] * 6
 
 
-@pytest.mark.by_default("plain_slots-3")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("num_envs", [1, 2, 3, 6, 12])
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_a_queue_plays_the_same_episodes(slots, num_envs):
@@ -137,7 +138,7 @@ def test_a_queue_plays_the_same_episodes(slots, num_envs):
     assert int(jnp.sum(data.observed.count[:, 1])) == int(steps.taken)
 
 
-@pytest.mark.by_default("4")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("starts", [1, 4, 8])
 def test_some_candidates_begin_alike(starts):
     """Without an action's influence, candidates that begin alike have the same episode; others have another."""
@@ -149,7 +150,7 @@ def test_some_candidates_begin_alike(starts):
     assert len(np.unique(np.round(returns, 4))) == starts
 
 
-@pytest.mark.by_default("5-None-5")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("limit", "time_limit", "longest"), [(3, 7, 3), (50, 4, 4), (5, None, 5)])
 def test_episodes_are_cut(limit, time_limit, longest):
     agent, env = Told(limit=limit, population_size=24, num_envs=24), Walk(time_limit=time_limit)
@@ -184,6 +185,7 @@ class Ages(Env):
         return age, Timestep(age[None], age, jnp.array(False), jnp.array(False))
 
 
+@pytest.mark.full("covered")
 def test_an_environment_lives_on_through_generations():
     """A slot of a changing environment restarts in what its last episode left, as it does for other agents."""
     agent, env = Told(population_size=4, num_envs=2), Ages()
@@ -218,7 +220,7 @@ def test_as_many_steps_are_taken_as_are_asked_for():
     leaves_equal(again, state)
 
 
-@pytest.mark.by_default("queue")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("options", [{}, {"episodes": 2, "num_envs": 4}], ids=["plain", "queue"])
 def test_two_devices_tell_the_same_bits(options):
     env = Walk()

@@ -71,7 +71,7 @@ def check_draws(drawn: Transition, discounts: Any, said: list[Any], n: int) -> s
     return lengths
 
 
-@pytest.mark.by_default("10")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_rewards_are_added_up_within_an_episode_and_within_the_ring(n):
     state, said = run(several(n, batch_size=64), WRAPS, kernel_slots(Life(LIMIT)))

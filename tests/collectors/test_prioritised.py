@@ -219,6 +219,7 @@ def test_an_agent_that_tells_no_errors_is_refused():
         run(plain(agent.learns_from, 8), 1)
 
 
+@pytest.mark.full("covered")
 def test_a_buffer_without_priorities_has_none():
     state, _ = run(recorder(), 1)
     assert isinstance(state.data.buffer, Transition)
@@ -253,6 +254,7 @@ def test_bytes_stay_bytes():
     assert (kept.obs.dtype, kept.next_obs.dtype, kept.obs.shape) == (jnp.uint8, jnp.uint8, (2, 4, 3))
 
 
+@pytest.mark.full("covered")
 def test_with_64_bits_priorities_and_returns_of_several_steps_have_32():
     env = ks.make("CartPole-v1")
     sizes = {"num_envs": 4, "capacity": 64, "batch_size": 8, "hidden": (4,)}

@@ -22,7 +22,7 @@ def check_transitions(made: Transition) -> None:
     np.testing.assert_array_equal(made.extras, made.obs[..., 0] + 0.5)
 
 
-@pytest.mark.by_default("kernel_slots")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("slots", [kernel_slots, plain_slots])
 def test_steps_fill_the_buffer_in_their_order(slots):
     state, said = run(recorder(), 3, slots(Life()))
@@ -38,6 +38,7 @@ def test_steps_fill_the_buffer_in_their_order(slots):
     assert kept.info is None
 
 
+@pytest.mark.full("covered")
 def test_the_newest_steps_replace_the_oldest():
     state, _ = run(recorder(), 8)  # 16 steps of each, of which 10 are kept
     life = state.data.buffer.obs[:, :, 0]
@@ -47,6 +48,7 @@ def test_the_newest_steps_replace_the_oldest():
     assert (state.data.buffer.truncated & ~state.data.buffer.terminated).any()
 
 
+@pytest.mark.by_default("8-6-10")
 @pytest.mark.parametrize(("iterations", "first", "filled"), [(3, 0, 6), (5, 0, 10), (8, 6, 10)])
 def test_what_is_kept_is_listed_oldest_first_and_breaks_off_truncated(iterations, first, filled):
     state, _ = run(recorder(), iterations)
@@ -57,6 +59,7 @@ def test_what_is_kept_is_listed_oldest_first_and_breaks_off_truncated(iterations
     np.testing.assert_array_equal(rows.next_obs[..., 0], rows.obs[..., 0] + 1)
 
 
+@pytest.mark.full("covered")
 def test_the_successor_of_a_cut_episode_is_not_the_next_ones_beginning():
     state, _ = run(recorder(), 5)
     ended = (state.data.buffer.terminated | state.data.buffer.truncated)[:, :-1]
@@ -85,7 +88,7 @@ def test_minibatches_are_transitions_that_are_kept():
     assert len({batch.tobytes() for batch in np.asarray(drawn.obs)}) == 24
 
 
-@pytest.mark.by_default("7")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("iterations", [3, 7])
 def test_draws_are_uniform_over_what_is_kept(iterations):
     agent = recorder(batch_size=2000, gradient_steps=4, most=4)
@@ -110,7 +113,7 @@ def test_a_key_gives_the_same_draws_and_another_key_gives_others():
     assert (first.agent["drawn"].obs[:3] != other.agent["drawn"].obs[:3]).any(axis=(1, 2)).all()
 
 
-@pytest.mark.by_default("8-updates1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("starts", "updates"), [(0, [2, 2, 2]), (8, [2, 2, 2]), (9, [0, 2, 2]), (24, [0, 0, 2])])
 def test_no_update_is_made_before_learning_starts(starts, updates):
     agent = recorder(learning_starts=starts, gradient_steps=2)

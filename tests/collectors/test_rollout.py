@@ -62,6 +62,7 @@ def test_returns_and_lengths_of_episodes(limit):
     assert [float(end.episode_return) for end in ends] == [limit, limit]
 
 
+@pytest.mark.full("covered")
 def test_every_reset_draws_a_fresh_start():
     size = 64
     model = ks.TabularModel(

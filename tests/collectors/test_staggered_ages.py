@@ -32,6 +32,7 @@ def ends_of(count: int, limit: int, steps: int, length: int = 1000):
     return jax.device_get(jax.lax.scan(step, slots, jax.random.split(KEY, steps))[1])
 
 
+@pytest.mark.by_default("3-1")
 @pytest.mark.parametrize(("count", "limit"), [(4, 8), (8, 4), (5, 7), (1, 3), (3, 1)])
 def test_ends_are_spread_over_the_time_limit(count, limit):
     """However the one divides the other, each step ends as many episodes as its neighbours, or one more."""
@@ -41,6 +42,7 @@ def test_ends_are_spread_over_the_time_limit(count, limit):
     np.testing.assert_array_equal(each.reshape(3, limit).sum(axis=1), [count] * 3)
 
 
+@pytest.mark.by_default("4-8")
 @pytest.mark.parametrize(("count", "limit"), [(4, 8), (8, 4), (5, 7)])
 def test_a_shortened_episode_is_truncated_and_not_told(count, limit):
     made, end, told = ends_of(count, limit, 4 * limit)

@@ -65,6 +65,7 @@ def program(seed):
 SEEDS = [pytest.param(seed, marks=() if seed < 12 else pytest.mark.full("more cases")) for seed in range(120)]
 
 
+@pytest.mark.by_default("9")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_are_those_of_xla(seed):
     function = program(seed)

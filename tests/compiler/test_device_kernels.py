@@ -72,6 +72,16 @@ COLLECTIVES = {
 SHAPES = [(), (1,), (5,), (3, 37)]
 
 
+@pytest.mark.by_default(
+    "all, on a new axis-1",
+    "all, one after the other-1",
+    "largest-1",
+    "mean-1",
+    "number-1",
+    "of a constant-1",
+    "one in turn-1",
+    "smallest-1",
+)
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_what_devices_compute_together(name, devices):
@@ -94,6 +104,7 @@ def test_five_devices_on_any_number_of_cores():
     subprocess.run([sys.executable, "-c", program], env=env, check=True)
 
 
+@pytest.mark.by_default("all, on a new axis", "number")
 @pytest.mark.parametrize("name", ["sum", "largest", "all, on a new axis", "number"])
 def test_whole_numbers_stay_exact(name):
     x = rows(2, 21, dtype=jnp.int32) * 40_000_000  # overflows: wraps around as XLA does
@@ -107,7 +118,7 @@ def test_booleans_are_joined():
     np.testing.assert_array_equal(given, wanted)
 
 
-@pytest.mark.by_default("True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("check_vma", [False, True])
 def test_they_meet_in_every_step_of_a_loop(check_vma):
     def learn(x):

@@ -34,12 +34,23 @@ def run(name: str, lanes: int, *ways: str, seed: int = 1) -> None:
 OFTEN = ("none", "rest", "none", "first", "none", "all")
 
 
+@pytest.mark.by_default(
+    "any_lane.itself-all",
+    "any_lane.within-none",
+    "cond.cheap-none",
+    "cond.constants-first",
+    "cond.swapped-rest",
+    "scan.length_0_large-none",
+    "scan.no_ys-first",
+    "scan.sum-rest",
+)
 @pytest.mark.parametrize(("name", "way"), [(name, OFTEN[i % len(OFTEN)]) for i, name in enumerate([*LOOPS][::4])])
 def test_one_way_to_share(name, way):
     """Of every fourth program, and every way for some of these."""
     run(name, 11, way)
 
 
+@pytest.mark.by_default("nested.moved_until")
 @pytest.mark.parametrize("name", [*NESTED][::2])
 def test_loops_in_loops(name):
     run(name, 11, "none")

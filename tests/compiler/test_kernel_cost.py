@@ -56,6 +56,7 @@ def check_taken(agent: str, env: str) -> None:
         assert work.kernel_ns(lanes) < cost.MARGIN * work.xla_ns(lanes), lanes
 
 
+@pytest.mark.by_default("q_learning-GridWorld-v0")
 @pytest.mark.parametrize(("agent", "env"), [("q_learning", "GridWorld-v0"), (BANDITS[0], BANDIT_ENVS[0])])
 def test_a_gang_of_a_population_is_work_enough_for_a_core(agent, env):
     """Else two gangs, such as of 30 agents, would be left to one core; how many steps there are is not known before."""
@@ -63,19 +64,19 @@ def test_a_gang_of_a_population_is_work_enough_for_a_core(agent, env):
     assert trace_like(function, "", *args).summary.nanoseconds > GRAIN_NANOSECONDS / 2
 
 
-@pytest.mark.by_default("Taxi-v4", "FrozenLake-v1", "GridWorld-v0", "Blackjack-v1", "BlockingMaze-v0")
+@pytest.mark.by_default("FrozenLake-v1")
 @pytest.mark.parametrize("env", FINITE)
 def test_q_learning_is_one_kernel_on_every_finite_environment(env):
     check_taken("q_learning", env)
 
 
-@pytest.mark.by_default("dyna_q", "n_step_sarsa", "q_learning", "prioritized_sweeping", "watkins_q_lambda")
+@pytest.mark.by_default("watkins_q_lambda")
 @pytest.mark.parametrize("agent", LEARNERS)
 def test_every_tabular_agent_is_one_kernel(agent):
     check_taken(agent, "FrozenLake-v1")
 
 
-@pytest.mark.by_default("Bandit-*", "DriftingBandit-v0-bandit_thompson")
+@pytest.mark.by_default("Bandit-v0-bandit_epsilon_greedy")
 @pytest.mark.parametrize("agent", BANDITS)
 @pytest.mark.parametrize("env", BANDIT_ENVS)
 def test_every_bandit_agent_is_one_kernel(agent, env):
@@ -128,6 +129,7 @@ def dqn(hidden: tuple[int, ...], batch: int = 32, capacity: int = 1000):
     return run, (jnp.int32(64), weights, weights, jnp.zeros((capacity, 10)), state, timestep.obs, jax.random.key(1))
 
 
+@pytest.mark.by_default("16")
 @pytest.mark.parametrize("lanes", [None, 2, 16, 512])
 def test_a_dqn_is_not(lanes):
     decision = decide(*_called(dqn((64, 64))), lanes=lanes)

@@ -27,22 +27,13 @@ def first_action(env):
 
 
 @pytest.mark.by_default(
-    "Hopper-v5",
-    "Reacher-v5",
-    "Acrobot-v1",
-    "Balls-v0",
-    "Blackjack-v1",
-    "CartPole-v1",
     "Bandit-v0",
-    "GridWorld-v0",
-    "Taxi-v4",
-    "TeleportGrid-v0",
     "BlockingMaze-v0",
+    "CartPole-v1",
+    "GridWorld-v0",
+    "Hopper-v5",
     "Maze-v0",
-    "InvertedPendulum-v5",
     "bsuite/deep_sea_stochastic-v0",
-    "bsuite/umbrella_length-v0",
-    "MiniGrid-KeyCorridorS3R1-v0",
 )
 @pytest.mark.parametrize(
     "id",
@@ -59,6 +50,7 @@ def test_environments(id):
     assert reason_against(advance, env, slot, first_action(env), KEY) is None
 
 
+@pytest.mark.by_default("bandit_ucb", "dyna_q", "dyna_q_plus", "prioritized_sweeping")
 @pytest.mark.parametrize("id", [id for id in ks.list_agents() if learns_step_by_step(id)])
 def test_agents(id):
     agent, env = ks.make_agent(id), ks.make("Bandit-v0" if id.startswith("bandit_") else "GridWorld-v0")

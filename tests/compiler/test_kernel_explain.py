@@ -48,6 +48,7 @@ def test_what_is_folded_is_not_counted():
     assert ks.kernel(function).explain(np.float32(1)).operations["mul"] == 1
 
 
+@pytest.mark.by_default("3-4", "8-8")
 @pytest.mark.parametrize(("lanes", "group"), [(1, 1), (3, 4), (8, 8)])
 def test_lanes_and_shapes(lanes, group):
     shapes = [jax.typeof(x) for x in ARGS]

@@ -103,6 +103,7 @@ def test_functions_of_two_numbers():
     check(lambda x, y: [lax.pow(lax.abs(x), y), lax.atan2(x, y)], TAME[:, 0], TAME[:, 1], steps=1)
 
 
+@pytest.mark.by_default("float32", "int32", "int8")
 @pytest.mark.parametrize(
     "dtype",
     ["bool", "int8", "int32", "float32", *(pytest.param(name, marks=MORE) for name in ("uint8", "int16", "uint32"))],

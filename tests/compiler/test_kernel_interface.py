@@ -110,6 +110,7 @@ THROUGH = {
 }
 
 
+@pytest.mark.by_default("all")
 @pytest.mark.parametrize("name", THROUGH)
 def test_values_are_those_of_xla(name):
     """However the arguments are shared among lanes: what goes past a kernel has to be there for each."""

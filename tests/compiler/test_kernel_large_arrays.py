@@ -22,7 +22,7 @@ def arrays(dtype, lanes, *shape):
     return jnp.asarray(drawn, dtype)
 
 
-@pytest.mark.by_default("sizes0-37")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("lanes", [5, 37])
 @pytest.mark.parametrize(
     "sizes",

@@ -45,7 +45,7 @@ def in_a_loop(*given):
     return lax.fori_loop(0, 5, step, list(fields))
 
 
-@pytest.mark.by_default("by_cond")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("function", [restart, restart_from, by_cond, in_a_loop])
 def test_values(function):
     compare(function, ended(np.random.default_rng(1)), [(), (FIELDS,), (0,)])

@@ -240,6 +240,7 @@ def test_two_kernels_are_made_side_by_side(monkeypatch):
     np.testing.assert_array_equal(jax.vmap(first)(jnp.zeros(4)), 1.5)
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("check_vma", [False, True])
 def test_what_was_traced_serves_each_device_too(check_vma):
     """Within shard_map types name the devices; the function of one lane is the same, and so are its derivatives."""

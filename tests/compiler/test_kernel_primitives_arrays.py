@@ -83,6 +83,7 @@ def test_moves(count):
             )
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_moves_of_what_is_computed(count):
     """Moves of arrays that are sums, which may never be stored."""

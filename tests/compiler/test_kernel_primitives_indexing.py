@@ -46,6 +46,7 @@ def test_slices(count):
             check(function, draw, lanes, shared_of(seed, 2 + len(shape)) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(4)
 def test_reading_at_indices(count):
     cases = st.tuples(st.sampled_from(KEPT), st.sampled_from(ARRAYS), st.sampled_from(PLACES), st.sampled_from(MODES))
@@ -69,6 +70,7 @@ def test_reading_at_indices(count):
             check(function, draw, lanes, shared_of(seed, 2) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_reading_with_batch_axes(count):
     """What vmap of an indexed read makes, within a lane."""
@@ -121,6 +123,7 @@ def test_writing_at_indices(count):
             check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_writing_floats(count):
     @for_all(count, st.sampled_from(ARRAYS), LANES_AND_SEEDS)
@@ -141,6 +144,7 @@ def test_writing_floats(count):
         check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed, ulp=2)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_writing_windows(count):
     """Several windows of a scatter in a row, which overlap or do not fit."""
@@ -163,6 +167,7 @@ def test_writing_windows(count):
         check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_writing_in_branches_and_loops(count):
     """Only lanes that take a branch write, also where what is written is the same in all of them."""

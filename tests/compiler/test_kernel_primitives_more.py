@@ -20,6 +20,7 @@ def divided(divisor, dtype, size, lanes, seed):
         check(lambda x: x / jnp.asarray(divisor), lambda rng: [values(rng, (size,), dtype)], lanes, seed=seed)
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_quotients_by_constants_are_products_with_reciprocals(count):
     def run(dtype, size, shared, case):
@@ -30,7 +31,7 @@ def test_quotients_by_constants_are_products_with_reciprocals(count):
     for_all(count, st.sampled_from(DTYPES), st.sampled_from((3, 40)), st.booleans(), LANES_AND_SEEDS)(run)
 
 
-@pytest.mark.by_default("float32")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_quotients_by_constants_at_the_edges(dtype):
     normal = edges(dtype)[edges(dtype) == flushed(edges(dtype))]
@@ -39,6 +40,7 @@ def test_quotients_by_constants_at_the_edges(dtype):
         divided(dtype(divisor), dtype, 40, 3, 0)
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_reshapes_that_permute_axes_first(count):
     def run(spec, order, case):

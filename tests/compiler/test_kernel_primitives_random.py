@@ -17,6 +17,7 @@ pytestmark = pytest.mark.property
 SHAPES = ((), (1,), (3,), (40,), (5, 9), (0,))
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_bits_and_keys(count):
     @for_all(count, st.sampled_from(SHAPES), st.sampled_from([(), (2,), (2, 3)]), LANES_AND_SEEDS)
@@ -80,6 +81,7 @@ def test_exact_distributions(count):
         check(function, draw, lanes, shared_of(seed, 4) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_distributions_through_elementary_functions(count):
     @for_all(count, st.sampled_from(SHAPES[:4]), LANES_AND_SEEDS)

@@ -60,6 +60,7 @@ def test_exact_reductions(count):
             check(function, lambda rng: [values(rng, shape, dtype, 0.3)], lanes, (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(2)
 def test_sums_and_products_of_floats(count):
     @for_all(count, st.sampled_from(("float32", "float64")), st.sampled_from(SHAPES), LANES_AND_SEEDS)
@@ -120,6 +121,7 @@ DOTS = (
 )
 
 
+@pytest.mark.full("covered")
 @examples(4)
 def test_products_of_matrices(count):
     @for_all(
@@ -192,6 +194,7 @@ LONG = {
 }
 
 
+@pytest.mark.by_default("one axis")
 @pytest.mark.parametrize(
     "name", ["one axis", "the last", *(pytest.param(n, marks=pytest.mark.full("more cases")) for n in [*LONG][2:])]
 )

@@ -21,6 +21,7 @@ def crowded(rng, shape, dtype):
     return few[rng.integers(0, 4, shape)]
 
 
+@pytest.mark.full("covered")
 @examples(4)
 def test_sort(count):
     @for_all(count, st.sampled_from(DTYPES), st.sampled_from(SHAPES), LANES_AND_SEEDS)
@@ -40,6 +41,7 @@ def test_sort(count):
             check(function, draw, lanes, shared_of(seed, 3) if lanes else (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_sorting_by_numpys_functions(count):
     @for_all(count, st.sampled_from(("float32", "int32")), st.sampled_from([(9,), (40,), (5, 9)]), LANES_AND_SEEDS)
@@ -53,6 +55,7 @@ def test_sorting_by_numpys_functions(count):
         check(function, lambda rng: [crowded(rng, shape, dtype)], lanes, (), seed)
 
 
+@pytest.mark.full("covered")
 @examples(3)
 def test_top_k(count):
     @for_all(
@@ -66,6 +69,7 @@ def test_top_k(count):
             check(lambda x: lax.top_k(x, k), lambda rng: [crowded(rng, shape, dtype)], lanes, (), seed)
 
 
+@pytest.mark.by_default("float32")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_top_k_in_the_total_order(dtype):
     """Here, and only here, +0 is more than -0, and NaN with a sign is least."""

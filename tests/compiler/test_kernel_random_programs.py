@@ -24,7 +24,7 @@ def run(seed: int) -> None:
         compare(program.function(), program.arguments(rng, lanes), [shared, range(count)])
 
 
-@pytest.mark.by_default("1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("seed", range(FEW))
 def test_random_program(seed):
     run(seed)

@@ -31,6 +31,7 @@ def program(id: str):
     return run_passes(from_jaxpr(step(lane, action, jax.random.key(0))))
 
 
+@pytest.mark.by_default("FrozenLake-v1-PTX")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("id", ["Acrobot-v1", "FrozenLake-v1"])
 def test_assembly(target, id):
@@ -41,6 +42,7 @@ def test_assembly(target, id):
     assert sign in assembly_code(text, processor)
 
 
+@pytest.mark.by_default("AVX-512")
 @pytest.mark.parametrize("target", ["AVX2", "AVX-512"])
 def test_vectors_lie_on_the_stack_as_they_lie_in_cache(target):
     """Of a kernel with more numbers at hand than registers, and with buffers too large for the stack."""

@@ -57,12 +57,14 @@ def same(f, *args, ulp=4, absolute=1e-6, wrap=lambda f: f):
 # ---- vmap
 
 
+@pytest.mark.by_default("axes1", "axes3", "axes4")
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0), (1, 0), (0, 1)])
 def test_one_vmap(axes):
     args = [numbers(5, 6) if a == 0 else numbers(6, 5) if a == 1 else numbers(6) for a in axes]
     same(lambda x, y: step(x.sum(), y), *args, wrap=lambda f: jax.vmap(lambda x, y: jax.vmap(f, (None, 0))(x, y), axes))
 
 
+@pytest.mark.by_default("outer2-inner2", "outer3-inner3", "outer4-inner4", "outer6-inner6")
 @pytest.mark.parametrize(
     ("outer", "inner"),
     [
@@ -159,6 +161,7 @@ def divided(mesh, function, *results):
     return jax.shard_map(function, mesh=mesh, in_specs=(P("d"), P()), out_specs=results or P("d"))
 
 
+@pytest.mark.by_default("jacfwd")
 @pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
 def test_derivatives_within_shard_map(mesh, derivative):
     """The devices' shares in what is the same on all are added."""
@@ -176,6 +179,7 @@ def test_results_within_shard_map_differ_where_what_they_depend_on_does(mesh):
     same(lambda x, y: (x[None] * y, y + jnp.sin(y)), numbers(2), F(0.5), wrap=wrap)
 
 
+@pytest.mark.by_default("value")
 @pytest.mark.parametrize("change", [lambda f: f, jax.grad], ids=["value", "derivative"])
 def test_a_kernel_within_shard_map_that_uses_an_outer_value(mesh, change):
     def whole(kernel):
@@ -189,6 +193,7 @@ def test_a_kernel_within_shard_map_that_uses_an_outer_value(mesh, change):
     assert_same(whole(ks.kernel)(*given), whole(lambda f: f)(*given), 4, 1e-6)
 
 
+@pytest.mark.by_default("value-False", "value-True")
 @pytest.mark.parametrize("check_vma", [False, True])
 @pytest.mark.parametrize("change", [lambda f: f, jax.jacrev], ids=["value", "derivative"])
 def test_within_shard_map_what_cannot_be_compiled_is_plain_jax(mesh, check_vma, change):
@@ -212,6 +217,7 @@ def test_sharded_jit(mesh):
     same(step, x, jax.device_put(F(0.5), NamedSharding(mesh, P())), wrap=lambda f: jax.jit(jax.vmap(f, (0, None))))
 
 
+@pytest.mark.by_default("spec2")
 @pytest.mark.parametrize("spec", [P("d"), P(None, "d"), P()])
 def test_sharded_jit_divides_lanes_among_devices(mesh, spec):
     """Nothing is gathered, whichever axis of lanes is divided; keys and what all lanes share go along."""
@@ -275,13 +281,13 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.by_default("checkpoint", "jvp", "value_and_grad", "vjp")
+@pytest.mark.by_default("jvp")
 @pytest.mark.parametrize("name", [n for n in DERIVATIVES if n != "third"])
 def test_derivatives(name):
     same(smooth, numbers(3), F(0.75), wrap=DERIVATIVES[name], ulp=32, absolute=1e-5)
 
 
-@pytest.mark.by_default("axes0*")
+@pytest.mark.by_default("axes0-linearize")
 @pytest.mark.parametrize("name", ["grad", "jvp", "hessian", "linearize"])
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
 def test_derivatives_over_lanes(name, axes):
@@ -294,6 +300,7 @@ def test_third_derivative():
     same(smooth, F(0.5), numbers(3), wrap=DERIVATIVES["third"], ulp=64, absolute=1e-4)
 
 
+@pytest.mark.by_default("axes1")
 @pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
 def test_gradient_of_a_sum_over_lanes(axes):
     """What lanes share gets the sum of their cotangents."""
@@ -378,7 +385,7 @@ def loops(x, n, key, xs):
     return z + jnp.sum(ys * ys), i
 
 
-@pytest.mark.by_default("opened")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("long", [1, 1 << 30], ids=["as kernels", "opened"])
 def test_derivatives_of_loops_whose_bodies_are_kernels(long, monkeypatch):
     """By what a body takes of outside, by what is carried, and by what comes in; once more, and over lanes."""
@@ -423,7 +430,7 @@ def zero_tangents(f, x):
     return seen
 
 
-@pytest.mark.by_default("lanes1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("lanes", [(), (3,)])
 def test_a_tangent_that_is_always_zero_is_told_as_a_zero(lanes):
     """As plain JAX does, so that what depends smoothly on nothing is known before it is computed."""
@@ -460,7 +467,7 @@ def straight(x):
 straight.defvjp(lambda x: (straight(x), x), lambda x, g: (g * 2.0 + 0 * x,))
 
 
-@pytest.mark.by_default("relu")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("function", [clipped, straight, jax.nn.relu, jax.checkpoint(jnp.sin), jax.jit(jnp.cos)])
 def test_inner_functions(function):
     def f(x):
@@ -471,6 +478,7 @@ def test_inner_functions(function):
     same(f, numbers(4, 5), wrap=lambda g: jax.jit(jax.vmap(jax.grad(g))))
 
 
+@pytest.mark.full("covered")
 def test_a_kernel_in_a_kernel():
     inner = ks.kernel(lambda x: jnp.sin(x) * 2)
 

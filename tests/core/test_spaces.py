@@ -41,6 +41,7 @@ def test_samples_of_multi_discrete_are_elements(nvec, key):
     assert is_element(MultiDiscrete(nvec), key)
 
 
+@pytest.mark.full("covered")
 @few
 @given(BOUNDS, BOUNDS, st.sampled_from(SHAPES), keys)
 def test_samples_of_a_float_box_are_elements_for_any_bounds(a, b, shape, key):
@@ -87,6 +88,7 @@ def test_box_is_uniform_exponential_or_normal():
     assert stats.kstest(mirrored, stats.expon(-2.0).cdf).pvalue > 1e-4
 
 
+@pytest.mark.by_default("10", "3")
 @pytest.mark.parametrize("n", [2, 3, 10])
 def test_discrete_is_uniform(n):
     samples = jax.vmap(Discrete(n).sample)(jax.random.split(jax.random.key(n), 20_000))
@@ -208,6 +210,7 @@ def test_samples_of_a_dict_use_one_key_each_and_do_not_depend_on_the_order_of_it
     assert Dict({}).sample(jax.random.key(0)) == {}
 
 
+@pytest.mark.full("covered")
 def test_a_space_samples_the_same_compiled_and_under_vmap():
     space = Dict({"z": Box(-1.0, 1.0, (2,)), "a": MultiDiscrete((4, 9)), "k": Discrete(7)})
     keys = jax.random.split(jax.random.key(0), 5)
@@ -226,6 +229,7 @@ def test_spaces_compare_by_value_and_survive_flattening():
     assert jnp.array_equal(again.sample(jax.random.key(0))["a"], space.sample(jax.random.key(0))["a"])
 
 
+@pytest.mark.full("covered")
 def test_a_box_with_a_bound_for_each_entry_samples_each_by_its_own():
     space = Box((0.0, -math.inf, 5.0, -math.inf), (1.0, math.inf, math.inf, -2.0), (4,))
     draws = np.asarray(jax.vmap(space.sample)(jax.random.split(jax.random.key(0), 4000)), np.float64)

@@ -93,6 +93,7 @@ def test_reward_and_drift_are_independent():
         assert abs(np.corrcoef(after.means[:, arm], timestep.reward)[0, 1]) < 4 / np.sqrt(N)
 
 
+@pytest.mark.full("covered")
 def test_a_random_walk_spreads_like_the_square_root_of_its_length():
     env, steps = bandit(arms=4, mean_spread=0.0, drift=0.01), 100
 

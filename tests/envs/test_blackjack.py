@@ -107,7 +107,7 @@ def first_cards(player_sum, usable_ace):
     return (1, player_sum - 11) if usable_ace else (max(2, player_sum - 10), player_sum - max(2, player_sum - 10))
 
 
-@pytest.mark.by_default("True-True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("natural", "sab"), RULES)
 def test_episodes_with_the_same_cards_are_gymnasiums_step_for_step(natural, sab):
     first, first_obs, actions, states, timesteps = play(natural, sab, 4000)
@@ -159,6 +159,7 @@ def test_cards_and_first_hands_have_the_probabilities_of_the_deck():
     assert stats.chi2_contingency(joint[1:, 1:]).pvalue > 1e-4
 
 
+@pytest.mark.by_default("10", "6", "7", "8", "9")
 @pytest.mark.parametrize("shown", range(1, 11))
 def test_the_dealers_results_are_those_of_every_possible_hand(shown):
     exact = exact_results(shown)
@@ -224,6 +225,7 @@ def test_the_best_policy_on_hard_hands_is_the_known_one():
                 assert (q[s, 0] > q[s, 1]) == (int(total) >= least), (total, shown)
 
 
+@pytest.mark.by_default("True-False", "True-True")
 @pytest.mark.parametrize(("natural", "sab"), [rules for rules in RULES if any(rules)])
 def test_there_is_no_model_where_a_natural_counts(natural, sab):
     """Two hands that look the same earn different rewards by sticking: the observation is not Markov."""

@@ -41,6 +41,7 @@ OPTIMA = {
 }
 
 
+@pytest.mark.by_default("bsuite/catch-v0", "bsuite/discounting_chain-v0")
 @pytest.mark.parametrize(("id", "case"), OPTIMA.items(), ids=OPTIMA)
 def test_planners_find_the_optimum(id, case):
     options, optimum = case

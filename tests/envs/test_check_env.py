@@ -135,6 +135,7 @@ def test_a_reward_that_is_nan_later_on_is_found():
         ks.check_env(Corridor(late), steps=200)
 
 
+@pytest.mark.by_default("5")
 @pytest.mark.parametrize("limit", [0, -1, True, 2.5, "5"])
 def test_a_time_limit_is_none_or_a_count(limit):
     with pytest.raises(ContractError, match=r"time_limit is .*: use None or a whole number of at least 1"):
@@ -331,7 +332,7 @@ def used_twice_in_a_jitted_function(where, key, before, result):
     return result if where == "reset" else (result[0], eqx.tree_at(lambda t: t.reward, result[1], noise(key)))
 
 
-@pytest.mark.by_default("used_twice_in_a_loop")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("spoil", [used_twice_in_a_loop, used_twice_in_a_jitted_function])
 def test_a_key_that_is_used_twice_inside_another_function_is_found(spoil):
     with pytest.raises(ContractError, match="a PRNG key is used twice"):
@@ -370,6 +371,7 @@ def test_a_restart_that_fails_under_vmap_is_named():
         ks.check_env(NotBatched(), steps=5)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("own_restart", [False, True])
 def test_few_programs_are_compiled_and_no_operation_for_itself(own_restart, caplog):
     class Plain(Corridor):

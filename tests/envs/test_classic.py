@@ -87,7 +87,7 @@ def _numbers(env: ks.Env) -> list[str]:
     return [name for name, value in vars(env).items() if isinstance(value, float) and name not in _structure(env)]
 
 
-@pytest.mark.by_default("CartPole-v1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", IDS)
 def test_every_number_may_differ_from_lane_to_lane(id):
     """Lanes with numbers of their own do what single environments with these numbers do; the contract holds."""
@@ -124,6 +124,7 @@ def test_spaces_follow_known_numbers_and_are_wide_where_lanes_differ():
     assert ks.make("CartPole-v1", x_threshold=1.0).observation_space.high[0] == 2.0
 
 
+@pytest.mark.by_default("Pendulum-v1-options1-4.0-<lambda>")
 @pytest.mark.parametrize(
     ("id", "options", "action", "acted"),
     [
@@ -156,6 +157,7 @@ def test_a_bound_of_actions_is_no_array():
         ks.make("Pendulum-v1", max_torque=0)
 
 
+@pytest.mark.full("covered")
 def test_an_episode_of_the_pendulum_has_a_finite_gradient_that_is_right():
     """d return / d g and d return / d torques, against differences."""
 
@@ -177,6 +179,7 @@ def test_an_episode_of_the_pendulum_has_a_finite_gradient_that_is_right():
     assert float(gravity) == pytest.approx(float(change), rel=1e-2)
 
 
+@pytest.mark.by_default("CartPole-v1", "Pendulum-v1")
 @pytest.mark.parametrize("id", IDS)
 def test_every_step_has_a_finite_gradient(id):
     env = ks.make(id)
@@ -293,6 +296,7 @@ def test_a_run_is_written_read_and_filmed(id, tmp_path):
 
 
 class TestScenes:
+    @pytest.mark.by_default("CartPole-v0", "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1")
     @pytest.mark.parametrize("id", IDS)
     def test_moves_with_the_state_and_stays_inside(self, id):
         env = ks.make(id)
@@ -353,6 +357,7 @@ class TestScenes:
             above = -math.cos(theta1) - math.cos(theta1 + theta2) > 1
             assert (links[1].y2 < bar.y1) == above
 
+    @pytest.mark.by_default("Acrobot-v1", "CartPole-v0", "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0")
     @pytest.mark.parametrize("id", IDS)
     def test_becomes_every_kind_of_file(self, id, tmp_path):
         env = ks.make(id)

@@ -132,6 +132,7 @@ CASES: list[tuple[str, type[Any], dict[str, Any], Callable[..., Any]]] = [
 ]
 
 
+@pytest.mark.by_default("hop", "hopper", "pendulum")
 @pytest.mark.slow_because("three small robots are compiled")
 @pytest.mark.parametrize("case", CASES, ids=[task.__name__ for *_, task in CASES])
 def test_steps(case: tuple[str, type[Any], dict[str, Any], Callable[..., Any]]) -> None:
@@ -222,6 +223,7 @@ def test_quantities_are_mujocos() -> None:
         np.testing.assert_allclose(np.concatenate(moved), data.sensordata[6:], atol=1e-12)
 
 
+@pytest.mark.full("covered")
 def test_any_contact_is_whether_mujoco_has_one() -> None:
     box = '<geom type="box" size=".2 .2 .2" pos=".5 0 .3" margin=".05"/>'
     text = SMALL.replace('<geom type="plane"', f'{box}<geom type="plane"')

@@ -26,6 +26,7 @@ def test_every_start_is_equally_likely():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
+@pytest.mark.full("covered")
 def test_auto_resets_draw_fresh_starts():
     env = ks.gridworld("SSSS\nSSSS\n...G", time_limit=1)
 

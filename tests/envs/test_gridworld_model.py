@@ -168,7 +168,7 @@ def test_without_slip_every_step_is_the_model_s(drawn, seed):
     assert not timesteps.truncated.any()
 
 
-@pytest.mark.by_default("4")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("moves", [4, 8])
 def test_steps_are_as_frequent_as_the_model_says(moves):
     env = ks.gridworld(["S.#", "...", ".PG"], moves=moves, stay=True, slip=0.3, wind=(0, 1, 0), bump_reward=-1.0)

@@ -74,6 +74,7 @@ def test_without_gymnasium_its_files_are_missed_by_name(monkeypatch: pytest.Monk
     assert ks.make("CartPoleSwingUp-v0").model.nv == 2
 
 
+@pytest.mark.by_default("a2c")
 @pytest.mark.parametrize("agent", ["ppo", "a2c"])
 def test_a_robot_without_actuators_is_nothing_to_learn(agent: str) -> None:
     text = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
@@ -216,7 +217,7 @@ def test_the_reward_has_a_derivative() -> None:
 # ---- keys
 
 
-@pytest.mark.by_default("Reacher-v5")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", IDS)
 def test_a_start_uses_each_key_once(id: str) -> None:
     env = ks.make(id)

@@ -91,7 +91,7 @@ def check(id: str, count: int, seed: int, dtype: Any, tolerance: float, **option
     assert not np.asarray(timesteps.info.diverged).any()
 
 
-@pytest.mark.by_default("Reacher-v5")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", SMALL)
 def test_a_step(id: str) -> None:
     with jax.enable_x64(True):
@@ -112,6 +112,7 @@ def test_ten_thousand_steps(id: str) -> None:
         check(id, 10_000, 1, jnp.float64, 1e-6)
 
 
+@pytest.mark.by_default("InvertedDoublePendulum-v5-options1", "Reacher-v5-options2", "Swimmer-v5-options3")
 @pytest.mark.parametrize(("id", "options"), OTHERS)
 def test_a_step_with(id: str, options: dict[str, Any]) -> None:
     with jax.enable_x64(True):
@@ -142,6 +143,7 @@ def test_a_step_of_a_small_robot(id: str, options: dict[str, Any], tmp_path: Any
         check(id, 200, 5, jnp.float64, EXACT, xml_file=str(path), frame_skip=2, **options)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "id", [pytest.param("Swimmer-v5", marks=pytest.mark.full("more cases")), "InvertedDoublePendulum-v5"]
 )
@@ -194,7 +196,7 @@ def starts(id: str, count: int, **options: Any) -> tuple[np.ndarray, np.ndarray]
     return np.asarray(start.qpos), np.asarray(start.qvel)
 
 
-@pytest.mark.by_default("Ant-v5", "Hopper-v5", "Reacher-v5", "Pusher-v5", "InvertedPendulum-v5", "Humanoid-v5")
+@pytest.mark.by_default("InvertedPendulum-v5")
 @pytest.mark.parametrize("id", IDS)
 def test_first_states_are_distributed_as_gymnasiums(id: str) -> None:
     reference, count = theirs(id), 1000
@@ -232,6 +234,7 @@ def test_noise_has_the_size_that_is_asked_for() -> None:
     assert not qvel.any()
 
 
+@pytest.mark.by_default("Hopper-v5")
 @pytest.mark.parametrize(
     "id", [pytest.param(id, marks=[pytest.mark.full("more cases")] * (id not in LOOKED_AT)) for id in IDS]
 )

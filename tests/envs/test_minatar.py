@@ -43,7 +43,7 @@ def made(game, **options):
     return ks.make(f"MinAtar/{game}-v0", **options)
 
 
-@pytest.mark.by_default("Asterix", "Breakout")
+@pytest.mark.by_default("Breakout")
 @pytest.mark.reference
 @pytest.mark.parametrize("game", GAMES)
 def test_a_recording_of_the_package_is_played_again(game):
@@ -83,6 +83,7 @@ def test_a_kernel_does_what_xla_does(game):
 # ---- actions
 
 
+@pytest.mark.by_default("Freeway-codes2")
 @pytest.mark.parametrize(
     ("game", "codes"),
     [
@@ -234,6 +235,7 @@ class TestSeaquest:
         game, reward, over = seaquest(UP, y=1, surfaced=False, aboard=6, oxygen=119)
         assert (int(game.aboard), int(game.oxygen), reward, over) == (-1, 200, 5, False)
 
+    @pytest.mark.by_default("1", "5")
     @pytest.mark.parametrize("aboard", [-1, 1, 5])
     def test_surfacing_takes_one_diver_and_gives_air(self, aboard):
         game, reward, over = seaquest(UP, y=1, surfaced=False, aboard=aboard, oxygen=50)
@@ -375,7 +377,7 @@ def test_bad_options_are_refused_in_one_line(options, field):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.by_default("Breakout", "Freeway")
+@pytest.mark.by_default("Breakout")
 @pytest.mark.parametrize("game", GAMES)
 def test_a_scene_shows_the_last_channel_of_each_cell(game):
     env = made(game)

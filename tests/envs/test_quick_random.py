@@ -18,6 +18,7 @@ SPACES = [
 ]
 
 
+@pytest.mark.by_default("Box(low=-1.0, high=3.0, shape=(2,))", "Discrete(n=5)", "MultiDiscrete(nvec=(2, 7))")
 @pytest.mark.parametrize("space", SPACES, ids=str)
 def test_every_space_contains_its_samples(space):
     samples = jax.device_get(jax.jit(jax.vmap(space.sample))(quick_keys(KEYS[:200])))

@@ -129,6 +129,7 @@ def _pair(name: str) -> Any:
     return pytest.param(*PAIRS[name], id=name, marks=[pytest.mark.full("more cases")] * (name in MORE))
 
 
+@pytest.mark.by_default("clipped action", "flat dict", "rescaled action")
 @pytest.mark.reference
 @pytest.mark.parametrize(("wrapped", "wrap"), list(map(_pair, PAIRS)))
 def test_gymnasiums_wrapper_gives_the_same(wrapped, wrap):
@@ -158,8 +159,8 @@ def test_gymnasiums_wrapper_gives_the_same(wrapped, wrap):
                 break
 
 
+@pytest.mark.full("covered")
 @pytest.mark.reference
-@pytest.mark.by_default("True")
 @pytest.mark.parametrize("keep_dim", [False, True])
 def test_grey_images_are_gymnasiums_up_to_its_rounding(keep_dim):
     wrapped = ours.GrayscaleObservation(RGB, keep_dim)
@@ -248,8 +249,8 @@ def sticky_by_hand(chosen: list[int], draws: list[float], probability: float, du
     return taken
 
 
+@pytest.mark.full("covered")
 @pytest.mark.reference
-@pytest.mark.by_default("duration2")
 @pytest.mark.parametrize("duration", [1, 3, (1, 4)])
 def test_actions_stick_as_gymnasiums_do(duration):
     """With our own draws in the place of its generator's."""
@@ -367,8 +368,8 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.by_default("images")
 @pytest.mark.contract
-@pytest.mark.by_default("images", "all")
 @pytest.mark.parametrize("make", EXAMPLES.values(), ids=EXAMPLES)
 def test_wrapped_environments_stay_in_the_kernel(make):
     env, key = make(), jax.random.key(0)

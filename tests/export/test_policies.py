@@ -110,7 +110,7 @@ def count_for(policy):
     return 1000 if policy.title == "cnn" else 10_000
 
 
-@pytest.mark.by_default("double_q_learning", "gru", "q_learning")
+@pytest.mark.by_default("gru")
 def test_numpy_file(policy):
     module = imported(policy.save("policy.py"))
     obs = observations(policy, count_for(policy))
@@ -132,7 +132,7 @@ def test_numpy_file(policy):
     assert [x.shape for x in carry] == [x.shape for x in module.initial_carry()]
 
 
-@pytest.mark.by_default("bandit", "c51", "gru", "q_learning")
+@pytest.mark.by_default("c51", "gru", "q_learning")
 def test_onnx_model(policy):
     session = onnxruntime.InferenceSession(str(policy.save("policy.onnx")))
     obs = observations(policy, count_for(policy))
@@ -147,7 +147,7 @@ def test_onnx_model(policy):
         check(a, b)
 
 
-@pytest.mark.by_default("bandit", "q_learning")
+@pytest.mark.by_default("bandit")
 def test_a_policy_does_what_the_agent_does_greedily(policy):
     agent, spec = CASES[policy.title]
     state, key = policy._state, jax.random.key(0)
@@ -253,7 +253,7 @@ def of_whole_numbers(i):
     return jnp.stack([i // 5, i % 5, jax.lax.rem(i, five), i << 2, i & 6, i ^ 3, ~i, i * i * i * i * i * i, -i])
 
 
-@pytest.mark.by_default("onnx-int32", "onnx-uint32")
+@pytest.mark.by_default("onnx-uint32")
 @pytest.mark.parametrize("dtype", ["int32", "uint32"])
 @pytest.mark.parametrize("kind", ["numpy", "onnx"])
 def test_whole_numbers_wrap_around_as_they_do_in_jax(kind, dtype, lenient, tmp_path):

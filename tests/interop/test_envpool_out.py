@@ -9,6 +9,7 @@ import kousoku as ks
 NO = np.zeros(3, int)
 
 
+@pytest.mark.full("covered")
 def test_it_steps_as_gymnasiums_vector_does():
     pool, envs = ks.to_envpool("CartPole-v1", 3, seed=7), ks.to_gymnasium_vec("CartPole-v1", 3)
     assert np.array_equal(pool.reset()[0], envs.reset(seed=7)[0])
@@ -18,6 +19,7 @@ def test_it_steps_as_gymnasiums_vector_does():
             assert np.array_equal(one, other)
 
 
+@pytest.mark.full("covered")
 def test_infos_tell_numbers_and_how_old_episodes_are():
     pool = ks.to_envpool(Counting(length=2), 3)
     _, info = pool.reset()

@@ -24,7 +24,7 @@ NEEDS = {"CustomGrid-v0": {"map": "SS.#\n.P..\n..G."}}
 NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
 
 
-@pytest.mark.by_default("CartPole-v1", "Taxi-v4")
+@pytest.mark.by_default("CartPole-v1")
 @pytest.mark.parametrize("id", OWN_ENVS)
 @pytest.mark.filterwarnings("ignore:.*(space m|we recommend using a symmetric|v0 is out of date)")
 def test_every_environment_passes_gymnasiums_checks(id):
@@ -91,6 +91,7 @@ def test_with_the_same_step_an_ended_episode_tells_its_true_last_observation():
     assert after[4]["_final_obs"].tolist() == [False, True, False]
 
 
+@pytest.mark.by_default("AutoresetMode.DISABLED")
 @pytest.mark.parametrize("mode", [NEXT, SAME, DISABLED])
 def test_the_clock_truncates_and_does_not_terminate(mode):
     envs = ks.to_gymnasium_vec(Counting(length=9), 3, autoreset_mode=mode, max_episode_steps=2)
@@ -140,6 +141,7 @@ def test_an_ended_episode_that_the_mask_leaves_out_stays_ended():
     envs.step(NO)
 
 
+@pytest.mark.by_default("AutoresetMode.NEXT_STEP")
 @pytest.mark.parametrize("mode", [NEXT, SAME])
 def test_no_key_is_used_twice(mode):
     envs = ks.to_gymnasium_vec(Drawing(), 2, autoreset_mode=mode)
@@ -172,6 +174,7 @@ def test_what_is_no_mask_is_refused(mask):
         envs.reset(options={"reset_mask": mask})
 
 
+@pytest.mark.by_default("Taxi-v4")
 @pytest.mark.parametrize("id", ["CartPole-v1", "Taxi-v4"])
 def test_a_slot_is_bit_for_bit_the_environment_alone(id):
     envs = gymnasium.make_vec(f"kousoku/{id}", num_envs=3, autoreset_mode="Disabled")

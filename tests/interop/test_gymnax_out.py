@@ -48,6 +48,7 @@ def test_step_env_stays_where_it_led():
     assert obs[1] == 1
 
 
+@pytest.mark.full("covered")
 def test_a_loop_over_many_is_one_program_and_numbers_of_the_environment_are_its_parameters():
     env = ks.to_gymnax("CartPole-v1")
     params = env.default_params

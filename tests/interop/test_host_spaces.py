@@ -61,6 +61,7 @@ def test_spaces_without_a_counterpart_are_refused_in_one_line(space):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.by_default("0")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_what_is_seen_lies_in_our_space_and_done_again_is_what_was_seen(workers):
     env = ks.from_gymnasium(Echo, workers=workers)

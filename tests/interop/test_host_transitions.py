@@ -30,7 +30,7 @@ def diary(kind, seeds=2, workers=0, updates=4, **counter):
     return run, [np.asarray(x).reshape(*shape, *x.shape[4 if batched else 2 :]) for x in kept]
 
 
-@pytest.mark.by_default("online-0-counter5", "rollouts-0-counter2")
+@pytest.mark.by_default("online-0-counter5")
 @pytest.mark.parametrize(
     ("kind", "workers", "counter"),
     [
@@ -81,6 +81,7 @@ def test_a_worker_steps_its_share_as_this_process_would():
     assert all(np.array_equal(x, y) for x, y in zip(here, there, strict=True))
 
 
+@pytest.mark.full("covered")
 def test_curves_are_those_of_whole_episodes():
     run, (_, _, reward, *_) = diary("rollouts", seeds=1, ends=5, cut=5)
     total = sum(step % ACTIONS + (step + 1) / 10 for step in range(5))

@@ -505,6 +505,7 @@ class XGridLine(NavixLine):
     "env", [ks.from_navix(NavixLine()), ks.from_xminigrid(XGridLine())], ids=["navix", "xminigrid"]
 )
 class TestGrids:
+    @pytest.mark.by_default("navix")
     def test_keeps_the_contract(self, env):
         ks.check_env(env, steps=20)
 
@@ -512,6 +513,7 @@ class TestGrids:
         assert env.observation_space == Box(0, 31, (1, 1, 3), np.uint8)
         assert (env.action_space, env.time_limit) == (Discrete(2), LIMIT)
 
+    @pytest.mark.by_default("xminigrid")
     def test_the_clock_does_not_end_the_task(self, env):
         steps = walk(env, [1] + [0] * LIMIT + [1])
         assert not any(bool(step.terminated | step.truncated) for step in steps)

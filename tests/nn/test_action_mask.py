@@ -71,11 +71,12 @@ class TestPolicies:
         assert np.all(np.abs(bias[1:3]) > 0)
         assert all(np.isfinite(x).all() for x in jax.tree.leaves(jax.grad(loss)(network, ALL_FORBIDDEN)))
 
+    @pytest.mark.full("covered")
     def test_other_actions_have_no_mask(self):
         network = ActorCriticConfig(hidden=(4,))(SPACE, MultiDiscrete((2, 2)), jax.random.key(1))
         assert np.isfinite(network(OBS, ())[0].logits).all()
 
-    @pytest.mark.by_default("a2c")
+    @pytest.mark.full("covered")
     @pytest.mark.parametrize("agent", ["ppo", "a2c"])
     def test_agents_draw_what_is_legal(self, agent):
         made = ks.make_agent(agent, hidden=(4,))
@@ -85,7 +86,7 @@ class TestPolicies:
 
 
 class TestValues:
-    @pytest.mark.by_default("options1")
+    @pytest.mark.full("covered")
     @pytest.mark.parametrize("options", [{}, {"dueling": True}, {"distribution": "categorical", "num_atoms": 5}])
     def test_greedy_takes_the_best_legal_one(self, options):
         network = QNetworkConfig(hidden=(4,), **options)(SPACE, Discrete(4), jax.random.key(1))
@@ -105,6 +106,7 @@ class TestValues:
         assert counts[[0, 3]].tolist() == [0, 0]
         assert counts[1] == pytest.approx(128, abs=40)
 
+    @pytest.mark.by_default("pqn")
     @pytest.mark.parametrize("agent", ["dqn", "pqn"])
     def test_agents_draw_what_is_legal(self, agent):
         made = ks.make_agent(agent, hidden=(4,), epsilon=1.0)
@@ -112,7 +114,7 @@ class TestValues:
         drawn = jax.vmap(lambda key: made.act(state, OBS, (), key)[0])(KEYS)
         assert set(drawn.tolist()) == {1, 2}
 
-    @pytest.mark.by_default("options1", "options2")
+    @pytest.mark.by_default("options2")
     @pytest.mark.parametrize(
         "options",
         [{}, {"double": True}, {"munchausen": True}, {"distribution": "categorical", "v_min": -99.0, "v_max": 99.0}],

@@ -27,7 +27,7 @@ def unit_layers(tree):
     return [node.weight for node in jax.tree.leaves(tree, is_leaf=is_unit) if is_unit(node)]
 
 
-@pytest.mark.by_default("he_normal")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("init", ["orthogonal", "he_normal"])
 def test_layers_are_those_of_the_papers_equations_and_their_lengths_are_one(init):
     hidden = hidden_for("simba_v2", 4, (6, 6), key=KEY, **{**BODY, "init": init})
@@ -50,6 +50,7 @@ def test_an_inputs_length_is_not_lost_and_zeros_have_a_gradient():
     assert np.isfinite(jax.jacobian(unit_length)(jnp.zeros(3))).all()
 
 
+@pytest.mark.full("covered")
 def test_scalers_begin_where_they_should_and_a_parameter_moves_them_by_their_ratio():
     hidden = hidden_for("simba_v2", 4, (8, 8), key=KEY, **BODY)
     ones = jnp.ones(8)
@@ -101,8 +102,7 @@ def test_a_gradient_step_leaves_weights_of_unit_length():
     assert all(a is b for a, b in zip(*map(jax.tree.leaves, (plain, with_unit_weights(plain))), strict=True))
 
 
-@pytest.mark.by_default("td3-actions1")
-@pytest.mark.slow_because("updates of three kinds are compiled")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("id", "actions"), [("sac", ACTIONS), ("td3", ACTIONS), ("sac", Discrete(3))])
 def test_agents_updates_keep_unit_lengths(id, actions):
     options = {"hidden": (4,), "actor_body": "simba_v2", "critic_body": "simba_v2", "learning_rate": 0.1}

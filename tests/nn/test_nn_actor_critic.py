@@ -67,7 +67,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.by_default("lstm-apart-Box-Box")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
 def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, observations, actions):
     network = config(observations, actions, KEY)
@@ -91,7 +91,7 @@ def test_one_pass_equals_its_parts_and_every_leaf_is_a_float32_array(config, obs
         carry = after
 
 
-@pytest.mark.by_default("plain-shared-Dict-Box")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("config", "observations", "actions"), CASES, ids=NAMES)
 def test_gradients_reach_every_leaf(config, observations, actions):
     network = config(observations, actions, KEY)
@@ -111,6 +111,7 @@ def test_gradients_reach_every_leaf(config, observations, actions):
         assert np.any(leaf), jax.tree_util.keystr(path)
 
 
+@pytest.mark.full("covered")
 def test_memories_of_actor_and_critic_are_apart():
     network = build(ActorCriticConfig(**SMALL, recurrent="gru"), VECTOR, Discrete(3), KEY)
     obs, start = jnp.ones(17), network.initial_carry()
@@ -125,6 +126,7 @@ def test_memories_of_actor_and_critic_are_apart():
     assert float(network.value(obs, start)) != float(network.value(obs, (actor, both_critic)))
 
 
+@pytest.mark.full("covered")
 def test_actor_and_critic_begin_with_different_weights():
     network = build(ActorCriticConfig(), VECTOR, Discrete(3), KEY)
     assert not np.allclose(network.actor.body.mlp.layers[0].weight, network.critic.body.mlp.layers[0].weight)

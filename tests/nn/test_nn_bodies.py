@@ -57,9 +57,7 @@ def mlp_formula(mlp, x):
     return x
 
 
-@pytest.mark.by_default(
-    "elu-False", "gelu-False", "leaky_relu-False", "relu-False", "sigmoid-False", "silu-False", "softplus-False"
-)
+@pytest.mark.by_default("gelu-False", "leaky_relu-False", "relu-False", "sigmoid-False", "silu-False", "softplus-False")
 @pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
 def test_mlp_equals_its_formula(activation, layer_norm):
@@ -78,6 +76,7 @@ def test_layer_norm_has_mean_zero_and_variance_one():
     assert abs(y.var() - 1) < 1e-4
 
 
+@pytest.mark.full("covered")
 def test_mlp_layers_begin_orthogonal_with_gain_and_zero_bias():
     mlp = MLP(32, (64, 16), key=KEY)
     first, second = (wide(layer.weight) for layer in mlp.layers)
@@ -118,7 +117,7 @@ def cnn_formula(cnn, image):
     return mlp_formula(cnn.dense, x.reshape(-1))
 
 
-@pytest.mark.by_default("shape1*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("shape", "layout"), [((10, 10, 4), "small"), ((7, 5, 3), "small"), ((44, 36, 2), "nature")])
 def test_cnn_equals_its_formula(shape, layout):
     cnn = shaken(CNN(shape, (12,), key=KEY, layout=layout, scale=1 / 255))
@@ -156,6 +155,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+@pytest.mark.full("covered")
 def test_gru_equals_its_formula_over_steps():
     gru = shaken(GRU(3, 4, key=KEY))
     w, u, b, c = (wide(p) for p in (gru.cell.weight_ih.T, gru.cell.weight_hh.T, gru.cell.bias, gru.cell.bias_n))
@@ -204,6 +204,7 @@ def test_an_observation_is_flattened_in_the_order_of_names():
     assert flat_size(SPACE) == 12
 
 
+@pytest.mark.by_default("Box0", "Dict", "Discrete", "MultiDiscrete")
 @pytest.mark.parametrize(
     "space",
     [Discrete(4), MultiDiscrete((2, 5)), Box(-1.0, 1.0), Box(0, 255, (4, 3, 2), np.uint8), SPACE],

@@ -35,6 +35,9 @@ def departure(weights, gain: float = 1.0) -> float:
     return float(np.abs(gram - gain**2 * np.eye(len(gram))).max())
 
 
+@pytest.mark.by_default(
+    "(1, 1)", "(1, 64)", "(17, 64)", "(2, 2)", "(3, 3, 4, 16)", "(64, 1)", "(64, 6)", "(64, 64)", "(65, 64)"
+)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_orthogonal_is_orthogonal_with_the_gain_for_any_shape(shape):
     draw = jax.jit(lambda key: orthogonal(key, shape, 1.5))
@@ -63,6 +66,7 @@ def keys(count: int):
     return jax.random.split(jax.random.key(7), count)
 
 
+@pytest.mark.by_default("2")
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_square_orthogonal_matrices_are_uniform(n):
     count = 20_000
@@ -77,6 +81,7 @@ def test_square_orthogonal_matrices_are_uniform(n):
     assert abs((trace**2).mean() - 1) < 5 * (trace**2).std() / math.sqrt(count)
 
 
+@pytest.mark.full("covered")
 def test_wide_and_tall_matrices_are_uniform_too():
     for shape in ((6, 2), (2, 6)):
         q = np.asarray(jax.jit(jax.vmap(lambda key, shape=shape: orthogonal(key, shape)))(keys(20_000)), np.float64)

@@ -19,6 +19,19 @@ def shaken(network):
     return eqx.combine(jax.tree.map(lambda x: x + 0.3 * jax.random.normal(KEY, x.shape), learned), rest)
 
 
+@pytest.mark.by_default(
+    "-1-False",
+    "-1-True",
+    "0-False",
+    "1000-False",
+    "1000-True",
+    "3-False",
+    "3-True",
+    "6-False",
+    "6-True",
+    "7-False",
+    "7-True",
+)
 @pytest.mark.parametrize("use_bias", [True, False])
 @pytest.mark.parametrize("i", INDICES)
 def test_a_layer_reads_the_row_of_an_index(i, use_bias):
@@ -29,6 +42,7 @@ def test_a_layer_reads_the_row_of_an_index(i, use_bias):
     assert (np.asarray(expected) == (0 if dense.bias is None else dense.bias)).all() == (not 0 <= i < STATES)
 
 
+@pytest.mark.by_default("sizes0-False", "sizes1-False")
 @pytest.mark.parametrize("layer_norm", [True, False])
 @pytest.mark.parametrize("sizes", [(8,), (8, 4)])
 def test_so_does_an_mlp(sizes, layer_norm):

@@ -84,7 +84,7 @@ def assert_close(got, expected, size=1.0):
         assert error.max() < 1e-6, name
 
 
-@pytest.mark.by_default("3-*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("n", "clip_rho", "clip_c"), [(3, 1.0, 1.0), (1, 2.0, 0.5), (50, 1.5, 1.0)])
 def test_random_cases_against_the_definitions(n, clip_rho, clip_c):
     cases = random_steps(n, (CASES // 3 + 1, T))
@@ -95,6 +95,7 @@ def test_random_cases_against_the_definitions(n, clip_rho, clip_c):
     assert_close(got, {name: np.stack([row[name] for row in rows]) for name in rows[0]}, size=4.0)
 
 
+@pytest.mark.by_default("both-11", "both-2", "none-11", "terminated-11", "terminated-2", "truncated-11", "truncated-2")
 @pytest.mark.parametrize("where", [2, T - 1])
 @pytest.mark.parametrize("end", ENDS)
 def test_every_way_to_end_at_every_place(end, where):
@@ -150,6 +151,19 @@ def test_vtrace_of_a_ratio_beyond_float32():
     np.testing.assert_array_equal(trace.targets, [1.0, 0.0])
 
 
+@pytest.mark.by_default(
+    "gae-5",
+    "gae-50",
+    "lambda_returns-1",
+    "lambda_returns-5",
+    "lambda_returns-50",
+    "n_step_returns-1",
+    "n_step_returns-5",
+    "n_step_returns-50",
+    "targets-1",
+    "targets-5",
+    "targets-50",
+)
 @pytest.mark.parametrize("limit", [1, 5, 50])
 @pytest.mark.parametrize("name", ["gae", "lambda_returns", "n_step_returns", "targets"])
 def test_a_constant_reward_under_a_time_limit_is_worth_ten(limit, name):
@@ -173,6 +187,7 @@ def test_a_constant_reward_under_a_time_limit_is_worth_ten(limit, name):
     assert float(jax.lax.fori_loop(0, 300, sweep, jnp.float32(0.0))) == pytest.approx(10.0, abs=1e-4)
 
 
+@pytest.mark.by_default("2", "9")
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_gradients_of_n_step_returns(n):
     flags = jnp.zeros(4, bool)

@@ -31,6 +31,7 @@ def test_probability_of_improvement_of_normal_scores_is_the_closed_form():
     assert found.low < found.mean < found.high
 
 
+@pytest.mark.full("covered")
 def test_its_interval_is_that_of_pairs_that_are_drawn_one_by_one():
     rng = np.random.default_rng(1)
     x, y = rng.normal(0.6, 1.0, 8), rng.normal(0.0, 1.0, 6)

@@ -53,7 +53,7 @@ def assert_is(estimates, expected):
     assert abs(x.mean() - float(expected)) < 5 * x.std() / np.sqrt(len(x)) + 1e-5
 
 
-@pytest.mark.by_default("normal")
+@pytest.mark.full("covered")
 @every
 def test_entropy_and_divergence_are_means_over_samples(name):
     p, q = PAIRS[name]
@@ -65,7 +65,7 @@ def test_entropy_and_divergence_are_means_over_samples(name):
     assert float(divergence(p, q)) > 0
 
 
-@pytest.mark.by_default("multi_categorical", "tanh_normal")
+@pytest.mark.full("covered")
 @every
 def test_shapes_and_types(name):
     p, q = PAIRS[name]
@@ -81,7 +81,7 @@ def test_shapes_and_types(name):
     np.testing.assert_allclose(log_prob, p.log_prob(action), rtol=1e-4)
 
 
-@pytest.mark.by_default("multi_categorical")
+@pytest.mark.full("covered")
 @every
 def test_lanes_agree_with_single_values(name):
     pair = jax.tree.map(lambda *x: jnp.stack(x), *PAIRS[name])
@@ -97,6 +97,7 @@ def test_lanes_agree_with_single_values(name):
             np.testing.assert_allclose(many[i], one, rtol=2e-6, atol=1e-6)
 
 
+@pytest.mark.by_default("normal")
 @every
 def test_gradients_are_finite(name):
     p, q = PAIRS[name]
@@ -105,7 +106,7 @@ def test_gradients_are_finite(name):
         assert all(bool(jnp.all(jnp.isfinite(g))) for g in jax.tree.leaves(jax.jit(jax.grad(f))(p)))
 
 
-@pytest.mark.by_default("multi_categorical", "tanh_normal")
+@pytest.mark.full("covered")
 @every
 def test_the_mean_score_is_zero(name):
     """E[grad log p] = 0: what every policy gradient rests on."""
@@ -116,6 +117,7 @@ def test_the_mean_score_is_zero(name):
             assert_is(column, 0.0)
 
 
+@pytest.mark.by_default("multi_categorical")
 @pytest.mark.parametrize("name", ["categorical", "multi_categorical"])
 def test_frequencies_of_samples(name):
     p, _ = PAIRS[name]
@@ -125,6 +127,7 @@ def test_frequencies_of_samples(name):
     assert stats.chisquare(counts, expected * (N / expected.sum())).pvalue > 1e-4
 
 
+@pytest.mark.by_default("normal", "tanh_normal")
 @pytest.mark.parametrize("name", ["normal", "tanh_normal", "beta"])
 def test_distribution_of_samples(name):
     p, _ = PAIRS[name]
@@ -144,6 +147,7 @@ def test_distribution_of_samples(name):
 # Categorical ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full("covered")
 def test_huge_logits_and_masks():
     p = Categorical(jnp.array([1e4, -1e4, 1e4, -jnp.inf]))
     assert [float(p.log_prob(jnp.int32(a))) for a in range(4)] == pytest.approx(
@@ -179,6 +183,7 @@ def test_sizes_that_do_not_add_up(sizes):
         MultiCategorical(jnp.zeros(5), sizes)
 
 
+@pytest.mark.full("covered")
 def test_choices_are_drawn_independently():
     a, b = np.asarray(draw(MultiCategorical(jnp.zeros(4), (2, 2)), seed=8)).T
     assert stats.chi2_contingency(np.histogram2d(a, b, bins=2)[0], correction=False).pvalue > 1e-4
@@ -202,6 +207,7 @@ def test_the_density_of_tanh_normal_integrates_to_one(mean, scale):
     assert np.trapezoid(density, actions) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.by_default("-2.0--1.0", "-2.0-0.0", "-2.0-8.0", "3.0--1.0", "3.0--8.0", "3.0-0.0", "3.0-8.0")
 @pytest.mark.parametrize("mean", [-8.0, -1.0, 0.0, 8.0])
 @pytest.mark.parametrize("end", [-2.0, 3.0])
 def test_tanh_normal_at_a_bound(mean, end):
@@ -215,6 +221,7 @@ def test_tanh_normal_at_a_bound(mean, end):
     assert bool(jnp.all(jnp.isfinite(action_slope)))
 
 
+@pytest.mark.full("covered")
 def test_a_saturated_policy_samples_the_bound_and_knows_its_probability():
     p = squashed(9.0, 0.5)
     actions = draw(p)
@@ -249,6 +256,9 @@ def test_samples_stay_in_a_box_that_float32_cannot_halve():
         assert bool(jnp.all(jnp.isfinite(log_probs(p, actions))))
 
 
+@pytest.mark.by_default(
+    "-2.0-0.5-0.5", "-2.0-1.5-30.0", "-2.0-200.0-1.0", "3.0-0.5-0.5", "3.0-1.0-1.0", "3.0-1.5-30.0", "3.0-200.0-1.0"
+)
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (1.5, 30.0), (0.5, 0.5), (200.0, 1.0)])
 @pytest.mark.parametrize("end", [-2.0, 3.0])
 def test_beta_at_a_bound(alpha, beta, end):

@@ -114,6 +114,7 @@ def test_tanh_normal_between_the_ends():
     np.testing.assert_allclose(got, expected.sum(-1), rtol=1e-4, atol=2e-3)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("scale", [0.05, 0.3, 1.0, 2.0, 3.0])
 def test_entropy_of_tanh_normal(scale):
     means = np.linspace(-6.0, 6.0, 13)

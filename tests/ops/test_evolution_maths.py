@@ -15,6 +15,7 @@ RETURNS = st.sampled_from([2, 3, 12]).flatmap(lambda n: st.lists(FITNESS, min_si
 """Of few lengths: each is compiled."""
 
 
+@pytest.mark.full("covered")
 @pytest.mark.property
 @given(RETURNS)
 def test_ranks_are_those_of_scipy_spread_over_one(returns):

@@ -63,6 +63,7 @@ def test_a_stream_far_from_zero_against_welford(batch):
     assert count_of(moments) == 7000
 
 
+@pytest.mark.full("covered")
 def test_parts_merged_are_the_whole_in_any_grouping():
     stream = stream_of(1, 60)
     parts = [ops.batch_moments(jnp.asarray(p)) for p in np.split(stream, [1, 9, 40])]
@@ -154,6 +155,7 @@ def test_two_episodes_by_hand():
     np.testing.assert_allclose(scaled, np.array([[1.0], [3.0]]) / returns.std(), rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_cutting_a_batch_changes_the_returns_in_nothing():
     rng = np.random.default_rng(4)
     rewards = jnp.asarray(rng.normal(size=(20, 6)), jnp.float32)
@@ -201,6 +203,7 @@ def test_rewards_over_two_devices(mesh):
     np.testing.assert_allclose(variance_of(two), variance_of(one), rtol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_unequal_parts_and_large_counts_over_lanes():
     stream = stream_of(9, 50)
     parts = [ops.batch_moments(jnp.asarray(p)) for p in np.split(stream, [10])] + [ops.no_moments((3,))]
@@ -230,6 +233,7 @@ SIZES = st.sampled_from([1, 2, 5]).flatmap(lambda n: st.lists(st.integers(1, 30)
 """Samples of each slot, of as few numbers of slots as are worth compiling for."""
 
 
+@pytest.mark.full("covered")
 @settings(max_examples=settings.default.max_examples // 3)
 @pytest.mark.property
 @given(SIZES, st.floats(-1e3, 1e3), st.integers(0, 2**31 - 1))

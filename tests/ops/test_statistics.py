@@ -168,7 +168,7 @@ def test_bootstrap_repeats_itself_and_leaves_out_what_is_missing():
     assert iqm_interval(np.zeros((2, 0))).n.tolist() == [0, 0]
 
 
-@pytest.mark.by_default("5-0.86")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("n", "least"), [(5, 0.86), (10, 0.90), (30, 0.92)])
 def test_bootstrap_covers_the_truth_about_as_often_as_it_says(n, least):
     rng = np.random.default_rng(7)

@@ -27,6 +27,7 @@ def by_algorithm_1(moved, probabilities, atoms):
     return m
 
 
+@pytest.mark.by_default("2")
 @pytest.mark.parametrize("n", [2, 5, 51])
 def test_a_projection_is_that_of_algorithm_1(n):
     rng = np.random.default_rng(n)
@@ -49,6 +50,7 @@ def test_a_projection_of_what_lies_on_atoms_changes_nothing_and_beyond_them_goes
     np.testing.assert_allclose(project(jnp.full(5, 0.25), p, atoms), [0, 0, 0.5, 0.5, 0], atol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_the_divergence_and_its_gradient():
     rng = np.random.default_rng(0)
     p, logits = rng.dirichlet(np.ones(7), CASES), rng.normal(size=(CASES, 7)) * 3
@@ -77,6 +79,7 @@ def test_the_quantile_loss_is_equation_10():
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+@pytest.mark.full("covered")
 def test_what_the_quantile_loss_is_least_at_are_the_quantiles():
     """Of an exponential distribution: at tau, -log(1 - tau)."""
     levels = np.asarray(midpoints(7))
@@ -88,6 +91,7 @@ def test_what_the_quantile_loss_is_least_at_are_the_quantiles():
     np.testing.assert_allclose(theta, -np.log1p(-levels), atol=0.03)
 
 
+@pytest.mark.by_default("0.9")
 @pytest.mark.parametrize("alpha", [0.0, 0.9])
 def test_munchausens_target_is_equation_2(alpha):
     rng = np.random.default_rng(2)

@@ -92,6 +92,7 @@ def test_an_attribute_does_what_it_does_in_c_at_an_instant(row):
                 mujoco.mj_step(theirs, data)
 
 
+@pytest.mark.by_default("equality-polycoef0", "fixed-frictionloss")
 @pytest.mark.parametrize(
     "row",
     [pytest.param(r, id=named(r), marks=[] if r.attribute in SAMPLE else pytest.mark.full("more cases")) for r in SAME],

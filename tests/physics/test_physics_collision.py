@@ -155,7 +155,7 @@ def nudged(pose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return moved
 
 
-@pytest.mark.by_default("random-*", "parallel-*")
+@pytest.mark.by_default("parallel-*")
 @pytest.mark.parametrize("pair", COLLISION_FUNCTIONS, ids=NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_contacts_are_those_of_mujoco(pair, kind):
@@ -251,7 +251,7 @@ def lying(model: mujoco.MjModel, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([place + away, times(times(base, around), q), place, base])
 
 
-@pytest.mark.by_default("1e-06-0.02-0.0001")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
 def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
     """On two points where C has two, also the same one twice, and on one elsewhere; at C's default tolerance nearly."""
@@ -272,7 +272,7 @@ def test_capsules_lie_on_the_ends_of_cylinders(tolerance, apart, deeper):
     assert min(counts[1:]) > 30
 
 
-@pytest.mark.by_default("1e-06-0.02-0.0001")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("tolerance", "apart", "deeper"), [(1e-15, 1e-4, 5e-7), (1e-6, 2e-2, 1e-4)])
 def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(tolerance, apart, deeper):
     model = compiled("pusher")
@@ -294,6 +294,7 @@ def test_the_hand_of_pusher_touches_its_cylinder_where_it_does_in_mujoco(toleran
     assert several > 10
 
 
+@pytest.mark.full("covered")
 def test_a_capsule_along_a_cylinder_touches_it_between_the_ends_of_both():
     """Where C takes any place of many, ours lies beside both shapes."""
     rng = np.random.default_rng(2)
@@ -363,7 +364,7 @@ def test_gradients_are_finite_and_those_of_the_function(pair):
         assert np.isfinite(jax.vmap(jax.grad(summed))(jnp.asarray(special, jnp.float32))).all()
 
 
-@pytest.mark.by_default("pair1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "pair",
     [

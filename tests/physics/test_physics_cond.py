@@ -53,6 +53,7 @@ def moves(model, *, all_of_it=True):
     return of
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("cone", "condim"), [("elliptic", 4), pytest.param("pyramidal", 3, marks=pytest.mark.full("more cases"))]
 )

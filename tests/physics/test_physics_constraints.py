@@ -31,6 +31,7 @@ def value(numbers):
     return np.array([n.value for n in numbers])
 
 
+@pytest.mark.by_default("cone of two", "huber", "one-sided", "pyramid", "quadratic")
 @pytest.mark.parametrize("name", COSTS)
 def test_forces_and_hessians_are_derivatives_of_costs(name):
     """Force, Hessian and the derivatives along a line by finite differences of the cost."""
@@ -134,7 +135,7 @@ def compared(theirs, count: int, tolerance: float, **limits: int):
     return max(errors), np.asarray(counts)
 
 
-@pytest.mark.by_default("planar")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", ELLIPTIC)
 def test_elliptic_cones_step_as_in_c(name):
     error, iterations = compared(mujoco.MjModel.from_xml_string(ELLIPTIC[name]), 40, 1e-10)
@@ -143,7 +144,7 @@ def test_elliptic_cones_step_as_in_c(name):
     assert iterations.mean() < 6
 
 
-@pytest.mark.by_default("equality_tendon", "four_bar")
+@pytest.mark.by_default("equality_tendon")
 @pytest.mark.parametrize("name", HELD)
 def test_equalities_step_as_in_c(name):
     with silent():
@@ -164,7 +165,7 @@ def legged(cone: str) -> str:
     </worldbody></mujoco>"""
 
 
-@pytest.mark.by_default("pyramidal-limits0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("limits", [{"iterations": 1, "ls_iterations": 5}, {"iterations": 0}, {"ls_iterations": 0}])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 def test_limits_of_iterations_stop_c_but_not_ours(cone, limits):

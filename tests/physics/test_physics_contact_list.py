@@ -68,7 +68,7 @@ def lanes(dtype, stiffness):
     return lane
 
 
-@pytest.mark.by_default("float32-100.0-0.0001")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("dtype", "stiffness", "error"), [(np.float64, 1e4, 1e-8), (np.float32, 100.0, 1e-4)])
 def test_the_system_with_rows_is_solved_by_updates(dtype, stiffness, error):
     with jax.enable_x64(dtype == np.float64):
@@ -90,6 +90,7 @@ def test_rows_so_stiff_that_rounding_hides_the_rest_leave_a_direction_that_leads
     assert (found @ problem(1e8)[-1] > 0.0).all()
 
 
+@pytest.mark.full("covered")
 def test_derivatives_along_a_line_and_whether_a_row_left_its_parabola():
     length = 0.9
 

@@ -54,6 +54,7 @@ SWING = mjcf(
 )
 
 
+@pytest.mark.by_default("hinge", "tendons")
 @pytest.mark.parametrize("name", ["springs", "tendons", "hinge", "actuators_site", "ant"])
 def test_energy_is_cs(name):
     theirs = compiled(name)
@@ -85,6 +86,7 @@ def moved(xml: str, qpos, qvel, timesteps, counts, ctrl: float = 0.0):
     return [np.asarray(x) for x in jax.jit(jax.vmap(ks.kernel(run)))(*lanes)]
 
 
+@pytest.mark.full("covered")
 def test_free_flight_conserves_momentum_and_energy():
     rng = np.random.default_rng(0)
     with jax.enable_x64(True):

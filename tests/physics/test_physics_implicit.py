@@ -28,6 +28,7 @@ OFTEN = {("ball", IMPLICIT), ("actuator_force_limits", FAST)}
 RARE = {"several_joints", "springs", "wind", "actuators_dynamics", "implicit", "humanoid", "swimmer"}
 
 
+@pytest.mark.by_default("actuator_force_limits", "fluid", "tendons")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.full("more cases")) if n in RARE else n for n in DERIVED]
 )
@@ -38,6 +39,7 @@ def test_slopes_of_forces_are_cs(name):
     _check_slopes(theirs)
 
 
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(i, marks=pytest.mark.full("more cases")) for i in range(2, 12))])
 def test_slopes_of_forces_of_random_models(seed):
     with silent():
@@ -71,7 +73,7 @@ def often(pairs):
     return [p if p in OFTEN else pytest.param(*p, marks=pytest.mark.full("more cases")) for p in pairs]
 
 
-@pytest.mark.by_default("actuator_force_limits-3")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("name", "integrator"), often([(name, kind) for name in STEPPED for kind in (IMPLICIT, FAST)]))
 def test_steps(name, integrator):
     with silent():
@@ -108,7 +110,7 @@ def test_which_bodies_are_free_and_alone():
     assert free_bodies(model) == [range(6), range(13, 19)]
 
 
-@pytest.mark.by_default("implicit")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast"])
 def test_a_spinning_body_gains_no_energy(integrator):
     """Euler's method lets it spin ever faster."""

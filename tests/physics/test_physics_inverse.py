@@ -32,7 +32,7 @@ def commands(given) -> jax.Array:
     return jnp.stack([jnp.asarray(s.ctrl) for s in given])
 
 
-@pytest.mark.by_default("limits")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", INVERTED)
 def test_inverse_is_cs(name):
     with silent():

@@ -67,6 +67,7 @@ TOUCHING = {
 }  # fmt: skip
 
 
+@pytest.mark.by_default("alone", "of the same body", "seen only", "without constraints", "without contacts")
 @pytest.mark.parametrize("name", IDLE)
 def test_meshes_that_can_touch_nothing_move_as_in_c(name):
     theirs = mujoco.MjModel.from_xml_string(IDLE[name])
@@ -83,6 +84,7 @@ def test_meshes_that_can_touch_nothing_move_as_in_c(name):
         mujoco.mj_step(theirs, data, 10)
 
 
+@pytest.mark.full("covered")
 def test_a_mesh_that_can_touch_nothing_steps_as_in_c():
     theirs = mujoco.MjModel.from_xml_string(IDLE["alone"])
     data = mujoco.MjData(theirs)

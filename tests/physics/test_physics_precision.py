@@ -33,7 +33,7 @@ def cases():
     return [*(pytest.param(*case, FEW) for case in few), *every]
 
 
-@pytest.mark.by_default("swimmer-float64-10")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("name", "kind", "ways"), cases())
 def test_a_step_is_as_exact_as_its_numbers(name, kind, ways):
     compiled = compiled_model(name)
@@ -68,7 +68,7 @@ def check(compiled: mujoco.MjModel, kind: str, count: int) -> None:
     check_steps(kind, compiled, together, given.ctrl, edges, relative=True)
 
 
-@pytest.mark.by_default("sphere_ellipsoid*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("name", "kind", "count"), many(OFTEN, OWN))
 def test_a_step_of_one_of_many_models(name, kind, count):
     with silent():

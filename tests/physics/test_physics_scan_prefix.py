@@ -54,6 +54,7 @@ WAYS = {
 }
 
 
+@pytest.mark.by_default("jit")
 @pytest.mark.parametrize("way", WAYS)
 def test_results_are_those_of_the_rows_that_are_there(way):
     with jax.enable_x64(True):
@@ -64,7 +65,7 @@ def test_results_are_those_of_the_rows_that_are_there(way):
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
-@pytest.mark.by_default("jacfwd-kernel", "jacrev-jit", "jacrev-kernel")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
 def test_derivatives_are_those_of_the_rows_that_are_there(way, derivative):
@@ -85,6 +86,7 @@ def along(function, parts, which):
     return jax.jvp(lambda x: function(*before, x, *after), (x,), (jnp.ones_like(x),))
 
 
+@pytest.mark.by_default("what the body is closed over")
 @pytest.mark.parametrize("which", [1, 2, 3], ids=["rows", "start", "what the body is closed over"])
 def test_a_derivative_by_one_of_them_alone(which):
     with jax.enable_x64(True):

@@ -135,6 +135,7 @@ def seen_by(model, oracle: Oracle, state: State) -> Forward:
     )
 
 
+@pytest.mark.by_default("implicit")
 @pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit"])
 def test_a_clock_tells_the_time(integrator):
     world = "<body><joint axis='0 1 0'/><geom size='.1' pos='.3 0 0'/></body>"
@@ -202,6 +203,7 @@ def numbered(theirs: mujoco.MjModel) -> list[str]:
     return [f"{kind} {i}" for i, kind in enumerate(kinds) for _ in range(theirs.sensor_dim[i])]
 
 
+@pytest.mark.by_default("<flag spring=?disable? gravity=?disable?/>")
 @pytest.mark.parametrize(
     "flags",
     ["", "<flag actuation='disable'/>", "<flag sensor='disable'/>", "<flag spring='disable' gravity='disable'/>"],
@@ -476,6 +478,7 @@ def test_contacts_come_in_the_order_of_pairs_of_geoms(floor, flag):
     np.testing.assert_allclose(found, data.sensordata, atol=1e-7)
 
 
+@pytest.mark.by_default("0")
 @pytest.mark.parametrize("shape", [GeomType.PLANE, *RAY_INTERVALS])
 def test_rays_go_as_far_as_c_says(shape):
     rng = np.random.default_rng(shape)
@@ -491,6 +494,7 @@ def test_rays_go_as_far_as_c_says(shape):
     assert 10 < hits < 260
 
 
+@pytest.mark.by_default("4", "5")
 @pytest.mark.parametrize("shape", RAY_INTERVALS)
 def test_rays_meet_a_shape_where_c_says_so(shape):
     rng = np.random.default_rng(shape)

@@ -219,6 +219,7 @@ def test_the_tables_of_networks(title, config):
         assert not accepts(config, name, (8, 0))
 
 
+@pytest.mark.by_default("pgpe-options10", "ppo-options0", "pqn-options4", "sep_cma_es-options11")
 @pytest.mark.parametrize(
     ("agent_id", "options"),
     [

@@ -154,7 +154,7 @@ def builder(module, way):
     return module.ways()[way]
 
 
-@pytest.mark.by_default("equinox", "haiku")
+@pytest.mark.by_default("haiku")
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_weights_give_the_same_numbers(load, way):
     module = load("networks_three_ways")
@@ -180,6 +180,7 @@ def test_the_same_weights_give_the_same_numbers(load, way):
     np.testing.assert_array_equal(value, network.value(obs, carry))
 
 
+@pytest.mark.by_default("equinox", "haiku")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fresh_network_is_orthogonal_and_prefers_nothing(load, way):
     module = load("networks_three_ways")

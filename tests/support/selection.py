@@ -6,7 +6,7 @@ import pytest
 
 REASONS = {
     "more cases": "other cases of a check that runs by default: more models, agents and settings of the same kind",
-    "covered": "takes long, and every line of ours that it runs is run by default by a test that takes less",
+    "covered": "takes long, and each line and branch of ours that it takes is taken by default in tests that take less",
     "larger": "the same check at size: more steps or examples, large arrays, many joints, second derivatives",
     "learning": "figures of the textbook and what agents know after long training; updates are tested by hand",
     "processes": "what only processes of their own show, many or for long: kills, 64 bits, locales, other tools",

@@ -101,6 +101,7 @@ def test_it_is_kept_in_checkpoints_and_a_former_one_does_not_know():
     np.testing.assert_array_equal(former.all_curves()["eval_return"], progress.all_curves()["eval_return"])
 
 
+@pytest.mark.full("covered")
 def test_of_pure_luck_no_luck_is_told():
     """Returns that no policy has a part in: the best of 30 evaluations is lucky by what chose it alone."""
     rng, told, chose = np.random.default_rng(0), [], []
@@ -183,13 +184,14 @@ def test_of_equal_ones_the_end_is_read(tmp_path):
     assert run.record.facts["best_step"] == ks.load(run.path, checkpoint="best").record.facts["steps"] == 300
 
 
+@pytest.mark.full("covered")
 def test_it_is_read_and_told_by_those_episodes(run):
     best = ks.load(run.path, env=ks.make("FrozenLake-v1"), checkpoint="best").record
     np.testing.assert_array_equal(score(best).members, best.curves["eval_held_out"][-1])
     assert best.facts["best_step"] == best.facts["steps"] == run.record.facts["best_step"]
 
 
-@pytest.mark.by_default("True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_run_that_a_program_ended_is_judged_by_episodes_that_it_was_not_told_of(stops):
     told = []

@@ -74,6 +74,7 @@ def run(made, tmp_path):
     return tmp_path / "run"
 
 
+@pytest.mark.full("covered")
 def test_everything_comes_back_bit_for_bit_with_its_generator_and_dtype(run):
     saved = checkpoints.newest(run)
     template = jax.tree.map(lambda leaf: leaf, training())
@@ -112,7 +113,7 @@ def parts(run, name):
     return [file for file in path.rglob("*") if file.is_file() and file.stat().st_size] if path.is_dir() else [path]
 
 
-@pytest.mark.by_default("ledger.json", "ledger.npz", "manifest.json", "metrics.jsonl")
+@pytest.mark.by_default("manifest.json")
 @pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
 def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name):
     rng = np.random.default_rng(0)
@@ -128,6 +129,20 @@ def test_a_flipped_bit_anywhere_is_seen_and_the_checkpoint_before_used(run, name
     assert checkpoints.newest(run).progress.step == 20
 
 
+@pytest.mark.by_default(
+    "empty-ledger.json",
+    "empty-ledger.npz",
+    "empty-manifest.json",
+    "empty-metrics.jsonl",
+    "gone-ledger.json",
+    "gone-ledger.npz",
+    "gone-manifest.json",
+    "gone-metrics.jsonl",
+    "half-ledger.json",
+    "half-ledger.npz",
+    "half-manifest.json",
+    "half-metrics.jsonl",
+)
 @pytest.mark.parametrize("name", [STATE, LEDGER, TOLD, METRICS, MANIFEST])
 @pytest.mark.parametrize("how", ["half", "empty", "gone"])
 def test_part_of_a_checkpoint_is_seen(run, name, how):
@@ -264,6 +279,7 @@ def test_other_shapes_are_refused_saying_both(run):
         checkpoints.newest(run).state(training(z=jnp.zeros(3)), 3)
 
 
+@pytest.mark.full("covered")
 def test_the_last_ones_and_the_best_are_kept(tmp_path):
     for step, score in ((1, 0.0), (2, 9.0), (3, None), (4, 9.0), (5, 1.0), (6, None)):
         save(tmp_path, step, score, keep=2)

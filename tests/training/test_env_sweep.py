@@ -127,7 +127,7 @@ def test_devices_share_members_with_networks():
     leaves_equal(member(two, slice(None)), member(one, slice(None)), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.by_default("id")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("of", [("q_learning", "FrozenLake-v1"), ("q_learning", Drift())], ids=["id", "own"])
 def test_a_stopped_run_ends_as_the_uninterrupted_one(of):
     name = "env.success_rate" if isinstance(of[1], str) else "env.current"

@@ -109,6 +109,7 @@ class TestPlaying:
         assert played.said.terminated.tolist() == [False] * 3 + [True]
         assert len(played.actions) == 4
 
+    @pytest.mark.by_default("7-8")
     @pytest.mark.parametrize(("max_steps", "frames"), [(7, 8), (1000, 31)])
     def test_it_is_cut(self, max_steps, frames):
         assert len(play(Rail2d(), left, jax.random.key(0), max_steps=max_steps).states) == frames

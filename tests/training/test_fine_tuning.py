@@ -98,8 +98,7 @@ OTHERS = ("bandit_ucb", "bandit_thompson", "bandit_gradient", "monte_carlo", "ev
 """Agents that have tests of their own; evosax is not installed here, and adopts as all strategies do."""
 
 
-@pytest.mark.by_default("q_learning-FrozenLake-v1-ucb")
-@pytest.mark.slow_because("two runs of a network are compiled")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("id", "env", "steps", "options"), ALL, ids=[f"{id}-{env}-{o.get('exploration', '')}" for id, env, _, o in ALL]
 )
@@ -109,7 +108,7 @@ def test_networks_tables_and_statistics_are_the_sources_and_all_else_is_fresh(be
     check_begins_with(source, begun(id, env, **asked), begun(id, env, init_from=source, **asked))
 
 
-@pytest.mark.by_default("bandit_ucb")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("id", ["bandit_ucb", "bandit_thompson", "bandit_gradient"])
 def test_a_bandits_agent_without_schedules_goes_on_with_all_that_it_knows(begun, id):
     source = trained(id, "Bandit-v0", 50)
@@ -222,7 +221,7 @@ def resumed_equals_whole(agent, env, **asked):
         np.testing.assert_array_equal(one, two, err_msg=path)
 
 
-@pytest.mark.slow_because("four runs, with their films")
+@pytest.mark.full("covered")
 def test_a_resumed_run_ends_as_the_uninterrupted_one_and_needs_the_source_no_more():
     trained("q_learning", "FrozenLake-v1", 500)
     resumed_equals_whole("q_learning", "FrozenLake-v1", init_from="source", steps=400, record_every=50, seeds=2)
@@ -262,6 +261,7 @@ def test_a_run_that_was_not_saved_is_not_found_again():
         ks.resume("run")
 
 
+@pytest.mark.full("covered")
 def test_a_killed_run_is_taken_as_its_last_checkpoint_holds_it(begun):
     source = trained("q_learning", "FrozenLake-v1", 500, seeds=1)
     Path("source/run.json").unlink()

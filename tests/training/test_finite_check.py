@@ -50,6 +50,7 @@ def test_members_that_only_fill_up_devices_do_not_count():
     assert FiniteCheck(tree(), 4).look(bad) is not None
 
 
+@pytest.mark.by_default("-inf-16385", "-inf-3", "inf-16385", "inf-3", "nan-16385")
 @pytest.mark.parametrize("size", [3, finite_check.SMALL + 1])
 @pytest.mark.parametrize("value", [jnp.nan, jnp.inf, -jnp.inf])
 def test_what_a_report_looks_at_first_finds_the_member(size, value):
@@ -86,7 +87,7 @@ class Counter(ks.Env):
         return (count, height), ks.Timestep(count, reward, jnp.array(False), jnp.array(False))
 
 
-@pytest.mark.by_default("state*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("broken", "leaf"), [("reward", "the reward"), ("state", r"slots\.env_state\[1\]")])
 def test_a_run_stops_and_its_checkpoints_stay_finite(broken, leaf):
     run = ks.train(
@@ -117,7 +118,7 @@ def test_a_run_may_be_told_to_go_on_and_still_saves_nothing_that_is_not_finite()
     assert json.loads((run.path / "metrics.jsonl").read_text().splitlines()[-1])["step"] == 200
 
 
-@pytest.mark.by_default("Pendulum-v1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pendulum-v1", "MountainCarContinuous-v0", "Reacher-v5"])
 def test_a_network_of_nan_ends_the_run_with_all_that_there_is(env, tmp_path, monkeypatch):
     """Its actions are none, and so are the states: evaluation, film and report are made of what is left."""
@@ -183,7 +184,7 @@ def test_what_neither_rewards_nor_losses_show_is_told_by_steps():
     assert re.match(r"slots\.env_state\[1\] became nan between steps \d+ and \d+ ", run.record.facts["trouble"])
 
 
-@pytest.mark.by_default("q_learning-1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("agent", ["ppo", "q_learning"])
 def test_what_blows_up_is_counted(agent, devices):
@@ -235,7 +236,7 @@ class Flagged(Clock):
         return state, ks.Timestep(state, jnp.float32(0), jnp.array(self.ends), jnp.array(False), told)
 
 
-@pytest.mark.by_default("False-False-0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(("several", "ends", "count"), [(False, True, 10), (False, False, 0), (True, True, None)])
 def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
     env = Flagged(several=several, ends=ends)
@@ -243,7 +244,7 @@ def test_only_episodes_that_a_flag_ends_are_counted(several, ends, count):
     assert run.record.facts.get("blown_up") == count
 
 
-@pytest.mark.by_default("False-12-2")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("num_envs", [2, 4])
 @pytest.mark.parametrize(("several", "count"), [(False, 12), (True, None)])
 def test_whole_episodes_are_counted_likewise(several, count, num_envs):
@@ -264,7 +265,7 @@ def test_a_candidate_that_blows_up_is_counted(num_envs, fragile, each):
     assert run.record.facts["blown_up"] == each
 
 
-@pytest.mark.by_default("CartPole-v1")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("env", ["CartPole-v1", "FrozenLake-v1"])
 def test_of_whole_episodes_that_cannot_blow_up_nothing_is_told(env):
     agent = ks.make_agent("ars", num_directions=2, max_episode_steps=5)
@@ -342,6 +343,7 @@ def test_a_large_buffer_is_looked_at_before_it_is_saved(stop):
     assert checkpoints.newest(run.path) is None
 
 
+@pytest.mark.by_default("kept0")
 @pytest.mark.slow_because("two small programs are compiled")
 @pytest.mark.parametrize("kept", [{"out": ""}, {"out": "run", "keep_checkpoints": 0}])
 def test_so_it_is_at_the_end_of_a_run_that_saves_nothing(kept):

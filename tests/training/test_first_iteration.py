@@ -17,6 +17,7 @@ SMALL = {"num_envs": 4, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden":
 REPLAY = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts": 16, "hidden": (8,)}
 
 
+@pytest.mark.by_default("ppo-CartPole-v1-options1", "q_learning-FrozenLake-v1-options0")
 @pytest.mark.parametrize(
     ("agent", "env", "options"),
     [("q_learning", "FrozenLake-v1", {}), ("ppo", "CartPole-v1", SMALL), ("dqn", "CartPole-v1", REPLAY)],

@@ -161,6 +161,7 @@ class TestWandb:
             raise RuntimeError
         assert wandb.ended == [1]
 
+    @pytest.mark.full("covered")
     def test_a_run_that_is_no_longer_finite_has_failed(self, tmp_path, wandb, monkeypatch):
         monkeypatch.setattr("kousoku.training.loop.host._failure", lambda *given: "the reward became nan")
         ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), log=["wandb"], **SETTINGS)

@@ -111,8 +111,7 @@ def paid_in_blocks(rewards, count, begun):
     return jax.lax.fori_loop(0, count, step, MetricSums(**zeros, **none, block=zeros, rests=zeros))
 
 
-@pytest.mark.by_default("python")
-@pytest.mark.slow_because("each kind of agent is trained")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("agent", "how"),
     [
@@ -133,8 +132,7 @@ def test_a_report_tells_what_was_paid_however_long_it_was(agent, how):
     np.testing.assert_array_equal(run.curves["episodes"], how["steps"] // 4)
 
 
-@pytest.mark.by_default("True")
-@pytest.mark.slow_because("runs are trained with a kernel and without")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("kernels", [True, False])
 def test_sums_are_the_same_however_many_calls_they_took(kernels, monkeypatch):
     """A block of steps may begin in one call and end in another."""

@@ -24,6 +24,7 @@ def refusal(agent, memory, monkeypatch):
     return None
 
 
+@pytest.mark.by_default("1-None")
 @pytest.mark.parametrize(("episodes", "num_envs"), [(1, None), (1, 4), (4, None), (4, 64)])
 def test_candidates_count_as_data_as_noise_as_policies_and_once_an_episode(episodes, num_envs, monkeypatch):
     """Two for the data, one for noise, one for policies, one for each episode, however few slots play them."""
@@ -38,7 +39,7 @@ def test_candidates_count_as_data_as_noise_as_policies_and_once_an_episode(episo
     assert said.startswith("population_size: got '64 candidates'; they need about ")
 
 
-@pytest.mark.by_default("options0")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("options", [{}, {"prioritised": True}, {"prioritised": True, "n_step": 5}])
 def test_a_buffer_counts_with_its_priorities_and_with_the_steps_of_what_is_drawn(options, monkeypatch):
     sizes = {"num_envs": 4, "capacity": 40_000, "batch_size": 64, "gradient_steps": 50}

@@ -74,7 +74,7 @@ def test_a_sweep_point_is_the_run_with_that_value():
     assert np.abs(weights[0] - weights[2]).max() > 0.01
 
 
-@pytest.mark.by_default("learning_rate*")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     ("name", "held", "values"),
     [
@@ -115,6 +115,7 @@ def test_the_devices_of_one_agent_agree_to_the_bit():
     assert {shard.data.shape[1] for shard in state.slots.obs.addressable_shards} == {2}
 
 
+@pytest.mark.full("covered")
 def test_devices_are_as_many_as_divide_the_environments():
     assert loop_of(tiny_ppo(num_envs=3, minibatches=1), WALK, devices=2).program.mesh is None
     assert loop_of(AGENT, WALK, seeds=5, devices=2).members.keys.shape == (6,)
@@ -221,6 +222,7 @@ def test_no_key_is_used_twice(agent, space):
             state = eqx.tree_at(lambda x: x.agent, state, agent.update(state.agent, rollout, own)[0])
 
 
+@pytest.mark.full("covered")
 def test_actions_are_clipped_for_the_environment_alone():
     _, rollout, _ = collected(AGENT, WALK, begun(AGENT, WALK, KEY), KEY, 0)
     assert np.abs(rollout.action).max() > 0.5
@@ -296,7 +298,7 @@ def test_ten_updates_compile_one_program_and_the_state_is_given_away():
     assert made._cache_size() == compiled
 
 
-@pytest.mark.by_default("agent0", "agent2")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize(
     "agent",
     [AGENT, A2C(num_envs=4), tiny_ppo(recurrent="lstm", target_kl=0.1), tiny_ppo(learning_rate=Linear(1.0, 0.1, 9))],

@@ -56,6 +56,7 @@ def test_it_is_told_each_report_as_the_curves_hold_it():
     assert "\n" not in repr(told[0])
 
 
+@pytest.mark.full("covered")
 def test_a_mean_that_nobody_knows_is_nan():
     told = []
     train(out="", on_report=told.append, steps=20, record_every=10, eval_episodes=0)
@@ -70,6 +71,7 @@ def test_it_cannot_change_what_was_recorded():
         train(out="", on_report=change)
 
 
+@pytest.mark.by_default("bool1")
 @pytest.mark.parametrize("true", [True, np.True_, jnp.array(True)], ids=lambda value: type(value).__name__)
 def test_true_stops_it_and_all_is_saved(true):
     run = train(on_report=lambda report: true if report.step == 300 else None)
@@ -81,6 +83,7 @@ def test_true_stops_it_and_all_is_saved(true):
     assert ks.load("run").interrupted
 
 
+@pytest.mark.by_default("[[]True]")
 @pytest.mark.parametrize("other", [None, False, np.False_, 1, "stop", [True]], ids=repr)
 def test_nothing_else_stops_it(other):
     assert train(out="", on_report=lambda report: other).record.facts["status"] == "finished"
@@ -90,7 +93,7 @@ def test_at_the_last_report_there_is_nothing_left_to_stop():
     assert train(out="", on_report=lambda report: report.step == 600).record.facts["status"] == "finished"
 
 
-@pytest.mark.by_default("compiled")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("loop", ["compiled", "python"])
 def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(loop):
     asked = {"loop": loop, "steps": 120, "record_every": 20, "eval_every": 40, "seeds": 2}
@@ -154,6 +157,7 @@ def test_what_it_raises_says_where_the_run_is(out, step, told):
     assert raised.value.__notes__ == [f"kousoku: on_report raised this {told}"]
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("fails", [True, False])
 def test_loggers_are_told_that_it_failed(monkeypatch, fails):
     closed = []

@@ -188,6 +188,7 @@ def test_a_killed_run_is_read_as_its_last_checkpoint_holds_it(monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")} == before
 
 
+@pytest.mark.full("covered")
 def test_a_run_that_was_stopped_and_then_killed_is_read_where_it_came_to(monkeypatch):
     """And not where it was stopped, whose files are still there."""
     stopped(monkeypatch, 2, terminate)
@@ -241,6 +242,7 @@ def test_killed_before_its_first_checkpoint_it_begins_again(monkeypatch, whole):
     same("run", whole)
 
 
+@pytest.mark.full("covered")
 def test_a_damaged_checkpoint_is_passed_over_and_made_again(monkeypatch, whole):
     stopped(monkeypatch, 7, terminate)
     found = (file for file in Path("run/checkpoints/000000000700/state").rglob("*") if file.is_file())
@@ -361,6 +363,7 @@ def test_a_report_that_is_missing_is_made(whole):
         api.resume("run")
 
 
+@pytest.mark.full("covered")
 def test_evaluating_during_training_changes_no_bit_of_it(whole):
     ks.train("q_learning", "GridWorld-v0", out="without", **{**ASKED, "eval_every": None})
     with_it, without = (checkpoints.newest(folder) for folder in (whole, Path("without")))
@@ -441,6 +444,7 @@ def test_a_full_disk_stops_the_run_and_it_can_be_resumed(monkeypatch, whole, cap
     same("run", whole)
 
 
+@pytest.mark.full("covered")
 def test_the_shell_resumes_and_says_what_is_wrong_on_one_line(whole, capsys):
     shutil.copytree(whole, "run")
     assert main(["train", "--resume", "run"]) == 2
@@ -620,6 +624,7 @@ class TestMadeInPython:
             with pytest.raises(ConfigError, match=r"env: got CartPole.*; the run was started with CartPole-v1"):
                 use("run", agent=agent, env=heavy)
 
+    @pytest.mark.by_default("policy")
     def test_of_a_run_it_is_not_taken(self, agent):
         with pytest.raises(ConfigError, match="argument: got 'agent'"):
             ks.evaluate(ks.load("run", agent=agent), agent=agent)

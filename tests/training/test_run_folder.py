@@ -188,9 +188,8 @@ def test_what_is_no_name_of_a_folder_is_refused_before_anything_is_made(out, why
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full("covered")
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows has not")
-@pytest.mark.slow_because("a run that is resumed twice")
-@pytest.mark.by_default("lr*")
 @pytest.mark.parametrize("parent", ["lr=[0.1,0.5]", r"back\slash ü"])
 def test_a_run_may_lie_anywhere_and_go_on_elsewhere(parent, tmp_path):
     ks.train("q_learning", "GridWorld-v0", steps=200, eval_episodes=0, out=f"{parent}/run")

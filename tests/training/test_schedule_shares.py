@@ -18,7 +18,7 @@ def epsilon(run: ks.Run) -> int:
     return (agent["epsilon"] if "epsilon" in agent else agent["exploration"]["epsilon"])["steps"]
 
 
-@pytest.mark.by_default("340")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("steps", [100, 340])
 def test_a_share_becomes_the_count_of_the_run(steps):
     run = ks.train("q_learning", "GridWorld-v0", epsilon="linear:1:0.1:50%", steps=steps, out="", **QUICK)
@@ -42,7 +42,7 @@ def test_presets_count_what_they_were_tuned_for():
     assert agent.learning_rate.in_run(chosen.steps) == Linear(4e-3, 0.0, 200_000)
 
 
-@pytest.mark.by_default("True")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("given", [False, True])
 def test_a_run_that_is_made_longer_keeps_its_count(given):
     agent = ks.make_agent("q_learning", epsilon="linear:1:0.1:50%")

@@ -38,6 +38,7 @@ def signalled(monkeypatch):
         signal.signal(number, handler)
 
 
+@pytest.mark.by_default("")
 @pytest.mark.parametrize("out", ["run", ""])
 def test_ctrl_c_ends_what_the_person_meant_to_end(signalled, capsys, out):
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -62,6 +63,7 @@ def test_nobody_has_to_listen(signalled, monkeypatch):
     assert ks.load("run").interrupted
 
 
+@pytest.mark.by_default("SIGHUP")
 @pytest.mark.parametrize("name", ["SIGTERM", pytest.param("SIGHUP", marks=needs_hangup)])
 def test_a_handler_of_the_users_is_called_when_everything_is_saved(signalled, name):
     seen = []
@@ -70,6 +72,7 @@ def test_a_handler_of_the_users_is_called_when_everything_is_saved(signalled, na
     assert seen == ["interrupted"]
 
 
+@pytest.mark.full("covered")
 @needs_hangup
 def test_a_signal_that_is_ignored_stays_so(signalled):
     """As below nohup."""

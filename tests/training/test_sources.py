@@ -100,6 +100,7 @@ def test_parts_of_a_setting_have_its_word():
     assert groups(run)["Agent: learning_rate"]["steps"] == "200 (given)"
 
 
+@pytest.mark.by_default("env")
 @pytest.mark.parametrize("own", ["agent", "env"])
 def test_there_is_no_word_for_what_was_made_in_python(own):
     agent = ks.make_agent("q_learning") if own == "agent" else "q_learning"
@@ -127,6 +128,7 @@ def test_a_run_that_is_loaded_or_longer_tells_the_same():
     assert json.loads(Path("run/config.json").read_text())["sources"] == longer.record.config["sources"]
 
 
+@pytest.mark.full("covered")
 def test_values_of_several_lines_keep_them():
     run = trained(out="")
     record = records.replaced(

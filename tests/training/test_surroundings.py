@@ -78,7 +78,7 @@ def test_threads_train_at_once_each_as_if_it_were_alone():
     assert len(list(Path("runs").iterdir())) == 2
 
 
-@pytest.mark.slow_because("three trainings")
+@pytest.mark.full("covered")
 def test_a_default_device_and_a_guard_of_transfers_change_nothing():
     plain = learned(0)
     with jax.default_device(jax.devices()[-1]):
@@ -102,9 +102,8 @@ GUARDED = {
 }
 
 
+@pytest.mark.full("covered")
 @pytest.mark.films
-@pytest.mark.slow_because("four trainings, one gone on with, and a policy")
-@pytest.mark.by_default("table")
 @pytest.mark.parametrize("kind", GUARDED)
 def test_nothing_is_moved_that_is_not_meant_to_be(kind):
     """On two devices, which three members do not fill: from its beginning to what is done with it afterwards."""

@@ -66,6 +66,7 @@ def test_the_python_loop_means_the_same():
     np.testing.assert_allclose(slow, q(seeds=2, steps=300, env="WindyGridWorld-v0"), atol=1e-6)
 
 
+@pytest.mark.full("covered")
 def test_a_sweep_point_is_the_run_with_that_value():
     swept = ks.train(
         QLearning(), "GridWorld-v0", steps=1000, seeds=2, sweep={"learning_rate": [0.1, 0.5], "epsilon": [0.1, 0.3]},

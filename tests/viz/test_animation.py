@@ -181,6 +181,7 @@ class TestPage:
         assert [len(run["frames"]) for run in found["runs"]] == [10, 10]
         assert len(base64.b64decode(found["runs"][0]["values"][0]["data"])) == 20
 
+    @pytest.mark.full("covered")
     def test_one_frame_of_very_many_shapes_is_shown(self):
         scene = Scene(2.0, 1.0, (), tuple(Circle(0.1, 0.5, 0.2, "red") for _ in range(61_000)))
         assert len(film((scene, scene))["frames"]) == 1

@@ -26,6 +26,7 @@ def _no_figures():
     plt.close("all")
 
 
+@pytest.mark.by_default("plot_lengths")
 @pytest.mark.parametrize("plot", PLOTS)
 def test_a_new_figure_is_returned_and_pyplot_keeps_none(run, plot):
     for _ in range(3):
@@ -35,6 +36,7 @@ def test_a_new_figure_is_returned_and_pyplot_keeps_none(run, plot):
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
+@pytest.mark.by_default("plot_lengths")
 @pytest.mark.parametrize("plot", PLOTS)
 def test_axes_that_are_given_are_drawn_in_and_returned(run, plot):
     """A figure would be shown twice by a notebook: as the cell's value, and by pyplot, whose it is."""
@@ -47,6 +49,7 @@ def test_axes_that_are_given_are_drawn_in_and_returned(run, plot):
     figure.canvas.draw()
 
 
+@pytest.mark.full("covered")
 def test_both_stand_side_by_side(run):
     figure, (left, right) = plt.subplots(1, 2, layout="constrained")
     for ax in (run.plot_values(0, ax=left), run.plot_returns(right)):
@@ -62,6 +65,7 @@ def test_axes_of_a_figure_that_pyplot_does_not_know_will_do(run, plot):
     assert plt.get_fignums() == []
 
 
+@pytest.mark.by_default("plot_lengths")
 @pytest.mark.parametrize("plot", PLOTS)
 def test_titles_of_narrow_axes_do_not_reach_their_neighbours(run, plot):
     figure, axes = plt.subplots(1, 3, figsize=(9, 3))
@@ -70,6 +74,7 @@ def test_titles_of_narrow_axes_do_not_reach_their_neighbours(run, plot):
     assert axes[0]._left_title.get_window_extent().x1 < axes[1].get_window_extent().x0
 
 
+@pytest.mark.full("covered")
 def test_states_without_a_picture_are_named_and_equal_values_are_short():
     """A map of the states in order: what an environment without panels has, before anything was learned."""
     known = ks.train("q_learning", "FrozenLake-v1", steps=20, out="", eval_episodes=0).record

@@ -56,6 +56,7 @@ def test_a_runs_card_tells_what_the_report_does_first(run):
     assert "<b>q_learning on GridWorld-v0</b>" in run._repr_html_()
 
 
+@pytest.mark.full("covered")
 def test_a_run_that_did_not_come_to_its_end_says_so(run):
     facts = run.record.facts | {"status": "diverged", "trouble": "the reward became nan"}
     rows = Cells(Run(replace(run.record, facts=facts), None, [])._repr_html_()).rows

@@ -215,7 +215,7 @@ def test_page_says_what_is_decided():
     )
 
 
-@pytest.mark.by_default("light-1280")
+@pytest.mark.full("covered")
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_page_in_a_browser(browser, tmp_path, scheme, width):
@@ -232,6 +232,7 @@ def test_page_in_a_browser(browser, tmp_path, scheme, width):
     page.close()
 
 
+@pytest.mark.by_default("34")
 @pytest.mark.parametrize("letters", [5, 34, 200])
 def test_names_of_any_length_leave_room_for_what_is_drawn(letters):
     """34 letters have the folders that runs make by themselves; matplotlib warns where axes have no room left."""
@@ -272,6 +273,14 @@ def test_the_shell_compares_two_runs(capsys):
     assert str(ks.compare({"q_learning": "q_learning", "SARSA": ks.load("sarsa")})) in printed
 
 
+@pytest.mark.by_default(
+    "words0-runs: got nothing; name at least two",
+    "words1-runs: got ?one?; name at least two",
+    "words2-run: got ?one?; name a folder that `kousoku train` has made",
+    "words3---where: got ?epsilon?; write NAME=VALUE",
+    "words4---where: got ?much?; use a number",
+    "words5-option: got ?--outt?; did you mean ?--out?[?]",
+)
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -203,6 +203,7 @@ def test_the_shadow_has_the_corners_of_the_drawing(probed):
     assert found["drawn"][1] > 12
 
 
+@pytest.mark.full("covered")
 def test_help_tells_only_what_there_is(probed):
     found = probed(
         """

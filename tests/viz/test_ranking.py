@@ -32,6 +32,7 @@ def of_sweep(levels, members: int = 5, noise: float = 0.1, episodes: int = 10):
     return records.replaced(record, evaluation=record.evaluation | {"return": returns, "length": returns})
 
 
+@pytest.mark.by_default("1-False", "1-True", "2-False", "2-True", "3-False", "3-True", "30-False", "4-False", "4-True")
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("members", [1, 2, 3, 4, 30])
 def test_shell_report_and_last_dot_tell_the_same_number(members, deep, capsys):
@@ -120,6 +121,7 @@ def test_a_setting_that_broke_is_last():
     assert "nan" not in " ".join(result_lines(record)).replace("finance", "")
 
 
+@pytest.mark.by_default("False")
 @pytest.mark.parametrize("deep", [False, True])
 def test_the_optimum_stands_beside_the_results(deep):
     record = some(5, deep=deep)
@@ -172,6 +174,7 @@ class TestFewReturns:
         assert (second["title"], second["step"]) == ("Return", record.curves["step"][[19, 39]].tolist())
         assert "reward per step" in plot_returns(record).axes[0].get_title(loc="left")
 
+    @pytest.mark.full("covered")
     def test_not_where_episodes_end_by_themselves(self):
         assert (
             payload(self.record(lengths=(400.0, 1000.0)))["curves"]["charts"][0]["title"] != "Return, from the reward"

@@ -43,6 +43,7 @@ def page(request) -> str:
 
 
 class TestFiles:
+    @pytest.mark.full("covered")
     def test_lengths_have_a_picture_where_every_return_is_the_same(self, tmp_path):
         record = records.grid()
         same = np.where(np.isnan(record.curves["return"]), np.nan, 1.0)
@@ -73,6 +74,7 @@ class TestFiles:
 
 
 class TestSelfContained:
+    @pytest.mark.by_default("bandit")
     def test_no_address_but_the_names_of_svg(self, page):
         code = without_text(page)
         assert set(re.findall(r"\w+://[^\"'\s]*", code)) == {"http://www.w3.org/2000/svg"}
@@ -132,6 +134,7 @@ class TestEscaping:
         assert [0, 1, records.HOSTILE[2]] in data["tables"]["panels"][0]["labels"]
         assert records.HOSTILE[0] in data["sweep"]["names"]
 
+    @pytest.mark.full("covered")
     def test_text_that_is_no_unicode(self, tmp_path):
         record = records.single()
         config = record.config | {"env": {"id": "half a pair \ud800"}, "command": "x \udfff"}
@@ -186,6 +189,7 @@ class TestContent:
         series = payload(records.make(records.grid_env(), members=2, points=points))["curves"]["charts"][0]["series"]
         assert [s["color"] for s in series] == [*range(style.BEST_SETTINGS), *[-1] * 40]
 
+    @pytest.mark.by_default("2-2")
     @pytest.mark.parametrize(("settings", "best"), [(2, 2), (6, 6), (7, 4), (9, 4)])
     def test_of_many_settings_only_the_best_few_have_a_band_and_single_agents(self, settings, best):
         points = tuple({"epsilon": i / 100} for i in range(settings))
@@ -334,6 +338,7 @@ class TestNetwork:
         assert told["qf_loss"] == LOSSES["qf_loss"][1]
         assert set(LOSSES_OF) <= set(AGENTS.ids())
 
+    @pytest.mark.by_default("1-Values and returns")
     @pytest.mark.parametrize(("settings", "title"), [(1, "Values and returns"), (2, "Bias of values")])
     def test_a_loss_points_at_another_chart_only_where_there_is_one(self, settings, title):
         record = records.network(members=2, points=tuple({"tau": 0.1 * i} for i in range(settings)))

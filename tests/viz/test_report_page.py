@@ -74,7 +74,7 @@ def probed(drawn):
     return run
 
 
-@pytest.mark.by_default("grid-*", "sweep-*", "network-*")
+@pytest.mark.by_default("sweep-expected1")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -210,7 +210,7 @@ def dots(picture: np.ndarray, color: np.ndarray) -> int:
     return ndimage.label(ndimage.binary_opening(near(picture, color, 40), np.ones((4, 4))))[1]
 
 
-@pytest.mark.by_default("light")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     picture = drawing(drawn(records.network(), scheme=scheme))
@@ -253,11 +253,13 @@ def test_what_is_said_of_equal_returns_is_of_training_and_not_of_better_evaluati
         assert probed(after, said) == {"said": first}
 
 
+@pytest.mark.full("covered")
 def test_every_setting_of_a_sweep_has_its_line(drawn):
     picture = drawing(drawn(records.sweep()))
     assert [near(picture, rgb(f"series{i}")).sum() > 150 for i in range(6)] == [True] * 6
 
 
+@pytest.mark.full("covered")
 def test_arrows_stay_clear_of_the_label_in_the_corner(probed):
     record = records.grid()
     tied = records.replaced(record, tables=record.tables | {"q": np.ones_like(record.tables["q"])})
@@ -310,6 +312,7 @@ READ_GRID = """
 """
 
 
+@pytest.mark.full("covered")
 def test_two_numbers_swept_together_are_a_heat_map(probed):
     record = of_many_settings(PAIRS)
     rows = payload(record)["sweep"]["rows"]
@@ -333,6 +336,7 @@ SAID_OF_SETTINGS = """
 """
 
 
+@pytest.mark.by_default("few")
 @pytest.mark.parametrize(("agents", "apart"), [(4, 0.0), (4, 9.0), (2, 0.0)], ids=["overlaps", "apart", "few"])
 def test_only_marks_that_are_there_are_explained(probed, agents, apart):
     record = of_many_settings(PAIRS, agents)
@@ -385,7 +389,7 @@ READ_LINES = """
 """
 
 
-@pytest.mark.by_default("light")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_three_numbers_swept_together_are_lines_through_their_values(probed, scheme):
     """The best one is drawn last, above the others, in the colour of the highest score; no two lines are one."""
@@ -399,6 +403,7 @@ def test_three_numbers_swept_together_are_lines_through_their_values(probed, sch
     assert found["inside"]
 
 
+@pytest.mark.full("covered")
 def test_a_number_of_one_value_is_no_axis_and_a_few_settings_are_no_lines(probed):
     script = "probe.names = all('#sweep .parallel .name').map((node) => node.textContent);"
     one = tuple(point | {"step_size": 1.0} for point in THREE)
@@ -515,7 +520,7 @@ def test_losses_are_read_together(probed):
     assert 0.15 < float(found["last"][2]) < 0.25
 
 
-@pytest.mark.by_default("sweep")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("name", ["hostile", "sweep", "taxi", "bandit", "network"])
 def test_fits_a_phone(name, drawn):
     page = drawn(records.ALL[name](), size=(390, 900), mobile=True)

@@ -458,7 +458,7 @@ def test_real_mouse_and_keys(show):
     assert page.run("return document.querySelector('.status').textContent") == "1 contact, forces of 40.1 N"
 
 
-@pytest.mark.by_default("size0-dark")
+@pytest.mark.full("covered")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1000, 700), (390, 780)])
 def test_a_screenshot_shows_floor_and_figure(size, scheme, show):
@@ -487,6 +487,7 @@ def test_without_webgl_it_says_so_and_still_plays(probed):
     assert (found["end"], found["canvas"]) == ("1.95", False)
 
 
+@pytest.mark.full("covered")
 def test_one_picture_has_no_playbar(probed):
     found = probed('probe.bar = at(".playbar") !== null; press(" "); await frame();', figures.walk(1))
     assert found == {"bar": False}

@@ -182,6 +182,20 @@ class TestHeadline:
             "The best agent’s estimate of the best action’s value is off by 0.000917."
         )
 
+    @pytest.mark.by_default(
+        "bandit",
+        "bare",
+        "blackjack",
+        "cliff",
+        "deep",
+        "grid",
+        "hostile",
+        "interrupted",
+        "network",
+        "single",
+        "sweep",
+        "taxi",
+    )
     @pytest.mark.parametrize("name", records.ALL)
     def test_never_shows_what_is_no_number(self, name):
         record = records.ALL[name]()
