@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jaxtyping import PRNGKeyArray
 
-from kousoku.collectors.slot import kernel_slots
+from kousoku.collectors.slot import EnvSlot, advance_clipped, kernel_slots
 from kousoku.compiler.fallback import KernelWarning
 from kousoku.core.env import Env
 from kousoku.envs import make
 from kousoku.training.io import provenance
 
 from .classic import compiled
-from .interop_loops import LOOPS, Keys, Loop, opponent, own_loop, random_action, rollout
+from .interop_loops import LOOPS, Keys, Loop, opponent, own_loop, random_action, stepped
 from .peers import foreign, installed
 from .subprocess_timing import SubprocessFailed, run_in_subprocess
 from .table import REASON_LENGTH, Section, TableColumn, TableRow, machine, markdown, median_seconds, save
@@ -29,18 +30,24 @@ from .uncached import uncached
 TITLE = "Other JAX libraries' environments"
 ABOUT = (
     "Random actions, of those that are allowed where a mask is observed; an episode that ends is followed by another. "
-    "*In the kernel*: as training steps them, `advance` of Kousoku as one kernel in each step of a scan. *Their own*: "
-    "jit, vmap and scan of the library's step with its own auto-reset. {count} environments on all cores, {steps} in "
-    "one call, each program in a process of its own, compiled without a cache. A step of a game for several is a move "
-    "of each of them. Where the kernel has no rule for something, it is XLA that runs our step, too: the note says so."
+    "*Whole*: all steps of a call in one kernel, as agents that learn at each step and populations of evolution are "
+    "run. *Step by step*: `advance` of Kousoku as one kernel in each step of a scan, as rollouts of agents with "
+    "networks are. *Their own*: jit, vmap and scan of the library's step with its own auto-reset. {count} environments "
+    "on all cores, {steps} in one call, each program in a process of its own, compiled without a cache. A step of a "
+    "game for several is a move of each of them. Where the kernel has no rule for something, it is XLA that runs our "
+    "step, too: the note says so."
 )
 COLUMNS = (
-    TableColumn("times", "times their own", ",.2f"),
-    TableColumn("kernel", "in the kernel, steps/s", ",.0f"),
+    TableColumn("times", "times their own, whole", ",.2f"),
+    TableColumn("advance_times", "step by step", ",.2f"),
+    TableColumn("whole", "whole, steps/s", ",.0f"),
+    TableColumn("advance", "step by step, steps/s", ",.0f"),
     TableColumn("own", "their own, steps/s", ",.0f"),
-    TableColumn("kernel_compile", "compile, s", ",.1f"),
+    TableColumn("whole_compile", "compile, s", ",.1f"),
     TableColumn("own_compile", "compile their own, s", ",.1f"),
 )
+RATIOS = {"times": "whole", "advance_times": "advance"}
+"""Which program each ratio is of, to their own."""
 IDS: dict[str, tuple[str, ...]] = {
     "gymnax": (
         "CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCar-v0", "Asterix-MinAtar", "Breakout-MinAtar",
@@ -125,9 +132,9 @@ def measured(library: str, id: str, budget: InteropBudget) -> TableRow:
             notes.append(f"{who}: {str(error)[:REASON_LENGTH]}".replace("|", "/"))
             continue
         found |= {who: told["steps_per_second"], f"{who}_compile": told["compile_seconds"]}
-        notes += told["warnings"]
-    if "kernel" in found and "own" in found:
-        found["times"] = found["kernel"] / found["own"]
+        notes += [warning for warning in told["warnings"] if warning not in notes]
+    if "own" in found:
+        found |= {ratio: found[ours] / found["own"] for ratio, ours in RATIOS.items() if ours in found}
     return TableRow(id, dict(found), "; ".join(notes))
 
 
@@ -155,8 +162,12 @@ def figures(
         warnings.simplefilter("always")
         options = {"opponent": opponent} if library == "pgx" else {}
         loop = PROGRAMS[who](library, id, make(f"{library}:{id}", **options))
+
+        def rollout(key: PRNGKeyArray, carry: Any) -> Any:
+            return loop.run(steps, jax.random.split(key, count), carry)
+
         carry = jax.jit(loop.start)(jax.random.split(jax.random.key(0), count))
-        run, compile_seconds = compiled(partial(rollout, loop, steps, count=count), jax.random.key(1), carry)
+        run, compile_seconds = compiled(rollout, jax.random.key(1), carry)
         state = [carry, 0]
 
         def call() -> None:
@@ -167,8 +178,29 @@ def figures(
     return {"steps_per_second": count * steps / seconds, "compile_seconds": compile_seconds, "warnings": told}
 
 
-def _kernel(library: str, id: str, env: Env) -> Loop:
-    """Returns how training runs it."""
+def _whole(library: str, id: str, env: Env) -> Loop:
+    """Returns how agents that learn at each step and generations of evolution run it: all steps in one kernel."""
+    slots = kernel_slots(env)
+
+    def run(steps: int, keys: Keys, slot: EnvSlot) -> EnvSlot:
+        return jax.vmap(slots.compiled(partial(random_steps, steps=steps)))(keys, slot)
+
+    return Loop(jax.vmap(slots.begin), run)
+
+
+def random_steps(env: Env, key: PRNGKeyArray, slot: EnvSlot, steps: int) -> EnvSlot:
+    """Takes so many random steps of one environment."""
+
+    def step(slot: EnvSlot, key: PRNGKeyArray) -> tuple[EnvSlot, None]:
+        action_key, step_key = jax.random.split(key)
+        action = random_action(env.action_space, slot.obs, action_key)
+        return advance_clipped(env, slot, action, step_key)[0], None
+
+    return jax.lax.scan(step, slot, jax.random.split(key, steps))[0]
+
+
+def _advance(library: str, id: str, env: Env) -> Loop:
+    """Returns how rollouts of agents with networks run it: each step a kernel, within a program of XLA's."""
     slots = kernel_slots(env)
     advance = jax.vmap(slots.advance)
 
@@ -177,10 +209,10 @@ def _kernel(library: str, id: str, env: Env) -> Loop:
         actions = jax.vmap(partial(random_action, env.action_space))(slot.obs, action_keys)
         return advance(slot, actions, step_keys)[0]
 
-    return Loop(jax.vmap(slots.begin), step)
+    return stepped(jax.vmap(slots.begin), step)
 
 
-PROGRAMS: dict[str, Callable[[str, str, Env], Loop]] = {"kernel": _kernel, "own": own_loop}
+PROGRAMS: dict[str, Callable[[str, str, Env], Loop]] = {"whole": _whole, "advance": _advance, "own": own_loop}
 """What is measured of an environment."""
 
 

@@ -24,21 +24,25 @@ Keys = Key[Array, " N"]
 
 @dataclass(frozen=True)
 class Loop:
-    """Describes how environments are run.
+    """Describes how N environments are run.
 
     Attributes:
         start: keys [N] -> what is carried.
-        step: (what is carried, keys [N]) -> what is carried.
+        run: (how many steps, keys [N], what is carried) -> what is carried then.
     """
 
     start: Callable[[Keys], Any]
-    step: Callable[[Any, Keys], Any]
+    run: Callable[[int, Keys, Any], Any]
 
 
-def rollout(loop: Loop, steps: int, key: PRNGKeyArray, carry: Any, count: int) -> Any:
-    """Takes so many steps of `count` environments, and returns what is carried then."""
-    keys = jax.random.split(key, (steps, count))
-    return jax.lax.scan(lambda carry, keys: (loop.step(carry, keys), None), carry, keys)[0]
+def stepped(start: Callable[[Keys], Any], step: Callable[[Any, Keys], Any]) -> Loop:
+    """Returns the loop that scans over `step`: (what is carried, keys [N]) -> what is carried."""
+
+    def run(steps: int, keys: Keys, carry: Any) -> Any:
+        each = jax.vmap(lambda key: jax.random.split(key, steps), out_axes=1)(keys)
+        return jax.lax.scan(lambda carry, now: (step(carry, now), None), carry, each)[0]
+
+    return Loop(start, run)
 
 
 def random_action(space: Any, obs: Any, key: PRNGKeyArray) -> PyTree[Array]:
@@ -86,7 +90,7 @@ def _one_by_one(
         action_key, step_key = jax.random.split(key)
         return step(carry, act(carry, action_key), jax.random.key_data(step_key))
 
-    return Loop(jax.vmap(lambda key: start(jax.random.key_data(key))), jax.vmap(next))
+    return stepped(jax.vmap(lambda key: start(jax.random.key_data(key))), jax.vmap(next))
 
 
 def _gymnax(id: str, env: Any) -> Loop:
@@ -128,7 +132,7 @@ def _of_brax(theirs: Any, env: Any) -> Loop:
     def step(state: Any, keys: Keys) -> Any:
         return theirs.step(state, jax.vmap(env.action_space.sample)(keys))
 
-    return Loop(lambda keys: theirs.reset(jax.random.key_data(keys)), step)
+    return stepped(lambda keys: theirs.reset(jax.random.key_data(keys)), step)
 
 
 def _jumanji(id: str, env: Any) -> Loop:
@@ -172,7 +176,7 @@ def _pgx(id: str, env: Any) -> Loop:
             state = move(state, random_allowed(state.legal_action_mask, action_key), jax.random.key_data(move_key))
         return state
 
-    return Loop(jax.vmap(lambda key: theirs.init(jax.random.key_data(key))), jax.vmap(step))
+    return stepped(jax.vmap(lambda key: theirs.init(jax.random.key_data(key))), jax.vmap(step))
 
 
 LOOPS: dict[str, Callable[[str, Any], Loop]] = {

@@ -15,7 +15,7 @@ from kousoku.cli import main
 from kousoku.interop import jax_envs
 from kousoku_bench import interop
 from kousoku_bench.interop import InteropBudget
-from kousoku_bench.interop_loops import LOOPS, Loop, opponent, own_loop, random_action, rollout
+from kousoku_bench.interop_loops import LOOPS, opponent, own_loop, random_action, stepped
 from kousoku_bench.peers import foreign
 from kousoku_bench.subprocess_timing import SubprocessFailed
 
@@ -24,15 +24,16 @@ SMALL = InteropBudget(count=4, steps=3, repeats=1, least_seconds=0.0)
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Measurements: the kernel makes three times the steps of others' own; of chess their program fails."""
+    """Measurements: one kernel makes six times the steps of others' own, one in each step three times; of chess their
+    program fails."""
 
     def run_in_subprocess(module, function, who, library, id, *how, limit):
         assert (module, function) == ("kousoku_bench.interop", "figures")
         assert how[0] == SMALL.count
         if (who, id) == ("own", "chess"):
             raise SubprocessFailed("MemoryError: 5 | 6 GiB")
-        speed = {"kernel": 3e6, "own": 1e6}[who]
-        told = ["no rule for sort"] if (who, id) == ("kernel", "hex") else []
+        speed = {"whole": 6e6, "advance": 3e6, "own": 1e6}[who]
+        told = ["no rule for sort"] if who != "own" and id == "hex" else []
         return {"steps_per_second": speed, "compile_seconds": 2.0, "warnings": told}
 
     monkeypatch.setattr(interop, "run_in_subprocess", run_in_subprocess)
@@ -51,16 +52,17 @@ def test_every_environment_gets_its_row_and_what_fails_is_told(made_up, tmp_path
     assert [section.title for section in sections] == list(LOOPS)
     assert 40 <= sum(len(section.rows) for section in sections) <= 50
     rows = {f"{section.title}:{row.name}": row for section in sections for row in section.rows}
-    assert rows["gymnax:CartPole-v1"].figures["times"] == pytest.approx(3.0)
+    assert rows["gymnax:CartPole-v1"].figures["times"] == pytest.approx(6.0)
+    assert rows["gymnax:CartPole-v1"].figures["advance_times"] == pytest.approx(3.0)
     assert rows["pgx:hex"].note == "no rule for sort"
     failed = rows["pgx:chess"]
     assert "times" not in failed.figures
-    assert failed.figures["kernel"] == 3e6
+    assert failed.figures["whole"] == 6e6
     assert failed.note == "own: MemoryError: 5 / 6 GiB"
     assert rows["navix:Navix-Empty-8x8-v0"].note == "not installed: pip install 'kousoku[navix]'"
     text = (tmp_path / "interop.md").read_text(encoding="utf-8")
     assert "own: MemoryError: 5 / 6 GiB" in text
-    assert "pgx:hex: 3.00 times their own (no rule for sort)" in said
+    assert "pgx:hex: 6.00 times their own (no rule for sort)" in said
     assert "pgx:chess: did not run (own: MemoryError: 5 / 6 GiB)" in said
     assert json.loads((tmp_path / "interop.json").read_text())["sections"][0]["title"] == "gymnax"
 
@@ -99,23 +101,35 @@ def test_where_nothing_is_allowed_an_action_is_drawn_all_the_same():
 
 
 def test_a_rollout_takes_every_step_of_every_environment():
-    loop = Loop(lambda keys: jnp.zeros(keys.shape), lambda carry, keys: carry + jax.vmap(jax.random.uniform)(keys))
-    carry = loop.start(jax.random.split(jax.random.key(0), 5))
-    done = rollout(loop, 1000, jax.random.key(1), carry, 5)
+    loop = stepped(lambda keys: jnp.zeros(keys.shape), lambda carry, keys: carry + jax.vmap(jax.random.uniform)(keys))
+    keys = jax.random.split(jax.random.key(0), 5)
+    done = loop.run(1000, keys, loop.start(keys))
     assert done.shape == (5,)
     assert (abs(done - 500.0) < 50.0).all()
     assert len(np.unique(done)) == 5
 
 
 @pytest.mark.full("covered")
-def test_ours_is_run_as_training_does(monkeypatch):
+@pytest.mark.parametrize("who", ["whole", "advance"])
+def test_ours_is_run_as_training_does(monkeypatch, who):
     """A figure of our own environment in place of another library's, and none is missed for the others' sake."""
     monkeypatch.setattr(interop, "make", lambda id: ks.make("CartPole-v1"))
     monkeypatch.setattr(interop, "limit_memory", lambda: None)
-    told = interop.figures("kernel", "gymnax", "CartPole-v1", 3, 4, 1, 0.0)
+    told = interop.figures(who, "gymnax", "CartPole-v1", 3, 4, 1, 0.0)
     assert told["steps_per_second"] > 0
     assert told["compile_seconds"] > 0
     assert told["warnings"] == []
+
+
+def test_all_steps_in_one_kernel_are_those_of_a_kernel_in_each_step():
+    env = ks.make("CartPole-v1")
+    keys = jax.random.split(jax.random.key(0), 5)
+    whole, advance = (interop.PROGRAMS[who]("", "", env) for who in ("whole", "advance"))
+    begun = whole.start(keys)
+    ours, theirs = (jax.jit(partial(loop.run, 40))(keys, begun) for loop in (whole, advance))
+    np.testing.assert_array_equal(ours.episode_step, theirs.episode_step)
+    np.testing.assert_allclose(ours.obs, theirs.obs, rtol=1e-5, atol=1e-6)
+    assert (ours.episode_step < 40).any()
 
 
 @pytest.mark.peers
@@ -128,7 +142,8 @@ def test_each_library_takes_its_own_steps(library):
     with foreign():
         env = ks.make(f"{library}:{id}")
         loop = own_loop(library, id, env)
-        begun = jax.jit(loop.start)(jax.random.split(jax.random.key(0), 2))
-        after = jax.jit(partial(rollout, loop, 2, count=2))(jax.random.key(1), begun)
+        keys = jax.random.split(jax.random.key(0), 2)
+        begun = jax.jit(loop.start)(keys)
+        after = jax.jit(partial(loop.run, 2))(keys, begun)
     assert jax.tree.structure(begun) == jax.tree.structure(after)
     assert any((a != b).any() for a, b in zip(jax.tree.leaves(begun), jax.tree.leaves(after), strict=True))
