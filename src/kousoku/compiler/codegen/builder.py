@@ -7,6 +7,7 @@ check it. Operands of one operation may be varying or uniform; uniform ones are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 
 from .operand import BITS, INT_OF_FLOAT, Operand, constant, float_constant, int_constant
 
@@ -33,6 +34,13 @@ class Builder:
         self.block = "entry"
         self.counter = 0
         self.keep: list[object] = []
+
+    @contextmanager
+    def of_lanes(self, lanes: int):
+        """Writes varying operands of so many lanes."""
+        outer, self.lanes = self.lanes, lanes
+        yield
+        self.lanes = outer
 
     # ---- text
 

@@ -8,16 +8,17 @@ at all until its user asks for elements: chains of them become one loop.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..ir import Atom, Graph, Literal, Op, Unsupported
 from . import index as ix
-from .builder import Builder
+from .builder import I64, Builder
+from .index import Block
 from .memory import Buffer, KernelMemory
-from .operand import Operand
+from .operand import Operand, element_bytes, int_constant
 from .value import Constant, Lazy, Position, Registers, Stored, Undef, Value
 
 UNROLL = 32
@@ -26,6 +27,8 @@ WORK = {
     **dict.fromkeys(("exp", "exp2", "expm1", "logistic", "log", "log1p", "tanh", "sin", "cos", "erf", "erf_inv"), 20),
 }  # fmt: skip
 """Instructions of an operation on one element, about; where they are few, one."""
+BLOCK = 4
+"""Elements of a byte that a loop takes together: of one alone, a gang's lanes fill a quarter of a vector."""
 SEVERAL = 16
 """Those of what is no operation on one element."""
 CONTROL = frozenset({"cond", "while", "scan"})
@@ -108,6 +111,26 @@ class Emitter:
             work: about how many operations the body has.
         """
         ix.each(self.b, shape, body)
+
+    def in_blocks(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
+        """Runs `body` as `each` does for flat positions, for `BLOCK` neighbours at a time while there are as many."""
+        whole, left = divmod(math.prod(shape), BLOCK)
+        first = (0,) * (len(shape) - 1)
+
+        def step(i: Operand, _: list[Operand]) -> list[Operand]:
+            body((*first, Block(self.b.mul(i, int_constant(BLOCK, I64)), BLOCK)))
+            return []
+
+        with self.b.of_lanes(self.b.lanes * BLOCK):
+            self.b.for_(int_constant(whole, I64), [], step)
+        for i in range(left):
+            body((*first, whole * BLOCK + i))
+
+    def fills_blocks(self, value: Value) -> bool:
+        """Returns whether an array suits blocks: its elements are bytes, made place by place of bytes, for lanes."""
+        if self.b.lanes == 1 or not isinstance(value, Lazy | Stored) or work_of(value) >= SEVERAL:
+            return False
+        return value.size >= BLOCK and is_flat(value) and all(map(is_of_bytes, made_of(value))) and is_varying(value)
 
     def splat_within(self, position: Position, operand: Operand) -> Operand:
         """Returns what a loop at that position begins with, as it will be carried on."""
@@ -211,6 +234,11 @@ class Emitter:
                 start(e.varying)
             self.memory.store(made[0].buffer, made[0].linear(position), e)
 
+        if self.fills_blocks(value):
+            if not made:
+                start(True)
+            self.in_blocks(value.shape, body)
+            return made[0]
         self.each(value.shape, body, is_flat(value), work_of(value))
         return made[0]
 
@@ -222,6 +250,8 @@ class Emitter:
         if value.size <= self.unroll:
             for p in ix.all_indices(value.shape):
                 self.memory.store(target.buffer, target.linear(p), value.at(p), mask)
+        elif is_flat(target) and self.fills_blocks(value):
+            self.in_blocks(value.shape, lambda p: self.memory.store(target.buffer, target.linear(p), value.at(p), mask))
         else:
             self.each(
                 value.shape,
@@ -273,6 +303,20 @@ def is_varying(value: Value) -> bool:
 def work_of(value: Value) -> int:
     """Returns about how many operations an element takes."""
     return value.work if isinstance(value, Lazy) else 1
+
+
+def made_of(value: Value) -> Iterator[Value]:
+    """Yields an array and those of more than one element that it is computed from, in the end."""
+    yield value
+    if isinstance(value, Lazy):
+        for source in value.sources:
+            if source.size > 1:
+                yield from made_of(source)
+
+
+def is_of_bytes(value: Value) -> bool:
+    """Returns whether its elements take a byte each in memory."""
+    return element_bytes(value.type) == 1
 
 
 def is_flat(value: Value) -> bool:

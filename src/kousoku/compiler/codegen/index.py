@@ -1,5 +1,5 @@
-"""Computes positions in arrays: a Python int known here, a uniform i64, a varying i32 with one for each lane, or a
-strip of evenly spaced ones.
+"""Computes positions in arrays: a Python int known here, a uniform i64, a varying i32 with one for each lane, a strip
+of evenly spaced ones, or a block of neighbours.
 """
 
 from __future__ import annotations
@@ -27,7 +27,20 @@ class Strip:
     count: int | None = None
 
 
-Index = int | Operand | Strip
+@dataclass(frozen=True)
+class Block:
+    """Stands for neighbouring positions, each for all lanes: their elements lie side by side, and are one wide vector.
+
+    Attributes:
+        base: the first of them, an int or a uniform i64.
+        count: how many there are.
+    """
+
+    base: int | Operand
+    count: int
+
+
+Index = int | Operand | Strip | Block
 
 
 def as_index(b: Builder, a: Operand, signed: bool = True) -> Index:
@@ -67,6 +80,7 @@ def as_lanes(b: Builder, i: Index) -> int | Operand:
 
     Lanes that it does not have are where its last one is, so that what they read is there.
     """
+    assert not isinstance(i, Block), "a block has no position of each lane's own"
     if not isinstance(i, Strip):
         return i
     last = (i.count or b.lanes) - 1
@@ -77,6 +91,9 @@ def as_lanes(b: Builder, i: Index) -> int | Operand:
 
 def add(b: Builder, i: Index, j: Index) -> Index:
     """Computes i + j."""
+    for one, other in ((i, j), (j, i)):
+        if isinstance(one, Block):
+            return replace(one, base=add(b, one.base, other))
     if isinstance(i, Strip) and isinstance(j, Strip):
         return Strip(add(b, i.base, j.base), i.step + j.step, i.count)  # type: ignore[arg-type]
     for one, other in ((i, j), (j, i)):
@@ -98,6 +115,9 @@ def scale(b: Builder, i: Index, n: int) -> Index:
         return i * n
     if isinstance(i, Strip):
         return replace(i, base=scale(b, i.base, n), step=i.step * n) if n else 0
+    if isinstance(i, Block):
+        assert n in (0, 1), "the elements of a block lie side by side"
+        return i if n else 0
     return 0 if n == 0 else i if n == 1 else b.mul(i, int_constant(n, i.type))
 
 

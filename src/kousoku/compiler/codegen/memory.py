@@ -16,10 +16,10 @@ import numpy as np
 
 from . import index as ix
 from .builder import I1, I8, I32, SHORT, Builder
-from .index import Index, Strip
+from .index import Block, Index, Strip
 from .operand import Operand, element_bytes, int_constant
 from .value import Constant, Position, Registers, Stored, Value
-from .vectors import first_lanes, load_vector, store_vector
+from .vectors import first_lanes, load_vector, repeated, store_vector, tiled
 
 ALIGN = 64
 PICK_BY_SELECT = 8
@@ -58,12 +58,14 @@ class KernelMemory:
 
     Attributes:
         b: the builder.
+        lanes: of a varying buffer; the builder has more while it writes what is done to a block of elements.
         region: the loop body or branch that is being written.
         bytes: what the buffers take.
     """
 
     def __init__(self, builder: Builder) -> None:
         self.b = builder
+        self.lanes = builder.lanes
         self.region: object = object()
         self.bytes = 0
         self.slots: list[tuple[str, int]] = []
@@ -74,7 +76,7 @@ class KernelMemory:
 
     def buffer(self, type: str, size: int, varying: bool) -> Buffer:
         """Returns a new buffer; what it holds is undefined."""
-        lanes = self.b.lanes if varying else 1
+        lanes = self.lanes if varying else 1
         need = max(size, 1) * lanes * element_bytes(type) + 4
         need = -(-need // ALIGN) * ALIGN
         free = self.unused.get(need)
@@ -118,7 +120,7 @@ class KernelMemory:
         they differ: a strip from 0 where they are evenly spaced.
         """
         b, kind = self.b, stored_type(buffer.type)
-        lanes = b.lanes if buffer.varying else 1
+        lanes = self.lanes if buffer.varying else 1
         shared: Index = 0
         own: Index = 0
         strip: Strip | None = None
@@ -150,6 +152,8 @@ class KernelMemory:
     def load(self, buffer: Buffer, terms: Sequence[Index]) -> Operand:
         """Returns the element there."""
         b, kind = self.b, stored_type(buffer.type)
+        if b.lanes != self.lanes:
+            return self._load_block(buffer, terms)
         pointer, own = self.address(buffer, terms)
         if own is None:
             loaded = b.define(
@@ -165,6 +169,39 @@ class KernelMemory:
         else:
             loaded = self.gather(kind, pointer, own, padded=buffer.home is not None or buffer.region is None)
         return b.icmp("ne", loaded, int_constant(0, I8)) if buffer.type == I1 else loaded
+
+    def _load_block(self, buffer: Buffer, terms: Sequence[Index]) -> Operand:
+        """Returns the elements of a block, for all lanes; where an array has one element, that one for each of them."""
+        b, kind, count = self.b, stored_type(buffer.type), self.b.lanes // self.lanes
+        block = next((term for term in terms if isinstance(term, Block)), None)
+        if block is None:
+            with b.of_lanes(self.lanes):
+                single = self.load(buffer, terms)
+            return self.for_block(single)
+        pointer = self._of_block(buffer, terms)
+        if buffer.varying:
+            loaded = b.define(
+                kind, True, f"load {b.type_of(kind, True)}, ptr {pointer}, align {self.align(buffer, kind)}"
+            )
+        else:
+            each = f"<{count} x {kind}>"
+            few = b.define(kind, False, f"load {each}, ptr {pointer}, align {element_bytes(kind)}")
+            loaded = repeated(b, f"{each} {few.text}", kind, count, self.lanes)
+        return b.icmp("ne", loaded, int_constant(0, I8)) if buffer.type == I1 else loaded
+
+    def _of_block(self, buffer: Buffer, terms: Sequence[Index]) -> str:
+        """Returns where a block's first element lies."""
+        at: Index = 0
+        for term in terms:
+            at = ix.add(self.b, at, term.base if isinstance(term, Block) else term)
+        pointer, own = self.address(buffer, [at])
+        assert own is None, "a block lies at the same place for all lanes"
+        return pointer
+
+    def for_block(self, operand: Operand) -> Operand:
+        """Returns what a lane has, for each element of the block that is being written, if one is."""
+        count = self.b.lanes // self.lanes
+        return operand if count == 1 or not operand.varying else tiled(self.b, operand, self.lanes, count)
 
     def load_strip(self, kind: str, pointer: str, strip: Strip) -> Operand:
         """Reads evenly spaced elements from `pointer` on: a vector where they lie side by side. Zeros where there
@@ -189,7 +226,7 @@ class KernelMemory:
 
     def align(self, buffer: Buffer, kind: str) -> int:
         """Returns what is known of an element's address."""
-        return element_bytes(kind) * (self.b.lanes & -self.b.lanes) if buffer.varying else element_bytes(kind)
+        return element_bytes(kind) * (self.lanes & -self.lanes) if buffer.varying else element_bytes(kind)
 
     def gather(self, kind: str, pointer: str, own: Operand, padded: bool, mask: Operand | None = None) -> Operand:
         """Reads each lane's element at `pointer` + `own`. Narrow integers are read as words where that is safe."""
@@ -214,7 +251,11 @@ class KernelMemory:
         """Writes an element, in the lanes of `mask` if that is given."""
         b, kind = self.b, stored_type(buffer.type)
         value = b.cast("zext", value, I8) if buffer.type == I1 else value
-        pointer, own = self.address(buffer, terms)
+        if b.lanes != self.lanes:
+            assert buffer.varying, "a block of elements is written for all lanes"
+            mask, pointer, own = mask and self.for_block(mask), self._of_block(buffer, terms), None
+        else:
+            pointer, own = self.address(buffer, terms)
         if isinstance(own, Strip):
             assert mask is None, "strips have masks of their own"
             self.store_strip(kind, pointer, own, value)

@@ -82,7 +82,7 @@ class Registers(Value):
 
     def at(self, position: Position) -> Operand:
         if len(self.elements) == 1:
-            return self.elements[0]
+            return self.memory.for_block(self.elements[0])
         if all(isinstance(i, int) for i in position):
             flat = sum(i * s for i, s in zip(position, ix.strides_of(self.shape), strict=True))  # type: ignore[misc]
             return self.elements[flat]

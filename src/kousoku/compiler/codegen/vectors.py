@@ -1,4 +1,4 @@
-"""Loads, stores and transposes whole vectors: neighbours in memory, or the first of them."""
+"""Loads, stores, repeats and transposes whole vectors: neighbours in memory, or the first of them."""
 
 from __future__ import annotations
 
@@ -35,6 +35,25 @@ def store_vector(b: Builder, kind: str, pointer: str, value: Operand, count: int
     b.lines.append(f"  call void @{name}({given})")
 
 
+def tiled(b: Builder, value: Operand, lanes: int, count: int) -> Operand:
+    """Returns a vector of so many lanes `count` times over, one after the other."""
+    vector = f"<{lanes} x {value.type}>"
+    return _shuffle(b, value.type, f"{vector} {value.text}, {vector} poison", [*range(lanes)] * count)
+
+
+def repeated(b: Builder, vector: str, type: str, count: int, lanes: int) -> Operand:
+    """Returns each of a vector's `count` elements so many lanes long."""
+    order = [i for i in range(count) for _ in range(lanes)]
+    return _shuffle(b, type, f"{vector}, <{count} x {type}> poison", order)
+
+
+def parts(b: Builder, value: Operand, whole: int) -> list[Operand]:
+    """Returns the vectors of the builder's lanes that lie in one of `whole` lanes, one after the other."""
+    vector = f"<{whole} x {value.type}>"
+    given = f"{vector} {value.text}, {vector} poison"
+    return [_shuffle(b, value.type, given, list(range(i, i + b.lanes))) for i in range(0, whole, b.lanes)]
+
+
 def transposed(b: Builder, rows: list[Operand]) -> list[Operand]:
     """Returns the columns of a square of vectors, whose side is a power of two.
 
@@ -55,5 +74,9 @@ def transposed(b: Builder, rows: list[Operand]) -> list[Operand]:
 
 def _shuffled(b: Builder, x: Operand, y: Operand, order: list[int]) -> Operand:
     """Returns elements of two vectors side by side in an order."""
+    return _shuffle(b, x.type, f"{b.typed(x)}, {b.typed(y)}", order)
+
+
+def _shuffle(b: Builder, type: str, vectors: str, order: list[int]) -> Operand:
     mask = ", ".join(f"i32 {j}" for j in order)
-    return b.define(x.type, True, f"shufflevector {b.typed(x)}, {b.typed(y)}, <{b.lanes} x i32> <{mask}>")
+    return b.define(type, True, f"shufflevector {vectors}, <{len(order)} x i32> <{mask}>")

@@ -17,8 +17,9 @@ from ..codegen import index as ix
 from ..codegen.builder import Builder
 from ..codegen.emitter import Emitter, is_varying
 from ..codegen.operand import Operand, int_constant
-from ..codegen.value import Position, Registers, Stored, Value
+from ..codegen.value import Constant, Position, Registers, Stored, Value
 from ..ir import Graph, Op, Unsupported
+from .arrays import view
 from .reductions import Combine, combiner, graph_of
 
 SELECTED = 64
@@ -44,10 +45,26 @@ def dynamic_slice(k: Emitter, op: Op, x: Value, *indices: Value) -> Value:
     x = k.reusable(x)
     if isinstance(x, Registers) and x.size > 1 and not all(isinstance(i, int) for i in start):
         x = _pickable(k, x, op.outputs[0].size)
+    if isinstance(x, Stored | Constant) and op.outputs[0].size > k.unroll and not any(map(_is_of_lanes, start)):
+        x = k.memory.spill(x)
+        return view(k, op, x, ix.add(k.b, x.offset, sum_of(k.b, x.strides, start)), x.strides)
     sources = (x, *indices)
     return k.lazy(
         op.outputs[0].shape, x.dtype, sources, lambda p, v, *_: v.at(add_positions(k.b, p, start)), costly=False
     )
+
+
+def _is_of_lanes(i: ix.Index) -> bool:
+    """Returns whether each lane has a position of its own."""
+    return isinstance(i, Operand) and i.varying
+
+
+def sum_of(b: Builder, strides: Sequence[int], position: Sequence[ix.Index]) -> ix.Index:
+    """Returns how far a position is from the first element."""
+    total: ix.Index = 0
+    for i, stride in zip(position, strides, strict=True):
+        total = ix.add(b, total, ix.scale(b, i, stride))
+    return total
 
 
 def _pickable(k: Emitter, x: Registers, reads: int) -> Value:
@@ -224,10 +241,7 @@ def _select_write(
 ) -> Registers:
     """Replaces or combines one element of x in registers."""
     b = k.b
-    flat: ix.Index = 0
-    for i, stride in zip(place, ix.strides_of(x.shape), strict=True):
-        flat = ix.add(b, flat, ix.scale(b, i, stride))
-    at, elements = ix.as_lanes(b, flat), []
+    at, elements = ix.as_lanes(b, sum_of(b, ix.strides_of(x.shape), place)), []
     for j, p in enumerate(ix.all_indices(x.shape)):
         old = x.at(p)
         here = int_constant(j == at, "i1") if isinstance(at, int) else b.icmp("eq", at, int_constant(j, at.type))

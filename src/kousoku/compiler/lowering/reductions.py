@@ -10,15 +10,19 @@ import numpy as np
 
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64, Builder
-from ..codegen.emitter import Emitter, is_varying, work_of
+from ..codegen.emitter import BLOCK, Emitter, is_varying, work_of
+from ..codegen.index import Block
 from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Position, Registers, Value
+from ..codegen.vectors import parts
 from ..ir import Graph, Op
 from .arrays import empty
 from .conversions import converted
 from .elementwise import extreme
 
 Combine = Callable[[Builder, Operand, Operand], Operand]
+ORDERLESS = frozenset({"and", "or", "xor", "max", "min"})
+"""Reductions of bytes that may be made in any order."""
 UNROLL_TERMS = 64
 WRITTEN_OUT = 1024  # instructions of what is computed for terms that are written out, beyond which it is a loop
 TILE = 8  # sums side by side: as many as there are latencies of a multiplication and addition to hide
@@ -67,6 +71,8 @@ def reduce(name: str) -> Callable[..., Value]:
             def term(q: Position) -> Operand:
                 return source.at(merge(p, q, axes, len(x.shape)))
 
+            if name in ORDERLESS and len(inner) == len(source.shape) and k.fills_blocks(source):
+                return fold_blocks(k, source, combine, start)
             return fold(k, inner, term, combine, k.splat_within(p, start), x)
 
         if _is_written_out(inner, x) and work_of(x) * x.size > WRITTEN_OUT:
@@ -103,6 +109,20 @@ def fold(
         return tree(k.b, [term(q) for q in ix.all_indices(shape)], combine, start)
     total = k.b.splat(start) if is_varying(like) else start
     return nest(k.b, shape, lambda q, c: [combine(k.b, c[0], term(q))], [total])[0]
+
+
+def fold_blocks(k: Emitter, x: Value, combine: Combine, start: Operand) -> Operand:
+    """Combines all elements, several side by side."""
+    b, first = k.b, (0,) * (len(x.shape) - 1)
+
+    def step(i: Operand, now: list[Operand]) -> list[Operand]:
+        return [combine(b, now[0], x.at((*first, Block(b.mul(i, int_constant(BLOCK, I64)), BLOCK))))]
+
+    whole, left = divmod(x.size, BLOCK)
+    with b.of_lanes(b.lanes * BLOCK):
+        total = b.for_(int_constant(whole, I64), [b.splat(start)], step)[0]
+    terms = parts(b, total, b.lanes * BLOCK)
+    return tree(b, terms + [x.at((*first, whole * BLOCK + i)) for i in range(left)], combine, start)
 
 
 def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> Operand:
