@@ -55,9 +55,11 @@ SELDOM = (
     "gradients.md",
     "host-environments.md",
     "locomotion.md",
+    "out.md",
     "policies.md",
     "ppo-by-hand.md",
     "runs.md",
+    "start.md",
     "wrappers.md",
 )
 """Other pages whose examples take long and are tested elsewhere as well: they run in the full tests."""

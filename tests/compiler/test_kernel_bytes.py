@@ -67,6 +67,7 @@ ARITHMETIC = {
 }
 
 
+@pytest.mark.by_default("*-bool-37", "*-int8-16")
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int8"])
 @pytest.mark.parametrize("what", FUNCTIONS)
@@ -75,6 +76,7 @@ def test_boards(what, dtype, lanes):
     check(FUNCTIONS[what], drawn(size, dtype), lanes)
 
 
+@pytest.mark.by_default("*-uint8-64", "*-int8-67")
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 @pytest.mark.parametrize("what", ARITHMETIC)
@@ -82,6 +84,7 @@ def test_arithmetic(what, dtype, size):
     check(ARITHMETIC[what], drawn(size, dtype), 16)
 
 
+@pytest.mark.by_default("*-shared1", "*-shared3")
 @pytest.mark.parametrize("shared", [(0,), (1,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("what", ["chain", "compared", "reductions", "branches", "rolled by all alike"])
 def test_what_all_lanes_share(what, shared):
