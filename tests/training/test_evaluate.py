@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import kousoku as ks
+from kousoku.training.evaluation import evaluate
 from kousoku.viz.ranking import best_told
 
 
@@ -58,3 +59,21 @@ def test_of_several_agents_as_many_episodes_judge_as_choose():
     found = best_told(several.record)
     assert found is not None
     assert found.over == "4 episodes"
+
+
+def test_episodes_are_the_same_side_by_side_in_turn_and_without_a_kernel(monkeypatch):
+    """Few agents have a lane for each episode, many one for all of theirs; what is too large to copy is left to XLA."""
+    run = ks.train("q_learning", "FrozenLake-v1", steps=300, seeds=34, out="", eval_episodes=0)
+
+    def played(copies: int, many: int) -> ks.Evaluation:
+        monkeypatch.setattr(evaluate, "COPIES", copies)
+        monkeypatch.setattr(evaluate, "MANY", many)
+        evaluate._episodes.clear_cache()
+        return run.evaluate(episodes=5)
+
+    side_by_side, in_turn, by_xla = played(1 << 20, 1000), played(0, 16), played(0, 1000)
+    evaluate._episodes.clear_cache()
+    assert len(np.unique(side_by_side.lengths)) > 5
+    for other in (in_turn, by_xla):
+        np.testing.assert_array_equal(side_by_side.returns, other.returns)
+        np.testing.assert_array_equal(side_by_side.lengths, other.lengths)

@@ -6,6 +6,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.core.errors import ConfigError
+from kousoku.ops.trees import tree_bytes
 from kousoku.training.guards import memory_check
 from kousoku.training.guards.memory_check import check_memory
 from kousoku.training.metrics.metric_sums import Recording
@@ -57,7 +58,7 @@ def test_a_buffer_counts_with_its_priorities_and_with_the_steps_of_what_is_drawn
 def test_what_other_collectors_hold_is_state_and_data_twice(monkeypatch):
     agent = ks.make_agent("ppo", num_envs=64, num_steps=64, hidden=(4,)).for_env(ENV.spec)
     shapes = memory_check.shapes_of(agent, ENV, Recording())
-    held = 2 * memory_check._tree_bytes((shapes.state, shapes.data, shapes.steps.info, shapes.steps.end)) + 256
+    held = 2 * tree_bytes((shapes.state, shapes.data, shapes.steps.info, shapes.steps.end)) + 256
     assert refusal(agent, int(1.01 * held / 0.8), monkeypatch) is None
     assert "num_envs" in str(refusal(agent, int(0.99 * held / 0.8), monkeypatch))
 

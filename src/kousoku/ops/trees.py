@@ -58,3 +58,18 @@ def _rows(tree: T, numbers: Int[Array, " K"]) -> T:
 def arrays_on_device(tree: T) -> T:
     """Returns a tree with its arrays of NumPy's on the device, and all else as it is."""
     return jax.tree.map(lambda leaf: to_device(leaf) if isinstance(leaf, np.ndarray) else leaf, tree)
+
+
+def tree_bytes(tree: Any) -> int:
+    """Returns the bytes of a tree's arrays, or of arrays of these shapes; a key has 8.
+
+    Examples:
+        >>> tree_bytes({"q": jnp.zeros((3, 2)), "key": jax.random.key(0)})
+        32
+    """
+    return sum(_array_bytes(leaf) for leaf in jax.tree.leaves(tree))
+
+
+def _array_bytes(leaf: Any) -> int:
+    itemsize = 8 if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
+    return int(np.prod(leaf.shape)) * itemsize

@@ -13,14 +13,20 @@ from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env, restart_env, step_env
+from ...compiler import decide, kernel
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.host import HostEnv
-from ...ops.trees import select, to_device
+from ...ops.trees import select, to_device, tree_bytes
 from ..devices import pad_to, select_devices
-from ..population import MemberNumbers, Population, member_of
+from ..population import MemberNumbers, Population, first, member_of
 from .act import act_greedily
 from .on_host import EVALUATION_STREAM, evaluate_on_host
+
+COPIES = 64 << 20
+"""Bytes that what was learned may take where each episode has a lane of a kernel, and so a copy of its own."""
+MANY = 16
+"""Members that fill a kernel's lanes by themselves, their episodes one after the other."""
 
 
 class FinalState(NamedTuple):
@@ -131,15 +137,28 @@ def _share(
     keys: Key[Array, " N"],
     index: Int[Array, " E"],
 ) -> tuple[Array, Array, Array]:
-    """Plays one device's episodes; the numbers of the episodes are their index."""
+    """Plays one device's episodes; the numbers of the episodes are their index.
 
-    def member(numbers: MemberNumbers, final: FinalState, key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+    Those of agents that learn at each step are a kernel, where that is worth it: with a lane for each of many members,
+    or, if what they learned is small enough to be copied, for each episode.
+    """
+
+    def member(numbers: MemberNumbers, final: FinalState, env_arrays: PyTree, key: PRNGKeyArray, index: Array) -> Any:
         agent, env = member_of(program, numbers, env_arrays)
         stream = jax.random.fold_in(key, EVALUATION_STREAM)
-        episode_keys = jax.vmap(lambda i: jax.random.fold_in(stream, i))(index)
-        return jax.vmap(lambda k: greedy_episode(agent, final, env, k, program.max_steps))(episode_keys)
+        each = lambda i: greedy_episode(agent, final, env, jax.random.fold_in(stream, i), program.max_steps)  # noqa: E731
+        return each(index) if index.ndim == 0 else jax.vmap(each)(index)
 
-    return jax.vmap(member)(numbers, final, keys)
+    members, episodes = keys.shape[0], index.shape[0]
+    alone = *first((numbers, final)), env_arrays, keys[0], index[0]
+    if program.agent.learns_from.iteration_steps == 1 and decide(member, *alone, lanes=members * episodes).take:
+        if members >= MANY:
+            in_turn = kernel(lambda n, f, e, k, index: jax.lax.map(partial(member, n, f, e, k), index))
+            return jax.vmap(in_turn, in_axes=(0, 0, None, 0, None))(numbers, final, env_arrays, keys, index)
+        if members * episodes * tree_bytes(first(final)) <= COPIES:
+            of_all = jax.vmap(kernel(member), in_axes=(None, None, None, None, 0))
+            return jax.vmap(lambda n, f, k: of_all(n, f, env_arrays, k, index))(numbers, final, keys)
+    return jax.vmap(member, in_axes=(0, 0, None, 0, None))(numbers, final, env_arrays, keys, index)
 
 
 def evaluate_population(

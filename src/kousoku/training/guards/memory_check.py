@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.errors import ConfigError
 from ...core.words import plural
+from ...ops.trees import tree_bytes
 from ..config import MAX_SEED
 from ..loop.iteration import shapes_of
 from ..metrics.metric_sums import Recording
@@ -32,7 +30,7 @@ def check_memory(agent: Agent, envs: PointEnvs, members: int, recording: Recordi
     _check_samples(agent, env, total)
     carried, beside = _member_bytes(agent, env, recording)
     bytes_each = 2 * (carried + envs.bytes_each) + beside + 256
-    recorded = _tree_bytes(agent.learns_from.shared)
+    recorded = tree_bytes(agent.learns_from.shared)
     room = 0.8 * total - recorded
     if members > MAX_SEED or members * bytes_each > room:
         fits = min(max(int(room / bytes_each), 0), MAX_SEED)
@@ -55,7 +53,7 @@ def check_episodes(field: str, env: Env, members: int, episodes: int) -> None:
         ConfigError: with the estimate and the number that would fit.
     """
     begun = jax.eval_shape(env.reset, jax.eval_shape(lambda: jax.random.key(0)))
-    _check_fits(field, episodes, members * (4 * _tree_bytes(begun) + 128), f"of {plural(members, 'agent')} they need")
+    _check_fits(field, episodes, members * (4 * tree_bytes(begun) + 128), f"of {plural(members, 'agent')} they need")
 
 
 def check_transitions(field: str, env: Env, steps: int) -> None:
@@ -71,7 +69,7 @@ def check_transitions(field: str, env: Env, steps: int) -> None:
     """
     key = jax.eval_shape(lambda: jax.random.key(0))
     obs, action = (jax.eval_shape(space.sample, key) for space in (env.observation_space, env.action_space))
-    _check_fits(field, steps, 3 * _tree_bytes((obs, obs, action)) + 64, "they need")
+    _check_fits(field, steps, 3 * tree_bytes((obs, obs, action)) + 64, "they need")
 
 
 def _check_fits(field: str, count: int, bytes_each: int, what: str) -> None:
@@ -85,7 +83,7 @@ def _check_samples(agent: Agent, env: Env, total: int) -> None:
     """Refuses a collector whose observations alone are too many, and whose shapes could not even be traced."""
     obs = jax.eval_shape(env.observation_space.sample, jax.eval_shape(lambda: jax.random.key(0)))
     samples = agent.learns_from.samples_held
-    least = 2 * samples * _tree_bytes(obs)
+    least = 2 * samples * tree_bytes(obs)
     if samples > MOST_SAMPLES or least > 0.8 * total:
         raise _too_many(agent, f"more than {least / 2**30:.3g} GiB")
 
@@ -95,11 +93,11 @@ def _too_large(agent: Agent, env: Env, need: int, total: int) -> ConfigError:
     collector.
     """
     shared = jax.tree.leaves(agent.learns_from.shared)
-    if _tree_bytes(shared) > 0.5 * total:
-        fix = f"they need about {_tree_bytes(shared) / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
+    if tree_bytes(shared) > 0.5 * total:
+        fix = f"they need about {tree_bytes(shared) / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use fewer"
         return ConfigError("dataset", f"{len(shared[0])} transitions", fix)
     state = jax.eval_shape(lambda key: agent.init(env.spec, key), jax.eval_shape(lambda: jax.random.key(0)))
-    alone = 2 * _tree_bytes(state)
+    alone = 2 * tree_bytes(state)
     if alone > 0.5 * total:
         fix = f"learning it needs about {alone / 2**30:.3g} GiB of {total / 2**30:.3g} GiB; use a smaller network"
         return ConfigError("agent", type(agent).__name__, fix)
@@ -114,16 +112,7 @@ def _too_many(agent: Agent, need: str) -> ConfigError:
 def _member_bytes(agent: Agent, env: Env, recording: Recording) -> tuple[int, int]:
     """Returns the bytes of what a member carries and collects in an iteration, and of what it computes from that."""
     state, data, steps = shapes_of(agent, env, recording)
-    return _tree_bytes((state, data, steps.info, steps.end)), _tree_bytes(agent.learns_from.held_beside(data))
-
-
-def _tree_bytes(tree: Any) -> int:
-    return sum(_bytes(leaf) for leaf in jax.tree.leaves(tree))
-
-
-def _bytes(leaf: Any) -> int:
-    itemsize = 8 if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf.dtype.itemsize
-    return int(np.prod(leaf.shape)) * itemsize
+    return tree_bytes((state, data, steps.info, steps.end)), tree_bytes(agent.learns_from.held_beside(data))
 
 
 def _memory() -> int:
