@@ -191,25 +191,20 @@ def _whole(library: str, id: str, env: Env) -> Loop:
 def random_steps(env: Env, key: PRNGKeyArray, slot: EnvSlot, steps: int) -> EnvSlot:
     """Takes so many random steps of one environment."""
 
-    def step(slot: EnvSlot, key: PRNGKeyArray) -> tuple[EnvSlot, None]:
-        action_key, step_key = jax.random.split(key)
-        action = random_action(env.action_space, slot.obs, action_key)
-        return advance_clipped(env, slot, action, step_key)[0], None
+    step = partial(random_step, env.action_space, partial(advance_clipped, env))
+    return jax.lax.scan(lambda slot, key: (step(slot, key), None), slot, jax.random.split(key, steps))[0]
 
-    return jax.lax.scan(step, slot, jax.random.split(key, steps))[0]
+
+def random_step(space: Any, advance: Callable[..., Any], slot: EnvSlot, key: PRNGKeyArray) -> EnvSlot:
+    """Takes a random action of those of a space, by `advance`: (slot, action, key) -> (slot, ...)."""
+    action_key, step_key = jax.random.split(key)
+    return advance(slot, random_action(space, slot.obs, action_key), step_key)[0]
 
 
 def _advance(library: str, id: str, env: Env) -> Loop:
     """Returns how rollouts of agents with networks run it: each step a kernel, within a program of XLA's."""
     slots = kernel_slots(env)
-    advance = jax.vmap(slots.advance)
-
-    def step(slot: Any, keys: Keys) -> Any:
-        action_keys, step_keys = jax.vmap(jax.random.split, out_axes=1)(keys)
-        actions = jax.vmap(partial(random_action, env.action_space))(slot.obs, action_keys)
-        return advance(slot, actions, step_keys)[0]
-
-    return stepped(jax.vmap(slots.begin), step)
+    return stepped(jax.vmap(slots.begin), jax.vmap(partial(random_step, env.action_space, slots.advance)))
 
 
 PROGRAMS: dict[str, Callable[[str, str, Env], Loop]] = {"whole": _whole, "advance": _advance, "own": own_loop}

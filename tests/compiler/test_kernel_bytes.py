@@ -55,6 +55,12 @@ FUNCTIONS = {
     "a loop that lanes leave": lambda x, y, c, i: lax.while_loop(
         lambda s: s[0] < i % 7, lambda s: (s[0] + 1, (s[1] ^ y) | (s[1] & x)), (jnp.int32(0), x)
     )[1],
+    "carried beside what it is a slice of": lambda x, y, c, i: lax.fori_loop(
+        0,
+        3,
+        lambda k, s: (s[0] ^ jnp.concatenate([y, x]), lax.dynamic_slice(s[0], (k * 5,), x.shape) ^ s[1]),
+        (jnp.concatenate([x, y]), y),
+    ),
     "in place": lambda x, y, c, i: (x ^ y).at[i % x.size].set(x[0]) | y,
 }
 ARITHMETIC = {

@@ -114,17 +114,33 @@ class Emitter:
 
     def in_blocks(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
         """Runs `body` as `each` does for flat positions, for `BLOCK` neighbours at a time while there are as many."""
-        whole, left = divmod(math.prod(shape), BLOCK)
-        first = (0,) * (len(shape) - 1)
 
-        def step(i: Operand, _: list[Operand]) -> list[Operand]:
-            body((*first, Block(self.b.mul(i, int_constant(BLOCK, I64)), BLOCK)))
+        def step(position: Position, _: list[Operand]) -> list[Operand]:
+            body(position)
             return []
 
-        with self.b.of_lanes(self.b.lanes * BLOCK):
-            self.b.for_(int_constant(whole, I64), [], step)
-        for i in range(left):
-            body((*first, whole * BLOCK + i))
+        for position in self.blocks(shape, step, [])[1]:
+            body(position)
+
+    def blocks(
+        self, shape: Sequence[int], step: Callable[[Position, list[Operand]], list[Operand]], start: Sequence[Operand]
+    ) -> tuple[list[Operand], list[Position]]:
+        """Writes a loop over the blocks of a shape, whose varying operands have `BLOCK` times the lanes.
+
+        Args:
+            shape: the array's.
+            step: from a block's position and what is carried to what is carried then.
+            start: what the loop begins with.
+
+        Returns:
+            What is carried in the end, and the positions that are left.
+        """
+        b, first = self.b, (0,) * (len(shape) - 1)
+        whole, left = divmod(math.prod(shape), BLOCK)
+        with b.of_lanes(b.lanes * BLOCK):
+            at = lambda i: (*first, Block(b.mul(i, int_constant(BLOCK, I64)), BLOCK))  # noqa: E731
+            carried = b.for_(int_constant(whole, I64), start, lambda i, now: step(at(i), now))
+        return carried, [(*first, whole * BLOCK + i) for i in range(left)]
 
     def fills_blocks(self, value: Value) -> bool:
         """Returns whether an array suits blocks: its elements are bytes, made place by place of bytes, for lanes."""
@@ -237,7 +253,7 @@ class Emitter:
         if self.fills_blocks(value):
             if not made:
                 start(True)
-            self.in_blocks(value.shape, body)
+            self.write(made[0], value)
             return made[0]
         self.each(value.shape, body, is_flat(value), work_of(value))
         return made[0]

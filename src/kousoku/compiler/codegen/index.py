@@ -147,6 +147,14 @@ def inside(b: Builder, i: Index, size: int) -> Operand:
     return b.icmp("ult", i, int_constant(size, i.type))
 
 
+def flat(b: Builder, position: Sequence[Index], strides: Sequence[int]) -> Index:
+    """Returns how far an element is from the first one."""
+    total: Index = 0
+    for i, stride in zip(position, strides, strict=True):
+        total = add(b, total, scale(b, i, stride))
+    return total
+
+
 def strides_of(shape: Sequence[int]) -> tuple[int, ...]:
     """Returns row-major strides in elements."""
     strides = [1] * len(shape)

@@ -116,8 +116,8 @@ class KernelMemory:
     # ---- loads and stores
 
     def address(self, buffer: Buffer, terms: Sequence[Index]) -> tuple[str, Operand | Strip | None]:
-        """Returns where an element lies: a pointer that all lanes share, and each lane's further elements, if
-        they differ: a strip from 0 where they are evenly spaced.
+        """Returns where an element lies, or a block's first: a pointer that all lanes share, and each lane's further
+        elements, if they differ: a strip from 0 where they are evenly spaced.
         """
         b, kind = self.b, stored_type(buffer.type)
         lanes = self.lanes if buffer.varying else 1
@@ -125,7 +125,9 @@ class KernelMemory:
         own: Index = 0
         strip: Strip | None = None
         for term in terms:
-            if isinstance(term, Strip):
+            if isinstance(term, Block):
+                shared = ix.add(b, shared, term.base)
+            elif isinstance(term, Strip):
                 shared = ix.add(b, shared, term.base)
                 strip = replace(term, base=0, step=term.step + (strip.step if strip else 0))
             elif isinstance(term, Operand) and term.varying:
@@ -173,12 +175,11 @@ class KernelMemory:
     def _load_block(self, buffer: Buffer, terms: Sequence[Index]) -> Operand:
         """Returns the elements of a block, for all lanes; where an array has one element, that one for each of them."""
         b, kind, count = self.b, stored_type(buffer.type), self.b.lanes // self.lanes
-        block = next((term for term in terms if isinstance(term, Block)), None)
-        if block is None:
+        if not any(isinstance(term, Block) for term in terms):
             with b.of_lanes(self.lanes):
                 single = self.load(buffer, terms)
             return self.for_block(single)
-        pointer = self._of_block(buffer, terms)
+        pointer, _ = self.address(buffer, terms)
         if buffer.varying:
             loaded = b.define(
                 kind, True, f"load {b.type_of(kind, True)}, ptr {pointer}, align {self.align(buffer, kind)}"
@@ -188,15 +189,6 @@ class KernelMemory:
             few = b.define(kind, False, f"load {each}, ptr {pointer}, align {element_bytes(kind)}")
             loaded = repeated(b, f"{each} {few.text}", kind, count, self.lanes)
         return b.icmp("ne", loaded, int_constant(0, I8)) if buffer.type == I1 else loaded
-
-    def _of_block(self, buffer: Buffer, terms: Sequence[Index]) -> str:
-        """Returns where a block's first element lies."""
-        at: Index = 0
-        for term in terms:
-            at = ix.add(self.b, at, term.base if isinstance(term, Block) else term)
-        pointer, own = self.address(buffer, [at])
-        assert own is None, "a block lies at the same place for all lanes"
-        return pointer
 
     def for_block(self, operand: Operand) -> Operand:
         """Returns what a lane has, for each element of the block that is being written, if one is."""
@@ -251,11 +243,8 @@ class KernelMemory:
         """Writes an element, in the lanes of `mask` if that is given."""
         b, kind = self.b, stored_type(buffer.type)
         value = b.cast("zext", value, I8) if buffer.type == I1 else value
-        if b.lanes != self.lanes:
-            assert buffer.varying, "a block of elements is written for all lanes"
-            mask, pointer, own = mask and self.for_block(mask), self._of_block(buffer, terms), None
-        else:
-            pointer, own = self.address(buffer, terms)
+        mask = mask and self.for_block(mask)
+        pointer, own = self.address(buffer, terms)
         if isinstance(own, Strip):
             assert mask is None, "strips have masks of their own"
             self.store_strip(kind, pointer, own, value)
@@ -301,10 +290,7 @@ class KernelMemory:
         b = self.b
         if len(value.elements) > PICK_BY_SELECT:
             return self.spill(value).at(position)
-        flat: Index = 0
-        for i, stride in zip(position, ix.strides_of(value.shape), strict=True):
-            flat = ix.add(b, flat, ix.scale(b, i, stride))
-        place = ix.operand(ix.as_lanes(b, flat))
+        place = ix.operand(ix.as_lanes(b, ix.flat(b, position, ix.strides_of(value.shape))))
         chosen = value.elements[-1]
         for k in range(len(value.elements) - 2, -1, -1):
             chosen = b.select(b.icmp("eq", place, int_constant(k, place.type)), value.elements[k], chosen)

@@ -47,7 +47,7 @@ def dynamic_slice(k: Emitter, op: Op, x: Value, *indices: Value) -> Value:
         x = _pickable(k, x, op.outputs[0].size)
     if isinstance(x, Stored | Constant) and op.outputs[0].size > k.unroll and not any(map(_is_of_lanes, start)):
         x = k.memory.spill(x)
-        return view(k, op, x, ix.add(k.b, x.offset, sum_of(k.b, x.strides, start)), x.strides)
+        return view(k, op, x, ix.add(k.b, x.offset, ix.flat(k.b, start, x.strides)), x.strides)
     sources = (x, *indices)
     return k.lazy(
         op.outputs[0].shape, x.dtype, sources, lambda p, v, *_: v.at(add_positions(k.b, p, start)), costly=False
@@ -59,14 +59,6 @@ def _is_of_lanes(i: ix.Index) -> bool:
     return isinstance(i, Operand) and i.varying
 
 
-def sum_of(b: Builder, strides: Sequence[int], position: Sequence[ix.Index]) -> ix.Index:
-    """Returns how far a position is from the first element."""
-    total: ix.Index = 0
-    for i, stride in zip(position, strides, strict=True):
-        total = ix.add(b, total, ix.scale(b, i, stride))
-    return total
-
-
 def _pickable(k: Emitter, x: Registers, reads: int) -> Value:
     """Puts registers that are read at unknown positions into memory, unless they are few and so are the reads."""
     return x if x.size <= 8 and reads <= 2 else k.memory.spill(x)
@@ -75,7 +67,7 @@ def _pickable(k: Emitter, x: Registers, reads: int) -> Value:
 def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: Value) -> Value:
     """Replaces a part of x."""
     start = starts(k, indices, [n - s for n, s in zip(x.shape, update.shape, strict=True)])
-    varying = is_varying(update) or any(isinstance(i, Operand) and i.varying for i in start)
+    varying = is_varying(update) or any(map(_is_of_lanes, start))
     if all(isinstance(i, int) for i in start) and x.size <= k.unroll:
         elements = [x.at(p) for p in ix.all_indices(x.shape)]
         strides = ix.strides_of(x.shape)
@@ -241,7 +233,7 @@ def _select_write(
 ) -> Registers:
     """Replaces or combines one element of x in registers."""
     b = k.b
-    at, elements = ix.as_lanes(b, sum_of(b, ix.strides_of(x.shape), place)), []
+    at, elements = ix.as_lanes(b, ix.flat(b, place, ix.strides_of(x.shape))), []
     for j, p in enumerate(ix.all_indices(x.shape)):
         old = x.at(p)
         here = int_constant(j == at, "i1") if isinstance(at, int) else b.icmp("eq", at, int_constant(j, at.type))

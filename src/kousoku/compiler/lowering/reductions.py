@@ -11,7 +11,6 @@ import numpy as np
 from ..codegen import index as ix
 from ..codegen.builder import I1, I64, Builder
 from ..codegen.emitter import BLOCK, Emitter, is_varying, work_of
-from ..codegen.index import Block
 from ..codegen.operand import BITS, LLVM_TYPES, Operand, int_constant
 from ..codegen.value import Position, Registers, Value
 from ..codegen.vectors import parts
@@ -113,16 +112,11 @@ def fold(
 
 def fold_blocks(k: Emitter, x: Value, combine: Combine, start: Operand) -> Operand:
     """Combines all elements, several side by side."""
-    b, first = k.b, (0,) * (len(x.shape) - 1)
-
-    def step(i: Operand, now: list[Operand]) -> list[Operand]:
-        return [combine(b, now[0], x.at((*first, Block(b.mul(i, int_constant(BLOCK, I64)), BLOCK))))]
-
-    whole, left = divmod(x.size, BLOCK)
+    b = k.b
     with b.of_lanes(b.lanes * BLOCK):
-        total = b.for_(int_constant(whole, I64), [b.splat(start)], step)[0]
-    terms = parts(b, total, b.lanes * BLOCK)
-    return tree(b, terms + [x.at((*first, whole * BLOCK + i)) for i in range(left)], combine, start)
+        wide = b.splat(start)
+    (total,), left = k.blocks(x.shape, lambda p, now: [combine(b, now[0], x.at(p))], [wide])
+    return tree(b, parts(b, total, b.lanes * BLOCK) + [x.at(p) for p in left], combine, start)
 
 
 def tree(b: Builder, terms: list[Operand], combine: Combine, start: Operand) -> Operand:

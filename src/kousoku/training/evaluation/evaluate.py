@@ -143,22 +143,31 @@ def _share(
     or, if what they learned is small enough to be copied, for each episode.
     """
 
-    def member(numbers: MemberNumbers, final: FinalState, env_arrays: PyTree, key: PRNGKeyArray, index: Array) -> Any:
-        agent, env = member_of(program, numbers, env_arrays)
-        stream = jax.random.fold_in(key, EVALUATION_STREAM)
-        each = lambda i: greedy_episode(agent, final, env, jax.random.fold_in(stream, i), program.max_steps)  # noqa: E731
-        return each(index) if index.ndim == 0 else jax.vmap(each)(index)
-
-    members, episodes = keys.shape[0], index.shape[0]
+    members, lanes = keys.shape[0], keys.shape[0] * index.shape[0]
+    episode = partial(_episode, program)
+    every = jax.vmap(episode, in_axes=(None, None, None, None, 0))
     alone = *first((numbers, final)), env_arrays, keys[0], index[0]
-    if program.agent.learns_from.iteration_steps == 1 and decide(member, *alone, lanes=members * episodes).take:
+    stepwise = program.agent.learns_from.iteration_steps == 1
+    if stepwise and decide(episode, *alone, lanes=lanes, in_axes=(0, 0, None, 0, 0)).take:
         if members >= MANY:
-            in_turn = kernel(lambda n, f, e, k, index: jax.lax.map(partial(member, n, f, e, k), index))
-            return jax.vmap(in_turn, in_axes=(0, 0, None, 0, None))(numbers, final, env_arrays, keys, index)
-        if members * episodes * tree_bytes(first(final)) <= COPIES:
-            of_all = jax.vmap(kernel(member), in_axes=(None, None, None, None, 0))
-            return jax.vmap(lambda n, f, k: of_all(n, f, env_arrays, k, index))(numbers, final, keys)
-    return jax.vmap(member, in_axes=(0, 0, None, 0, None))(numbers, final, env_arrays, keys, index)
+            every = kernel(lambda *member: jax.lax.map(partial(episode, *member[:-1]), member[-1]))
+        elif lanes * tree_bytes(first(final)) <= COPIES:
+            every = jax.vmap(kernel(episode), in_axes=(None, None, None, None, 0))
+    return jax.vmap(every, in_axes=(0, 0, None, 0, None))(numbers, final, env_arrays, keys, index)
+
+
+def _episode(
+    program: EvaluationProgram,
+    numbers: MemberNumbers,
+    final: FinalState,
+    env_arrays: PyTree,
+    key: PRNGKeyArray,
+    number: Int[Array, ""],
+) -> tuple[Array, Array, Array]:
+    """Plays one episode of one member."""
+    agent, env = member_of(program, numbers, env_arrays)
+    episode_key = jax.random.fold_in(jax.random.fold_in(key, EVALUATION_STREAM), number)
+    return greedy_episode(agent, final, env, episode_key, program.max_steps)
 
 
 def evaluate_population(
