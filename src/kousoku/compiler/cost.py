@@ -23,7 +23,7 @@ from itertools import compress
 from typing import Any
 
 from .backends import backend
-from .frontend.jaxprs import CALLS, opened
+from .frontend.jaxprs import called, opened
 from .ir import Interface
 
 LANES = 128
@@ -170,8 +170,9 @@ def _operations(jaxpr: Any, times: float) -> Iterator[tuple[Any, float]]:
     """Yields the operations that are no calls, and how often each runs; of a `cond` all branches, as over lanes."""
     for eqn in jaxpr.eqns:
         name, params = eqn.primitive.name, eqn.params
-        if name in CALLS:
-            yield from _operations(opened(params[CALLS[name]]), times)
+        call = called(eqn, eqn.invars)
+        if call is not None:
+            yield from _operations(opened(call[0]), times)
         elif name == "cond":
             for branch in params["branches"]:
                 yield from _operations(opened(branch), times)

@@ -17,6 +17,7 @@ from jax import lax
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from ..ir import Unsupported
+from . import linear_algebra
 
 WINDOW = 64
 
@@ -263,4 +264,5 @@ DECOMPOSITIONS: dict[str, Callable[..., Function]] = {
     "reduce_window_max": window_of(lax.max, lowest),
     "reduce_window_min": window_of(lax.min, highest),
     "conv_general_dilated": convolution,
+    **linear_algebra.DECOMPOSITIONS,
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from .jaxprs import CALLS, consts_of, opened
+from .jaxprs import called, consts_of, opened
 
 UNCHANGED = frozenset({
     "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "pcast", "mesh_cast",
@@ -45,10 +45,10 @@ class Inliner(ABC):
 
     def equation(self, eqn: Any, inputs: list[Any]) -> list[Any]:
         """Appends what one equation does; returns its results."""
-        name = eqn.primitive.name
-        if name in CALLS:
-            return self.closed(eqn.params[CALLS[name]], inputs)
-        if name in self.unchanged:
+        call = called(eqn, inputs)
+        if call is not None:
+            return self.closed(*call)
+        if eqn.primitive.name in self.unchanged:
             return inputs
         return self.operation(eqn, inputs)
 

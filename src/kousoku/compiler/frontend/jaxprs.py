@@ -21,6 +21,19 @@ CALLS = {
 """Operations that call a jaxpr, and the parameter that holds it."""
 
 
+def called(eqn: Any, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
+    """Returns the jaxpr that an operation calls, and what it is called with; None for an operation that calls none.
+
+    A linear system with derivatives of its own is solved by one of its jaxprs; the others are for derivatives.
+    """
+    name, params = eqn.primitive.name, eqn.params
+    if name == "custom_linear_solve":
+        sizes = params["const_lengths"]
+        begin, count = sizes.matvec + sizes.vecmat, sum(sizes)
+        return params["jaxprs"].solve, [*inputs[begin : begin + sizes.solve], *inputs[count:]]
+    return (params[CALLS[name]], inputs) if name in CALLS else None
+
+
 def opened(closed: Any) -> Any:
     """Returns the jaxpr itself."""
     return getattr(closed, "jaxpr", closed)

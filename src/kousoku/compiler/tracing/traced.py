@@ -14,7 +14,7 @@ from jax.interpreters import partial_eval as pe
 
 from ..backends import backend
 from ..frontend import from_jaxpr
-from ..frontend.jaxprs import CALLS, opened
+from ..frontend.jaxprs import called, opened
 from ..ir import Devices, Graph, GraphSource, GraphSummary, Interface, summarise
 from ..no_gc import no_gc
 from ..passes import run_passes
@@ -205,8 +205,8 @@ def _reached(jaxpr: Any, from_inputs: Sequence[bool]) -> list[bool]:
     for eqn in jaxpr.eqns:
         flags = [is_reached(atom) for atom in eqn.invars]
         if any(flags):
-            held = CALLS.get(eqn.primitive.name)
-            outs = [True] * len(eqn.outvars) if held is None else _reached(opened(eqn.params[held]), flags)
+            call = called(eqn, flags)
+            outs = [True] * len(eqn.outvars) if call is None else _reached(opened(call[0]), call[1])
             reached.update(v for v, flag in zip(eqn.outvars, outs, strict=True) if flag)
     return [is_reached(atom) for atom in jaxpr.outvars]
 
