@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from jax import lax
 from kernel_oracle import compare
 
 import kousoku as ks
+from kousoku.compiler.frontend.reader import from_jaxpr
+from kousoku.compiler.passes import run_passes
 
 FIELDS, PLACES = 14, 8
 
@@ -74,3 +77,16 @@ def test_arrays_in_memory_are_selected_as_they_are_read():
     array = np.zeros(1000, np.float32)
     explained = ks.kernel(lambda x, y, done: jnp.where(done, y, x)).explain(array, array, np.bool_(True))
     assert "cond" not in explained.operations
+
+
+def test_an_array_without_elements_keeps_nothing_out_of_the_branch():
+    """A fresh state costs a loop; that its empty part is returned as it is does not mean that the loop is needed."""
+
+    def function(x, nothing, done):
+        fresh, empty = lax.fori_loop(0, 50, lambda i, made: (jnp.sin(made[0]), made[1] * 2), (x + 1, nothing))
+        return jnp.where(done, fresh, x), empty
+
+    given = [np.ones((19, 3), np.float32), np.ones((19, 0), np.float32), np.arange(19) % 5 == 0]
+    closed = jax.make_jaxpr(function)(*(x[0] for x in given))
+    assert [op.name for op in run_passes(from_jaxpr(closed)).ops] == ["cond"]
+    compare(function, given, ulp=2)

@@ -105,6 +105,11 @@ class JaxprReader(Inliner):
 
     # ---- equations
 
+    def equation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
+        """Appends what one equation does; returns its results, of which those without an element are constants."""
+        results = super().equation(eqn, inputs)
+        return [a if a.size else self.literals.setdefault((a.dtype, a.shape, b""), _empty(a)) for a in results]
+
     def operation(self, eqn: Any, inputs: list[Atom]) -> list[Atom]:
         """Appends an operation that is no call; returns its results."""
         name, params = eqn.primitive.name, eqn.params
@@ -238,6 +243,10 @@ def simplified(name: str, inputs: list[Atom], shape: tuple[int, ...], dtype: np.
             if isinstance(b, Literal) and b.size == 1:
                 return a if b.value.all() else b
     return None
+
+
+def _empty(like: Atom) -> Literal:
+    return Literal(np.zeros(like.shape, like.dtype))
 
 
 def _branch_of(platform: str | None, platforms: Sequence[Sequence[str] | None]) -> int:
