@@ -64,8 +64,8 @@ IDS: dict[str, tuple[str, ...]] = {
     "navix": ("Navix-Empty-8x8-v0", "Navix-DoorKey-8x8-v0", "Navix-FourRooms-v0"),
     "xminigrid": ("MiniGrid-Empty-8x8", "MiniGrid-DoorKey-8x8", "XLand-MiniGrid-R1-9x9"),
     "craftax": ("Craftax-Classic-Symbolic-v1", "Craftax-Symbolic-v1"),
-    "brax": ("ant", "inverted_pendulum"),
-    "playground": ("CartpoleBalance",),
+    "brax": ("ant", "halfcheetah", "hopper", "inverted_pendulum"),
+    "playground": ("CartpoleBalance", "CheetahRun", "HopperHop"),
 }  # fmt: skip
 """What is measured of each library."""
 FEWER = {"brax": 8, "playground": 8, "craftax": 16}
