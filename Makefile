@@ -66,6 +66,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Kousoku needs Python 3.11 or newer; this is $(VERSION). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) --upgrade pip  # what comes with Python 3.11 takes half as much CPU time again
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(INSTALL) --editable .
