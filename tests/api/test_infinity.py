@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from fresh_process import without_types_checked
+from pendulum_data import pendulum
 
 import kousoku as ks
 
@@ -19,7 +20,22 @@ UNLIMITED = {
     "pgpe": {"observation_limit", "max_speed"},
 }
 """The hyper-parameters that may be infinite."""
-SMALL = {"num_envs": 4, "num_steps": 8, "hidden": (8,), "init": "lecun_normal"}
+ACTOR_Q, OFFLINE = ("sac", "td3", "ddpg"), ("bc", "td3_bc", "iql")
+NETWORK = {"hidden": (8,), "init": "lecun_normal"}
+SMALL = {"num_envs": 4, "num_steps": 8, **NETWORK}
+REPLAY = {"learning_starts": 32, "batch_size": 8, "capacity": 64}
+
+
+def small_options(id):
+    """Options that make an agent small; of an offline one the data as well."""
+    if id in ("ars", "openai_es", "pgpe", "sep_cma_es"):
+        return {"max_episode_steps": 8, **({"num_directions": 4} if id == "ars" else {"population_size": 8})}
+    if id in OFFLINE:
+        return {"dataset": ks.save_dataset(pendulum(), "data.npz").path, "batch_size": 8, **NETWORK}
+    if id in ACTOR_Q:
+        return {"num_envs": 4, **REPLAY, **NETWORK}
+    more = {"dqn": REPLAY, "ppo": {"minibatches": 2, "epochs": 2}, "pqn": {"minibatches": 2, "epochs": 2}}
+    return SMALL | more.get(id, {})
 
 
 ALL_FIELDS = """
@@ -111,22 +127,18 @@ def test_options_of_environments():
     "id", sorted(id for id, names in UNLIMITED.items() if names and id != "evosax")
 )  # which is not installed
 def test_without_limits_it_trains_as_with_large_ones(id):
-    small = {**SMALL, **({"learning_starts": 32, "batch_size": 8, "capacity": 64} if id == "dqn" else {})}
-    if id in ("ppo", "pqn"):
-        small |= {"minibatches": 2, "epochs": 2}
-    if id in ("ars", "openai_es", "pgpe", "sep_cma_es"):
-        small = {"num_directions": 4} if id == "ars" else {"population_size": 8}
-        small["max_episode_steps"] = 8
-    env, curves = "Pendulum-v1" if id == "apg" else "CartPole-v1", []
+    env, curves, small = "CartPole-v1", [], small_options(id)
+    if id in ("apg", *ACTOR_Q, *OFFLINE):
+        env = "Pendulum-v1"
     for limit in (math.inf, 1e30):
         agent = ks.make_agent(id, **small, **dict.fromkeys(UNLIMITED[id], limit))
-        run = ks.train(agent, env, steps=128, record_every=64, eval_episodes=0, out=f"run-{limit}")
+        run = ks.train(agent, env, steps=640, record_every=320, eval_episodes=0, out=f"run-{limit}")
         curves.append({name: curve for name, curve in run.curves.items() if not name.startswith("seconds")})
         assert ks.load(f"run-{limit}").record.config == run.record.config
     for name, curve in curves[0].items():
         np.testing.assert_allclose(curve, curves[1][name], rtol=1e-5, err_msg=name)
-    longer = ks.resume("run-inf", steps=192)
-    assert longer.record.facts["steps"] == 192
+    longer = ks.resume("run-inf", steps=960)
+    assert longer.record.facts["steps"] == 960
     assert "inf" in (longer.path / "report.html").read_text(encoding="utf-8")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from pendulum_data import pendulum
 from probes import chain, exact_q
 from same_runs import same
 
@@ -24,18 +25,6 @@ from kousoku.training.io import checkpoints
 
 SMALL: dict[str, Any] = {"hidden": (8,), "init": "lecun_normal", "batch_size": 16}
 PENDULUM = ks.make("Pendulum-v1")
-
-
-def pendulum(n: int = 200) -> ks.Dataset:
-    """Numbers at random, which could be those of a pendulum; the action is tanh(x) + y / 2."""
-    rng = np.random.default_rng(0)
-    obs = rng.uniform(-1, 1, (n + 1, 3))
-    action = np.tanh(obs[:-1, :1]) + 0.5 * obs[:-1, 1:2]
-    ends = np.arange(n) % 50 == 49
-    return ks.Dataset(
-        obs[:-1], action, rng.normal(size=n), np.zeros(n, bool), ends, rng.uniform(-1, 1, (n, 3)) * ends[:, None]
-        + obs[1:] * ~ends[:, None], PENDULUM.observation_space, PENDULUM.action_space, "Pendulum-v1",
-    )  # fmt: skip
 
 
 @pytest.mark.slow_because("three runs")
