@@ -36,7 +36,16 @@ hypothesis.settings.register_profile("default", deadline=None, max_examples=30, 
 hypothesis.settings.register_profile("full", deadline=None, max_examples=300)
 hypothesis.settings.load_profile("default" if is_quick() else "full")
 
-pytest_plugins = ["browser", "drawn_reports", "fast_kernels", "few_reports", "filmed_runs", "rerun", "selection"]
+pytest_plugins = [
+    "browser",
+    "drawn_reports",
+    "fast_kernels",
+    "few_reports",
+    "filmed_runs",
+    "mapped_programs",
+    "rerun",
+    "selection",
+]
 
 LONGEST = float(os.environ.get("KOUSOKU_TEST_SECONDS", "inf"))
 """How many seconds a test may take that says no reason by `slow_because`: it fails after more."""
