@@ -71,9 +71,9 @@ def test_what_is_not_positive_definite_has_no_factor(bad):
         return jnp.linalg.cholesky(a.at[2, 2].set(last))
 
     rows = np.asarray([5.0, bad, 7.0], np.float32)
-    matrices = np.broadcast_to(np.diag(np.asarray([1, 2, 3, 4], np.float32)), (3, 4, 4))
-    given = jax.vmap(ks.kernel(factor))(matrices, rows)
-    np.testing.assert_array_equal(given, jax.vmap(factor)(matrices, rows))
+    diagonal = np.broadcast_to(np.diag(np.asarray([1, 2, 3, 4], np.float32)), (3, 4, 4))
+    given = jax.vmap(ks.kernel(factor))(diagonal, rows)
+    np.testing.assert_array_equal(given, jax.vmap(factor)(diagonal, rows))
     assert np.isnan(given).any((1, 2)).tolist() == [False, True, False]
 
 

@@ -30,7 +30,6 @@ def cholesky(**_: Any) -> Function:
 
 def triangular_solve(*, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any) -> Function:
     """Decomposes the solution x of A x = b, or of x A = b, for a triangular A, or its transpose."""
-
     other_triangle = transpose_a == left_side
 
     def solve(a: Array, b: Array) -> Array:
@@ -43,19 +42,17 @@ def triangular_solve(*, left_side: bool, lower: bool, transpose_a: bool, unit_di
 
 def lu(**_: Any) -> Function:
     """Decomposes a matrix's factorisation into P L U, L and U in one matrix, with exchanges of rows and their order."""
-    return lambda a: _each(_factors, a)
+
+    def factor(a: Array) -> tuple[Array, Array, Array]:
+        factors, pivots = _factors(a)
+        return factors, pivots, _order(pivots, len(a))
+
+    return lambda a: _each(factor, a)
 
 
 def lu_pivots_to_permutation(*, permutation_size: int, **_: Any) -> Function:
     """Decomposes the order of rows that exchanges, one after another, lead to."""
-
-    def order(pivots: Int[Array, " k"]) -> Int[Array, " m"]:
-        rows = lax.iota(pivots.dtype, permutation_size)
-        for i in range(pivots.size):
-            rows = rows.at[pivots[i]].set(rows[i]).at[i].set(rows[pivots[i]])
-        return rows
-
-    return lambda pivots: _each(order, pivots, axes=1)
+    return lambda pivots: _each(lambda row: _order(row, permutation_size), pivots, axes=1)
 
 
 def _each(function: Function, *matrices: Array, axes: int = 2) -> Any:
@@ -92,26 +89,26 @@ def _substitute(t: Float[Array, "n n"], b: Float[Array, "n m"], lower: bool, uni
     return jnp.stack(rows if lower else rows[::-1])
 
 
-def _factors(a: Float[Array, "m n"]) -> tuple[Float[Array, "m n"], Int[Array, " k"], Int[Array, " m"]]:
-    """Returns L below the diagonal and U above it, which row each was exchanged with, and the order of rows."""
-    m, n = a.shape
-    order, rows, places, pivots = lax.iota(jnp.int32, m), [], [], []
-    for j in range(min(m, n)):
+def _factors(a: Float[Array, "m n"]) -> tuple[Float[Array, "m n"], Int[Array, " k"]]:
+    """Returns L below the diagonal and U above it, and which row each was exchanged with."""
+    rows, pivots = [], []
+    for j in range(min(a.shape)):
         chosen = jnp.argmax(jnp.abs(a[:, j])).astype(jnp.int32)
-        row, a = _exchange(a, chosen)
-        place, order = _exchange(order, chosen)
+        row = a[chosen]
+        a = jnp.where((lax.iota(jnp.int32, len(a)) == chosen)[:, None], a[0], a)[1:]
         factors = jnp.where(row[j] == 0, a[:, j], a[:, j] / row[j])
         a = jnp.concatenate([a[:, :j], factors[:, None], a[:, j + 1 :] - jnp.outer(factors, row[j + 1 :])], 1)
         rows.append(row)
-        places.append(place)
         pivots.append(j + chosen)
-    return jnp.concatenate([jnp.stack(rows), a]), jnp.stack(pivots), jnp.concatenate([jnp.stack(places), order])
+    return jnp.concatenate([jnp.stack(rows), a]), jnp.stack(pivots)
 
 
-def _exchange(rows: Array, chosen: Int[Array, ""]) -> tuple[Array, Array]:
-    """Returns the chosen row, and those below the first, of which the first takes the chosen one's place."""
-    here = (lax.iota(jnp.int32, len(rows)) == chosen).reshape(-1, *[1] * (rows.ndim - 1))
-    return rows[chosen], jnp.where(here, rows[0], rows)[1:]
+def _order(pivots: Int[Array, " k"], size: int) -> Int[Array, " m"]:
+    """Returns the order of that many rows after row i was exchanged with row pivots[i], for each i in turn."""
+    places = rows = lax.iota(pivots.dtype, size)
+    for i in range(pivots.size):
+        rows = jnp.where(places == i, rows[pivots[i]], jnp.where(places == pivots[i], rows[i], rows))
+    return rows
 
 
 DECOMPOSITIONS: dict[str, Callable[..., Function]] = {
