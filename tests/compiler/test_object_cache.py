@@ -113,6 +113,20 @@ def test_the_folder_is_bounded_and_the_least_recently_used_goes_first(tmp_path):
     assert [cache.get(str(i)) is not None for i in range(5)] == [True, False, True, True, True]
 
 
+def test_the_folder_is_bounded_though_it_is_not_looked_at_after_every_entry(tmp_path, monkeypatch):
+    cache = ObjectCache(tmp_path, limit=100 * (1000 + object_cache.CHECKSUM))
+    trimmed = []
+    trim = ObjectCache.trim
+    monkeypatch.setattr(ObjectCache, "trim", lambda self: trimmed.append(1) or trim(self))
+    kept = []
+    for i in range(400):
+        cache.put(str(i), i.to_bytes(2) * 500)
+        kept.append(len(os.listdir(tmp_path)))
+    assert 100 < max(kept) < 125
+    assert kept[-1] >= 100
+    assert 90 < len(trimmed) < 170, "400 entries of a hundredth of the limit each, 32 turns for each limit"
+
+
 def test_what_compiles_at_once_is_not_kept(tmp_path):
     cache = ObjectCache(tmp_path, worth=1000.0)
     assert cache.get_or_make("a", lambda: b"code") == b"code"

@@ -3,8 +3,8 @@
 An entry is one file, named by the hash of what its code depends on. It is written beside its place and then moved
 there, so another process sees all of it or nothing, and one that is killed leaves nothing but a file that is cleared
 later. As it is run, it is read only where nobody but the user (and root) may have written it. An entry that does not
-agree with its own checksum is thrown away and made anew. What was not used for longest goes when the folder gets too
-large.
+agree with its own checksum is thrown away and made anew. What was not used for longest goes some time after the folder
+got too large.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ...core.cache_folder import cache_root, is_trusted, warn_not_trusted, warn_
 LIMIT = 512 * 2**20
 WORTH_SECONDS = 0.02
 STALE_SECONDS = 3600.0
+TURNS = 32
 SUFFIX, UNFINISHED = ".o", ".part"
 CHECKSUM = hashlib.sha256().digest_size
 
@@ -101,10 +102,13 @@ class ObjectCache:
         """Keeps code; where the disk refuses, warns and goes on."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            data = hashlib.sha256(code).digest() + code
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=UNFINISHED, delete=False) as file:
-                file.write(hashlib.sha256(code).digest() + code)
+                file.write(data)
             os.replace(file.name, self.folder / (key + SUFFIX))
-            self.trim()
+            self.clear_unfinished()
+            if self._has_a_turn(data):
+                self.trim()
         except OSError as error:
             warn_nothing_is_kept(str(error))
 
@@ -116,21 +120,29 @@ class ObjectCache:
         """Returns every file of the cache, unfinished ones too."""
         return [file for suffix in (SUFFIX, UNFINISHED) for file in self.folder.glob(f"*{suffix}")]
 
+    def clear_unfinished(self) -> None:
+        """Removes what others left unfinished."""
+        unfinished = [self.folder / name for name in os.listdir(self.folder) if name.endswith(UNFINISHED)]
+        _remove([file for when, _, file in _seen(unfinished) if when < time.time() - STALE_SECONDS])
+
     def trim(self) -> None:
-        """Removes what was not used for longest until the rest is within the limit, and what others left unfinished."""
+        """Removes what was not used for longest until the rest is within the limit."""
         entries = self.entries()
         excess = sum(size for _, size, _ in entries) - self.limit
-        gone = [
-            file for when, _, file in _seen(self.folder.glob(f"*{UNFINISHED}")) if when < time.time() - STALE_SECONDS
-        ]
+        gone = []
         for _, size, file in entries:
             if excess <= 0:
                 break
             gone.append(file)
             excess -= size
-        for file in gone:
-            with contextlib.suppress(FileNotFoundError):
-                file.unlink()
+        _remove(gone)
+
+    def _has_a_turn(self, data: bytes) -> bool:
+        """Returns whether the folder is trimmed after this entry, which asks the system about every file.
+
+        That is `TURNS` times for each `limit` bytes that are kept, on average: an entry's checksum draws whether it is.
+        """
+        return int.from_bytes(data[:4]) * self.limit < TURNS * len(data) * 2**32
 
 
 def object_cache() -> ObjectCache | None:
@@ -173,3 +185,10 @@ def _seen(files: Iterable[Path]) -> list[tuple[float, int, Path]]:
             about = file.stat()
             found.append((about.st_mtime, about.st_size, file))
     return found
+
+
+def _remove(files: Iterable[Path]) -> None:
+    """Removes files; another process may have removed some."""
+    for file in files:
+        with contextlib.suppress(FileNotFoundError):
+            file.unlink()
