@@ -81,6 +81,14 @@ def pytest_collection_finish():
     gc.set_threshold(100_000, 50, 100)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish():
+    """What the tests left is searched for garbage once, and not ten times, as pytest does before it ends."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Some pages are run in the full tests; a reason is a sentence."""
