@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,6 @@ from ..core.env import Env, EnvSpec
 from ..core.errors import ConfigError, shorten
 from ..core.spaces import Box, Dict, Space
 from .io import tree_io
-from .io.tree_io import Leaf
 
 NOT_SAVED = "a run that was not saved"
 """What a run folder says of a run without a folder."""
@@ -62,9 +62,8 @@ def check_adoptable(trained: TrainedMember, agent: Agent, env: Env) -> None:
     if not eqx.tree_equal(trained.spec.action_space, spec.action_space):
         raise _other_space("action space", trained.spec.action_space, spec.action_space)
     fresh, adopted = _shapes(trained, agent, spec)
-    found, needed = tree_io.shapes(adopted), tree_io.shapes(fresh)
-    if found != needed:
-        raise _other_state(found, needed)
+    if tree_io.shapes(adopted) != tree_io.shapes(fresh):
+        raise _other_state(trained, agent, spec, adopted)
     if _functions(adopted) != _functions(fresh) and _functions(fresh) == _functions(_fresh(agent, spec)):
         was, now = _differences(trained.agent, agent)
         raise ConfigError("init_from", was, f"the network of this run has {now}; give it the same options")
@@ -93,9 +92,31 @@ def _described(space: Space) -> str:
     return shorten(space, 200)
 
 
-def _other_state(found: list[Leaf], needed: list[Leaf]) -> ConfigError:
-    there, here = tree_io.difference(found, needed)
+def _other_state(trained: TrainedMember, agent: Agent, spec: EnvSpec, state: Any) -> ConfigError:
+    """Names the options that make this agent's state another than that of the run; else the first leaf that differs."""
+    needed = tree_io.shapes(_fresh(agent, spec))
+    held = {name: getattr(trained.agent, name) for name in vars(agent)}
+    other = {name: value for name, value in held.items() if _makes_another_state(agent, name, value, spec)}
+    if other:
+        there, here = (_listed({name: getattr(each, name) for name in other}) for each in (trained.agent, agent))
+        return ConfigError("init_from", there, f"this run has {here}; give it the same options")
+    there, here = tree_io.difference(tree_io.shapes(state), needed)
     return ConfigError("init_from", there, f"this agent on this environment needs {here}; give it the same options")
+
+
+def _makes_another_state(agent: Agent, name: str, value: Any, spec: EnvSpec) -> bool:
+    """Tells whether the agent's state has other leaves with another value of one option."""
+    if describe(agent).get(name) == value or not isinstance(value, bool | str | int | tuple):
+        return False
+    try:
+        other = dataclasses.replace(agent, **{name: value})
+    except ConfigError:  # which goes with other options only
+        return False
+    return tree_io.shapes(_fresh(other, spec)) != tree_io.shapes(_fresh(agent, spec))
+
+
+def _listed(options: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 def _shapes(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> tuple[Any, Any]:
@@ -108,10 +129,9 @@ def _shapes(trained: TrainedMember, agent: Agent, spec: EnvSpec) -> tuple[Any, A
     try:
         return fresh, jax.eval_shape(agent.adopt, fresh, trained.state)
     except ValueError as error:
-        found, needed = tree_io.shapes(trained.state), tree_io.shapes(fresh)
-        if found == needed:
+        if tree_io.shapes(trained.state) == tree_io.shapes(fresh):
             raise
-        raise _other_state(found, needed) from error
+        raise _other_state(trained, agent, spec, trained.state) from error
 
 
 def _fresh(agent: Agent, spec: EnvSpec) -> Any:
