@@ -23,7 +23,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "rate 3e-4": {"learning_rate": 3e-4},
     "lambda 0.95": {"gae_lambda": 0.95},
     "actions in their own unit": {"normalise_actions": False},
-    "rewards as they are": {"normalise_rewards": False},
+    "rewards not centred": {"centre_rewards": False},
+    "rewards as they are": {"normalise_rewards": False, "centre_rewards": False},
 }
 """The defaults, and what else they could be."""
 ABOUT = (

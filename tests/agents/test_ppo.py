@@ -1,5 +1,7 @@
 """PPO and A2C: what they learn from a rollout, number by number, and the traps of the literature that they avoid."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -8,7 +10,19 @@ import pytest
 from fast_compile import FAST_COMPILE
 from fresh_process import refusals
 from laplace import LaplaceHead
-from rollouts import Scene, Walk, begin, begun, collect, collected, fast_jit, leaves_equal, of_member, tiny_ppo
+from rollouts import (
+    Scene,
+    Walk,
+    begin,
+    begun,
+    collect,
+    collected,
+    fast_jit,
+    learned,
+    leaves_equal,
+    of_member,
+    tiny_ppo,
+)
 
 from kousoku.agents.deep.a2c import A2C
 from kousoku.agents.deep.actor_critic import evaluate_actions, flat_time, is_recurrent
@@ -143,36 +157,82 @@ def test_update_learns_from_what_was_acted_on(recurrent, walked):
     assert (np.asarray(state.observations.mean) != np.asarray(train_state.agent.observations.mean)).any()
 
 
-def test_targets_come_from_the_true_successors(walked_from):
+def test_where_no_constant_dwarfs_the_rest_no_bit_is_another():
+    one, other = (learned(tiny_ppo(centre_rewards=centred), Walk(), 3).agent for centred in (False, True))
+    leaves_equal((one.network, one.rewards), (other.network, other.rewards))
+    assert other.centre.count[0, 1] == 96
+
+
+def paid_more(rollout, constant):
+    """The rollout with a constant more in every reward."""
+    sums = rollout.reward + constant, rollout.discounted_return + constant * rollout.discounted_steps
+    return eqx.tree_at(lambda r: (r.reward, r.discounted_return), rollout, sums)
+
+
+def test_a_constant_in_every_reward_is_not_learned(walked_from):
+    """Where no episode terminates, rewards about 2000 teach what rewards about 1000 do."""
+    agent, _, train_state, rollout = walked_from
+    rollout = eqx.tree_at(lambda r: r.terminated, rollout, jnp.zeros_like(rollout.terminated))
+    (samples, moments), (of_more, moments_of_more) = (
+        samples_of(agent, train_state.agent, paid_more(rollout, constant)) for constant in (1000.0, 2000.0)
+    )
+    np.testing.assert_allclose(of_more.advantage, samples.advantage, atol=1e-2)
+    np.testing.assert_allclose(of_more.target, samples.target, atol=1e-2)
+    np.testing.assert_allclose(moments_of_more.scale.variance, moments.scale.variance, rtol=1e-3)
+    assert np.abs(samples.advantage).max() > 1.0
+
+
+def discounted_sums(running, rewards, ended):
+    """R <- 0.99 R + r of every step, and what is carried on after the last one."""
+    every = []
+    for reward, over in zip(rewards, ended, strict=True):
+        running = 0.99 * running + reward
+        every.append(running)
+        running = np.where(over > 0, 0.0, running)
+    return np.stack([*every, running])
+
+
+@pytest.mark.parametrize(("centred", "constant"), [(False, 0.0), (True, 0.0), (True, 1000.0)])
+def test_targets_come_from_the_true_successors(centred, constant, walked_from):
     """Advantages and targets against a loop in float64 over rewards scaled by hand; V of what followed, not of a reset.
 
     A_t = sum_k (gamma lambda)^k delta_(t+k) up to the episode's end, delta = r + gamma V(s') (1 - terminated) - V(s).
+    Where a constant dwarfs what rewards differ by, r is less b in every step, and b of a successor that is not terminal
+    comes back.
     """
     agent, before, train_state, rollout = walked_from
-    state = train_state.agent
+    over, ended = (np.asarray(x, np.float64) for x in (rollout.terminated, rollout.truncated))
+    ended, sums = np.maximum(over, ended), np.asarray(before.data, np.float64)
+    r = np.asarray(rollout.reward, np.float64)
+    at_once = discounted_sums(sums, np.stack([r, np.ones_like(r)], axis=1), ended)
+    np.testing.assert_allclose(rollout.discounted_return, at_once[:-1, 0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(rollout.discounted_steps, at_once[:-1, 1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(train_state.data, at_once[-1], rtol=1e-5, atol=1e-6)
+    state, rollout = train_state.agent, paid_more(rollout, constant)
+    near = {"rtol": 1e-4, "atol": 1e-2 if constant else 1e-4}
+    if not centred:
+        agent = dataclasses.replace(agent, centre_rewards=False)
+        state = eqx.tree_at(lambda s: s.centre, state, None)
     samples, moments = samples_of(agent, state, rollout)
     value = lambda obs: state.network.value(agent.normalise(state, obs), ())  # noqa: E731
     v, v_next = (
         np.asarray(fast_jit(jax.vmap(jax.vmap(value)))(x), np.float64) for x in (rollout.obs, rollout.next_obs)
     )
-    r, over, ended = (np.asarray(x, np.float64) for x in (rollout.reward, rollout.terminated, rollout.truncated))
-    ended = np.maximum(over, ended)
-    running, every = np.asarray(before.data, np.float64), []
-    for t in range(8):
-        running = 0.99 * running + r[t]
-        every.append(running)
-        running = np.where(ended[t] > 0, 0.0, running)
-    np.testing.assert_allclose(rollout.discounted_return, every, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(train_state.data, running, rtol=1e-5, atol=1e-6)
-    assert int(moments.count[1]) == 64
-    np.testing.assert_allclose(moments.variance, np.var(every), rtol=1e-5)
+    if constant:
+        r, sums[0] = r + constant, sums[0] + constant * sums[1]
+        b = r.mean() / (1 - 0.99 * (1 - over.mean()))
+        r = r - b + 0.99 * b * (1 - over)
+        sums[0] -= (1 - 0.99) * b * sums[1]
+    every = discounted_sums(sums[0], r, ended)[:-1]
+    assert int(moments.scale.count[1]) == 64
+    np.testing.assert_allclose(moments.scale.variance, np.var(every), rtol=1e-3 if constant else 1e-5)
     r = np.clip(r / np.std(every), -10, 10)
     delta = r + 0.99 * v_next * (1 - over) - v
     later, advantage = np.zeros(8), np.zeros((8, 8))
     for t in reversed(range(8)):
         later = advantage[t] = delta[t] + 0.99 * 0.98 * (1 - ended[t]) * later
-    np.testing.assert_allclose(samples.advantage, advantage, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(samples.target, advantage + v, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(samples.advantage, advantage, **near)
+    np.testing.assert_allclose(samples.target, advantage + v, **near)
     np.testing.assert_allclose(samples.value, v, atol=1e-5)
 
 
@@ -430,14 +490,15 @@ def test_greedy_actions_are_modes(walked):
 
 def test_no_normalisation_leaves_everything_as_it_is(walked):
     _, train_state, rollout = walked
-    agent = tiny_ppo(num_envs=8, normalise_observations=False, normalise_rewards=False, gae_lambda=0.0, discount=0.0)
+    off = dict.fromkeys(("normalise_observations", "normalise_rewards", "centre_rewards"), False)
+    agent = tiny_ppo(num_envs=8, gae_lambda=0.0, discount=0.0, **off)
     state = eqx.tree_at(
-        lambda s: (s.observations, s.rewards), train_state.agent, (None, None), is_leaf=lambda x: x is None
+        lambda s: (s.observations, s.rewards, s.centre), train_state.agent, (None,) * 3, is_leaf=lambda x: x is None
     )
     samples, moments = samples_of(agent, state, rollout)
     np.testing.assert_array_equal(samples.obs, rollout.obs)
     np.testing.assert_allclose(samples.target, rollout.reward, atol=1e-5)
-    assert moments is None
+    assert moments == (None, None)
 
 
 BOTH = {
@@ -448,6 +509,7 @@ BOTH = {
     "gae_lambda": (["-0.1", "1.1", "NAN"], "use a number in [0, 1]"),
     "max_gradient_norm": (["0.0", "-1.0", "NAN"], "use a number above 0"),
     "normalise_rewards": (["'no'", "1"], "use True or False"),
+    "centre_rewards": (["'no'"], "use True or False"),
     "normalise_observations": (["'no'"], "use True or False"),
     "normalise_advantages": (["0"], "use True or False"),
     "network": (["'mlp'", "None"], "use an ActorCriticConfig or a function"),

@@ -13,9 +13,6 @@ from kousoku_bench.defaults import DefaultsBudget
 from kousoku_bench.own_tasks import TASKS
 from kousoku_bench.own_tasks.task import returns_of
 
-OFFSET = "rewards about 1,000"
-"""The task that the defaults do not learn: what matters of a reward is a thousandth."""
-
 
 @pytest.mark.full("covered")
 @pytest.mark.parametrize("name", TASKS)
@@ -56,7 +53,7 @@ def test_a_score_is_0_at_random_and_1_by_hand(monkeypatch, tmp_path):
 
 
 @pytest.mark.full("learning")
-@pytest.mark.parametrize("name", [name for name in TASKS if name != OFFSET])
+@pytest.mark.parametrize("name", TASKS)
 def test_ppo_learns_by_its_defaults(name):
     section = defaults.section(name, DefaultsBudget(seeds=3), {"defaults": {}})
     assert section.rows[0].figures["lowest"] > 0.9

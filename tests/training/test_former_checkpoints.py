@@ -154,7 +154,7 @@ def test_a_hyper_parameter_that_there_was_not_yet_is_at_its_default(id):
     gained += [(name, part) for (name,) in gained if isinstance(told[name], dict) for part in told[name]]
     held = {field.name: field.default for field in dataclasses.fields(agent)}
     for path in gained:
-        if path[-1] not in ("type", "normalise_actions") and (
+        if path[-1] not in ("type", "normalise_actions", "centre_rewards") and (
             len(path) == 2 or held[path[0]] == getattr(agent, path[0])
         ):
             check_agent(agent, told_without(agent, *path))
@@ -167,6 +167,16 @@ def test_where_the_default_became_another_a_run_has_the_one_of_before(id):
     assert not rebuild(told["agent"]).network.normalise_actions
     check_agent(ks.make_agent(id, normalise_actions=False), told)
     with pytest.raises(ks.ConfigError, match=r"agent's network: got .*; the run was started with"):
+        check_agent(ks.make_agent(id), told)
+
+
+@pytest.mark.parametrize("id", ["ppo", "a2c"])
+def test_rewards_of_earlier_runs_are_not_centred(id):
+    told = told_without(ks.make_agent(id), "centre_rewards")
+    assert not rebuild(told["agent"]).centre_rewards
+    assert rebuild(describe(ks.make_agent(id))).centre_rewards
+    check_agent(ks.make_agent(id, centre_rewards=False), told)
+    with pytest.raises(ks.ConfigError, match="agent's centre_rewards: got True; the run was started with False"):
         check_agent(ks.make_agent(id), told)
 
 

@@ -259,8 +259,8 @@ def test_a_carry_begins_anew_with_its_episode():
         carry = np.asarray(state.carry)
         assert (carry[ended] == 0).all()
         assert (carry[~ended] != 0).any(axis=1).all()
-        assert (np.asarray(state.data)[ended] == 0).all(), "the discounted return, too"
-        assert (np.asarray(state.data)[~ended] != 0).all()
+        assert (np.asarray(state.data)[:, ended] == 0).all(), "the discounted return and steps, too"
+        assert (np.asarray(state.data)[:, ~ended] != 0).all()
         if ended.any():
             return
     raise AssertionError("no episode ended with a rollout")

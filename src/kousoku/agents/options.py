@@ -18,9 +18,9 @@ from ..core.collector import Collector
 from ..core.dataset import Dataset, DatasetFile
 from ..core.dataset_file import SUFFIX, of_described
 from ..core.errors import ConfigError, check_choice, check_count, check_keys, is_number, nearest
+from ..core.former import FORMERLY, values_before
 from ..core.synonyms import our_name
 from ..nn import NETWORK_CONFIGS
-from ..nn.actor_critic import FORMERLY
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
 from .exploration import EXPLORATIONS, Exploration
@@ -146,7 +146,7 @@ def rebuild(config: dict[str, Any]) -> Agent:
         ConfigError: for an id that is not registered, or a hyper-parameter that was a function.
     """
     known = AGENTS.options(config["id"])
-    told = {name: value for name, value in config.items() if name != "id"}
+    told = values_before(AGENTS.factory(config["id"])) | {name: value for name, value in config.items() if name != "id"}
     own = {name: value for name, value in told.items() if name not in known or _described(known[name].default) != value}
     options = {name: _rebuilt(name, value) for name, value in own.items()}
     return make_agent(config["id"], **options)
@@ -256,6 +256,5 @@ def _rebuilt(name: str, value: Any) -> Any:
     }
     check_choice(f"{name}.type", value.get("type"), known)
     kind = known[value["type"]]
-    before = {field.name: field.metadata[FORMERLY] for field in _fields(kind) if FORMERLY in field.metadata}
     fields = {key: _rebuilt(f"{name}.{key}", part) for key, part in value.items() if key != "type"}
-    return kind(**(before | fields))
+    return kind(**(values_before(kind) | fields))

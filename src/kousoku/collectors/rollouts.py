@@ -31,6 +31,7 @@ class RolloutCollector(Collector):
             default B.
         return_discount: gamma of the running discounted return that each step of a rollout tells, for a scale of
             rewards; None where nobody asks for it.
+        counts_steps: whether each step tells, beside that return, what it would be of a reward of 1.
         staggered: whether the slots' first episodes begin at ages that are spread over the time limit, so that episodes
             do not end together. They begin at 0 where a rollout is as long as the time limit: each slot ends one in it.
     """
@@ -40,6 +41,7 @@ class RolloutCollector(Collector):
     minibatch: int | None = eqx.field(static=True, default=None)
     shares: int | None = eqx.field(static=True, default=None)
     return_discount: float | Float[Array, ""] | None = None
+    counts_steps: bool = eqx.field(static=True, default=False)
     staggered: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
@@ -58,7 +60,9 @@ class RolloutCollector(Collector):
     def init(self, agent: Any, agent_state: Any, slots: SlotFunctions, key: PRNGKeyArray) -> tuple[Any, Any, Any]:
         rollout = self.num_steps if self.staggered else None
         slot, carry = begin_slots(agent, agent_state, slots, key, self.num_envs, rollout)
-        return slot, carry, () if self.return_discount is None else jnp.zeros(self.num_envs, jnp.float32)
+        zeros = jnp.zeros(self.num_envs, jnp.float32)
+        sums = (zeros, zeros) if self.counts_steps else zeros
+        return slot, carry, () if self.return_discount is None else sums
 
     def keys(self, key: PRNGKeyArray, iteration: Int[Array, ""], num_slots: int, axis: str | None) -> IterationKeys:
         return slot_keys(key, iteration, self.num_steps, slot_numbers(num_slots, axis))
@@ -76,7 +80,7 @@ class Rollouts(RolloutCollector):
     `update` gets a `Rollout`.
 
     Attributes:
-        num_envs, num_steps, minibatch, shares, return_discount, staggered: as of `RolloutCollector`.
+        num_envs, num_steps, minibatch, shares, return_discount, counts_steps, staggered: as of `RolloutCollector`.
     """
 
     def acting_keys(self, keys: IterationKeys) -> Any:
@@ -92,12 +96,16 @@ class Rollouts(RolloutCollector):
         return TrainState(state.agent, slot, carry, returns, state.metrics), rollout, steps
 
 
-def add_reward(discount: float | Array) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
-    """Returns R <- gamma R + r: what is carried on, 0 after an episode's end, and R itself."""
+def add_reward(discount: float | Array) -> Callable[[Any, Array, Array], tuple[Any, Any]]:
+    """Returns R <- gamma R + r: what is carried on, 0 after an episode's end, and R itself.
 
-    def add(returns: Array, reward: Array, ended: Array) -> tuple[Array, Array]:
-        discounted = discount * returns + reward
-        return jnp.where(ended, 0.0, discounted), discounted
+    Where a pair is carried on, its second is the same of a reward of 1.
+    """
+
+    def add(sums: Any, reward: Array, ended: Array) -> tuple[Any, Any]:
+        rewards = (reward, 1.0) if isinstance(sums, tuple) else reward
+        discounted = jax.tree.map(lambda total, reward: discount * total + reward, sums, rewards)
+        return jax.tree.map(lambda total: jnp.where(ended, 0.0, total), discounted), discounted
 
     return add
 
@@ -133,6 +141,6 @@ def make_rollout(
         made.truncated,
         made.next_obs,
         state.carry,
-        discounted,
+        *(discounted if isinstance(discounted, tuple) else (discounted,)),
     )
     return after, rollout, Steps(made.obs, made.action, made.reward, made.info, end)

@@ -45,6 +45,7 @@ SAME: dict[str, tuple[str, ...]] = {
     "norm_adv": ("normalise_advantages",),
     "normalize_observations": ("normalise_observations",),
     "normalize_rewards": ("normalise_rewards",),
+    "center_rewards": ("centre_rewards",),
     "buffer_size": ("capacity",),
     "n_delta": ("num_directions",),
     "n_top": ("top_directions",),

@@ -79,6 +79,7 @@ class Rollout(eqx.Module):
         carry: [B, ...] before the first step.
         discounted_return: [T, B] the running sum R <- gamma R + r of each step's episode, where the collector has a
             `return_discount`; else None.
+        discounted_steps: [T, B] the same of a reward of 1, where the collector `counts_steps`; else None.
     """
 
     obs: PyTree[Array]
@@ -90,6 +91,7 @@ class Rollout(eqx.Module):
     next_obs: PyTree[Array]
     carry: Any
     discounted_return: Float[Array, "T B"] | None = None
+    discounted_steps: Float[Array, "T B"] | None = None
 
 
 class ReplayBatch(eqx.Module):

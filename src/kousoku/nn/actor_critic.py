@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.action_mask import only_legal
 from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number
+from ..core.former import FORMERLY
 from ..core.spaces import Space
 from ..ops.distributions import Categorical, Distribution
 from .gaussian import STDS
@@ -20,9 +21,6 @@ from .layers import check_activation
 from .mlp import check_sizes
 from .network import Carry, Network
 from .torso import BODIES, RECURRENT, Torso, torso_for
-
-FORMERLY = "formerly"
-"""In a field's metadata: what networks had before there was the field."""
 
 
 @dataclass(frozen=True)

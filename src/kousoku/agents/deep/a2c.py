@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
 from ...core.errors import ConfigError, check_number
+from ...core.former import FORMERLY
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
@@ -51,6 +52,7 @@ class A2C(ActorCriticAgent):
         observation_limit: scaled observations are clipped to +- this.
         normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
+        centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
         rmsprop_decay: of the running mean of squared gradients.
         rmsprop_epsilon: added to RMSProp's denominator.
 
@@ -76,6 +78,7 @@ class A2C(ActorCriticAgent):
     observation_limit: float | Array = 10.0
     normalise_rewards: bool = eqx.field(static=True, default=True)
     reward_limit: float | Array = 10.0
+    centre_rewards: bool = eqx.field(static=True, default=True, metadata={FORMERLY: False})
     rmsprop_decay: float | Array = 0.99
     rmsprop_epsilon: float | Array = 1e-5
 
@@ -90,7 +93,7 @@ class A2C(ActorCriticAgent):
     @property
     def learns_from(self) -> Rollouts:
         discount = self.discount if self.normalise_rewards else None
-        return Rollouts(self.num_envs, self.num_steps, return_discount=discount)
+        return Rollouts(self.num_envs, self.num_steps, return_discount=discount, counts_steps=self.centre_rewards)
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_rms(decay=self.rmsprop_decay, eps=self.rmsprop_epsilon)  # pyright: ignore[reportArgumentType]

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,6 +20,7 @@ from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops import losses
 from ...ops.advantages import gae
+from ...ops.centring import centre_returns, centre_rewards, dwarfing_value, observe_steps
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted
@@ -36,6 +37,7 @@ class ActorCriticState(eqx.Module):
         observations: running moments of what was observed; None for parts that are not scaled.
         rewards: running moments of the discounted return, which rewards are scaled by; None if they are not.
         step: environment steps so far, of all environments: the count that schedules are read at.
+        centre: running moments of (reward, terminated), [2], which rewards are centred by; None if they are not.
     """
 
     network: Network
@@ -43,6 +45,14 @@ class ActorCriticState(eqx.Module):
     observations: Statistics
     rewards: RunningMoments | None
     step: Int[Array, ""]
+    centre: RunningMoments | None = None
+
+
+class RewardMoments(NamedTuple):
+    """Moments by which rewards are scaled and centred: `rewards` and `centre` of the agent's state."""
+
+    scale: RunningMoments | None
+    centre: RunningMoments | None
 
 
 class Samples(eqx.Module):
@@ -89,6 +99,7 @@ class ActorCriticAgent(Agent):
         observation_limit: scaled observations are clipped to +- this.
         normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
+        centre_rewards: whether a constant is kept out of the values where it dwarfs the rest (see `ops.centring`).
     """
 
     num_envs: eqx.AbstractVar[int]
@@ -105,6 +116,7 @@ class ActorCriticAgent(Agent):
     observation_limit: eqx.AbstractVar[float | Array]
     normalise_rewards: eqx.AbstractVar[bool]
     reward_limit: eqx.AbstractVar[float | Array]
+    centre_rewards: eqx.AbstractVar[bool]
 
     @abstractmethod
     def optimiser(self) -> Any:
@@ -122,11 +134,14 @@ class ActorCriticAgent(Agent):
             observations=observations,
             rewards=no_moments() if self.normalise_rewards else None,
             step=jnp.int32(0),
+            centre=no_moments((2,)) if self.centre_rewards else None,
         )
 
     def adopt(self, fresh: ActorCriticState, trained: ActorCriticState) -> ActorCriticState:
-        """Takes over the network, and the moments that scale its observations and rewards."""
-        return ActorCriticState(trained.network, fresh.optimiser, trained.observations, trained.rewards, fresh.step)
+        """Takes over the network, and the moments that scale and centre its observations and rewards."""
+        return ActorCriticState(
+            trained.network, fresh.optimiser, trained.observations, trained.rewards, fresh.step, trained.centre
+        )
 
     def initial_carry(self, state: ActorCriticState) -> PyTree[Array]:
         return state.network.initial_carry()
@@ -157,22 +172,37 @@ class ActorCriticAgent(Agent):
         """Scales one observation as the network sees it."""
         return normalise_obs(state.observations, obs, self.observation_limit)
 
-    def samples(
-        self, state: ActorCriticState, rollout: Rollout, axis: str | None
-    ) -> tuple[Samples, RunningMoments | None]:
-        """Returns what to learn from a rollout, and the moments that scale rewards after it."""
+    def samples(self, state: ActorCriticState, rollout: Rollout, axis: str | None) -> tuple[Samples, RewardMoments]:
+        """Returns what to learn from a rollout, and the moments of rewards after it."""
         both = jax.vmap(jax.vmap(lambda obs: self.normalise(state, obs)))
         obs, next_obs = both(rollout.obs), both(rollout.next_obs)
         ended = rollout.terminated | rollout.truncated
         is_first = jnp.concatenate([jnp.zeros_like(ended[:1]), ended[:-1]])
-        rewards, moments = scaled_rewards(state.rewards, rollout, axis)
-        if moments is not None:
+        rollout, centre = self.centred(state.centre, rollout, axis)
+        rewards, scale = scaled_rewards(state.rewards, rollout, axis)
+        if scale is not None:
             rewards = jnp.clip(rewards, -self.reward_limit, self.reward_limit)
         value, next_value = values(state.network, obs, next_obs, rollout.carry, is_first)
         advantage = jax.vmap(gae, (1, 1, 1, 1, 1, None, None), 1)(
             rewards, value, next_value, rollout.terminated, rollout.truncated, self.discount, self.gae_lambda
         )
-        return Samples(obs, rollout.action, rollout.extras, is_first, value, advantage, advantage + value), moments
+        samples = Samples(obs, rollout.action, rollout.extras, is_first, value, advantage, advantage + value)
+        return samples, RewardMoments(scale, centre)
+
+    def centred(
+        self, centre: RunningMoments | None, rollout: Rollout, axis: str | None
+    ) -> tuple[Rollout, RunningMoments | None]:
+        """Centres rewards and returns by the moments of (reward, terminated) after the rollout; without, they stay."""
+        if centre is None:
+            return rollout, None
+        centre = observe_steps(centre, rollout.reward, rollout.terminated, axis_name=axis)
+        by = rollout.terminated, dwarfing_value(centre, self.discount), self.discount
+        rollout = eqx.tree_at(lambda r: r.reward, rollout, centre_rewards(rollout.reward, *by))
+        if rollout.discounted_return is not None:
+            assert rollout.discounted_steps is not None  # `learns_from` asks for both
+            returns = centre_returns(rollout.discounted_return, rollout.discounted_steps, *by)
+            rollout = eqx.tree_at(lambda r: r.discounted_return, rollout, returns)
+        return rollout, centre
 
     def weigh(self, advantage: Float[Array, "*n"], axis: str | None = None) -> Float[Array, "*n"]:
         """Normalises the advantages of one gradient step, if the agent does so."""
@@ -184,7 +214,7 @@ class ActorCriticAgent(Agent):
         rollout: Rollout,
         network: Network,
         optimiser: Any,
-        moments: Any,
+        moments: RewardMoments,
         axis: str | None,
     ) -> ActorCriticState:
         """Makes the state after an update.
@@ -201,7 +231,9 @@ class ActorCriticAgent(Agent):
         if observations is not None:
             observations = update_obs_stats(observations, flat_time(rollout.obs), axis)
         steps = jnp.int32(self.num_steps * self.num_envs)
-        return ActorCriticState(network, optimiser, observations, moments, counted(state.step, steps))
+        return ActorCriticState(
+            network, optimiser, observations, moments.scale, counted(state.step, steps), moments.centre
+        )
 
 
 def check_actor_critic(agent: ActorCriticAgent) -> None:
@@ -222,7 +254,7 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
         check_number("max_gradient_norm", agent.max_gradient_norm, low=0, open_low=True)
     for name in ("observation_limit", "reward_limit"):
         check_number(name, getattr(agent, name), low=0, open_low=True)
-    for name in ("normalise_advantages", "normalise_observations", "normalise_rewards"):
+    for name in ("normalise_advantages", "normalise_observations", "normalise_rewards", "centre_rewards"):
         check_flag(name, getattr(agent, name))
 
 

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
 from ...core.errors import ConfigError, check_count, check_number
+from ...core.former import FORMERLY
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
 from ...ops import losses
@@ -60,6 +61,7 @@ class PPO(ActorCriticAgent):
         observation_limit: scaled observations are clipped to +- this.
         normalise_rewards: whether rewards are divided by the running deviation of the discounted return.
         reward_limit: scaled rewards are clipped to +- this.
+        centre_rewards: whether a constant is kept out of the values where it dwarfs what rewards differ by.
         adam_epsilon: added to Adam's denominator.
 
     Metrics: "policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "gradient_norm" (means over all gradient
@@ -75,6 +77,7 @@ class PPO(ActorCriticAgent):
         gradient norm (11), debug variables (12), separate networks (13); for continuous actions normal distributions
         (1), state-independent deviations (2), separate networks (4), clipped actions (5), observation normalisation
         (6) and clipping (7), reward scaling (8) and clipping (9); LSTM, MultiDiscrete, early stopping by KL.
+        Naik et al., Reward centering, arXiv:2405.09999; here as a potential (see `ops.centring`).
     """
 
     num_envs: int = eqx.field(static=True, default=64)
@@ -96,6 +99,7 @@ class PPO(ActorCriticAgent):
     observation_limit: float | Array = 10.0
     normalise_rewards: bool = eqx.field(static=True, default=True)
     reward_limit: float | Array = 10.0
+    centre_rewards: bool = eqx.field(static=True, default=True, metadata={FORMERLY: False})
     adam_epsilon: float | Array = 1e-5
 
     def __check_init__(self) -> None:
@@ -120,7 +124,7 @@ class PPO(ActorCriticAgent):
             strata = math.gcd(strata, num_strata(self.num_envs, 1, self.minibatches))
         samples = self.num_envs * self.num_steps // self.minibatches
         discount = self.discount if self.normalise_rewards else None
-        return Rollouts(self.num_envs, self.num_steps, samples, strata, discount)
+        return Rollouts(self.num_envs, self.num_steps, samples, strata, discount, counts_steps=self.centre_rewards)
 
     def optimiser(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(eps=self.adam_epsilon)  # pyright: ignore[reportArgumentType]
