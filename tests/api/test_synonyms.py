@@ -327,6 +327,14 @@ def test_resume_is_no_option_of_a_new_run(capsys):
         ks.train("ppo", "CartPole-v1", resume=True, out="")
 
 
+def test_a_sweep_is_a_command_and_a_file_of_settings_no_option(capsys):
+    for command in ("train", "sweep"):
+        assert main([command, "q_learning", *SHORT, "--sweep", "discount=0.9,0.99"]) == 2
+        assert "got '--sweep'; `kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="got 'config'; each setting and each of an agent's options has a name of"):
+        ks.train("ppo", "CartPole-v1", config={"gamma": 0.9}, out="")
+
+
 def test_version_and_help_are_commands(capsys):
     assert main(["version"]) == 0
     assert capsys.readouterr().out == f"kousoku {ks.__version__}\n"

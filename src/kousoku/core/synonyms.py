@@ -98,9 +98,15 @@ NEAR: dict[str, tuple[str, str]] = {
 """{their name: (ours, what ours is)}, where the two do not mean exactly the same."""
 
 _GOES_ON = "`kousoku resume RUN` and ks.resume(RUN) go on with a run, as it was begun"
-OPTIONS_ELSEWHERE: dict[str, str] = dict.fromkeys(
-    ("resume", "resume_from", "resume_path", "resume_training", "restore", "restore_from", "continue"), _GOES_ON
-)
+_SWEEPS = "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination"
+_EACH = "each setting and each of an agent's options has a name of its own, which `kousoku train AGENT --help` tells"
+OPTIONS_ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(
+        ("resume", "resume_from", "resume_path", "resume_training", "restore", "restore_from", "continue"), _GOES_ON
+    ),
+    **dict.fromkeys(("sweep", "sweeps", "grid", "grid_search", "search_space"), _SWEEPS),
+    **dict.fromkeys(("config", "config_file", "config_path", "cfg", "hparams", "hyperparams", "params"), _EACH),
+}
 """{their name: what does it here}, where no setting or option does."""
 
 _CONTINUOUS = "'sac' and 'td3' are near"
@@ -195,7 +201,7 @@ COMMANDS_ELSEWHERE: dict[str, str] = {
     "test": "`kousoku evaluate RUN` plays greedy episodes",
     "continue": "`kousoku resume RUN` goes on with a run",
     "run": "`kousoku train AGENT ENV` trains",
-    "tune": "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination",
+    "tune": _SWEEPS,
     "info": "`kousoku list ID` tells of an agent or an environment, `kousoku doctor` of this machine",
 }
 """{a command elsewhere: ours}."""
