@@ -19,6 +19,7 @@ import pytest
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin
 from kousoku.compiler.api import reason_against
+from kousoku.interop.jax_envs import robots
 from kousoku.interop.jax_envs.foreign import their_promotion
 from kousoku.interop.jax_envs.gymnax import READ_LIMIT, without_limit
 from kousoku.interop.jax_envs.spaces import conformed
@@ -200,6 +201,27 @@ def test_trains(id, tmp_path):
     assert "128 steps, finished" in repr(run)
     longer = ks.resume(str(tmp_path / "run"), steps=192)
     assert "192 steps, finished" in repr(longer), "made again by its id"
+
+
+@pytest.mark.parametrize(
+    ("id", "apart"),
+    [("brax:ant", 1e-5), ("brax:reacher", 1e-5), ("playground:CartpoleBalance", 0.02), ("playground:CheetahRun", 0.02)],
+)
+def test_robots_are_filmed_where_c_mujoco_has_their_bodies(id, apart):
+    """After a step, as Brax begins with quaternions of any length; MJX's are from before its last small step."""
+    mujoco = pytest.importorskip("mujoco")
+    env = made(id)
+    state, _ = jax.jit(env.reset)(jax.random.key(1))
+    state, _ = jax.jit(env.step)(jax.random.key(1), state, jnp.zeros(env.action_space.shape))
+    model = robots.model_of(env.theirs.it)
+    data = mujoco.MjData(model)
+    data.qpos[:] = state.data.qpos if id.startswith("playground") else state.pipeline_state.q
+    mujoco.mj_kinematics(model, data)
+    positions, quaternions = env.poses(state)
+    np.testing.assert_allclose(positions, data.xpos[1:], atol=apart)
+    same = np.abs(np.sum(np.asarray(quaternions) * data.xquat[1:], axis=1))
+    np.testing.assert_allclose(same, 1.0, atol=apart)
+    assert any(geom.frame >= 0 for geom in env.body3d().geoms)
 
 
 def test_illegal_moves_are_not_made():

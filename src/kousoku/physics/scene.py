@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -31,8 +32,26 @@ def body3d(model: Model, name: str = "") -> Body3d:
     References:
         MuJoCo documentation, XML reference, body/geom: group, rgba.
     """
-    shown = (geom for geom in range(model.ngeom) if _is_shown(model, geom))
-    return Body3d(tuple(_geom(model, geom) for geom in shown), name)
+    geoms = _geoms(model, np.asarray(model.geom_rgba, np.float64), dict(model.names)["geom"])
+    return Body3d(tuple(geom for geom, group in geoms if group < SHOWN_GROUPS), name)
+
+
+def compiled_body3d(compiled: Any, name: str = "") -> Body3d:
+    """Returns the geoms of a model of C MuJoCo, as `body3d` does of ours.
+
+    A robot that shows nothing but meshes, of which there is no picture, is drawn by the geoms that it is touched by.
+
+    Args:
+        compiled: a `mujoco.MjModel`.
+        name: any text.
+    """
+    from .mjcf.load import geom_colors
+
+    names = [compiled.geom(i).name for i in range(compiled.ngeom)]
+    geoms = _geoms(compiled, geom_colors(compiled), names)
+    shown = tuple(geom for geom, group in geoms if group < SHOWN_GROUPS)
+    moves = any(geom.frame != WORLD for geom in shown)
+    return Body3d(shown if moves else tuple(geom for geom, _ in geoms), name)
 
 
 def poses(model: Model, qpos: Positions) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
@@ -73,19 +92,20 @@ def contacts3d(f: Forward) -> tuple[Float[Array, "k 3"], Float[Array, "k 3"]]:
     return jnp.where(active, found.position, jnp.nan), jnp.where(active, forces, jnp.nan)
 
 
-def _is_shown(model: Model, geom: int) -> bool:
-    drawable = int(model.geom_type[geom]) in SHAPES
-    return drawable and int(model.geom_group[geom]) < SHOWN_GROUPS and float(model.geom_rgba[geom][3]) > 0.0
+def _geoms(model: Any, colors: Float[np.ndarray, "ngeom 4"], names: Sequence[str]) -> list[tuple[Geom, int]]:
+    """Returns what there is a picture of and is not transparent, each geom with its group."""
+    shown = (i for i in range(model.ngeom) if int(model.geom_type[i]) in SHAPES and colors[i, 3] > 0.0)
+    return [(_geom(model, i, colors[i], names[i]), int(model.geom_group[i])) for i in shown]
 
 
-def _geom(model: Model, geom: int) -> Geom:
+def _geom(model: Any, geom: int, color: Float[np.ndarray, "4"], name: str) -> Geom:
     body = int(model.geom_bodyid[geom])
     return Geom(
         kind=SHAPES[int(model.geom_type[geom])],
         size=_triple(model.geom_size[geom]),
         frame=body - 1 if body else WORLD,
-        color=tuple(np.clip(np.asarray(model.geom_rgba[geom], np.float64), 0.0, 1.0).tolist()),
-        name=dict(model.names)["geom"][geom],
+        color=tuple(np.clip(color, 0.0, 1.0).tolist()),
+        name=name,
         position=_triple(model.geom_pos[geom]),
         quaternion=tuple(np.asarray(model.geom_quat[geom], np.float64).tolist()),
     )

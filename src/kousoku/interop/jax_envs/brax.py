@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, PyTree
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.scene3d import Body3d
 from ...core.spaces import Box
+from ...physics.scene import compiled_body3d
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
+from .robots import bodies_of, is_robot, model_of
 from .spaces import observed
 
 LIBRARY, LOWEST = "brax", "0.14.0"
@@ -39,6 +43,31 @@ class BraxEnv(ForeignEnv):
         return after, after.obs, after.reward, after.done > 0, False
 
 
+class BraxRobot(BraxEnv):
+    """One that has a model of MuJoCo's and tells where its bodies are: it can be filmed."""
+
+    @property
+    def dt(self) -> float:
+        """Seconds that a step lasts."""
+        return float(self.theirs.it.dt)
+
+    def body3d(self) -> Body3d:
+        """Returns the geoms that MuJoCo shows; see `physics.scene.compiled_body3d`."""
+        return compiled_body3d(model_of(self.theirs.it))
+
+    def poses(self, state: Any) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
+        """Returns where the bodies are in the library's state; MJX's tells those from before its last small step."""
+        bodies = bodies_of(state)
+        assert bodies is not None  # `is_robot`
+        positions, quaternions = bodies
+        return positions.astype(jnp.float32), quaternions.astype(jnp.float32)
+
+    def readings(self, state: Any) -> dict[str, Any]:
+        """Returns the numbers that the library reports of a state, by name."""
+        metrics = getattr(state, "metrics", {})
+        return {str(name): value for name, value in metrics.items() if jnp.size(value) == 1}
+
+
 def from_brax(env: Any, *, time_limit: int | None = TIME_LIMIT) -> BraxEnv:
     """Makes an environment of one with Brax's protocol.
 
@@ -60,10 +89,11 @@ def wrapped(env: Any, time_limit: int | None, made_from: str | None) -> BraxEnv:
     env, time_limit = bare(env, time_limit)
     if not all(callable(getattr(env, name, None)) for name in ("reset", "step")) or not hasattr(env, "action_size"):
         raise ConfigError("env", type(env).__name__, "give an environment with Brax's reset, step and action_size")
-    obs = observed(shapes_of(env.reset).obs)
+    state = shapes_of(env.reset)
     limit = checked_limit(time_limit)
     actions = Box(-1.0, 1.0, (int(env.action_size),))
-    return BraxEnv(theirs=Foreign(env, made_from), told=EnvSpec(obs, actions, limit), time_limit=limit)
+    kind = BraxRobot if is_robot(env, state) else BraxEnv
+    return kind(theirs=Foreign(env, made_from), told=EnvSpec(observed(state.obs), actions, limit), time_limit=limit)
 
 
 def bare(env: Any, time_limit: int | None) -> tuple[Any, int | None]:

@@ -93,7 +93,7 @@ def from_mujoco(compiled: Any, document: Document | None = None) -> Model:
     structure |= _switches(compiled)
     numbers = {name: np.asarray(getattr(compiled.opt, name), np.float64) for name in FLOAT_OPTIONS}
     numbers |= {f"{kind}_{name}": getattr(compiled, f"{kind}_{name}") for kind in FLOATS for name in FLOATS[kind]}
-    numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring, "geom_rgba": _colors(compiled)}
+    numbers |= {"qpos0": compiled.qpos0, "qpos_spring": compiled.qpos_spring, "geom_rgba": geom_colors(compiled)}
     numbers["meaninertia"] = np.asarray(compiled.stat.meaninertia, np.float64)
     model = Model(Constants(structure), Constants(numbers), _names(compiled))
     _check_pairs(model, locator)
@@ -140,7 +140,7 @@ def _check_points(compiled: Any, model: Model, locator: ElementLocator) -> None:
             raise ConfigError(locator.find("flag", flag), what, "leave the flag out; the engine has two points there")
 
 
-def _colors(compiled: Any) -> np.ndarray:
+def geom_colors(compiled: Any) -> np.ndarray:
     """Returns each geom's colour as MuJoCo draws it [ngeom, 4]: its material's if it has one but no own colour."""
     plain = np.array([0.5, 0.5, 0.5, 1.0], np.float32)
     own = np.all(compiled.geom_rgba == plain, axis=1) & (compiled.geom_matid >= 0)
