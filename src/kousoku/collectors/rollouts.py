@@ -31,9 +31,9 @@ class RolloutCollector(Collector):
             default B.
         return_discount: gamma of the running discounted return that each step of a rollout tells, for a scale of
             rewards; None where nobody asks for it.
-        counts_steps: whether each step tells, beside that return, what it would be of a reward of 1.
         staggered: whether the slots' first episodes begin at ages that are spread over the time limit, so that episodes
             do not end together. They begin at 0 where a rollout is as long as the time limit: each slot ends one in it.
+        counts_steps: whether each step tells, beside its discounted return, what that would be of a reward of 1.
     """
 
     num_envs: int = eqx.field(static=True)
@@ -41,8 +41,8 @@ class RolloutCollector(Collector):
     minibatch: int | None = eqx.field(static=True, default=None)
     shares: int | None = eqx.field(static=True, default=None)
     return_discount: float | Float[Array, ""] | None = None
-    counts_steps: bool = eqx.field(static=True, default=False)
     staggered: bool = eqx.field(static=True, default=True)
+    counts_steps: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         check_count("num_envs", self.num_envs)
@@ -80,7 +80,7 @@ class Rollouts(RolloutCollector):
     `update` gets a `Rollout`.
 
     Attributes:
-        num_envs, num_steps, minibatch, shares, return_discount, counts_steps, staggered: as of `RolloutCollector`.
+        num_envs, num_steps, minibatch, shares, return_discount, staggered, counts_steps: as of `RolloutCollector`.
     """
 
     def acting_keys(self, keys: IterationKeys) -> Any:
