@@ -27,7 +27,9 @@ CONTINUOUS = {"num_envs": 2, "capacity": 64, "batch_size": 8, "learning_starts":
 SEARCH = {"population_size": 8, "max_episode_steps": 10}
 FRESH = (
     "optimiser",
+    "actor_optimiser",
     "critic_optimiser",
+    "actor_metrics",
     "search",
     "updates",
     "step",
