@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from sources import tree_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -32,9 +33,8 @@ def test_types():
 
 @pytest.mark.parametrize("path", SOURCES, ids=[str(path.relative_to(ROOT / "src")) for path in SOURCES])
 def test_files_and_functions_stay_small(path):
-    text = path.read_text()
-    assert text.count("\n") <= 500
-    for node in ast.walk(ast.parse(text)):
+    assert path.read_text().count("\n") <= 500
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             documentation = ast.get_docstring(node, clean=False) or ""
             assert node.end_lineno - node.lineno - documentation.count("\n") <= 80, node.name
@@ -46,7 +46,7 @@ def test_nothing_outside_a_back_end_asks_for_a_platform():
     found = []
     for path in (ROOT / "src" / "kousoku").rglob("*.py"):
         if not path.is_relative_to(backends):
-            nodes = ast.walk(ast.parse(path.read_text()))
+            nodes = ast.walk(tree_of(path))
             asked = (node for node in nodes if isinstance(node, ast.Constant) and node.value in names)
             found += [
                 f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}; let `compiler.backends` say" for node in asked

@@ -6,6 +6,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from sources import tree_of
+
 ROOT = Path(__file__).parents[2]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Node = ast.Module | ast.ClassDef | Function | ast.arg
@@ -15,7 +17,7 @@ Node = ast.Module | ast.ClassDef | Function | ast.arg
 def nodes() -> list[tuple[Path, Node]]:
     """Returns modules, classes, functions and arguments of the code, each with its file."""
     paths = sorted((ROOT / "src").rglob("*.py"))
-    trees = ((path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths)
+    trees = ((path.relative_to(ROOT), tree_of(path)) for path in paths)
     return [(path, node) for path, tree in trees for node in ast.walk(tree) if isinstance(node, Node)]
 
 

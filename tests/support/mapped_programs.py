@@ -10,7 +10,7 @@ from pathlib import Path
 import jax
 import pytest
 
-EVERY = 50
+EVERY = 200
 """Tests between two looks."""
 MAPPINGS, MOST = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 
