@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from kousoku.ops.advantages import gae
 from kousoku.ops.centring import (
     DWARFED,
-    centre_returns,
-    centre_rewards,
+    centred,
     constant_value,
     dwarfing_value,
     observe_steps,
@@ -28,8 +27,8 @@ NEAR = {"rtol": 1e-4, "atol": 1e-3}
 def test_advantages_are_what_they_were(rewards, values, after, terminated, truncated, constant, discount, decay):
     """Values less a constant learn from centred rewards what the values learn from the rewards."""
     plain = gae(rewards, values, after, terminated, truncated, discount, decay)
-    centred = centre_rewards(rewards[:, None], terminated[:, None], constant, discount)[:, 0]
-    less = gae(centred, values - constant, after - constant, terminated, truncated, discount, decay)
+    shaped = centred(rewards[:, None], 1.0, terminated[:, None], constant, discount)[:, 0]
+    less = gae(shaped, values - constant, after - constant, terminated, truncated, discount, decay)
     np.testing.assert_allclose(less, plain, **NEAR)
 
 
@@ -43,10 +42,10 @@ def test_returns_are_those_of_the_centred_rewards(rewards, terminated, truncated
             total = 0.0 if over else total
         return jnp.array(every, jnp.float32)[:, None]
 
-    centred = centre_rewards(rewards[:, None], terminated[:, None], constant, discount)
+    shaped = centred(rewards[:, None], 1.0, terminated[:, None], constant, discount)
     sums = running(rewards), running(jnp.ones(STEPS))
-    found = centre_returns(*sums, terminated[:, None], constant, discount)
-    np.testing.assert_allclose(found, running(centred[:, 0]), **NEAR)
+    found = centred(*sums, terminated[:, None], constant, discount)
+    np.testing.assert_allclose(found, running(shaped[:, 0]), **NEAR)
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.9, 0.99, 1.0])
@@ -64,7 +63,7 @@ def test_the_constant_is_where_td_learning_ends(ends, discount):
         return
     goes_on = 1.0 - np.asarray(terminated, float)
     np.testing.assert_allclose(b, np.mean(np.asarray(rewards) + discount * goes_on * float(b)), rtol=1e-4)
-    np.testing.assert_allclose(np.mean(centre_rewards(rewards, terminated, b, discount)), 0.0, atol=2e-4)
+    np.testing.assert_allclose(np.mean(centred(rewards, 1.0, terminated, b, discount)), 0.0, atol=2e-4)
 
 
 @pytest.mark.parametrize(("mean", "taken"), [(1.01 * DWARFED, True), (-1.01 * DWARFED, True), (0.99 * DWARFED, False)])

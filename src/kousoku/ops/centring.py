@@ -61,23 +61,14 @@ def dwarfing_value(moments: RunningMoments, discount: Number) -> Float[Array, ""
     return jnp.where(dwarfs, constant_value(moments, discount), 0.0)
 
 
-def centre_rewards(rewards: Rewards, terminated: Flags, constant: Number, discount: Number) -> Rewards:
-    """Computes r - b + gamma b (1 - terminated), rounded less.
+def centred(sums: Rewards, steps: Rewards | float, terminated: Flags, constant: Number, discount: Number) -> Rewards:
+    """Computes what a reward, or a running discounted return, is of r - b + gamma b (1 - terminated).
 
     Args:
-        rewards, terminated: of each step.
+        sums: R of each step: R <- gamma R + r, from 0 at an episode's beginning; or r alone.
+        steps: the same of a reward of 1; or 1.
+        terminated: of each step.
         constant: b.
         discount: gamma.
     """
-    return rewards - (1.0 - discount) * constant - jnp.where(terminated, discount * constant, 0.0)
-
-
-def centre_returns(returns: Rewards, steps: Rewards, terminated: Flags, constant: Number, discount: Number) -> Rewards:
-    """Computes what running discounted returns are of centred rewards.
-
-    Args:
-        returns: R of each step: R <- gamma R + r, from 0 at an episode's beginning.
-        steps: the same of a reward of 1.
-        terminated, constant, discount: as of `centre_rewards`.
-    """
-    return returns - (1.0 - discount) * constant * steps - jnp.where(terminated, discount * constant, 0.0)
+    return sums - (1.0 - discount) * constant * steps - jnp.where(terminated, discount * constant, 0.0)

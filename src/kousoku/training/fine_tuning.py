@@ -106,7 +106,7 @@ def _other_state(trained: TrainedMember, agent: Agent, spec: EnvSpec, state: Any
 
 def _makes_another_state(agent: Agent, name: str, value: Any, spec: EnvSpec) -> bool:
     """Tells whether the agent's state has other leaves with another value of one option."""
-    if describe(agent).get(name) == value or not isinstance(value, bool | str | int | tuple):
+    if not isinstance(value, bool | str | int | tuple) or getattr(agent, name) == value:
         return False
     try:
         other = dataclasses.replace(agent, **{name: value})

@@ -20,7 +20,7 @@ from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import Statistics, init_obs_stats, normalise_obs, update_obs_stats
 from ...ops import losses
 from ...ops.advantages import gae
-from ...ops.centring import centre_returns, centre_rewards, dwarfing_value, observe_steps
+from ...ops.centring import centred, dwarfing_value, observe_steps
 from ...ops.distributions import Distribution
 from ...ops.normalisation import RunningMoments, no_moments, scale_rewards
 from ...ops.schedules import ScalarOrSchedule, check_schedule, counted
@@ -197,10 +197,10 @@ class ActorCriticAgent(Agent):
             return rollout, None
         centre = observe_steps(centre, rollout.reward, rollout.terminated, axis_name=axis)
         by = rollout.terminated, dwarfing_value(centre, self.discount), self.discount
-        rollout = eqx.tree_at(lambda r: r.reward, rollout, centre_rewards(rollout.reward, *by))
+        rollout = eqx.tree_at(lambda r: r.reward, rollout, centred(rollout.reward, 1.0, *by))
         if rollout.discounted_return is not None:
             assert rollout.discounted_steps is not None  # `learns_from` asks for both
-            returns = centre_returns(rollout.discounted_return, rollout.discounted_steps, *by)
+            returns = centred(rollout.discounted_return, rollout.discounted_steps, *by)
             rollout = eqx.tree_at(lambda r: r.discounted_return, rollout, returns)
         return rollout, centre
 
