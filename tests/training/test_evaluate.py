@@ -6,6 +6,8 @@ import pytest
 
 import kousoku as ks
 from kousoku.training.evaluation import evaluate
+from kousoku.viz.headline import sentence
+from kousoku.viz.lines import result_lines
 from kousoku.viz.ranking import best_told
 
 
@@ -45,6 +47,16 @@ def test_an_episode_is_cut_at_the_environments_own_limit_alone(time_limit, lengt
     run = ks.train(agent, env, steps=32, out="", eval_episodes=1, eval_max_steps=20)
     assert run.record.evaluation["length"].tolist() == [[length]]
     assert run.evaluate(episodes=1, max_steps=20).lengths.tolist() == [[length]]
+
+
+@pytest.mark.parametrize(("time_limit", "told"), [(20, False), (None, True)])
+def test_episodes_that_the_evaluation_cut_are_told(time_limit, told):
+    """Else the return of a part of an episode passes for that of a whole one; a limit of the task is no cut."""
+    env = ks.make("Pendulum-v1", time_limit=time_limit)
+    agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, hidden=(8,))
+    run = ks.train(agent, env, steps=32, out="", eval_episodes=3, eval_max_steps=20)
+    said = "3 of 3 greedy episodes were cut at 20 steps (eval_max_steps), as the environment sets no limit"
+    assert (said in result_lines(run.record)) is (said in sentence(run.record)) is told
 
 
 @pytest.mark.full("covered")

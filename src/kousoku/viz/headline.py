@@ -16,6 +16,7 @@ from .ranking import (
     best_member,
     best_members,
     best_told,
+    cut_episodes,
     optimum,
     overlapping,
     point_order,
@@ -53,7 +54,8 @@ def status(record: RunRecord) -> str:
 
 def sentence(record: RunRecord) -> str:
     """Says what was done, how well it went, how near the exact values it came, and whose the settings are."""
-    done = ". ".join(part for part in (_trained(record), _scored(record), _near(record)) if part) + "."
+    parts = (_trained(record), _scored(record), cut_episodes(record), _near(record))
+    done = ". ".join(part for part in parts if part) + "."
     return " ".join(part for part in (done, sources.sentence(record)) if part)
 
 

@@ -10,6 +10,7 @@ from .ranking import (
     best_member,
     best_members,
     best_told,
+    cut_episodes,
     optimum,
     overlapping,
     point_order,
@@ -28,7 +29,7 @@ def result_lines(record: RunRecord) -> list[str]:
     """
     found: list[str] = []
     if "return" in record.evaluation:
-        found += _settings(record) + _best_agent(record) + _best_checkpoint(record)
+        found += [*_settings(record), cut_episodes(record), *_best_agent(record), *_best_checkpoint(record)]
         best = optimum(record)
         if best is not None:
             found.append(f"optimum: {short(best)}, the largest expected return of an episode")

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from ..core.choice import first_best, judging_episodes, split_episodes, tied_for_best
 from ..core.record import RunRecord
+from ..core.words import plural
 from ..ops.statistics import mean_interval
 from .estimates import Told, estimate, statistic, told
 from .reports import has_values, mean_of_reports
@@ -154,3 +155,12 @@ def optimum(record: RunRecord) -> float | None:
     """Returns the largest expected return of an episode; None where no exact model tells it."""
     value = record.tables.get("optimal_return")
     return None if value is None else float(value)
+
+
+def cut_episodes(record: RunRecord) -> str:
+    """Says how many greedy episodes the evaluation itself ended, so that their returns are not of whole ones; or ""."""
+    cut, limit = record.facts.get("cut_evaluations"), record.config.get("eval_max_steps")
+    if not cut:
+        return ""
+    played = plural(record.evaluation["return"].size, "greedy episode")
+    return f"{cut:,} of {played} were cut at {limit:,} steps (eval_max_steps), as the environment sets no limit"

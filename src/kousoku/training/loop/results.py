@@ -166,8 +166,16 @@ def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunP
     else:
         episodes = play(job, now, count)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
-    record = dataclasses.replace(record, evaluation=arrays)
+    facts = record.facts | {"cut_evaluations": _cut(job, episodes)}
+    record = dataclasses.replace(record, evaluation=arrays, facts=facts)
     return dataclasses.replace(record, film=member_film(job.population, now, record.best_member))
+
+
+def _cut(job: TrainJob, episodes: Episodes) -> int:
+    """Counts the episodes that went on until `eval_max_steps`; 0 where the environment has a time limit of its own."""
+    if job.population.env(0).time_limit is not None:
+        return 0
+    return int((episodes.truncated & (episodes.length >= job.config.eval_max_steps)).sum())
 
 
 def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress) -> dict[str, np.ndarray]:
