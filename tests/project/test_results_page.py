@@ -1,6 +1,7 @@
 """The page of results has the recorded table, and the record has every preset with a goal, with five seeds."""
 
 import json
+import re
 from pathlib import Path
 
 from kousoku.training.presets import presets
@@ -25,3 +26,16 @@ def test_every_preset_with_a_goal_is_in_the_record():
     rows = {row["name"]: row for row in section["rows"]}
     assert set(rows) == {f"{agent} {env}" for (agent, env), preset in presets().items() if preset.solved is not None}
     assert all(row["agents"] >= 5 for row in rows.values())
+
+
+def test_what_minatars_presets_reach_is_told_for_each_game():
+    """They name no goal, for training them takes hours on a processor; their table is of a GPU."""
+    lines = table(ROOT / "docs/minatar.md")
+    first = next(at for at, line in enumerate(lines) if "| goal |" in line)
+    header, _, *rows = [[cell.strip() for cell in line.split("|")] for line in lines[first : first + 7]]
+    reached = {(title.split(",")[0].lower(), row[1].replace(" ", "")): row[place]
+               for row in rows for place, title in enumerate(header)}  # fmt: skip
+    for agent, env in presets():
+        if env.startswith("MinAtar/"):
+            game = env.removeprefix("MinAtar/").removesuffix("-v1")
+            assert re.fullmatch(r"[\d.]+ \([\d.]+ to [\d.]+\)", reached[agent, game]), (agent, env)
