@@ -114,6 +114,19 @@ def test_neighbours_of_what_is_written_stay():
     assert_close(arrays(written, *args), jax.jit(written)(*args), 0)
 
 
+def test_a_part_is_computed_from_the_whole_that_it_replaces():
+    """What is written is read to the end before its place is, whatever overlaps; positions may be known or not."""
+
+    def replaced(x, y, i):
+        moved = jax.lax.dynamic_update_slice(x, 2 * x[10:90] + y[:80], (11,))
+        moved = jax.lax.dynamic_update_slice(moved, moved[5:70][::-1], (i,))
+        joined = jax.lax.dynamic_update_slice(jnp.zeros(200), jnp.tanh(y), (0,))
+        return moved, jax.lax.dynamic_update_slice(joined, x + joined[50:150], (y.size,)), x
+
+    args = normal(100), normal(100), jnp.int32(20)
+    assert_close(arrays(replaced, *args), jax.jit(replaced)(*args))
+
+
 def test_what_a_loop_carries_is_not_overwritten_before_it_is_read():
     def swapped(a, b, c):
         def body(carry, _):

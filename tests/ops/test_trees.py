@@ -4,9 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 from kousoku.collectors.streams import key_of
-from kousoku.ops.trees import arrays_on_device, rows, to_device
+from kousoku.ops.trees import arrays_on_device, as_vector, rows, to_device
 
 GIVEN = {
     "array": np.arange(6, dtype=np.float32).reshape(2, 3),
@@ -74,3 +75,12 @@ def test_no_shape_needs_a_program_of_its_own(monkeypatch):
     monkeypatch.setattr(jax._src.pjit.pxla, "lower_sharding_computation", lambda *args, **more: made.append(args))
     to_device(np.zeros((3, 1, 4, 1, 5), np.int16))
     assert not made
+
+
+@pytest.mark.parametrize("tree", [{"w": np.ones((3, 2), np.float32), "b": (np.float32(4), np.zeros(0, np.float32))},
+                                  [np.arange(3), np.ones((1, 2), int)]])  # fmt: skip
+def test_a_vector_of_all_elements_is_the_one_that_can_be_unravelled(tree):
+    found, (wanted, unravel) = as_vector(jax.tree.map(jnp.asarray, tree)), ravel_pytree(tree)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+    jax.tree.map(np.testing.assert_array_equal, unravel(found), jax.tree.map(jnp.asarray, tree))

@@ -14,6 +14,7 @@ from ...compiler import on_arrays
 from ...nn.hyperspherical import with_unit_weights
 from ...ops.across import mean_over
 from ...ops.schedules import check_schedule
+from ...ops.trees import as_vector
 
 Vector = Float[Array, " P"]
 
@@ -88,8 +89,8 @@ def apply_gradients(
     References:
         Loshchilov and Hutter, Decoupled weight decay regularization, arXiv:1711.05101, algorithm 2.
     """
-    flat, unravel = ravel_pytree(gradient)
-    flat, norm = clip_by_global_norm(mean_over(flat, axis), max_norm)
+    _, unravel = ravel_pytree(gradient)
+    flat, norm = clip_by_global_norm(mean_over(as_vector(gradient), axis), max_norm)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to integer powers
         update, state = optimiser.update(flat, state, ravel_pytree(network)[0])
     changes = unravel(update)

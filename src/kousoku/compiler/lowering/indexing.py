@@ -77,6 +77,14 @@ def dynamic_update_slice(k: Emitter, op: Op, x: Value, update: Value, *indices: 
         return Registers(x.shape, x.dtype, k.memory, elements)
     if x.size <= k.unroll and update.size == 1 and x.size <= SELECTED:
         return _select_write(k, x, start, update.at((0,) * len(update.shape)), int_constant(1, "i1"), None)
+    if update.size > k.unroll and any(buffer is old for buffer in update.buffers() for old in x.buffers()):
+        update = k.addressable(update)  # before what it is computed from is overwritten
+    if not any(map(_is_of_lanes, start)):
+        target = k.writable(x, varying, (update,))
+        offset = ix.add(k.b, target.offset, ix.flat(k.b, start, target.strides))
+        part = Stored(update.shape, x.dtype, k.memory, target.buffer, offset, target.strides)
+        k.write(part, update, k.mask_of(target.buffer))
+        return target
     update = k.reusable(k.addressable(update) if update.size > k.unroll else update)
     target = k.writable(x, varying, (update,))
     mask = k.mask_of(target.buffer)
