@@ -213,6 +213,16 @@ class Builder:
 
     # ---- conversions
 
+    def opaque(self, a: Operand) -> Operand:
+        """Returns a scalar integer behind an empty piece of assembly: LLVM does not see what it is computed from.
+
+        For what a loop counts, where much is computed from it that is no address: LLVM's loop strength reduction writes
+        sums of it in every way. Vectors and constants are no concern of that pass.
+        """
+        if a.value is not None or (a.varying and self.lanes > 1):
+            return a
+        return self.define(a.type, a.varying, f'call {a.type} asm "", "=r,0"({a.type} {a.text})')
+
     def cast(self, op: str, a: Operand, type: str) -> Operand:
         """Converts by trunc, zext, sext, fptrunc, fpext, fptosi, fptoui, sitofp or uitofp."""
         if a.type == type:
