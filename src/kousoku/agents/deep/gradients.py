@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
 
-from ...compiler import on_arrays
+from ...compiler import backends, on_arrays
 from ...nn.hyperspherical import with_unit_weights
 from ...ops.across import mean_over
 from ...ops.schedules import check_schedule
@@ -89,8 +89,10 @@ def apply_gradients(
     References:
         Loshchilov and Hutter, Decoupled weight decay regularization, arXiv:1711.05101, algorithm 2.
     """
-    _, unravel = ravel_pytree(gradient)
-    flat, norm = clip_by_global_norm(mean_over(as_vector(gradient), axis), max_norm)
+    flat, unravel = ravel_pytree(gradient)
+    if backends.current().joins_slowly:
+        flat = as_vector(gradient)
+    flat, norm = clip_by_global_norm(mean_over(flat, axis), max_norm)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to integer powers
         update, state = optimiser.update(flat, state, ravel_pytree(network)[0])
     changes = unravel(update)

@@ -100,6 +100,7 @@ class Platform:
         startup_options: `compiler_options` of `jax.jit` for a program that runs once, where optimising it takes longer
             than it saves; None for XLA's own.
         divides_cores: whether JAX may make several devices of one processor, one for each core, before it starts.
+        joins_slowly: whether XLA's concatenations had better be copies of one part after the other.
         problems: returns what users of this JAX on it should know, a sentence or two each.
     """
 
@@ -108,4 +109,5 @@ class Platform:
     cache_bound: bool = False
     startup_options: dict[str, Any] | None = None
     divides_cores: bool = False
+    joins_slowly: bool = False
     problems: Callable[[], list[str]] = list

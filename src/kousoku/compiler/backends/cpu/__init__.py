@@ -37,5 +37,6 @@ CPU = Platform(
     cache_bound=True,
     startup_options={"xla_backend_optimization_level": 0},
     divides_cores=True,
+    joins_slowly=True,
     problems=problems,
 )
