@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import Any, get_args
 
 from ..agents.ids import AgentId
 from ..envs.ids import EnvId
@@ -54,10 +55,15 @@ def preset(agent: AgentId | str, env: EnvId | str) -> Preset:
 
 @functools.cache
 def presets() -> dict[tuple[str, str], Preset]:
-    """Returns every preset, by the ids of agent and environment."""
+    """Returns every preset, by the ids of agent and environment. The file may name environments by a pattern."""
     text = resources.files("kousoku.training").joinpath("presets.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
-    return {(agent, env): _preset(values) for agent, envs in tables.items() for env, values in envs.items()}
+    return {
+        (agent, env): _preset(values)
+        for agent, envs in tables.items()
+        for pattern, values in envs.items()
+        for env in fnmatch.filter(get_args(EnvId), pattern) or [pattern]
+    }
 
 
 def _preset(values: dict[str, Any]) -> Preset:
