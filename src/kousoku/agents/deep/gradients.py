@@ -89,12 +89,11 @@ def apply_gradients(
     References:
         Loshchilov and Hutter, Decoupled weight decay regularization, arXiv:1711.05101, algorithm 2.
     """
-    flat, unravel = ravel_pytree(gradient)
-    if backends.current().joins_slowly:
-        flat = as_vector(gradient)
+    parameters, unravel = ravel_pytree(network)
+    flat = as_vector(gradient) if backends.current().joins_slowly else ravel_pytree(gradient)[0]
     flat, norm = clip_by_global_norm(mean_over(flat, axis), max_norm)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to integer powers
-        update, state = optimiser.update(flat, state, ravel_pytree(network)[0])
+        update, state = optimiser.update(flat, state, parameters)
     changes = unravel(update)
     if weight_decay is not None:
         changes = jax.tree.map(lambda u, p: u + weight_decay * p if p.ndim else u, changes, network)
