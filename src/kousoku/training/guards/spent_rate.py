@@ -1,0 +1,39 @@
+"""Learning rates that have come to their end, in runs that go on beyond what they were begun for."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Collection
+
+import jax.numpy as jnp
+
+from ...core.agent import Agent
+from ...core.spaces import LARGEST
+from ...ops.schedules import value_at
+from ..io.checkpoints import RunWarning
+
+NOTHING = 1e-6
+"""The share of its first value below which a learning rate teaches nothing."""
+
+
+def tell_spent_rates(agent: Agent, begun_for: int, until: int, swept: Collection[str] = ()) -> None:
+    """Warns of each schedule of a learning rate that ends at 0 where the run was to end, if it goes on from there.
+
+    Args:
+        agent: with its schedules, whose shares are counts.
+        begun_for: the steps that the run was begun for.
+        until: the steps that are asked for now.
+        swept: names of hyper-parameters that are numbers of each member's own.
+    """
+    if until <= begun_for:
+        return
+    for name in (field.name for field in dataclasses.fields(agent) if field.name.endswith("learning_rate")):
+        rate = getattr(agent, name)
+        if name in swept or not callable(rate):
+            continue
+        first, last = (float(value_at(rate, jnp.int32(min(step, LARGEST)))) for step in (0, begun_for))
+        if abs(last) <= NOTHING * abs(first):
+            ends = f"{name} comes to 0 at the {begun_for:,} steps that this run was begun for"
+            fix = "nothing is learned after them; begin another with init_from, or anew with more steps"
+            warnings.warn(f"{ends}: {fix}", RunWarning, stacklevel=3)

@@ -1,0 +1,44 @@
+"""Runs that go on beyond the steps at whose end their learning rate is 0: a line says that nothing is learned there."""
+
+import warnings
+
+import pytest
+
+import kousoku as ks
+from kousoku.training.guards.spent_rate import tell_spent_rates
+from kousoku.training.io.checkpoints import RunWarning
+
+
+@pytest.mark.parametrize(
+    ("rate", "begun_for", "until", "told"),
+    [
+        ("linear:0.5:0:1000", 1000, 1001, True),
+        ("linear:0.5:0:500", 1000, 2000, True),
+        ("linear:0.5:0:1000", 1000, 1000, False),
+        ("linear:0.5:0:2000", 1000, 2000, False),
+        ("linear:0.5:0.01:1000", 1000, 2000, False),
+        ("linear:0:0.5:1000", 1000, 2000, False),
+        (0.5, 1000, 2000, False),
+    ],
+)
+def test_it_is_told_where_a_rate_ends_at_nothing_and_the_run_does_not(rate, begun_for, until, told):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tell_spent_rates(ks.make_agent("a2c", learning_rate=rate), begun_for, until)
+    assert [each.category for each in caught] == [RunWarning] * told
+
+
+def test_members_rates_of_their_own_are_not_its():
+    spent = ks.make_agent("a2c", learning_rate="linear:0.5:0:10")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tell_spent_rates(spent, 10, 20, {"learning_rate": (0.1, 0.2)})
+
+
+def test_a_run_that_is_resumed_says_so(tmp_path):
+    small = {"num_envs": 4, "num_steps": 8, "hidden": (8,), "learning_rate": "linear:1e-3:0:100%"}
+    where = str(tmp_path / "run")
+    ks.train(ks.make_agent("a2c", **small), "CartPole-v1", steps=64, out=where, eval_episodes=0)
+    said = "learning_rate comes to 0 at the 64 steps that this run was begun for: nothing is learned after them"
+    with pytest.warns(RunWarning, match=said):
+        ks.resume(where, steps=96)
