@@ -1,4 +1,4 @@
-"""Films of robots of Brax and of MuJoCo Playground: their geoms, where C MuJoCo has them. No library is imported."""
+"""Films of other JAX libraries' environments: robots by their geoms, all else as their own code draws it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
-from test_jax_envs import BraxWalk, Record
+from test_jax_envs import BraxWalk, GymnaxWalk, Record
 
 import kousoku as ks
+from kousoku.envs.classic.cartpole import CartPoleState
+from kousoku.envs.classic.pendulum import PendulumState
+from kousoku.interop.jax_envs.gymnax_pictures import picture_of
 
 SEEN = """
 <mujoco>
@@ -123,3 +126,77 @@ def test_what_is_touched_stands_for_meshes():
 def test_without_a_model_or_its_bodies_there_is_no_film(env):
     with pytest.raises(ks.ConfigError, match="it has to have a `scene` or a `poses` method to be drawn"):
         ks.animate(ks.from_brax(env))
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
+def test_one_of_gymnaxs_name_is_drawn_as_ours(name):
+    env = SimpleNamespace(name=name)
+    picture = picture_of(env)
+    ours = ks.make(name)
+    if name == "CartPole-v1":
+        state = SimpleNamespace(x=jnp.float32(0.3), theta=jnp.float32(0.1))
+        params = SimpleNamespace(length=0.5, x_threshold=2.4)
+        assert picture(env, params, state) == ours.scene(CartPoleState(*jnp.array([0.3, 0.0, 0.1, 0.0])))
+    else:
+        state = SimpleNamespace(theta=jnp.float32(0.3), last_u=np.array([1.0]))
+        params = SimpleNamespace(max_torque=2.0)
+        assert picture(env, params, state) == ours.scene(PendulumState(*jnp.array([0.3, 0.0, 1.0])))
+    assert picture_of(SimpleNamespace(name="Unknown-v0")) is None
+    assert picture_of(object()) is None
+
+
+class Cells(GymnaxWalk):
+    """A gymnax environment of a game's name, whose observation is an image of two channels."""
+
+    name = "Pong-misc"
+
+    def get_obs(self, state, params=None, key=None):
+        return jnp.zeros((3, 4, 2)).at[0, 1, 0].set(1.0).at[2, 3, 1].set(1.0)
+
+
+def test_a_game_of_gymnaxs_is_drawn_by_what_is_observed():
+    film = ks.animate(ks.from_gymnax(Cells()), max_steps=3).films[0]
+    first = film.scenes[0]
+    assert (first.width, first.height) == (4.0, 3.0)
+    assert [(int(square.x), int(square.y)) for square in first.foreground] == [(1, 0), (3, 2)]
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(
+    "id",
+    [
+        "gymnax:Acrobot-v1",
+        "gymnax:MountainCar-v0",
+        "gymnax:MountainCarContinuous-v0",
+        "gymnax:Asterix-MinAtar",
+        "gymnax:Catch-bsuite",
+        "gymnax:FourRooms-misc",
+        "gymnax:PointRobot-misc",
+        "jumanji:Snake-v1",
+        "jumanji:RubiksCube-v0",
+        "jumanji:Connector-v3",
+        "navix:Navix-DoorKey-8x8-v0",
+        "xminigrid:MiniGrid-DoorKey-8x8",
+        "craftax:Craftax-Classic-Symbolic-v1",
+    ],
+)
+def test_other_libraries_environments_are_drawn(id, tmp_path):
+    film = ks.animate(id, max_steps=5)
+    (seen,) = film.pictures(120, [0])
+    assert seen.std() > 5, "it is all of one colour"
+    assert film.save(tmp_path / "x.html").stat().st_size > 10_000
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("id", ["pgx:tic_tac_toe", "pgx:backgammon", "pgx:minatar-breakout"])
+def test_boards_of_pgx_are_drawings(id):
+    page = ks.animate(id, max_steps=3).html()
+    assert "data:image/svg+xml;base64," in page
+
+
+@pytest.mark.peers
+@pytest.mark.films
+def test_a_game_of_gymnasiums_is_filmed():
+    film = ks.animate("gymnasium:LunarLander-v3", max_steps=20).films[0]
+    assert (len(film), film.dt) == (21, 0.02)
+    assert len({scene.background[0].data for scene in film.scenes}) > 10

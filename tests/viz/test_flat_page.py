@@ -111,6 +111,17 @@ def test_values_and_steps_where_time_has_no_unit(probed):
     }  # fmt: skip
 
 
+def test_pictures_of_pixels_are_seen_in_every_frame(show):
+    colors = (255, 0, 0), (0, 0, 255), (0, 255, 0)
+    scenes = [Scene.of_pixels(np.full((30, 40, 3), color, np.uint8)) for color in colors]
+    page = show(Trajectory2d(tuple(scenes), 60.0, {}))
+    for at, color in enumerate(colors):
+        forward = f"for (let k = 0; k < {at}; k += 1) press('ArrowRight');"
+        page.run(f"{PROBE}press('Home'); {forward} await frame(); return 1;")
+        seen = page.screenshot()[100:300, 200:700].reshape(-1, 3)
+        assert (np.abs(seen.astype(int) - color).max(axis=1) < 9).mean() > 0.5
+
+
 def test_the_value_that_varies_is_drawn_first(probed):
     found = probed(
         'probe.pressed = [...document.querySelectorAll(".chip")].map((c) => c.getAttribute("aria-pressed"));', machine()

@@ -74,10 +74,11 @@ def _settings(chosen: Preset) -> list[Option]:
 
 def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
     from .. import api
-    from .notices import end
+    from .notices import end, on_one_line
 
     use_all_cores()
-    return end(api.train(agent_id, env_id, **arguments))
+    with on_one_line():
+        return end(api.train(agent_id, env_id, **arguments))
 
 
 def _hyper_parameters(

@@ -48,7 +48,7 @@ class HostSlots:
             EnvError: if it fails.
         """
         self._name = env.name
-        with self._telling():
+        with telling(self._name):
             self._vector = env.make_vector(seeds)
         try:
             self.restart()
@@ -58,7 +58,7 @@ class HostSlots:
 
     def restart(self) -> None:
         """Begins a new episode in every slot; those that were on their way are forgotten."""
-        with self._telling():
+        with telling(self._name):
             first = self._vector.reset()
         self.obs: Leaves = first
         count = len(first[0])
@@ -75,7 +75,7 @@ class HostSlots:
             EnvError: if an environment fails.
         """
         before = self.obs
-        with self._telling():
+        with telling(self._name):
             next_obs, reward, terminated, truncated = self._vector.step(actions)
         episode_return, length = self.episode_return + reward, self.length + 1
         if cut_at is not None:
@@ -88,7 +88,7 @@ class HostSlots:
 
     def _begin_next(self, ended: np.ndarray) -> None:
         slots = np.flatnonzero(ended)
-        with self._telling():
+        with telling(self._name):
             first = self._vector.reset(slots.tolist())
         self.obs = [leaf.copy() for leaf in self.obs]
         for leaf, begun in zip(self.obs, first, strict=True):
@@ -98,16 +98,17 @@ class HostSlots:
 
     def close(self) -> None:
         """Ends the environments."""
-        with self._telling():
+        with telling(self._name):
             self._vector.close()
 
-    @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Names the environment in whatever it raises."""
-        try:
-            yield
-        except (ConfigError, EnvError):
-            raise
-        except Exception as error:  # the environment is others' code
-            said = (str(error).splitlines() or [""])[0]
-            raise EnvError(f"environment {self._name} raised {type(error).__name__}: {said}") from error
+
+@contextlib.contextmanager
+def telling(name: str) -> Iterator[None]:
+    """Names the environment in whatever it raises."""
+    try:
+        yield
+    except (ConfigError, EnvError):
+        raise
+    except Exception as error:  # the environment is others' code
+        said = (str(error).splitlines() or [""])[0]
+        raise EnvError(f"environment {name} raised {type(error).__name__}: {said}") from error

@@ -44,6 +44,21 @@ class HostVector(Protocol):
         """Ends the environments, and the processes that they run in."""
 
 
+@runtime_checkable
+class DrawnHostVector(HostVector, Protocol):
+    """Environments on the host of which the first can be drawn.
+
+    Attributes:
+        dt: seconds that a step lasts, or should be shown; None where that is not known.
+    """
+
+    dt: float | None
+
+    @abstractmethod
+    def pixels(self) -> np.ndarray:
+        """Draws the first environment as it is now: uint8 [height, width, 3]."""
+
+
 class HostEnv(Env):
     """An environment that is a Python object on the host: no program can hold it, so that none steps it.
 
@@ -55,6 +70,7 @@ class HostEnv(Env):
         observations, actions: where these lie.
         make_vector: from one seed for each of V environments to the vector of them.
         count: how many environments there are, of a vector that exists already; None for as many as are asked for.
+        make_drawn: as `make_vector`, of environments that can be drawn; None where they cannot.
         time_limit: None: an environment on the host ends its episodes itself.
     """
 
@@ -63,6 +79,7 @@ class HostEnv(Env):
     actions: Space
     make_vector: Callable[[Sequence[int]], HostVector] = eqx.field(static=True)
     count: int | None = eqx.field(static=True, default=None)
+    make_drawn: Callable[[Sequence[int]], DrawnHostVector] | None = eqx.field(static=True, default=None)
     time_limit: int | None = eqx.field(static=True, default=None, init=False)
 
     @property

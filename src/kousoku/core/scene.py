@@ -1,4 +1,4 @@
-"""Scenes: what to draw, as data: shapes in a coordinate system, no picture library.
+"""Scenes: what to draw, as data: shapes in a coordinate system, pixels among them.
 
 Coordinates: x to the right, y down, in units of the environment's own (a grid cell is 1 by 1). Colours are CSS names
 or hex.
@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from .errors import ConfigError, check_number
+from .image_file import data_url, is_data_url, svg_url
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,54 @@ class Polyline:
         _check_points(self.points, 2)
 
 
+@dataclass(frozen=True)
+class Image:
+    """Pixels, stretched over a rectangle with its top left corner at (x, y).
+
+    Attributes:
+        data: a PNG, WebP, JPEG or SVG file as a data URL.
+        smooth: whether colours change smoothly from one pixel to the next; if not, each is a square.
+
+    Raises:
+        ConfigError: for data of another form.
+
+    Examples:
+        >>> Image.of(np.zeros((2, 3, 3), np.uint8)).width
+        3.0
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    data: str
+    smooth: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_data_url(self.data):
+            raise ConfigError("data", str(self.data)[:40], "use data:image/png;base64,... as `Image.of` makes it")
+
+    @classmethod
+    def of(cls, pixels: Any) -> Image:
+        """Makes an image of uint8 [height, width, 3], as large as it has pixels; it keeps 400 of a longer side.
+
+        Raises:
+            ConfigError: for pixels of another shape or dtype.
+        """
+        data, (height, width) = data_url(pixels), np.shape(pixels)[:2]
+        return cls(0.0, 0.0, float(width), float(height), data, smooth=max(height, width) > SQUARES)
+
+
+SQUARES = 160
+"""Pixels of the longer side of an image up to which each is seen, where it is shown larger."""
+
+
 def _check_points(points: tuple[tuple[float, float], ...], least: int) -> None:
     if len(points) < least:
         raise ConfigError("points", points, f"give at least {least}, each (x, y)")
 
 
-Shape = Rect | Circle | Line | Text | Polygon | Polyline
+Shape = Rect | Circle | Line | Text | Polygon | Polyline | Image
 
 
 @dataclass(frozen=True)
@@ -108,6 +151,30 @@ class Scene:
     def __post_init__(self) -> None:
         check_number("width", self.width, low=0, open_low=True, open_high=True)
         check_number("height", self.height, low=0, open_low=True, open_high=True)
+
+    @classmethod
+    def of_pixels(cls, pixels: Any) -> Scene:
+        """Makes a scene of nothing but pixels: uint8 [height, width, 3].
+
+        Raises:
+            ConfigError: for pixels of another shape or dtype.
+
+        Examples:
+            >>> Scene.of_pixels(np.zeros((2, 3, 3), np.uint8)).height
+            2.0
+        """
+        image = Image.of(pixels)
+        return cls(image.width, image.height, (image,))
+
+    @classmethod
+    def of_svg(cls, svg: str) -> Scene:
+        """Makes a scene of a drawing as SVG; pages show it, films as .gif, .mp4 and .png cannot.
+
+        Raises:
+            ConfigError: for what is no SVG, or tells no size.
+        """
+        data, width, height = svg_url(svg)
+        return cls(width, height, (Image(0.0, 0.0, width, height, data, smooth=True),))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
+from ..core.scene import Circle, Image, Line, Polygon, Polyline, Rect, Scene, Shape, Text
 from .encode import numbers
 from .svg import safe_color
 
 MAX_FRAMES = 1000
 MAX_SHAPES = 60_000
+SHAPE_LETTERS = 100
+"""Letters of an image that count as one shape."""
 
 
 def film(scenes: Sequence[Scene], max_shapes: int = MAX_SHAPES) -> dict[str, Any]:
@@ -22,8 +24,8 @@ def film(scenes: Sequence[Scene], max_shapes: int = MAX_SHAPES) -> dict[str, Any
     frames, shapes = [], 0
     for scene in scenes[:MAX_FRAMES]:
         if scene.background not in backgrounds:
-            shapes += len(scene.background)
-        shapes += len(scene.foreground)
+            shapes += sum(map(_size, scene.background))
+        shapes += sum(map(_size, scene.foreground))
         if frames and shapes > max_shapes:
             break
         index = backgrounds.setdefault(scene.background, len(backgrounds))
@@ -37,8 +39,15 @@ def film(scenes: Sequence[Scene], max_shapes: int = MAX_SHAPES) -> dict[str, Any
     }
 
 
+def _size(shape: Shape) -> int:
+    """Counts a shape: one, or of an image as many as its data are long."""
+    return 1 + len(shape.data) // SHAPE_LETTERS if isinstance(shape, Image) else 1
+
+
 def shape_json(shape: Shape) -> list[Any]:
     """Returns a shape as its kind, its colour and its numbers; points are x, y, x, y, ..."""
+    if isinstance(shape, Image):
+        return ["i", "", *numbers([shape.x, shape.y, shape.width, shape.height, shape.smooth]), shape.data]
     color = safe_color(shape.color)
     match shape:
         case Rect():

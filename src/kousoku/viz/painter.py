@@ -8,8 +8,10 @@ import numpy as np
 from jaxtyping import UInt8
 from matplotlib import lines, patches, text
 from matplotlib.colors import is_color_like
+from matplotlib.image import AxesImage
 
-from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
+from ..core.image_file import pixels_of
+from ..core.scene import Circle, Image, Line, Polygon, Polyline, Rect, Scene, Shape, Text
 from .canvas import new_figure
 from .svg import safe_color
 
@@ -33,6 +35,10 @@ class Painter:
         """Draws the scene in red, green and blue."""
         if scene.background != self.background:
             artists = [self.ax.add_artist(self._artist(shape)) for shape in scene.background]
+            for place, artist in enumerate(
+                artists
+            ):  # by itself Matplotlib draws lines over areas, and those over images
+                artist.set_zorder(place)
             self.canvas.draw()
             self.saved = self.canvas.copy_from_bbox(self.figure.bbox)
             for artist in artists:
@@ -46,6 +52,8 @@ class Painter:
         return np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
 
     def _artist(self, shape: Shape) -> Any:
+        if isinstance(shape, Image):
+            return self._image(shape)
         color = safe_color(shape.color)
         color = color if is_color_like(color) else "gray"
         points = self.scale * 72 / 100
@@ -71,3 +79,10 @@ class Painter:
             case Text():
                 centred = {"ha": "center", "va": "center_baseline", "parse_math": False}
                 return text.Text(shape.x, shape.y, shape.text, color=color, fontsize=shape.size * points, **centred)
+
+    def _image(self, shape: Image) -> AxesImage:
+        extent = shape.x, shape.x + shape.width, shape.y + shape.height, shape.y
+        interpolation = "antialiased" if shape.smooth else "nearest"
+        image = AxesImage(self.ax, extent=extent, origin="upper", interpolation=interpolation)
+        image.set_data(pixels_of(shape.data))
+        return image

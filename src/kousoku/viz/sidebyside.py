@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text, Trajectory2d
+from ..core.scene import Circle, Image, Line, Polygon, Polyline, Rect, Scene, Shape, Text, Trajectory2d
 
 GAP = 0.08
 PAPER = "#ffffff"
@@ -37,7 +37,7 @@ def _joined(scenes: Sequence[Scene]) -> Scene:
 
 def _moved(shape: Shape, x: float, y: float) -> Shape:
     match shape:
-        case Rect() | Circle() | Text():
+        case Rect() | Circle() | Text() | Image():
             return dataclasses.replace(shape, x=shape.x + x, y=shape.y + y)
         case Line():
             return dataclasses.replace(shape, x1=shape.x1 + x, y1=shape.y1 + y, x2=shape.x2 + x, y2=shape.y2 + y)

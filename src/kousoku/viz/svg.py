@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from ..core.scene import Circle, Line, Polygon, Polyline, Rect, Scene, Shape, Text
+from ..core.scene import Circle, Image, Line, Polygon, Polyline, Rect, Scene, Shape, Text
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FALLBACK_COLOR = "gray"
@@ -32,6 +32,10 @@ def shape_svg(shape: Shape) -> str:
         >>> shape_svg(Circle(1.5, 0.5, 0.25, "red"))
         '<circle cx="1.5" cy="0.5" r="0.25" fill="red"/>'
     """
+    if isinstance(shape, Image):
+        size = f'x="{shape.x:g}" y="{shape.y:g}" width="{shape.width:g}" height="{shape.height:g}"'
+        look = "auto" if shape.smooth else "pixelated"
+        return f'<image {size} preserveAspectRatio="none" image-rendering="{look}" href="{shape.data}"/>'
     color = safe_color(shape.color)
     match shape:
         case Rect():

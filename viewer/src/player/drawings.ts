@@ -1,6 +1,6 @@
 // The picture in the plane: environments side by side, each an SVG; one of them alone if it was chosen.
 import { el, svg } from "../shared/dom";
-import { shapeNode, sheetRadius, trail, type Drawn } from "./drawn";
+import { loaded, shapeNode, sheetRadius, trail, type Drawn } from "./drawn";
 import type { Picture, Switch } from "./picture";
 
 const GAP = 20;
@@ -27,6 +27,8 @@ export class Drawings implements Picture {
   readonly aspect: number;
   selected: number;
   private readonly cells: Cell[];
+  // kept, so that the browser keeps them, too
+  readonly images: HTMLImageElement[];
   private way = true;
   private size: [number, number] = [0, 0];
 
@@ -39,6 +41,7 @@ export class Drawings implements Picture {
     const many = runs.length > 1;
     this.selected = many ? -1 : 0;
     this.cells = runs.map((run, i) => cellOf(run, many ? run.name || String(i + 1) : ""));
+    this.images = runs.flatMap(loaded);
     this.aspect = Math.max(...runs.map((run) => run.height / run.width));
     this.node = el("div", { class: "drawings" }, ...this.cells.map((cell) => cell.node));
     const walks = this.node.querySelector(".trail") !== null;

@@ -11,6 +11,13 @@ export interface Drawn {
   frames: { background: number; shapes: Shape[] }[];
 }
 
+// Loads all images before they are shown: one that is still to be read would leave its frame empty for a moment.
+export function loaded({ backgrounds, frames }: Drawn): HTMLImageElement[] {
+  const shapes = [...backgrounds, ...frames.map((frame) => frame.shapes)].flat();
+  const files = new Set(shapes.filter(([kind]) => kind === "i").map((shape) => String(shape[7])));
+  return [...files].map((src) => Object.assign(new Image(), { src }));
+}
+
 export function shapeNode([kind, fill, ...at]: Shape): SVGElement {
   const round = { "stroke-linecap": "round", "stroke-linejoin": "round" };
   switch (kind) {
@@ -24,6 +31,10 @@ export function shapeNode([kind, fill, ...at]: Shape): SVGElement {
       return svg("polygon", { points: at.join(" "), fill });
     case "p":
       return svg("polyline", { points: at.slice(1).join(" "), fill: "none", "stroke-width": at[0], stroke: fill, ...round });
+    case "i": {
+      const look = at[4] ? "auto" : "pixelated";
+      return svg("image", { x: at[0], y: at[1], width: at[2], height: at[3], href: at[5], preserveAspectRatio: "none", "image-rendering": look, decoding: "sync" });
+    }
     default:
       return svg("text", { x: at[0], y: at[1], "font-size": at[2], fill, "text-anchor": "middle", "dominant-baseline": "central" }, String(at[3]));
   }

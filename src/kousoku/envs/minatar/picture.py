@@ -16,7 +16,7 @@ START, ROTATIONS = 0.5, -1.5
 HELIX = ((-0.14861, 1.78277), (-0.29227, -0.90649), (1.97294, 0.0))
 
 
-def game_scene(image: UInt8[np.ndarray, "10 10 channels"]) -> Scene:
+def game_scene(image: UInt8[np.ndarray, "height width channels"]) -> Scene:
     """Draws an observation: in each cell the last channel that has an object there, on black."""
     height, width, channels = image.shape
     colors = cubehelix(channels)

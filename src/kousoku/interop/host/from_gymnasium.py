@@ -13,10 +13,13 @@ import gymnasium
 from ...core.errors import ConfigError, check_count
 from ...core.host import HostEnv, HostVector
 from .from_envpool import is_pool
-from .group import EnvGroup
+from .group import DrawnGroup, EnvGroup
 from .spaces import our_space
 from .vector_env import GymnasiumVector, check_masks
 from .workers import Workers
+
+PIXELS = "rgb_array"
+"""Gymnasium's `render_mode` of environments that draw themselves into an array."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,10 @@ class ById:
 
     def __call__(self) -> Any:
         return gymnasium.make(self.id, **{"disable_env_checker": True, **self.options})
+
+    def drawn(self) -> Any:
+        """Makes one that draws itself."""
+        return gymnasium.make(self.id, **{"disable_env_checker": True, **self.options, "render_mode": PIXELS})
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ def gymnasium_env(id: str, workers: int = 0, **options: Any) -> HostEnv:
     Raises:
         ConfigError: if Gymnasium does not know the id, or cannot make the environment, in its words.
     """
-    return host_env(f"gymnasium:{id}", ById(id, options), workers)
+    factory = ById(id, options)
+    return host_env(f"gymnasium:{id}", factory, workers, drawn=factory.drawn)
 
 
 def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
@@ -96,15 +104,29 @@ def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> Ho
             raise ConfigError("workers", workers, "the vector has its own; leave it out")
         return _of_vector(env, name)
     if isinstance(env, gymnasium.Env):
-        return host_env(name or _name_of(env), _copier(env), workers, env)
+        drawn = None if env.spec is None else functools.partial(_copier(env), render_mode=PIXELS)
+        return host_env(name or _name_of(env), _copier(env), workers, env, drawn)
     if not callable(env) or (isinstance(env, type) and not issubclass(env, gymnasium.Env)):
         fix = "give a gymnasium.Env, a function that makes one, or a gymnasium.vector.VectorEnv"
         raise ConfigError("env", env, fix)
     return host_env(name, env, workers)
 
 
-def host_env(name: str | None, factory: Callable[[], Any], workers: int, example: Any = None) -> HostEnv:
-    """Makes the environment of what makes one; an example of it, made by the factory if none is given, tells spaces.
+def host_env(
+    name: str | None,
+    factory: Callable[[], Any],
+    workers: int,
+    example: Any = None,
+    drawn: Callable[[], Any] | None = None,
+) -> HostEnv:
+    """Makes the environment of what makes one.
+
+    Args:
+        name: what it is called; by default what it calls itself.
+        factory: makes one.
+        workers: processes to step them in.
+        example: one that tells spaces; by default the factory makes it.
+        drawn: makes one that draws itself; by default the factory does if its environments draw already.
 
     Raises:
         ConfigError: if it cannot be made, or is no `gymnasium.Env`.
@@ -116,9 +138,13 @@ def host_env(name: str | None, factory: Callable[[], Any], workers: int, example
     name = name or _name_of(env)
     observations = our_space(f"observation_space of {name}", env.observation_space)
     actions = our_space(f"action_space of {name}", env.action_space)
+    draws = PIXELS in (env.metadata.get("render_modes") or ()) and env.render_mode in (None, PIXELS)
+    drawn = drawn if env.render_mode is None else factory
+    make_drawn = functools.partial(DrawnGroup, drawn) if draws and drawn is not None else None
     if example is None:
         env.close()
-    return HostEnv(name, observations, actions, VectorMaker(name, factory, int(workers)))
+    maker = VectorMaker(name, factory, int(workers))
+    return HostEnv(name, observations, actions, maker, make_drawn=make_drawn)
 
 
 def made(name: str, factory: Callable[[], Any]) -> Any:

@@ -48,3 +48,17 @@ class EnvGroup:
     def close(self) -> None:
         for env in self._envs:
             env.close()
+
+
+class DrawnGroup(EnvGroup):
+    """V objects that draw themselves as `gymnasium.Env` does: a `kousoku.core.host.DrawnHostVector`."""
+
+    @property
+    def dt(self) -> float | None:
+        """Seconds that a frame should be shown, by the environment's `render_fps`."""
+        rate = self._envs[0].metadata.get("render_fps")
+        return 1.0 / float(rate) if rate else None
+
+    def pixels(self) -> np.ndarray:
+        """Draws the first environment."""
+        return np.asarray(self._envs[0].render())

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib
 from typing import Any
 
+import jax
+import numpy as np
+
 from ...core.errors import check_keys
+from ...core.scene import Scene
 from .foreign import check_id, imported, recipe, their_promotion
 from .gymnax import GymnaxEnv, numbers_of, wrapped
 
 LIBRARY, LOWEST = "craftax", "1.5.0"
 IDS = ("Craftax-Symbolic-v1", "Craftax-Pixels-v1", "Craftax-Classic-Symbolic-v1", "Craftax-Classic-Pixels-v1")
+
+
+TILE = 16
+"""Pixels of a tile's side in pictures; Craftax has 7 or 10, 16 and 64."""
+
+
+class CraftaxEnv(GymnaxEnv):
+    """An environment of Craftax, drawn by its own code."""
+
+    def scene(self, state: Any) -> Scene:
+        """Draws what the player sees, and what he carries."""
+        with their_promotion():
+            pixels = _renderer("classic" in type(self.theirs.it).__module__)(state)
+        return Scene.of_pixels(np.clip(np.asarray(pixels), 0, 255).astype(np.uint8))
+
+
+@functools.lru_cache
+def _renderer(classic: bool) -> Any:
+    """Returns Craftax's program from a state to pixels."""
+    renderer = importlib.import_module(f"craftax.{'craftax_classic' if classic else 'craftax'}.renderer")
+    return jax.jit(renderer.make_craftax_pixel_renderer(TILE))
 
 
 def from_craftax(env: Any, params: Any = None, *, time_limit: int | None = None) -> GymnaxEnv:
@@ -21,7 +48,7 @@ def from_craftax(env: Any, params: Any = None, *, time_limit: int | None = None)
         params: its parameters; by default `env.default_params`.
         time_limit: steps after which an episode is truncated; by default that of the parameters.
     """
-    return wrapped(env, params, time_limit, None, reads_limit=False)
+    return wrapped(env, params, time_limit, None, reads_limit=False, kind=CraftaxEnv)
 
 
 def ids() -> list[str]:
@@ -50,7 +77,8 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv
     env = _made(id)
     params = env.default_params
     check_keys(f"option of {LIBRARY}:{id}", options, [*(f.name for f in dataclasses.fields(params)), "time_limit"])
-    return wrapped(env, params.replace(**options), time_limit, recipe(LIBRARY, id, {}), reads_limit=False)
+    made_from = recipe(LIBRARY, id, {})
+    return wrapped(env, params.replace(**options), time_limit, made_from, reads_limit=False, kind=CraftaxEnv)
 
 
 def _made(id: str) -> Any:

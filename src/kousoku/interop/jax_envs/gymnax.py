@@ -7,11 +7,13 @@ import inspect
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag, check_keys, is_number
+from ...core.scene import Scene
 from .foreign import (
     NEVER,
     Foreign,
@@ -24,6 +26,7 @@ from .foreign import (
     shapes_of,
     their_promotion,
 )
+from .gymnax_pictures import picture_of
 from .spaces import acted, observed
 
 LIBRARY, LOWEST = "gymnax", "0.0.9"
@@ -64,6 +67,17 @@ class GymnaxEnv(ForeignEnv):
         return after, obs, reward, done, False
 
 
+class DrawnGymnaxEnv(GymnaxEnv):
+    """One of gymnax's whose states can be drawn."""
+
+    def scene(self, state: Any) -> Scene:
+        """Draws a state; see `gymnax_pictures`."""
+        picture = picture_of(self.theirs.it)
+        assert picture is not None  # `wrapped`
+        with their_promotion():
+            return picture(self.theirs.it, self.params, jax.tree.map(jnp.asarray, state))
+
+
 def limit_name(params: Any) -> str | None:
     """Returns the name of the parameter that holds the time limit; None if there is none."""
     return next((name for name in LIMITS if hasattr(params, name)), None)
@@ -96,7 +110,12 @@ def from_gymnax(env: Any, params: Any = None, *, time_limit: int | None = None, 
 
 @their_promotion()
 def wrapped(
-    env: Any, params: Any, time_limit: int | None, made_from: str | None, reads_limit: bool = True
+    env: Any,
+    params: Any,
+    time_limit: int | None,
+    made_from: str | None,
+    reads_limit: bool = True,
+    kind: type[GymnaxEnv] | None = None,
 ) -> GymnaxEnv:
     """Makes an environment of one with gymnax's protocol: see `from_gymnax`.
 
@@ -104,6 +123,7 @@ def wrapped(
         env, params, time_limit: as there.
         made_from: see `Foreign`.
         reads_limit: see `GymnaxEnv`.
+        kind: of what is made; by default one that is drawn as gymnax's of that name, if it is.
     """
     for name in ("reset_env", "step_env", "observation_space", "action_space"):
         if not callable(getattr(env, name, None)):
@@ -118,7 +138,8 @@ def wrapped(
     obs, _ = shapes_of(lambda key: env.reset_env(key, params))
     spaces = observed(obs, env.observation_space(params)), acted(env.action_space(params))
     limit = checked_limit(time_limit)
-    return GymnaxEnv(
+    kind = kind or (DrawnGymnaxEnv if picture_of(env) else GymnaxEnv)
+    return kind(
         theirs=Foreign(env, made_from),
         told=EnvSpec(*spaces, limit),
         time_limit=limit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,7 @@ from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.scene import Scene
 from ...core.spaces import Box
 from ...core.timestep import Timestep
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
@@ -51,6 +53,17 @@ class NavixEnv(ForeignEnv):
         del key  # its steps draw from the key in the state
         timestep = self.theirs.it.step(state.replace(step_type=jnp.int32(0)), action)
         return timestep, timestep.observation, timestep.reward, timestep.step_type == TERMINATION, False
+
+    def scene(self, state: Any) -> Scene:
+        """Draws the whole grid, in Navix's tiles."""
+        with their_promotion():
+            return Scene.of_pixels(_renderer()(state.state))
+
+
+@functools.lru_cache
+def _renderer() -> Any:
+    """Returns Navix's program from a state to the pixels of its grid."""
+    return jax.jit(_navix().observations.rgb)
 
 
 def from_navix(env: Any, *, time_limit: int | None = None) -> NavixEnv:

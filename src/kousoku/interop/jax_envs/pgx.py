@@ -12,6 +12,7 @@ from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError, check_flag
+from ...core.scene import Scene
 from ...core.spaces import Discrete
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import observed, with_mask
@@ -90,6 +91,11 @@ class PgxEnv(ForeignEnv):
             # `Env.observe` of a player has a warning, and `State.observation` is of the player whose turn it is
             obs = self.theirs.it._observe(state, jnp.int32(LEARNER))
         return with_mask(obs, state.legal_action_mask) if self.masked else obs
+
+    def scene(self, state: Any) -> Scene:
+        """Draws the board as Pgx does."""
+        with their_promotion():
+            return Scene.of_svg(jax.tree.map(jnp.asarray, state).to_svg())
 
 
 def from_pgx(

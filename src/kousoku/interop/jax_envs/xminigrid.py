@@ -10,6 +10,7 @@ from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
 from ...core.errors import ConfigError
+from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
 from .spaces import observed
@@ -40,6 +41,11 @@ class XMiniGridEnv(ForeignEnv):
         del key  # its steps draw from the key in the state
         timestep = self.theirs.it.step(self.params, state, action)
         return timestep, timestep.observation, timestep.reward, timestep.last() & (timestep.discount == 0), False
+
+    def scene(self, state: Any) -> Scene:
+        """Draws the whole grid, in XLand-MiniGrid's tiles."""
+        with their_promotion():
+            return Scene.of_pixels(self.theirs.it.render(self.params.replace(render_mode="rgb_array"), state))
 
 
 def from_xminigrid(env: Any, params: Any = None, *, time_limit: int | None = None) -> XMiniGridEnv:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,20 +19,25 @@ from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import Drawable, Env
 from ...core.errors import ConfigError, check_takes, shorten
+from ...core.host import HostEnv
 from ...core.scene import Readable, Scene, Timed, Trajectory2d
 from ...core.scene3d import Contacts3d, Drawable3d, Touching3d, Trajectory3d
 from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
 from ...ops.trees import arrays_on_device, to_device
+from ..io.checkpoints import RunWarning
 from ..io.tree_io import pick_member
 from ..population import Population
 from .act import act_greedily, begin_carry
 from .evaluate import FinalState
+from .host_film import host_film, member_on_host, policy_on_host
 
 MAX_FRAMES = 1000
 MOST_FILMS = 100
 FILM_STREAM = 0x66696C6D
+DRAWING_SECONDS = 60.0
+"""How long drawing a film in the plane may take: it ends there, which is told. Others' code takes up to 3 s a state."""
 
 Film = Trajectory2d | Trajectory3d
 Act = Callable[[Env, PyTree[Array], Any, PRNGKeyArray], tuple[PyTree[Array], Any]]
@@ -54,13 +61,19 @@ class Played(NamedTuple):
 
 def is_drawable(env: Env) -> bool:
     """Tells whether there can be films of an environment."""
+    if isinstance(env, HostEnv):
+        return env.make_drawn is not None
     return isinstance(unwrapped(env), Drawable3d | Drawable)
 
 
 def member_film(population: Population, final: FinalState, i: int, name: str = "") -> Film | None:
     """Films one greedy episode of a member in its environment; None if that cannot be drawn."""
-    key = _film_key(population.keys, to_device(np.int32(i)))
-    return greedy_film(population.agent(i), pick_member(final, i), population.env(i), key, name)
+    key, env = _film_key(population.keys, to_device(np.int32(i))), population.env(i)
+    if isinstance(env, HostEnv):
+        if not is_drawable(env):
+            return None
+        return host_film(env, *member_on_host(population, final.agent_state, i, key), name, MAX_FRAMES, DRAWING_SECONDS)
+    return greedy_film(population.agent(i), pick_member(final, i), env, key, name)
 
 
 @jax.jit
@@ -139,6 +152,9 @@ def policy_film(
         ConfigError: if it gives what is no action of the environment.
     """
     check_takes("policy", policy, ("obs", "key"))
+    if isinstance(env, HostEnv):
+        checked = lambda obs, key: _as_action(policy(obs, key), env.action_space, key)  # noqa: E731
+        return host_film(env, *policy_on_host(env, checked, key), name, max_steps, DRAWING_SECONDS)
 
     def act(env: Env, obs: Any, carry: Any, key: PRNGKeyArray) -> Any:
         return _as_action(policy(obs, key), env.action_space, key), carry
@@ -201,14 +217,22 @@ def _flat_film(env: Any, played: Played, name: str, each: int) -> Trajectory2d:
     """Makes the film of an episode whose pictures are `each` steps of the environment from one another."""
     values = _values(env, played)
     scenes = _scenes(env, played.states, _length(played) + 1)
+    values = {name: value[: len(scenes)] for name, value in values.items()}
     return Trajectory2d(scenes, each * float(np.mean(env.dt)) if isinstance(env, Timed) else None, values, name)
 
 
 def _scenes(env: Any, states: Any, count: int) -> tuple[Scene, ...]:
     """Draws the states [count, ...], each different one once: an agent that knows no way out often stands still."""
     drawn: dict[tuple[bytes, ...], Scene] = {}
-    scenes = []
+    scenes, until = [], time.monotonic() + DRAWING_SECONDS
     for i in range(count):
+        if scenes and time.monotonic() > until:
+            warnings.warn(
+                f"the film ends after {i} of {count} pictures: drawing them took {DRAWING_SECONDS:g} s",
+                RunWarning,
+                stacklevel=2,
+            )
+            break
         bits = tuple(leaf[i].tobytes() for leaf in jax.tree.leaves(states))
         if bits not in drawn:
             drawn[bits] = env.scene(_frame(states, i))

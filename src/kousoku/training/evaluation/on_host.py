@@ -47,7 +47,7 @@ def evaluate_on_host(
     env, count = population.env(0), keys.shape[0]
     assert isinstance(env, HostEnv)
     width = min(episodes, MOST_SLOTS) if env.count is None else env.count // count
-    begin, act = _programs(population.structure, population.envs.structure)
+    begin, act = evaluation_programs(population.structure, population.envs.structure)
     streams, seeds, carry = begin(population.numbers.agent, agents, keys, jnp.arange(width))
     leaves, structure = jax.tree.flatten((population.numbers.agent, agents))
     played, wanted = np.zeros((count, width), int), [len(range(slot, episodes, width)) for slot in range(width)]
@@ -72,7 +72,7 @@ def evaluate_on_host(
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(agent: Any, env: EnvStructure) -> tuple[Any, Any]:
+def evaluation_programs(agent: Any, env: EnvStructure) -> tuple[Any, Any]:
     """Returns the compiled programs that begin an evaluation and choose its actions."""
     whole = env.with_arrays(None)
     act = partial(_act, agent, whole.observation_space, whole.action_space)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from ..config import TrainConfig
 from ..devices import without_padding
 from ..evaluation.evaluate import Episodes, FinalState, evaluate_population
 from ..evaluation.exact import exact_tables, optimal_return
-from ..evaluation.film import member_film
+from ..evaluation.film import Film, member_film
 from ..guards.interrupt import StopRequest
 from ..io import provenance, run_folder
+from ..io.checkpoints import RunWarning
 from ..io.run_progress import RunProgress
 from ..io.tree_io import to_arrays
 from ..metrics.metric_sums import MetricSums
@@ -168,7 +170,17 @@ def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunP
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
     facts = record.facts | {"cut_evaluations": _cut(job, episodes)}
     record = dataclasses.replace(record, evaluation=arrays, facts=facts)
-    return dataclasses.replace(record, film=member_film(job.population, now, record.best_member))
+    return dataclasses.replace(record, film=_film(job, now, record.best_member))
+
+
+def _film(job: TrainJob, now: FinalState, i: int) -> Film | None:
+    """Returns the film of a member; None, and a line that says why, where the code that draws fails."""
+    try:
+        return member_film(job.population, now, i)
+    except Exception as error:  # the environment's code, or its library's, which may ask for a package or a display
+        said = (str(error).splitlines() or [""])[0]
+        warnings.warn(f"there is no film: {type(error).__name__}: {said}", RunWarning, stacklevel=2)
+        return None
 
 
 def _cut(job: TrainJob, episodes: Episodes) -> int:

@@ -1,0 +1,93 @@
+"""Films of environments on the host, which draw themselves: an episode is played step by step, a picture after each."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from ...collectors.host_slots import telling
+from ...core.errors import ConfigError
+from ...core.host import DrawnHostVector, HostEnv, Leaves
+from ...core.scene import Scene, Trajectory2d
+from ..population import Population
+from .on_host import evaluation_programs
+
+Act = Callable[[Leaves, int], Leaves]
+"""From observations [1, ...], leaf by leaf, and the number of the step to actions [1, ...]."""
+
+
+def member_on_host(population: Population, agents: Any, i: int, key: PRNGKeyArray) -> tuple[Act, int]:
+    """Returns what a member does greedily, of N that have learned, and a seed for its environment."""
+    numbers, state = jax.tree.map(lambda leaf: leaf[i : i + 1], (population.numbers.agent, agents))
+    begin, act = evaluation_programs(population.structure, population.envs.structure)
+    streams, seeds, carry = begin(numbers, state, key[None], jnp.arange(1))
+    leaves, structure = jax.tree.flatten((numbers, state))
+    began = np.ones((1, 1), bool)
+
+    def choose(obs: Leaves, t: int) -> Leaves:
+        nonlocal carry
+        seen = [leaf[None] for leaf in obs]
+        carry, actions = act(structure, leaves, carry, seen, began if t == 0 else ~began, streams, np.uint32(t))
+        return [np.asarray(leaf)[0] for leaf in actions]
+
+    return choose, int(seeds[0, 0])
+
+
+def policy_on_host(env: HostEnv, policy: Callable[[Any, Any], Any], key: PRNGKeyArray) -> tuple[Act, int]:
+    """Returns what a function of an observation and a key does, and a seed for the environment."""
+    tree = jax.tree.structure(jax.eval_shape(env.observation_space.sample, key))
+    one = jax.jit(lambda obs, t: jax.tree.leaves(policy(jax.tree.unflatten(tree, obs), jax.random.fold_in(key, t))))
+
+    def choose(obs: Leaves, t: int) -> Leaves:
+        return [np.asarray(leaf)[None] for leaf in one([leaf[0] for leaf in obs], np.uint32(t))]
+
+    return choose, int(jax.random.bits(key, dtype=jnp.uint32) >> 1)
+
+
+def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seconds: float) -> Trajectory2d:
+    """Plays an episode, and draws it.
+
+    Args:
+        env: one that can be drawn.
+        act: chooses actions.
+        seed: of the environment.
+        name: of the film.
+        max_steps: where it is cut.
+        seconds: after which it is, too, for drawing may take long.
+
+    Raises:
+        EnvError: if the environment fails, or cannot draw itself after all.
+    """
+    if env.make_drawn is None:
+        raise ConfigError("env", env.name, "it does not draw itself")
+    until = time.monotonic() + seconds
+    with telling(env.name), contextlib.closing(env.make_drawn([seed])) as vector:
+        obs, scenes, rewards, actions = vector.reset(), [_scene(vector)], [], []
+        for t in range(max_steps):
+            chosen = act(obs, t)
+            obs, reward, terminated, truncated = vector.step(chosen)
+            scenes.append(_scene(vector))
+            rewards.append(float(reward[0]))
+            actions.append(chosen)
+            if terminated[0] or truncated[0] or time.monotonic() > until:
+                break
+        return Trajectory2d(tuple(scenes), vector.dt, _values(rewards, actions), name)
+
+
+def _scene(vector: DrawnHostVector) -> Scene:
+    return Scene.of_pixels(vector.pixels())
+
+
+def _values(rewards: Sequence[float], actions: Sequence[Leaves]) -> dict[str, np.ndarray]:
+    """Returns reward, return, and an action that is one number, [T + 1] each."""
+    values = {"reward": np.array([np.nan, *rewards]), "return": np.cumsum([0.0, *rewards])}
+    if all(len(leaves) == 1 and leaves[0].size == 1 for leaves in actions):
+        values["action"] = np.array([*(float(leaves[0].item()) for leaves in actions), np.nan])
+    return values
