@@ -46,13 +46,12 @@ class HostVector(Protocol):
 
 @runtime_checkable
 class DrawnHostVector(HostVector, Protocol):
-    """Environments on the host of which the first can be drawn.
+    """Environments on the host of which the first can be drawn."""
 
-    Attributes:
-        dt: seconds that a step lasts, or should be shown; None where that is not known.
-    """
-
-    dt: float | None
+    @property
+    @abstractmethod
+    def dt(self) -> float | None:
+        """Seconds that a step lasts, or should be shown; None where that is not known."""
 
     @abstractmethod
     def pixels(self) -> np.ndarray:

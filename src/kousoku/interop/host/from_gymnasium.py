@@ -174,7 +174,7 @@ def _name_of(made: Any) -> str:
     return getattr(made, "__name__", None) or type(getattr(made, "unwrapped", made)).__name__
 
 
-def _copier(env: Any) -> Callable[[], Any]:
+def _copier(env: Any) -> Callable[..., Any]:
     """Returns what makes environments like one: by its id with its options and wrappers, else copies of it.
 
     Raises:
