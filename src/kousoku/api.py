@@ -28,7 +28,7 @@ from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
-from .training.guards.interrupt import is_left_to_caller
+from .training.guards.interrupt import is_left_to_caller, stop_on_signals
 from .training.io import checkpoints, files, provenance, run_folder
 from .training.io.checkpoints import RunWarning
 from .training.io.env_config import env_json
@@ -148,8 +148,8 @@ def train(
     if "record" not in settings:
         config = dataclasses.replace(config, record=recorded_by_default(made_agent.learns_from, made_env))
     begin_with = _trained_member(config)
-    told = {"sources": origin}
-    return _reported(run_training(made_agent, made_env, config, env_json(env, env_options), None, begin_with, told))
+    described, told = env_json(env, env_options, made_env), {"sources": origin}
+    return _reported(run_training(made_agent, made_env, config, described, None, begin_with, told))
 
 
 def resume(
@@ -188,13 +188,13 @@ def resume(
         <Run q_learning on GridWorld-v0: 1 agent x 3000 steps, finished, my-longer-run>
     """
     provenance.tell_upgraded()
-    folder = files.typed(path)
-    config, facts = run_folder.read_config(path), run_folder.status(folder)
+    config, folder = run_folder.read_config(path), files.typed(path)
+    facts = run_folder.status(folder)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
     made_agent, made_env, asked = _asked(path, config, agent, env, **changes)
     made_agent = made_agent.for_env(made_env.spec)
     check_agent(made_agent, config)
-    if facts.get("status") == "finished" and facts["steps"] >= asked.steps:
+    if facts.get("status") == "finished" and facts["steps"] >= asked.steps and run_folder.is_whole(folder):
         if steps is None and not (folder / viz.REPORT).is_file():
             return _with_report(load(path, agent=agent, env=env))
         raise ConfigError("resume", str(path), f"it has come to its end, {facts['steps']} steps; ask for more steps")
@@ -232,8 +232,12 @@ def _asked(
     """Returns what a run was asked to do, with the changes that are not None.
 
     Raises:
-        ConfigError: if its configuration is damaged, or names what cannot be made by an id.
+        ConfigError: if its configuration is damaged, or names what cannot be made by an id, or an id is given.
     """
+    for field, given, kind in (("agent", agent, Agent), ("env", env, Env)):
+        if given is not None and not isinstance(given, kind):
+            fix = f"leave it out, as the run knows its own; or give the kousoku.{kind.__name__} that it was started with"
+            raise ConfigError(field, given, fix)
     try:
         changed = {name: value for name, value in changes.items() if value is not None}
         return *rebuild_both(config, agent, env), TrainConfig.of_json(config, changed)
@@ -242,7 +246,12 @@ def _asked(
 
 
 def _reported(trained: Trained) -> Run:
-    run = _with_report(Run(trained.record, trained, []))
+    """Draws a run's report, and then does what ended the run, or what somebody asked for meanwhile."""
+    with stop_on_signals() as stop:
+        run = _with_report(Run(trained.record, trained, []))
+    if stop.signal is not None:
+        trained = dataclasses.replace(trained, stopped_by=stop.signal)
+        run = Run(trained.record, trained, [])
     if run.stopped_by is not None and not is_left_to_caller():
         _end_as_asked(run, run.stopped_by)
     if trained.error is not None:
@@ -262,9 +271,14 @@ def _end_as_asked(run: Run, number: int) -> None:
         raise
 
 
-def _mark(error: Exception, run: Run) -> None:
-    """Gives an exception of `on_report` or of an environment the run that it ended, and a line on where that is."""
+def _mark(error: BaseException, run: Run) -> None:
+    """Gives an exception of `on_report` or of an environment the run that it ended, and a line on where that is.
+
+    What ends Python without a traceback, which would have the line, has it written.
+    """
     error.run = run  # pyright: ignore[reportAttributeAccessIssue]
+    if not isinstance(error, Exception):
+        StandardError().write(f"kousoku: stopped by {type(error).__name__} {_where(run)}\n")
     what = "the run ended" if isinstance(error, EnvError) else "kousoku: on_report raised this"
     error.add_note(f"{what} {_where(run)}")
 
@@ -308,9 +322,8 @@ def load(
         ConfigError: if there is no run or no such checkpoint, a file is missing or damaged, there is neither an end nor
             a checkpoint, or the run was started with another agent or environment.
     """
-    folder = files.typed(path)
+    config, folder = run_folder.read_config(path), files.typed(path)
     if checkpoint is not None or not run_folder.has_ended(path):
-        config = run_folder.read_config(path)
         saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
         if saved is not None:
             trained = unfinished(*_asked(path, config, agent, env), config, folder, saved)

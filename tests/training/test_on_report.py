@@ -147,6 +147,34 @@ def test_what_it_raises_goes_on_when_all_is_saved():
     same(ks.resume("run"), train(out="whole"))
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_what_ends_python_ends_it_when_all_is_saved(error, capsys):
+    def on_report(report):
+        if report.step == 300:
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        train(on_report=on_report)
+    assert raised.value is error
+    told = f"kousoku: stopped by {type(error).__name__} at step 300; kousoku.resume('run') goes on with it\n"
+    assert capsys.readouterr().err == told
+    assert (ks.load("run").record.facts["status"], ks.load("run").record.facts["steps"]) == ("interrupted", 300)
+
+
+def test_what_never_runs_is_refused():
+    async def waiting(report): ...
+
+    def giving(report):
+        yield report
+
+    async def both(report):
+        yield report
+
+    for function in (waiting, giving, both):
+        with pytest.raises(ks.ConfigError, match=r"on_report: got <function .*; give a plain function: what an async"):
+            train(on_report=function)
+
+
 @pytest.mark.parametrize(
     ("out", "step", "told"),
     [("", 300, "at step 300; nothing of it was saved"), ("run", 600, "at step 600; all of it is in 'run'")],

@@ -235,7 +235,7 @@ def test_the_report_of_a_run_on_its_way_is_made_anew_at_each_look(monkeypatch, c
 def test_killed_before_its_first_checkpoint_it_begins_again(monkeypatch, whole):
     with pytest.raises(Killed):
         stopped(monkeypatch, 1, kill)
-    with pytest.raises(ConfigError, match="did not come to its end; `kousoku train --resume` goes on"):
+    with pytest.raises(ConfigError, match="did not come to its end; `kousoku resume` goes on"):
         ks.load("run")
     with pytest.warns(RunWarning, match="has no checkpoint: the run begins again from step 0"):
         api.resume("run")

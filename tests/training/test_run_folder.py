@@ -94,7 +94,9 @@ def test_a_folder_of_its_own_is_one_level_below_runs_whatever_the_ids(tmp_path, 
 def test_a_missing_file_is_named(copy, name):
     shutil.rmtree(copy / "checkpoints")
     (copy / name).unlink()
-    with pytest.raises(ks.ConfigError, match=f"{name} is missing: the run did not come to its end"):
+    began = ": the run did not come to its end; `kousoku resume` goes on with it"
+    told = began if name == "run.json" else "; `kousoku resume` makes it again"
+    with pytest.raises(ks.ConfigError, match=f"{name} is missing{told}$"):
         ks.load(copy)
 
 

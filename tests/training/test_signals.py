@@ -10,8 +10,10 @@ import time
 import pytest
 
 import kousoku as ks
+from kousoku import viz
 from kousoku.training.guards import interrupt
-from kousoku.training.loop import host
+from kousoku.training.io import run_folder
+from kousoku.training.loop import host, results
 
 needs_hangup = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 
@@ -85,6 +87,47 @@ def test_the_caller_may_answer(signalled, capsys):
         assert signalled(signal.SIGTERM).stopped_by == signal.SIGTERM
     assert not interrupt.is_left_to_caller()
     assert not capsys.readouterr().err
+
+
+@pytest.fixture
+def within(monkeypatch):
+    """A finished run below "run" to which a signal was sent within a function that comes after its last step."""
+    kept = {number: signal.getsignal(number) for number in interrupt.SIGNALS}
+
+    def train(module, name, number=signal.SIGINT):
+        function, calls = getattr(module, name), []
+
+        def interrupted(*given, **named):
+            calls.append(1)
+            if len(calls) == 1:
+                os.kill(os.getpid(), number)
+            return function(*given, **named)
+
+        monkeypatch.setattr(module, name, interrupted)
+        return ks.train("q_learning", "GridWorld-v0", steps=200, record_every=100, out="run", eval_episodes=1)
+
+    yield train
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("module", "name"), [(results, "play"), (run_folder, "save"), (viz, "write_report")])
+def test_after_the_last_step_all_is_made_before_a_signal_is_answered(within, capsys, module, name):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        within(module, name)
+    assert capsys.readouterr().err == "kousoku: stopped by SIGINT at step 200; all of it is in 'run'\n"
+    assert stop.value.run.record.facts["status"] == "finished"
+    found = ks.load("run")
+    assert (found.record.facts["status"], found.record.evaluation["return"].shape) == ("finished", (1, 1))
+    assert found.report.is_file()
+
+
+def test_a_handler_of_the_users_is_called_after_the_evaluation(within):
+    seen = []
+    signal.signal(signal.SIGTERM, lambda number, frame: seen.append(ks.load("run").record.facts["status"]))
+    assert within(results, "play", signal.SIGTERM).stopped_by == signal.SIGTERM
+    assert seen == ["finished"]
 
 
 @pytest.mark.full("processes")

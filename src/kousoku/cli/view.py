@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,13 +93,28 @@ def _folder(given: dict[str, Any]) -> Path:
 
 
 def _newest() -> Path:
-    """Returns the newest run that there is something to be seen of; says which newer ones are passed over."""
+    """Returns the newest run that can be read and shows something; says which newer ones are passed over."""
     from ..training.io import run_folder
 
     found = Path("runs").glob(f"*/{run_folder.CONFIG}")
     for path in sorted(found, key=lambda path: (path.stat().st_mtime, path), reverse=True):
-        why = run_folder.nothing_to_show(path.parent)
+        why = run_folder.nothing_to_show(path.parent) or _unreadable(path.parent)
         if why is None:
             return path.parent
         print(f"kousoku: {path.parent} is passed over: {why}", file=sys.stderr)
     raise ConfigError("run", ..., "there is no run below runs/ to be seen; name a run folder")
+
+
+def _unreadable(folder: Path) -> str | None:
+    """Says why a run cannot be read; None if it can."""
+    from .. import api
+    from ..training.io import run_folder
+
+    if run_folder.has_ended(folder):
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):  # it is read again where it is shown
+            api.load(folder)
+    except ConfigError as error:
+        return str(error)
+    return None

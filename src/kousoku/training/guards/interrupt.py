@@ -27,7 +27,7 @@ class StopRequest:
     def __init__(self) -> None:
         self.signal: int | None = None
         self.told = False
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def __bool__(self) -> bool:
         return self.told or self.signal is not None

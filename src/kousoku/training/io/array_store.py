@@ -10,12 +10,14 @@ are `checkpoints`'.
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import re
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ PLAIN = re.compile(r"[\w .,=+@-]+", re.ASCII)
 """Names that mean themselves in any locale. Orbax looks for files by patterns, in which [0,1] is one character."""
 ORBAX = threading.Lock()
 """Who calls Orbax has it."""
+OPENED = Path("/proc/self/fd")
+"""Where Linux has a plain name for each folder that this process has opened."""
 Kinds = Sequence[tuple[Sequence[int], str]]
 """Shape and dtype of each array."""
 
@@ -48,8 +52,11 @@ def write(folder: Path, arrays: Sequence[np.ndarray]) -> None:
     for array in arrays:
         if array.dtype.hasobject:
             raise ValueError(f"an array of {array.dtype} would have to be pickled")
-    with _by_orbax() as orbax, _refusals(), _plainly_named(folder) as plain:
-        orbax.save(plain, {str(i): array for i, array in enumerate(arrays) if array.size})
+    with _by_orbax() as orbax, _plainly_named(folder) as plain:
+        refusal = _refusal_of(lambda: orbax.save(plain, {str(i): a for i, a in enumerate(arrays) if a.size}))
+        if refusal is not None:
+            gc.collect()  # what was left undone is told of by asyncio when it is removed, which is here
+            raise refusal
     for path in (*folder.rglob("*"), folder):
         files.flush(path)
 
@@ -76,27 +83,44 @@ def read(folder: Path, kinds: Kinds) -> list[np.ndarray]:
 
 @contextmanager
 def _by_orbax() -> Iterator[Any]:
-    """Imports Orbax when it is needed, for one thread at a time; what its own would print is in the error too."""
+    """Imports Orbax when it is needed, for one thread at a time; what its own would print is in the error too.
+
+    So is what asyncio prints of tasks that have failed, and Python of those that it removes unfinished.
+    """
     try:
         from orbax.checkpoint import v1  # pyright: ignore[reportAttributeAccessIssue]
     except ImportError:  # up to 0.12
         from orbax.checkpoint.experimental import v1
-    log = logging.getLogger("absl")
+    logs = [logging.getLogger(name) for name in ("absl", "asyncio")]
     with ORBAX:
-        level = log.level
-        log.setLevel(logging.CRITICAL)
+        levels, hook = [log.level for log in logs], sys.unraisablehook
+        for log in logs:
+            log.setLevel(logging.CRITICAL + 1)
+        sys.unraisablehook = lambda raised: None if "Event loop" in str(raised.exc_value) else hook(raised)
         try:
             yield v1
         finally:
-            log.setLevel(level)
+            sys.unraisablehook = hook
+            for log, level in zip(logs, levels, strict=True):
+                log.setLevel(level)
 
 
 @contextmanager
 def _plainly_named(folder: Path) -> Iterator[Path]:
-    """Gives a folder, which need not be there yet, an absolute name of plain parts: by a link where it has none."""
+    """Gives a folder, which need not be there yet, an absolute name of plain parts.
+
+    Where it has none, that is its parent's as an opened folder, or a link's below the system's folder for such files.
+    """
     absolute = folder.absolute()
     if all(PLAIN.fullmatch(part) for part in absolute.parts[1:]):
         yield absolute
+        return
+    if OPENED.is_dir():
+        parent = os.open(absolute.parent, os.O_RDONLY)
+        try:
+            yield OPENED / str(parent) / absolute.name
+        finally:
+            os.close(parent)
         return
     with tempfile.TemporaryDirectory(prefix="kousoku-") as made:
         link = Path(made) / "folder"
@@ -104,13 +128,18 @@ def _plainly_named(folder: Path) -> Iterator[Path]:
         yield link / absolute.name
 
 
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Raises what the system said as the error that it is: TensorStore tells it inside of a text."""
+def _refusal_of(save: Callable[[], object]) -> OSError | None:
+    """Returns what the system said, as the error that it is, or None: TensorStore tells it inside of a text.
+
+    Nothing of what was at work is held by it.
+    """
     try:
-        yield
+        save()
     except ValueError as error:
         told = re.search(r"os_error_code='(\d+)'", str(error))
         if told is None:
-            raise OSError(errno.EIO, shorten(str(error), 200)) from error
-        raise OSError(int(told[1]), os.strerror(int(told[1]))) from error
+            return OSError(errno.EIO, shorten(str(error), 200))
+        return OSError(int(told[1]), os.strerror(int(told[1])))
+    except OSError as error:
+        return OSError(*error.args)
+    return None

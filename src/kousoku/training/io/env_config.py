@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import functools
 import hashlib
+import inspect
 import json
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -22,14 +26,39 @@ from .checkpoints import RunWarning
 from .tree_io import to_arrays
 
 MOST_NUMBERS = 20
+OURS = "kousoku"
+Tell = Callable[[Any], Any]
+"""From a part of an environment to JSON."""
 
 
-def env_json(env: str | Env, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns an environment as JSON: given by id with its options, made in Python with its fields and its code."""
+def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None) -> dict[str, Any]:
+    """Returns an environment as JSON: given by id with its options, made in Python with its fields and its code.
+
+    What is registered under an id outside of this library has both, as it may be another one the next time.
+
+    Args:
+        env: as it was given.
+        options: that an id was given with.
+        made: what an id with these options is; None to tell nothing of it.
+
+    Raises:
+        ConfigError: for an option that no JSON holds.
+    """
     if isinstance(env, str):
-        return {"id": env, "options": _jsonable(dict(options)), "registered": True}
+        own = {} if made is None or _is_ours(made) else _own(made)
+        return {"id": env, "options": _jsonable("env_options", dict(options)), "registered": True, **own}
     name = env.name if isinstance(env, HostEnv) else kind_of(env)
-    return {"id": name, "options": {}, "registered": False, "fields": _all_fields(env), "code": _code(env)}
+    return {"id": name, "options": {}, "registered": False, **_own(env)}
+
+
+def _own(env: Env) -> dict[str, Any]:
+    """Returns what is told of an environment that is not of this library."""
+    return {"fields": _all_fields(env, _told), "code": _code(env)}
+
+
+def _is_ours(env: Env) -> bool:
+    """Tells whether an environment is of this library, whose code has a digest of its own in checkpoints."""
+    return all(type(each).__module__.partition(".")[0] == OURS for each in (unwrapped(env), *wrappers_of(env)))
 
 
 def check_same(env: Env, begun: Mapping[str, Any]) -> None:
@@ -38,12 +67,15 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: naming the first field that differs.
     """
-    now = env_json(env, {})
+    now = env_json(begun["id"] if begun.get("registered") else env, {}, env)
+    now.setdefault("fields", {})
+    now.setdefault("code", None)
     if now["id"] != begun["id"]:
         raise ConfigError("env", now["id"], f"the run was started with {begun['id']}")
-    fields = begun.get("fields", now["fields"])  # runs of earlier versions do not tell
+    fields = begun.get("fields", now["fields"])  # runs of earlier versions do not tell, or in other words
+    formerly = _all_fields(env, _formerly_told)
     for name in (*fields, *now["fields"]):
-        if now["fields"].get(name, ...) != fields.get(name, ...):
+        if fields.get(name, ...) not in (now["fields"].get(name, ...), formerly.get(name, ...)):
             fix = f"the run was started with {fields.get(name, 'none')!r}"
             raise ConfigError(f"env's {name}", now["fields"].get(name, ...), fix)
     if begun.get("code", now["code"]) != now["code"]:
@@ -51,12 +83,12 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
         warnings.warn(text, RunWarning, stacklevel=2)
 
 
-def _all_fields(env: Env) -> dict[str, Any]:
+def _all_fields(env: Env, tell: Tell) -> dict[str, Any]:
     """Returns the fields of an environment as JSON; those inside a wrapper with a prefix for each that is around it."""
     if not isinstance(env, Wrapper):
-        return _fields(env)
-    own = {name: told for name, told in _fields(env).items() if name != "env"}
-    return own | {f"env.{name}": told for name, told in _all_fields(env.env).items()}
+        return _fields(env, tell)
+    own = {name: told for name, told in _fields(env, tell).items() if name != "env"}
+    return own | {f"env.{name}": told for name, told in _all_fields(env.env, tell).items()}
 
 
 def _code(env: Env) -> str | None:
@@ -67,39 +99,108 @@ def _code(env: Env) -> str | None:
     return _digest(" ".join(map(str, codes)).encode())
 
 
-def _fields(module: eqx.Module) -> dict[str, Any]:
-    """Returns what a module is made of, as JSON that differs where that differs."""
-    return {field.name: _told(getattr(module, field.name, None)) for field in dataclasses.fields(module)}
+def _fields(module: Any, tell: Tell) -> dict[str, Any]:
+    """Returns what a dataclass is made of, as JSON that differs where that differs."""
+    return {field.name: tell(getattr(module, field.name, None)) for field in dataclasses.fields(module)}
 
 
 def _told(value: Any) -> Any:
     """Returns a part as JSON: numbers, texts and small arrays as they are, all else by its kind and a digest."""
-    if value is None or isinstance(value, (bool, int, str)):
+    if isinstance(value, enum.Enum):  # which may be a number, too
+        return f"{type(value).__qualname__}.{value.name}"
+    plain = _told_plainly(value, _told)
+    if plain is not None or value is None:
+        return plain
+    if not _is_numbers(value):
+        return _told_object(value)
+    array = _array(value)
+    return _without_nan(array.tolist()) if _is_short(array) else _told_array(array)
+
+
+def _formerly_told(value: Any) -> Any:
+    """Returns what was told of a part before objects told what they are made of, and numbers that are not finite."""
+    plain = _told_plainly(value, _formerly_told)
+    if plain is not None or value is None:
+        return plain
+    if not _is_numbers(value):
+        return getattr(value, "__qualname__", type(value).__qualname__) if callable(value) else type(value).__qualname__
+    array = _array(value)
+    return array.tolist() if _is_short(array) and np.isfinite(array).all() else _told_array(array)
+
+
+def _told_plainly(value: Any, tell: Tell) -> Any:
+    """Returns what JSON has itself, and of modules a digest; None for all else."""
+    if isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_told(part) for part in value]
+        return [tell(part) for part in value]
     if isinstance(value, Mapping):
-        return {str(key): _told(part) for key, part in value.items()}
+        return {str(key): tell(part) for key, part in value.items()}
     if isinstance(value, eqx.Module):
-        return f"{type(value).__qualname__} {_digest(json.dumps(_fields(value), sort_keys=True).encode())}"
-    if callable(value):
-        return getattr(value, "__qualname__", type(value).__qualname__)
-    if not isinstance(value, (float, complex, np.ndarray, np.generic, jax.Array)):
-        return type(value).__qualname__
-    array = np.asarray(value) if isinstance(value, (float, complex)) else to_arrays(value)[0]
-    if array.dtype.kind in "biuf" and array.size <= MOST_NUMBERS and np.isfinite(array).all():
-        return array.tolist()
+        return f"{type(value).__qualname__} {_digest(json.dumps(_fields(value, tell), sort_keys=True).encode())}"
+    return None
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, (float, complex, np.ndarray, np.generic, jax.Array))
+
+
+def _array(value: Any) -> np.ndarray:
+    return np.asarray(value) if isinstance(value, (float, complex)) else to_arrays(value)[0]
+
+
+def _is_short(array: np.ndarray) -> bool:
+    return array.dtype.kind in "biuf" and array.size <= MOST_NUMBERS
+
+
+def _told_array(array: np.ndarray) -> str:
+    """Returns an array's shape and dtype, and a digest of it."""
     return f"{array.dtype}{list(array.shape)} {_digest(np.ascontiguousarray(array).tobytes())}"
+
+
+def _without_nan(numbers: Any) -> Any:
+    """Returns numbers, or lists of them, with the word for each that is NaN: JSON has none."""
+    if isinstance(numbers, list):
+        return [_without_nan(number) for number in numbers]
+    return numbers if numbers == numbers else "nan"
+
+
+def _told_object(value: Any) -> Any:
+    """Returns an object as JSON: its name, and a digest of what it is made of as far as that can be known."""
+    if isinstance(value, type) or inspect.isroutine(value):
+        name, code = getattr(value, "__qualname__", type(value).__qualname__), provenance.code_of(value)
+        return name if code is None else f"{name} {code}"
+    kind = type(value).__qualname__
+    if isinstance(value, functools.partial):
+        return {kind: [_told(value.func), _told(value.args), _told(value.keywords)]}
+    if isinstance(value, (set, frozenset)):
+        return {kind: sorted((_told(part) for part in value), key=str)}
+    if isinstance(value, (bytes, range, slice)):
+        return f"{kind} {_digest(repr(value).encode())}"
+    if dataclasses.is_dataclass(value):
+        return {kind: _fields(value, _told)}
+    return kind
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[: provenance.DIGITS]
 
 
-def _jsonable(value: Any) -> Any:
-    """Returns options as JSON has them: tuples and arrays as lists, keys as text."""
+def _jsonable(field: str, value: Any) -> Any:
+    """Returns options as JSON has them: tuples and arrays as lists, keys as text.
+
+    Raises:
+        ConfigError: naming the option that cannot be there.
+    """
     if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_jsonable(item) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
+        return {str(key): _jsonable(f"{field}[{str(key)!r}]", item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(f"{field}[{i}]", item) for i, item in enumerate(value)]
+    if isinstance(value, (np.ndarray, np.generic, jax.Array)):
+        return _jsonable(field, np.asarray(value).tolist())
+    if isinstance(value, float) and math.isnan(value):
+        raise ConfigError(field, value, "use a number")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    fix = "a run's config cannot hold it; make the environment with it, and give that in the place of its id"
+    raise ConfigError(field, value, fix)

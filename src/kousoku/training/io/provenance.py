@@ -57,12 +57,26 @@ def _release(version: str) -> list[str]:
     return re.findall(r"\d+", version)[:3]
 
 
-def code_of(kind: type) -> str | None:
-    """Returns a digest of a class's source; None where there is none to be read, as of what was typed in a shell."""
+LIBRARIES = ("kousoku", "equinox", "jax", "jaxlib", "numpy", "gymnasium")
+"""Packages whose code a digest leaves out, as of Python's own: their versions are told, or change nothing."""
+
+
+def code_of(made: Any) -> str | None:
+    """Returns a digest of a function's source, or of a class's and of what it inherits from outside of `LIBRARIES`.
+
+    None where there is none to be read, as of what was typed in a shell.
+    """
+    kinds = made.__mro__ if isinstance(made, type) else [made]
+    others = [kind for kind in kinds[1:] if not _is_known(kind.__module__.partition(".")[0])]
     try:
-        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()[:DIGITS]
+        sources = [inspect.getsource(each) for each in (made, *others)]
     except (OSError, TypeError):
         return None
+    return hashlib.sha256("".join(sources).encode()).hexdigest()[:DIGITS]
+
+
+def _is_known(package: str) -> bool:
+    return package in LIBRARIES or package in sys.stdlib_module_names
 
 
 def device() -> dict[str, Any]:

@@ -37,6 +37,8 @@ def rebuild_both(config: dict[str, Any], agent: Agent | None, env: Env | None) -
         check_agent(agent, config)
         agent = _begun(agent, config)
     if env is None:
+        if "fields" in config["env"]:
+            check_same(made, config["env"])
         return agent, made
     if config["env"].get("registered"):
         if not eqx.tree_equal(env, rebuild_env(config["env"])):

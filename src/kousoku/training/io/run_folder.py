@@ -24,16 +24,20 @@ import numpy as np
 from ...core.errors import ConfigError
 from ...core.panel import Panel
 from ...core.record import RunRecord
-from . import checkpoints, files
+from . import checkpoints, files, folder_lock
 from .files import group, read_arrays, read_json, write_arrays, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
 
 CONFIG, FACTS, METRICS, TABLES, PICTURE = "config.json", "run.json", "metrics.jsonl", "tables.npz", "picture.json"
 FORMAT = 1
+LONGEST = 3800
+"""Bytes of a run folder's path, which leave room for those of files in it: Linux has 4,096 in all."""
 UNFINISHED = "unfinished"
 """The status of a run that is on its way, was killed, or was not evaluated yet."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
+WRITTEN = (FACTS, METRICS, TABLES, PICTURE, checkpoints.FOLDER, folder_lock.LOCK, folder_lock.HELD, "report.html")
+"""What a run writes, removes or replaces in its folder, beside its pictures."""
 
 
 def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
@@ -85,11 +89,21 @@ def check_name(field: str, given: str | os.PathLike[str]) -> Path:
         raise ConfigError(field, text, "name a folder in UTF-8: this one has bytes that are no characters") from None
     if "\0" in text:
         raise ConfigError(field, text, "name a folder without NUL characters")
+    if (count := len(os.fsencode(os.path.abspath(os.path.expanduser(text))))) > LONGEST:
+        fix = f"name a folder whose whole path has at most {LONGEST:,} bytes, this one has {count:,}"
+        raise ConfigError(field, text[:40] + "...", fix)
     return files.typed(text)
 
 
 def _claim(folder: Path, given: str, config: bytes) -> None:
-    """Creates the configuration file exclusively: of two runs in one folder the second is refused."""
+    """Creates the configuration file exclusively: of two runs in one folder the second is refused.
+
+    So is a folder with anything of a name that a run writes: it is somebody else's, or what is left of a run that has
+    lost its configuration.
+    """
+    taken = [name for name in WRITTEN if os.path.lexists(folder / name)]
+    if taken and not os.path.lexists(folder / CONFIG):
+        raise ConfigError("out", given, f"it holds {taken[0]!r}, which a run would write over; name another folder")
     try:
         file = (folder / CONFIG).open("xb")
     except FileExistsError:
@@ -161,7 +175,13 @@ def read_config(path: str | Path) -> dict[str, Any]:
         ConfigError: if there is no run, or its configuration is damaged.
     """
     check_is_run("run", path)
-    return read_json(files.typed(path) / CONFIG)
+    config = read_json(files.typed(path) / CONFIG)
+    for part in ("agent", "env"):
+        told = config.get(part)
+        if not isinstance(told, dict) or not isinstance(told.get("id"), str):
+            fix = "restore it from a copy, or train again"
+            raise ConfigError(f"{part} in {files.typed(path) / CONFIG}", told, fix)
+    return config
 
 
 def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
@@ -170,7 +190,7 @@ def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
     Raises:
         ConfigError: naming the field.
     """
-    if not os.path.isfile(files.typed(path) / CONFIG):  # False too for a name that no folder can have
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(files.typed(path) / CONFIG):  # nor any odd name
         raise ConfigError(field, str(path), "name a folder that `kousoku train` has made")
 
 
@@ -186,6 +206,11 @@ def has_ended(path: str | Path) -> bool:
     return facts.get("status") != UNFINISHED and checkpoints.last_step(folder) <= facts.get("steps", 0)
 
 
+def is_whole(folder: Path) -> bool:
+    """Tells whether all files of a run's end are there."""
+    return all(os.path.isfile(folder / name) for name in (FACTS, TABLES, PICTURE))
+
+
 def nothing_to_show(folder: Path) -> str | None:
     """Says why there is nothing to be seen of a run; None if there is."""
     try:
@@ -197,15 +222,27 @@ def nothing_to_show(folder: Path) -> str | None:
 
 
 def status(folder: Path) -> dict[str, Any]:
-    """Returns what happened to a run: its facts; {} if it was killed before it could say."""
-    return read_json(folder / FACTS) if (folder / FACTS).is_file() else {}
+    """Returns what happened to a run: its facts; {} if it was killed before it could say.
+
+    Raises:
+        ConfigError: if they are damaged.
+    """
+    if not (folder / FACTS).is_file():
+        return {}
+    facts = read_json(folder / FACTS)
+    if not isinstance(facts.get("status"), str) or not isinstance(facts.get("steps"), int):
+        told = {name: facts.get(name) for name in ("status", "steps")}
+        raise ConfigError(str(folder / FACTS), told, "restore it, or delete it: `kousoku resume` makes it again")
+    return facts
 
 
 def _read(read: Callable[[Path], T], path: Path) -> T:
     try:
         return read(path)
     except FileNotFoundError:
-        fix = f"{path.name} is missing: the run did not come to its end; `kousoku train --resume` goes on with it"
+        ended = path.name != FACTS and (path.parent / FACTS).is_file()
+        what = "`kousoku resume` makes it again" if ended else "`kousoku resume` goes on with it"
+        fix = f"{path.name} is missing{'' if ended else ': the run did not come to its end'}; {what}"
         raise ConfigError("run", str(path.parent), fix) from None
 
 

@@ -175,12 +175,17 @@ def _evaluation(run: OngoingRun, job: TrainJob) -> dict[str, Any]:
 
 
 def _tell(run: OngoingRun, job: TrainJob) -> None:
-    """Calls `on_report`, which may ask to stop; what it raises stops the run, too, and goes on when all is saved."""
+    """Calls `on_report`, which may ask to stop; what it raises stops the run, too, and goes on when all is saved.
+
+    So does `sys.exit()`, and Ctrl-C where nothing has taken it from Python; the second Ctrl-C ends all at once.
+    """
     if job.config.on_report is None:
         return
     try:
         job.stop.told |= asks_to_stop(job.config.on_report(Report.of(run.progress)))
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and job.stop.signal is not None:
+            raise
         job.stop.told, job.stop.error = True, error
 
 

@@ -45,7 +45,7 @@ class Trained:
         record: everything as data.
         population: each member's numbers, environment and key.
         final_state: [N, ...] what each member has learned, and the state of its environment.
-        stopped_by: the signal that ended the run early, or None.
+        stopped_by: the signal that ended the run early, or came while it was evaluated and saved; None without one.
         error: what `on_report` failed with, which ended the run early; or None.
     """
 
@@ -53,7 +53,7 @@ class Trained:
     population: Population
     final_state: FinalState
     stopped_by: int | None
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def finish(job: TrainJob, state: Any, progress: RunProgress, failure: str | None
         _save(dataclasses.replace(record, facts=record.facts | {"status": run_folder.UNFINISHED}), leaves)
         record = _evaluated(job, record, trained.final_state, progress)
     _save(record, leaves)
-    return dataclasses.replace(trained, record=record)
+    return dataclasses.replace(trained, record=record, stopped_by=job.stop.signal)
 
 
 def collect(job: TrainJob, state: Any, progress: RunProgress, status: str, failure: str | None = None) -> Trained:

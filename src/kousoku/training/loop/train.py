@@ -100,7 +100,6 @@ def train(
         if folder is not None:
             files.write_json(folder / run_folder.CONFIG, asked)
             checkpoints.cut_back(folder, run.saved)
-            stack.enter_context(files.refusals_told(folder, partial(checkpoints.what_is_left, folder)))
         stack.callback(loop.close)
         job = TrainJob(agent, config, population, asked, folder, stack.enter_context(stop_on_signals()))
         learn(loop, run, job, b"" if saved is None else saved.metrics)
@@ -135,6 +134,7 @@ def _folder(
     if resume is None and config.out == "":
         return None
     folder = resume or run_folder.make_folder(config.out, f"{asked['agent']['id']}-{asked['env']['id']}", asked)
+    stack.enter_context(files.refusals_told(folder, partial(checkpoints.what_is_left, folder)))
     stack.enter_context(folder_lock.locked(folder))
     return folder
 

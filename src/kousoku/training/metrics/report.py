@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,10 @@ def check_on_report(function: Any) -> None:
         return
     if not callable(function):
         raise ConfigError("on_report", function, "give a function of one report, or None")
+    if any(is_so(function) for is_so in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)):
+        raise ConfigError(
+            "on_report", function, "give a plain function: what an async one or a generator does never runs"
+        )
     check_takes("on_report", function, ("report",))
 
 
