@@ -36,6 +36,8 @@ def refusal(source: object) -> str:
 
 PLANAR = SLIDE.format("x", "1 0 0") + SLIDE.format("y", "0 1 0") + SLIDE.format("xy", "1 1 0")
 GIMBAL = HINGE.format("yaw", "0 0 1") + HINGE.format("pitch", "0 1 0") + HINGE.format("spin", "0 0 1")
+PARALLEL = SLIDE.format("a", "1 0 0") + SLIDE.format("b", "1 0 0")
+OPPOSITE = SLIDE.format("a", "0 0 1") + SLIDE.format("b", "0 0 -1")
 # Models whose joints can do what others do: the joint that is named, and those that are named with it.
 ALIKE = {
     "three slides in a plane": (jointed(PLANAR), "xy", ("x", "y")),
@@ -47,6 +49,33 @@ ALIKE = {
     "after another tree": (
         mjcf(BALL.format("") + f'<body>{PLANAR}<geom size=".1" mass="1"/></body>'), "xy", ("x", "y")),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("joints", [PARALLEL, OPPOSITE, SLIDE.format("a", "1 2 3") + SLIDE.format("b", "-2 -4 -6")])
+@pytest.mark.parametrize(
+    "geom",
+    [
+        'size=".1"',
+        'size=".13"',
+        'size=".1" mass="3.3"',
+        'size=".2" density="500"',
+        'type="box" size=".1 .2 .3"',
+        'type="capsule" size=".1 .2"',
+        'size=".1" pos="0 .3 .2"',
+    ],
+)
+def test_parallel_slides_are_refused_whatever_rounding_makes_of_them(joints, geom):
+    """C's own mass matrix has no numbers beside the diagonal for bodies that only slide."""
+    text = f"<mujoco><worldbody><body>{joints}<geom {geom}/></body></worldbody></mujoco>"
+    assert "<joint name='b'>: got \"motion that joint 'a' can make already\"" in refusal(text)
+    across = text.replace('name="b" type="slide" axis="1 0 0"', 'name="b" type="slide" axis="1 1e-4 0"')
+    if joints is PARALLEL:
+        load(across)
+
+
+def test_many_joints_that_move_a_body_alike_are_counted():
+    hinges = "".join(HINGE.format(name, "0 1 0") for name in "abcd")
+    assert "<joint name='d'>: got \"motion that joint 'a' and 2 others can make already\"" in refusal(jointed(hinges))
 
 
 @pytest.mark.parametrize("name", ALIKE)

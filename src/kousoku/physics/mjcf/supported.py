@@ -156,6 +156,10 @@ MOST = {"nbody": "bodies", "njnt": "joints", "ngeom": "geoms", "nsite": "sites",
 MOST_OF_EACH = 1000
 NO_MASS = 1e6
 """Inverse inertia of a joint, whatever others do, times its own: above, others can do what it does but for rounding."""
+ROUNDING = 1e-14
+"""What an eigenvalue that is zero may be, for each row of a matrix with ones on its diagonal."""
+SHARE = 1e-6
+"""What a number of an eigenvector that is not zero has at least."""
 MOST_SHOWN = 50
 """Characters of a field and its numbers, beyond which only the wrong one is shown."""
 
@@ -337,14 +341,42 @@ def _masses(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]
 def _singular(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeature]:
     """Yields the last of joints that move a body alike, so that together they may move without moving any mass.
 
-    Where they do, MuJoCo's compiler has warned, and has made an inverse inertia of its least number.
+    Where they do, MuJoCo's compiler has warned, and has made an inverse inertia of its least number, or of any as
+    rounding has it.
     """
-    for tree in np.unique(model.dof_treeid[model.dof_invweight0 > LARGEST]):
-        no_mass = (model.dof_invweight0 > LARGEST) | (model.dof_invweight0 * model.dof_M0 > NO_MASS)
+    alike = _moving_no_mass(model)
+    for tree in np.unique(model.dof_treeid[alike | (model.dof_invweight0 > LARGEST)]):
+        no_mass = alike | (model.dof_invweight0 > LARGEST) | (model.dof_invweight0 * model.dof_M0 > NO_MASS)
         *others, last = (int(j) for j in np.unique(model.dof_jntid[no_mass & (model.dof_treeid == tree)]))
         if others:
-            what = f"motion that {' and '.join(label(model, 'jnt', j) for j in others)} can make already"
+            named = [label(model, "jnt", j) for j in others]
+            if len(named) > 2:
+                named[1:] = [f"{len(named) - 1} others"]
+            what = f"motion that {' and '.join(named)} can make already"
             yield UnsupportedFeature(locator.of("jnt", last), what, "take one of the joints out, or give them armature")
+
+
+def _moving_no_mass(model: Any) -> np.ndarray:
+    """Tells which degrees of freedom [nv] take part in a motion, from qpos0, that moves no mass.
+
+    It is one along which the mass matrix, scaled to ones on its diagonal, is zero but for rounding. MuJoCo's own leaves
+    out what lies beside the diagonal where a body only slides.
+    """
+    c, mass = mujoco(), np.diag(np.array(model.dof_armature))
+    data, moved, turned = c.MjData(model), np.zeros((3, model.nv)), np.zeros((3, model.nv))
+    c.mj_kinematics(model, data)
+    c.mj_comPos(model, data)
+    for body in np.flatnonzero(model.body_mass):
+        c.mj_jacBodyCom(model, data, moved, turned, body)
+        turn = data.ximat[body].reshape(3, 3).T @ turned
+        mass += model.body_mass[body] * moved.T @ moved + turn.T @ (model.body_inertia[body][:, None] * turn)
+    diagonal = np.diagonal(mass)
+    if not np.isfinite(mass).all() or (diagonal <= 0.0).any():  # which `_masses` and `out_of_bounds` tell of
+        return np.zeros(model.nv, bool)
+    scale = np.sqrt(diagonal)
+    values, motions = np.linalg.eigh(mass / np.outer(scale, scale))
+    free = motions[:, values <= ROUNDING * model.nv]
+    return np.any(np.abs(free) > SHARE, axis=1)
 
 
 def out_of_bounds(model: Any, fields: list[str], locator: ElementLocator) -> Iterator[UnsupportedFeature]:
