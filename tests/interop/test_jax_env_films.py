@@ -162,6 +162,7 @@ def test_a_game_of_gymnaxs_is_drawn_by_what_is_observed():
 
 
 @pytest.mark.peers
+@pytest.mark.filterwarnings("ignore")  # of theirs
 @pytest.mark.parametrize(
     "id",
     [
@@ -188,6 +189,7 @@ def test_other_libraries_environments_are_drawn(id, tmp_path):
 
 
 @pytest.mark.peers
+@pytest.mark.filterwarnings("ignore")  # of theirs
 @pytest.mark.parametrize("id", ["pgx:tic_tac_toe", "pgx:backgammon", "pgx:minatar-breakout"])
 def test_boards_of_pgx_are_drawings(id):
     page = ks.animate(id, max_steps=3).html()
@@ -195,6 +197,7 @@ def test_boards_of_pgx_are_drawings(id):
 
 
 @pytest.mark.peers
+@pytest.mark.filterwarnings("ignore")  # of theirs
 @pytest.mark.films
 def test_a_game_of_gymnasiums_is_filmed():
     film = ks.animate("gymnasium:LunarLander-v3", max_steps=20).films[0]
