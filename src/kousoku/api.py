@@ -25,7 +25,7 @@ from .envs.ids import EnvId
 from .run import Evaluation, Run
 from .training.arguments import check_ids, split_arguments
 from .training.config import MAX_SEED, TrainConfig
-from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film
+from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film, random_policy
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
 from .training.guards.interrupt import is_left_to_caller, stop_on_signals
@@ -413,6 +413,9 @@ def compare(
     if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name for name in runs):
         raise ConfigError("runs", runs, 'give runs by name: {"PPO": run, "A2C": another}')
     several = {name: [given] if isinstance(given, (Run, str, Path)) else given for name, given in runs.items()}
+    for name, given in several.items():
+        if not isinstance(given, Sequence):
+            raise ConfigError("runs", f"{name}: {given!r}", "give a run, its folder, or a list of these")
     if where is not None and not isinstance(where, Mapping):
         raise ConfigError("where", where, 'give values by name: {"learning_rate": 0.1}')
     return compare_records({name: [_loaded(run, {}).record for run in given] for name, given in several.items()}, where)
@@ -440,7 +443,8 @@ def animate(
 
     Args:
         env: an id, or an environment.
-        policy: from an observation and a key to an action; None for random actions.
+        policy: from an observation and a key to an action; None for random actions, of the legal ones where the
+            observation has a mask of them.
         episodes: how many, each with a key of its own.
         max_steps: where an episode is cut.
         seed: of everything random.
@@ -463,7 +467,7 @@ def animate(
         raise ConfigError("env", env, "it has to have a `scene` or a `poses` method to be drawn")
     if policy is not None and not callable(policy):
         raise ConfigError("policy", policy, "give a function from an observation and a key to an action")
-    chosen = policy or (lambda obs, key: made.action_space.sample(key))
+    chosen = policy or random_policy(made.action_space)
     keys = jax.random.split(key_of(seed), episodes)
     films = tuple(policy_film(made, chosen, key, f"episode {i + 1}", max_steps) for i, key in enumerate(keys))
     return Animation(films, (env if isinstance(env, str) else type(made).__name__) if title is None else title)

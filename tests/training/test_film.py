@@ -14,7 +14,7 @@ import kousoku as ks
 from kousoku import cli
 from kousoku.core.scene import Circle, Scene, Trajectory2d
 from kousoku.core.scene3d import Body3d, Drawable3d, Geom, Touching3d, Trajectory3d
-from kousoku.training.evaluation.film import film, is_drawable, play
+from kousoku.training.evaluation.film import film, is_drawable, play, random_policy
 from kousoku.training.io import film_files, run_folder
 from kousoku.viz.payload import payload
 
@@ -179,6 +179,16 @@ class TestFilms:
         assert not is_drawable(Rail())
         with pytest.raises(ks.ConfigError, match="scene"):
             ks.animate(Rail())
+
+
+def test_random_actions_are_legal_where_there_is_a_mask():
+    choose = random_policy(ks.Discrete(5))
+    keys = jax.random.split(jax.random.key(0), 50)
+    mask = jnp.array([0, 1, 0, 1, 0])
+    assert {int(choose({"action_mask": mask}, key)) for key in keys} == {1, 3}
+    assert {int(choose(None, key)) for key in keys} == set(range(5))
+    box = ks.Box(-1.0, 1.0, (2,))
+    assert random_policy(box)({"action_mask": mask}, keys[0]).tolist() == box.sample(keys[0]).tolist()
 
 
 class TestAnimate:

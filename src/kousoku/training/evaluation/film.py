@@ -16,6 +16,7 @@ from jaxtyping import Array, Int, Key, PRNGKeyArray, PyTree
 
 from ...collectors.env_kernel import env_kernel, partition_env, restart_env, step_env
 from ...compiler import kernel
+from ...core.action_mask import only_legal
 from ...core.agent import Agent
 from ...core.env import Drawable, Env
 from ...core.errors import ConfigError, check_takes, shorten
@@ -165,6 +166,20 @@ def policy_film(
             if not env.action_space.contains(action):
                 raise ConfigError("policy", action.tolist(), f"the action space is {env.action_space}")
     return film(env, played, name)
+
+
+def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
+    """Returns the policy that draws any action of a space, of those that are legal where the observation has a mask."""
+
+    def choose(obs: Any, key: PRNGKeyArray) -> PyTree[Array]:
+        drawn = space.sample(key)
+        if not isinstance(space, Discrete):
+            return drawn
+        values = jnp.zeros(space.n)
+        legal = only_legal(values, obs)
+        return drawn if legal is values else jax.random.categorical(key, legal).astype(drawn.dtype)
+
+    return choose
 
 
 def _as_action(given: Any, space: Space, key: PRNGKeyArray) -> PyTree[Array]:
