@@ -1,5 +1,6 @@
 """Agents that a user writes, one of each kind, and a collector of one's own: `train` needs nothing else of them."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import equinox as eqx
@@ -372,6 +373,25 @@ class Telling(SoftmaxQ):
         return learned, {self.name: learned.max() if self.scalar else learned.max(axis=1)}
 
 
+class Returning(SoftmaxQ):
+    """Returns from an update what a function makes of the new state and an error."""
+
+    returned: Callable = eqx.field(static=True, kw_only=True)
+
+    def update(self, state, data, key, *, axis=None):
+        learned, metrics = super().update(state, data, key, axis=axis)
+        return self.returned(learned, metrics["td_error"])
+
+
+class ReturningOfMany(LinearQ):
+    """The same of minibatches."""
+
+    returned: Callable = eqx.field(static=True, kw_only=True)
+
+    def update(self, state, data, key, *, axis=None):
+        return self.returned(state, jnp.float32(0))
+
+
 class Constant(SoftmaxQ):
     """Tells numbers of Python's and of other kinds."""
 
@@ -394,14 +414,54 @@ def test_metrics_may_be_scalars_of_any_kind():
         (Telling(name="reward"), r"^metric 'reward': .*training records .*reward.* itself; rename it"),
         (Telling(name="episodes"), r"^metric 'episodes': .*; rename it"),
         (Telling(name="step"), r"^metric 'step': .*; rename it"),
+        (Telling(name="info.x"), r"^metric 'info.x': .*training records the environment's info under info.NAME itself"),
         (Telling(scalar=False), r"^metric 'x': got \[16\]; an update returns scalars; take a mean"),
     ],
 )
 def test_a_metric_that_cannot_be_recorded_is_one_line(agent, refusal):
+    assert_refused(agent, "FrozenLake-v1", refusal)
+
+
+def assert_refused(agent, env, refusal):
     with pytest.raises(ks.ConfigError, match=refusal) as caught:
-        ks.train(agent, "FrozenLake-v1", steps=100, out="run")
+        ks.train(agent, env, steps=100, out="run")
     assert "\n" not in str(caught.value)
     assert not Path("run").exists()
+
+
+RETURNED = {
+    "no metrics": (lambda state, e: (state, None), r"^metrics: got None; an update returns a dict of scalars"),
+    "a tuple": (lambda state, e: (state, (e, e)), r"^metrics: got 'tuple of 2'; an update returns a dict"),
+    "an array": (lambda state, e: (state, e), r"^metrics: got '\w+'; an update returns a dict"),
+    "a nested dict": (lambda state, e: (state, {"x": {"y": e}}), r"^metric 'x': got 'dict'; .* dict of scalars"),
+    "a list in it": (lambda state, e: (state, {"x": [e]}), r"^metric 'x': got 'list of 1'; .* dict of scalars"),
+    "text in it": (lambda state, e: (state, {"x": "high"}), r"^metric 'x': got 'str'; .* dict of scalars"),
+    "None in it": (lambda state, e: (state, {"none": None}), r"^metric 'none': got None; .* dict of scalars"),
+    "a number as name": (lambda state, e: (state, {1: e}), r"^name of a metric: got 1; use a text"),
+    "names of two kinds": (lambda state, e: (state, {"x": e, 1: e}), r"^name of a metric: got 1; use a text"),
+    "a complex number": (
+        lambda state, e: (state, {"x": jax.lax.complex(e, e)}),
+        r"^metric 'x': got 'complex64'; only real numbers",
+    ),
+    "one of Python's": (lambda state, e: (state, {"x": 1j}), r"^metric 'x': got 'complex64'; only real numbers"),
+    "a key": (lambda state, e: (state, {"x": jax.random.key(0)}), r"^metric 'x': got 'key<\w+>'; only real numbers"),
+    "the state alone": (lambda state, e: state, r"update: got '\w+'; return the new state, and a dict of scalars"),
+    "three things": (lambda state, e: (state, {}, e), r"update: got 'tuple of 3'; return the new state, and a dict"),
+    "nothing": (lambda state, e: None, r"update: got None; return the new state, and a dict of scalars"),
+}
+
+
+@pytest.mark.parametrize("what", RETURNED)
+def test_what_an_update_returns_in_place_of_metrics_is_one_line(what):
+    returned, refusal = RETURNED[what]
+    assert_refused(Returning(returned=returned), "FrozenLake-v1", refusal)
+
+
+@pytest.mark.by_default("no metrics", "names of two kinds", "the state alone")
+@pytest.mark.parametrize("what", RETURNED)
+def test_so_it_is_of_an_agent_that_learns_from_minibatches(what):
+    returned, refusal = RETURNED[what]
+    assert_refused(ReturningOfMany(returned=returned), "CartPole-v1", refusal)
 
 
 @pytest.mark.full("covered")

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count
 from ..core.spaces import LARGEST
+from ..core.update_check import checked_update
 from ..core.words import plural
 from ..nn.observation_stats import Statistics
 from ..ops.normalisation import add_counts
@@ -196,7 +197,7 @@ class Generations(Collector):
         self, agent: Any, state: TrainState, data: Generation, keys: GenerationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
         key = _key(keys.member, Stream.UPDATE, state.data.generation[0])
-        learned, metrics = agent.update(state.agent, data, key, axis=axis)
+        learned, metrics = checked_update(agent, agent.update(state.agent, data, key, axis=axis))
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
     def _episodes_of(self, slots: Int[Array, " B"]) -> Int[Array, "B K"]:

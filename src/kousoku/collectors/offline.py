@@ -14,6 +14,7 @@ from ..core.dataset import ARRAYS, Dataset, DatasetFile
 from ..core.dataset_file import as_dataset, with_numbers
 from ..core.errors import ConfigError, check_count
 from ..core.timestep import ReplayBatch, Transition
+from ..core.update_check import checked_update
 from .acting import begin_slots
 from .streams import Stream
 from .updates import make_updates
@@ -116,7 +117,7 @@ class Offline(Collector):
         def update(i: Array, agent_state: Any) -> tuple[Any, dict[str, Array], None]:
             batch = ReplayBatch(jax.tree.map(lambda x: x[i], data), keys.iteration * self.num_steps + i)
             key = jax.random.fold_in(jax.random.fold_in(keys.update, 1), i)
-            return *agent.update(agent_state, batch, key, axis=axis), None
+            return *checked_update(agent, agent.update(agent_state, batch, key, axis=axis)), None
 
         learned, sums, _ = make_updates(update, state.agent, self.num_steps, self.num_steps, axis)
         after = TrainState(learned, state.slots, state.carry, state.data, state.metrics)

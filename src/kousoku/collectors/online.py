@@ -10,6 +10,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState
 from ..core.timestep import Transition
+from ..core.update_check import checked_update
 from ..ops.trees import select
 from .slot import told_to_agent
 from .streams import IterationKeys, Stream, step_keys
@@ -59,5 +60,5 @@ class Online(Collector):
     def learn(
         self, agent: Any, state: TrainState, data: Transition, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
-        learned, metrics = agent.update(state.agent, data, keys.update)
+        learned, metrics = checked_update(agent, agent.update(state.agent, data, keys.update))
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None

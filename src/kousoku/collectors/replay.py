@@ -15,6 +15,7 @@ from ..compiler import kernel
 from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_count, check_flag, check_number
 from ..core.timestep import ReplayBatch, Transition
+from ..core.update_check import checked_update
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
 from .acting import act_and_advance, begin_slots, slot_numbers
 from .estimates import RunningEstimates, begin, compare, counted_states
@@ -257,8 +258,8 @@ class Replay(Collector):
             batch = ReplayBatch(transitions, taken, *of_each)
             key = jax.random.fold_in(jax.random.fold_in(keys.steps.update, 1), i)
             if self.prioritised:
-                return agent.update_with_errors(agent_state, batch, key, axis=axis)
-            return *agent.update(agent_state, batch, key, axis=axis), None
+                return checked_update(agent, agent.update_with_errors(agent_state, batch, key, axis=axis), 3)
+            return *checked_update(agent, agent.update(agent_state, batch, key, axis=axis)), None
 
         learned, sums, errors = make_updates(update, state.agent, updates, self.gradient_steps, axis)
         kept = state.data

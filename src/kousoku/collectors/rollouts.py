@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import check_count
 from ..core.timestep import Rollout
+from ..core.update_check import checked_update
 from .acting import act_and_advance, begin_slots, slot_numbers
 from .slot import EnvSlot
 from .streams import IterationKeys, slot_keys
@@ -70,7 +71,7 @@ class RolloutCollector(Collector):
     def learn(
         self, agent: Any, state: TrainState, data: Any, keys: IterationKeys, axis: str | None
     ) -> tuple[TrainState, dict[str, Any], None]:
-        learned, metrics = agent.update(state.agent, data, keys.update, axis=axis)
+        learned, metrics = checked_update(agent, agent.update(state.agent, data, keys.update, axis=axis))
         return TrainState(learned, state.slots, state.carry, state.data, state.metrics), metrics, None
 
 

@@ -19,6 +19,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError, check_choice
 from ...core.spaces import Discrete
 from ...core.timestep import has_divergence_flag
+from ...core.update_check import check_metrics
 from ...ops import tables
 from ...ops.across import sum_over
 from ...ops.trees import select
@@ -163,9 +164,10 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
         stepwise: whether an iteration is a single step, whose number says all that counters would.
 
     Raises:
-        ConfigError: for a metric that is no scalar, or has the name of what training records itself.
+        ConfigError: for a metric that is no real scalar, or has the name of what training records itself.
     """
-    _check_metrics(metrics)
+    check_metrics(metrics)
+    _check_names(metrics)
     if recording.info and steps.obs is None:
         fix = "the agent's collector tells no single steps, of which there would be info; leave it out"
         raise ConfigError("record", "info", fix)
@@ -195,12 +197,11 @@ def zero_sums(recording: Recording, env: Env, steps: Steps, metrics: dict[str, A
     return dataclasses.replace(sums, block=zeros, rests=zeros)
 
 
-def _check_metrics(metrics: dict[str, Any]) -> None:
-    for name, value in metrics.items():
+def _check_names(metrics: dict[str, Any]) -> None:
+    for name in metrics:
         if name in RESERVED or name.startswith("info."):
-            raise ConfigError(f"metric {name!r}", ..., f"training records {', '.join(RESERVED)} itself; rename it")
-        if jnp.shape(value) != ():
-            raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
+            itself = ", ".join(RESERVED) if name in RESERVED else "the environment's info under info.NAME"
+            raise ConfigError(f"metric {name!r}", ..., f"training records {itself} itself; rename it")
 
 
 def add_iteration(

@@ -1,0 +1,59 @@
+"""Checks of what an agent's update returns: a state, and real scalars by name. They are made as it is traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from .errors import ConfigError
+
+SCALARS = "an update returns a dict of scalars to record, by name; {} for none"
+
+
+def checked_update(agent: Any, made: Any, parts: int = 2) -> Any:
+    """Returns what an agent's update returned: the state, the metrics and, of three parts, the errors of its samples.
+
+    Args:
+        agent: whose update it is, for the message.
+        made: what it returned.
+        parts: how many that are to be.
+
+    Raises:
+        ConfigError: for anything else, or metrics that cannot be recorded.
+    """
+    if not isinstance(made, (tuple, list)) or len(made) != parts:
+        method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
+        field = f"{type(agent).__name__}.{method}"
+        raise ConfigError(field, _kind(made), f"return the new state, and a dict of scalars to record{more}")
+    check_metrics(made[1])
+    return made
+
+
+def check_metrics(metrics: Any) -> None:
+    """Refuses what is no dict of real scalars: a flag, a whole number and a number of Python's are some.
+
+    Raises:
+        ConfigError: naming the metric.
+    """
+    if not isinstance(metrics, dict):
+        raise ConfigError("metrics", _kind(metrics), SCALARS)
+    for name, value in metrics.items():
+        if not isinstance(name, str):
+            raise ConfigError("name of a metric", name, "use a text, such as 'loss'")
+        if not (hasattr(value, "dtype") or isinstance(value, (bool, int, float, complex))):
+            raise ConfigError(f"metric {name!r}", _kind(value), SCALARS)
+        if jnp.shape(value) != ():
+            raise ConfigError(f"metric {name!r}", list(jnp.shape(value)), "an update returns scalars; take a mean")
+        dtype = jnp.result_type(value)
+        if not any(jnp.issubdtype(dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_)):
+            fix = "only real numbers are recorded; return its size, or its parts under two names"
+            raise ConfigError(f"metric {name!r}", str(dtype), fix)
+
+
+def _kind(value: Any) -> str | None:
+    """Returns what stands for a value in a message: None for itself, else its type, of a tuple with its length."""
+    if value is None:
+        return None
+    name = type(value).__name__
+    return f"{name} of {len(value)}" if isinstance(value, (tuple, list)) else name
