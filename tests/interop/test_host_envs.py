@@ -172,3 +172,12 @@ def test_a_buffers_last_episode_is_not_gone_on_with_in_the_next():
     kept = dict(zip(saved.paths, saved.leaves, strict=True))
     assert kept["data.buffer.obs"][0, 0, :16, 2].tolist() == [*range(8), *range(8)]
     assert np.flatnonzero(kept["data.buffer.truncated"][0, 0, :16]).tolist() == [7]
+
+
+@pytest.mark.parametrize(("cut", "max_steps", "told"), [(3, 3, 0), (3, 9, 0), (None, 3, 2)])
+def test_what_the_environment_cuts_is_not_cut_by_the_evaluation(cut, max_steps, told):
+    env = ks.from_gymnasium(lambda: Counter(ends=50, cut=cut))
+    run = ks.train("ppo", env, steps=16, out="", eval_episodes=2, eval_max_steps=max_steps, **SMALL)
+    assert run.record.evaluation["length"].tolist() == [[3, 3]]
+    assert run.record.evaluation["truncated"].all()
+    assert run.record.facts["cut_evaluations"] == told

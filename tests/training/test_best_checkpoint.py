@@ -42,7 +42,7 @@ class Lottery(ks.Env):
 
 def episodes(returns) -> Episodes:
     values = np.asarray(returns, np.float32)
-    return Episodes(values, np.full(values.shape, 5), np.zeros(values.shape, bool))
+    return Episodes(values, np.full(values.shape, 5), *[np.zeros(values.shape, bool)] * 2)
 
 
 def evaluated(*evaluations) -> RunProgress:

@@ -97,6 +97,7 @@ def test_it_goes_on_as_the_code_that_made_it(former):
     added = {path for path in found if path.startswith(("metrics.rests", "metrics.block"))} | {
         "metrics.iterations",
         "slots.whole",
+        "slots.return_rest",
     }
     assert set(end) <= set(found) <= {*end, *added}
     for path, leaf in end.items():
@@ -196,13 +197,15 @@ def test_another_than_its_default_is_refused(options, path, refused):
 
 
 def test_what_was_not_kept_is_as_it_was_then():
-    """Sums before format 6 had no block under way, slots before format 7 whole episodes alone."""
+    """Sums before format 6 had no block under way, slots before format 7 whole episodes alone, before 10 no rests."""
     kept = [("agent", "float32", np.full(2, 7.0, np.float32)), ("metrics.reward_sum", "float32", np.full(2, 3.0))]
     block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
     whole = ("slots.whole", "bool", np.zeros((2, 3), bool))
-    assert checkpoints.FORMER[-1] == 8
-    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, [*kept, block, whole])}
-    added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2}
+    rest = ("slots.return_rest", "float32", np.full((2, 3), 9.0, np.float32))
+    assert checkpoints.FORMER[-1] == 9
+    now = [*kept, block, whole, rest]
+    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, now)}
+    added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2, rest[0]: [[0.0] * 3] * 2}
     assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}
 
 
@@ -219,6 +222,17 @@ def test_a_buffer_was_all_that_replay_kept(inner):
     }
     untouched = former_checkpoints.upgrade([("data", "float32", reward)], [("data", "float32", reward)])
     assert [path for path, _, _ in untouched] == ["data"]
+
+
+@pytest.mark.parametrize("inner", ["", "kept."])
+def test_a_buffer_beside_other_data_stays_where_it_is(inner):
+    """As from format 8 on."""
+    kept = [
+        (f"data.buffer.{inner}reward", "float32", np.full((2, 3, 4), 5.0, np.float32)),
+        ("data.estimates.sums.weight", "float32", np.full((2, 3), 9.0, np.float32)),
+        ("data.returns.mean", "float32", np.full(2, 3.0, np.float32)),
+    ]
+    assert former_checkpoints.upgrade(kept, kept) == kept
 
 
 @pytest.mark.parametrize(("network", "moments"), [("network", "optimiser.mu"), ("learner.net.torso", "adam[0].nu")])

@@ -19,6 +19,7 @@ from kousoku.compiler import use_kernels
 from kousoku.training.config import TrainConfig
 from kousoku.training.loop import base, host, program
 from kousoku.training.metrics import wide_sums
+from kousoku.training.metrics.curves import CurveWriter
 from kousoku.training.metrics.metric_sums import SUMMED, MetricSums, end_block, in_one
 
 PAID = chain(np.array([[1, 1], [0, 0]]), np.full((2, 2), 0.1), time_limit=4)
@@ -109,6 +110,45 @@ def paid_in_blocks(rewards, count, begun):
         return end_block(dataclasses.replace(sums, block=block), (begun + i + 1) % wide_sums.BLOCK == 0)
 
     return jax.lax.fori_loop(0, count, step, MetricSums(**zeros, **none, block=zeros, rests=zeros))
+
+
+LARGE = np.array([66_666_666, 2**24 + 1, 2**50 + 1])
+
+
+def told_of(**sums):
+    """Sums (NumPy, [3]) as a report reads them, of which some are recorded."""
+    nothing = dict.fromkeys(field.name for field in dataclasses.fields(MetricSums))
+    values = {"episodes": np.ones(3, np.int64)} | sums
+    return eqx.tree_at(
+        lambda sums: [getattr(sums, name) for name in values],
+        MetricSums(**nothing | {"episodes": jnp.int32(0)}),
+        list(values.values()),
+        is_leaf=lambda node: node is None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sums"),
+    [
+        ("episodes", {"episodes": LARGE}),
+        ("blown_up", {"blown_up": LARGE}),
+        ("length", {"length_sum": LARGE, "return_sum": np.zeros(3), "reward_sum": np.zeros(3)}),
+    ],
+)
+def test_a_curve_of_whole_numbers_has_them_to_the_last_digit(name, sums):
+    writer = CurveWriter()
+    writer.add(1, 0, told_of(**sums), 0.0)
+    assert writer.curves()[name].tolist() == [LARGE.tolist()]
+
+
+def test_a_curve_that_begins_late_is_unknown_before():
+    writer = CurveWriter()
+    writer.add(1, 0, told_of(), 0.0)
+    writer.add(2, 1, told_of(blown_up=LARGE, metric_sums={"loss": np.full(3, 0.1)}), 0.0)
+    found = writer.curves()
+    assert np.isnan(found["blown_up"][0]).all()
+    assert found["blown_up"][1].tolist() == LARGE.tolist()
+    assert (found["loss"].dtype, np.isnan(found["loss"][0]).all()) == (np.float32, True)
 
 
 @pytest.mark.full("covered")

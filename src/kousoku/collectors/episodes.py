@@ -16,6 +16,7 @@ from ..core.env import Env
 from ..core.timestep import has_divergence_flag
 from ..nn import clip_to
 from ..nn.observation_stats import Statistics, Sums, add_to_sums, begin_sums, moments_of_sums
+from ..ops.long_sums import add, rest_for
 
 
 class EpisodeResults(eqx.Module):
@@ -35,7 +36,7 @@ class EpisodeResults(eqx.Module):
 
 
 class _Walk(eqx.Module):
-    """An episode on its way."""
+    """An episode on its way; it has what rounding took from its return where it may be long (see `ops.long_sums`)."""
 
     env_state: Any
     obs: PyTree[Array]
@@ -43,6 +44,7 @@ class _Walk(eqx.Module):
     length: Int[Array, ""]
     ended: Bool[Array, ""]
     diverged: Bool[Array, ""] | None
+    return_rest: Float[Array, ""] | None
 
 
 @dataclass(frozen=True)
@@ -98,18 +100,22 @@ class PlayEpisodes:
         """Returns an episode before its first step, and the environment's info of it."""
         reset_key, _ = jax.random.split(key)
         env_state, timestep = env.restart(reset_key, env_state)
-        walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), diverged)
+        rest = rest_for(self._limit(env))
+        walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), diverged, rest)
         return walk, timestep.info
+
+    def _limit(self, env: Env) -> int:
+        return self.limit if env.time_limit is None else min(self.limit, env.time_limit)
 
     def _step(self, env: Env, policy: Any, shared: Any, key: PRNGKeyArray, walk: _Walk) -> _Walk:
         _, walk_key = jax.random.split(key)
         action = clip_to(env.action_space, self.act(policy, shared, walk.obs))
         env_state, timestep = env.step(jax.random.fold_in(walk_key, walk.length), walk.env_state, action)
         length = walk.length + 1
-        limit = self.limit if env.time_limit is None else min(self.limit, env.time_limit)
-        ended = timestep.terminated | timestep.truncated | (length >= limit)
+        episode_return, rest = add(walk.episode_return, walk.return_rest, timestep.reward)
+        ended = timestep.terminated | timestep.truncated | (length >= self._limit(env))
         diverged = None if walk.diverged is None else jnp.asarray(timestep.info.diverged)
-        return _Walk(env_state, timestep.obs, walk.episode_return + timestep.reward, length, ended, diverged)
+        return _Walk(env_state, timestep.obs, episode_return, length, ended, diverged, rest)
 
     def _one(
         self, env: Env, policy: Any, shared: Any, key: PRNGKeyArray, first: _Walk, sums: Sums

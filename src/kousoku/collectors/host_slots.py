@@ -20,6 +20,7 @@ class HostStep(NamedTuple):
         next_obs: what the action led to, also where the slot has moved on to a new episode.
         reward, terminated, truncated, ended: [V].
         episode_return, length: [V] of each slot's episode up to this step.
+        cut: [V] whether it was truncated here, where the environment would have gone on.
     """
 
     obs: list[np.ndarray]
@@ -30,6 +31,7 @@ class HostStep(NamedTuple):
     ended: np.ndarray
     episode_return: np.ndarray
     length: np.ndarray
+    cut: np.ndarray
 
 
 class HostSlots:
@@ -37,7 +39,7 @@ class HostSlots:
 
     Attributes:
         obs: what the agent sees now.
-        episode_return, length: [V] of the episodes so far.
+        length: [V] of the episodes so far.
     """
 
     def __init__(self, env: HostEnv, seeds: Sequence[int]) -> None:
@@ -62,7 +64,12 @@ class HostSlots:
             first = self._vector.reset()
         self.obs: Leaves = first
         count = len(first[0])
-        self.episode_return, self.length = np.zeros(count, np.float32), np.zeros(count, np.int32)
+        self._returns, self.length = np.zeros(count), np.zeros(count, np.int32)
+
+    @property
+    def episode_return(self) -> np.ndarray:
+        """[V] of the episodes so far, float32; summed up in float64, so that long ones are right."""
+        return self._returns.astype(np.float32)
 
     def step(self, actions: Leaves, cut_at: int | None = None) -> HostStep:
         """Takes one action in each slot; where an episode ends, the next one begins.
@@ -77,14 +84,16 @@ class HostSlots:
         before = self.obs
         with telling(self._name):
             next_obs, reward, terminated, truncated = self._vector.step(actions)
-        episode_return, length = self.episode_return + reward, self.length + 1
-        if cut_at is not None:
-            truncated = truncated | (length >= cut_at)
+        self._returns, length = self._returns + reward, self.length + 1
+        episode_return = self.episode_return
+        cut = np.zeros(len(length), bool) if cut_at is None else (length >= cut_at) & ~terminated & ~truncated
+        truncated = truncated | cut
         ended = terminated | truncated
-        self.obs, self.episode_return, self.length = next_obs, episode_return, length
+        self.obs, self.length = next_obs, length
         if ended.any():
             self._begin_next(ended)
-        return HostStep(list(before), list(next_obs), reward, terminated, truncated, ended, episode_return, length)
+        ends = terminated, truncated, ended
+        return HostStep(list(before), list(next_obs), reward, *ends, episode_return, length, cut)
 
     def _begin_next(self, ended: np.ndarray) -> None:
         slots = np.flatnonzero(ended)
@@ -93,7 +102,7 @@ class HostSlots:
         self.obs = [leaf.copy() for leaf in self.obs]
         for leaf, begun in zip(self.obs, first, strict=True):
             leaf[slots] = begun
-        self.episode_return = np.where(ended, np.float32(0), self.episode_return)
+        self._returns = np.where(ended, 0.0, self._returns)
         self.length = np.where(ended, np.int32(0), self.length)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from ..core.collector import EpisodeEnd, SlotFunctions
 from ..core.env import Env
 from ..core.timestep import Timestep, Transition
 from ..nn import clip_to
+from ..ops.long_sums import add, rest_for
 from ..ops.schedules import counted
 from ..ops.trees import select
 from .env_kernel import env_kernel, partition_env
@@ -31,6 +32,7 @@ class EnvSlot(eqx.Module):
         episode_return: undiscounted sum of this episode's rewards.
         whole: whether the clock began at 0, as it does in every slot but for first episodes (see `at_staggered_ages`);
             None where it does in those, too.
+        return_rest: what rounding has taken from the return; None where episodes are short (see `ops.long_sums`).
     """
 
     env_state: Any
@@ -38,12 +40,13 @@ class EnvSlot(eqx.Module):
     episode_step: Int[Array, ""]
     episode_return: Float[Array, ""]
     whole: Bool[Array, ""] | None = None
+    return_rest: Float[Array, ""] | None = None
 
 
 def begin(env: Env, key: PRNGKeyArray) -> EnvSlot:
     """Makes a slot at the start of its first episode."""
     env_state, timestep = env.reset(key)
-    return EnvSlot(env_state, timestep.obs, jnp.int32(0), jnp.float32(0.0))
+    return EnvSlot(env_state, timestep.obs, jnp.int32(0), jnp.float32(0.0), return_rest=rest_for(env.time_limit))
 
 
 def at_staggered_ages(slots: EnvSlot, time_limit: int) -> EnvSlot:
@@ -59,7 +62,7 @@ def at_staggered_ages(slots: EnvSlot, time_limit: int) -> EnvSlot:
 
 
 def _at_age(slot: EnvSlot, age: Int[Array, ""]) -> EnvSlot:
-    return EnvSlot(slot.env_state, slot.obs, age, slot.episode_return, age == 0)
+    return EnvSlot(slot.env_state, slot.obs, age, slot.episode_return, age == 0, slot.return_rest)
 
 
 def take_step(
@@ -71,13 +74,13 @@ def take_step(
     """
     env_state, timestep = env.step(key, slot.env_state, action)
     length = counted(slot.episode_step)
-    episode_return = slot.episode_return + timestep.reward
+    episode_return, rest = add(slot.episode_return, slot.return_rest, timestep.reward)
     truncated = timestep.truncated if env.time_limit is None else timestep.truncated | (length >= env.time_limit)
     ended = timestep.terminated | truncated
     transition = Transition(
         slot.obs, action, timestep.reward, timestep.terminated, truncated, timestep.obs, timestep.info
     )
-    after = EnvSlot(env_state, timestep.obs, length, episode_return, slot.whole)
+    after = EnvSlot(env_state, timestep.obs, length, episode_return, slot.whole, rest)
     return after, transition, EpisodeEnd(ended, episode_return, length, slot.whole)
 
 
@@ -85,7 +88,8 @@ def begin_next(env: Env, slot: EnvSlot, key: PRNGKeyArray) -> tuple[EnvSlot, Tim
     """Begins the slot's next episode from a fresh start. No derivative goes from one episode to the next."""
     reset_state, reset = env.restart(key, jax.lax.stop_gradient(slot.env_state))
     whole = None if slot.whole is None else jnp.array(True)
-    return EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0), whole), reset
+    rest = None if slot.return_rest is None else jnp.float32(0.0)
+    return EnvSlot(reset_state, reset.obs, jnp.int32(0), jnp.float32(0.0), whole, rest), reset
 
 
 def advance(

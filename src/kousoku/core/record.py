@@ -43,7 +43,7 @@ class RunRecord:
             not), "td_error" and "info.NAME" are [R, N], where recorded; so are the means of what an update from a
             rollout reports ("policy_loss", ...). "eval_step" [E], "eval_return", "eval_length" and "eval_held_out"
             [E, N] are of evaluations on the way; the last is the return in that half of their episodes which has no
-            part in choosing the best checkpoint.
+            part in choosing the best checkpoint. "episodes", "blown_up" and "length" are float64, other means float32.
         tables: "q" [N, S, A]; "visits" [N, S, A] and "q_history" [R, N, S, A] where recorded; "exact_q" [S, A] and
             "exact_v" [S] where the environment tells its model and the members share a discount. Of the model alone are
             "reachable" [S], states that some policy visits and that are not terminal; "optimal_return" [], the largest

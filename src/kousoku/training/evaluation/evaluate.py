@@ -17,6 +17,7 @@ from ...compiler import decide, kernel
 from ...core.agent import Agent
 from ...core.env import Env
 from ...core.host import HostEnv
+from ...ops.long_sums import add, rest_for
 from ...ops.trees import select, to_device, tree_bytes
 from ..devices import pad_to, select_devices
 from ..population import MemberNumbers, Population, first, member_of
@@ -41,11 +42,18 @@ class FinalState(NamedTuple):
 
 
 class Episodes(NamedTuple):
-    """Finished episodes: `truncated` ones reached a time limit, the environment's or the evaluation's."""
+    """Finished episodes.
+
+    Attributes:
+        episode_return, length: of each.
+        truncated: whether it reached a time limit, the environment's or the evaluation's.
+        cut: whether it was the evaluation's: of an environment that would have gone on.
+    """
 
     episode_return: Float[Any, "N E"]
     length: Int[Any, "N E"]
     truncated: Bool[Any, "N E"]
+    cut: Bool[Any, "N E"]
 
 
 class _Walk(NamedTuple):
@@ -55,13 +63,15 @@ class _Walk(NamedTuple):
     length: Array
     terminated: Array
     truncated: Array
+    cut: Array
     carry: Any
+    return_rest: Array | None
 
 
 def greedy_episode(
     agent: Agent, final: FinalState, env: Env, key: PRNGKeyArray, max_steps: int
-) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""]]:
-    """Plays one greedy episode from a new start: (return, length, truncated).
+) -> tuple[Float[Array, ""], Int[Array, ""], Bool[Array, ""], Bool[Array, ""]]:
+    """Plays one greedy episode from a new start: (return, length, truncated, cut), as `Episodes` has them.
 
     Nothing is learned: the agent's state is read only. An environment without a time limit is cut at `max_steps`.
     """
@@ -70,7 +80,8 @@ def greedy_episode(
     arrays, structure = partition_env(env)
     env_state, timestep = env_kernel(restart_env, structure)(arrays, reset_key, final.env_state)
     carry = agent.initial_carry(final.agent_state)
-    walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), jnp.array(False), jnp.array(False), carry)
+    no = jnp.array(False)
+    walk = _Walk(env_state, timestep.obs, jnp.float32(0), jnp.int32(0), no, no, no, carry, rest_for(limit))
     move = partial(env_kernel(step_env, structure), arrays)
 
     def going(walk: _Walk) -> Array:
@@ -80,20 +91,16 @@ def greedy_episode(
         act_key, env_key = jax.random.split(jax.random.fold_in(walk_key, walk.length))
         action, carry = act_greedily(agent, final.agent_state, walk.obs, walk.carry, act_key, env.action_space)
         env_state, timestep = move(env_key, walk.env_state, action)
+        episode_return, rest = add(walk.episode_return, walk.return_rest, timestep.reward)
         length = walk.length + 1
-        following = _Walk(
-            env_state,
-            timestep.obs,
-            walk.episode_return + timestep.reward,
-            length,
-            timestep.terminated,
-            timestep.truncated | (length >= limit),
-            carry,
-        )
+        reached, ended = length >= limit, timestep.terminated | timestep.truncated
+        cut = reached & ~ended if env.time_limit is None else walk.cut
+        ends = timestep.terminated, timestep.truncated | reached, cut
+        following = _Walk(env_state, timestep.obs, episode_return, length, *ends, carry, rest)
         return select(going(walk), following, walk)
 
     walk = jax.lax.while_loop(going, step, walk)
-    return walk.episode_return, walk.length, walk.truncated & ~walk.terminated
+    return walk.episode_return, walk.length, walk.truncated & ~walk.terminated, walk.cut
 
 
 class EvaluationProgram(NamedTuple):
@@ -120,7 +127,7 @@ def _specs(program: EvaluationProgram) -> tuple[P, ...]:
 
 
 @partial(jax.jit, static_argnums=0)
-def _episodes(program: EvaluationProgram, *args: Any) -> tuple[Array, Array, Array]:
+def _episodes(program: EvaluationProgram, *args: Any) -> tuple[Array, Array, Array, Array]:
     """Plays all episodes; the arguments are those of `_share`."""
     play = partial(_share, program)
     if program.mesh is not None:
@@ -136,7 +143,7 @@ def _share(
     env_arrays: PyTree,
     keys: Key[Array, " N"],
     index: Int[Array, " E"],
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Plays one device's episodes; the numbers of the episodes are their index.
 
     Those of agents that learn at each step are a kernel, where that is worth it: with a lane for each of many members,
@@ -163,7 +170,7 @@ def _episode(
     env_arrays: PyTree,
     key: PRNGKeyArray,
     number: Int[Array, ""],
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Plays one episode of one member."""
     agent, env = member_of(program, numbers, env_arrays)
     episode_key = jax.random.fold_in(jax.random.fold_in(key, EVALUATION_STREAM), number)

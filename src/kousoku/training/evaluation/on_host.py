@@ -27,8 +27,8 @@ MOST_SLOTS = 16
 
 def evaluate_on_host(
     population: Population, agents: Any, keys: Key[Any, " N"], episodes: int, max_steps: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Plays greedy episodes of each of N members: (return, length, truncated), [N, episodes] each.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Plays greedy episodes of each of N members: (return, length, truncated, cut), [N, episodes] each.
 
     Of a vector that exists already as many slots play as it has. Episode e is played in slot e modulo their number,
     whatever the lengths of others, and counts once. The same keys play the same episodes where the environment's
@@ -52,7 +52,8 @@ def evaluate_on_host(
     leaves, structure = jax.tree.flatten((population.numbers.agent, agents))
     played, wanted = np.zeros((count, width), int), [len(range(slot, episodes, width)) for slot in range(width)]
     returns = np.zeros((count, width, max(wanted)), np.float32)
-    lengths, cut = np.zeros(returns.shape, np.int32), np.zeros(returns.shape, bool)
+    lengths = np.zeros(returns.shape, np.int32)
+    truncated, cut = np.zeros(returns.shape, bool), np.zeros(returns.shape, bool)
     slots, ended, t = HostSlots(env, jax.device_get(seeds).reshape(-1).tolist()), np.ones(played.shape, bool), 0
     try:
         while (played < wanted).any():
@@ -63,12 +64,12 @@ def evaluate_on_host(
             for n, slot in np.argwhere(ended & (played < wanted)):
                 at, place = n * width + slot, (n, slot, played[n, slot])
                 returns[place], lengths[place] = step.episode_return[at], step.length[at]
-                cut[place] = step.truncated[at] and not step.terminated[at]
+                truncated[place], cut[place] = step.truncated[at] and not step.terminated[at], step.cut[at]
                 played[n, slot] += 1
     finally:
         slots.close()
     in_order = lambda part: part.swapaxes(1, 2).reshape(count, -1)[:, :episodes]  # noqa: E731
-    return in_order(returns), in_order(lengths), in_order(cut)
+    return in_order(returns), in_order(lengths), in_order(truncated), in_order(cut)
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 8: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 9: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
@@ -23,26 +23,29 @@ BUFFER = "data.buffer"
 BUFFER_ALONE = range(2, 8)
 """Formats in which it was all that its collector kept."""
 
+BEGINS_AT_ZERO = ("metrics.", "data.estimates.", "agent.actor_metrics", "slots.return_rest")
+"""Where what a former checkpoint does not have begins at zero."""
+
 
 def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
     """Returns the leaves of an old checkpoint under today's paths.
 
-    What was not summed up then begins at zero, estimates of the episodes on their way among it, every episode was
-    whole, and sums that nobody asks for now are left out: checkpoints are made at reports, where all sums are empty, or
-    where somebody stopped a run between two of them.
+    What was not summed up then begins at zero, estimates of the episodes on their way and the rests of their returns
+    among it, every episode was whole, and sums that nobody asks for now are left out: checkpoints are made at reports,
+    where all sums are empty, or where somebody stopped a run between two of them.
 
     Args:
         leaves: of the checkpoint.
         needed: of a training state as it begins.
     """
-    replays = any(path.startswith(f"{BUFFER}.") for path, _, _ in needed)
+    replays = _holds_buffer(needed) and not _holds_buffer(leaves)
     wanted = {path for path, _, _ in needed}
     renamed = [(_path(path, replays), kind, array) for path, kind, array in leaves]
     found = {path: (kind, array) for path, kind, array in former_cells.turned(renamed, wanted)}
     if "metrics.updates" in found:
         found.setdefault("metrics.iterations", found["metrics.updates"])
     for path, kind, array in needed:
-        if path.startswith(("metrics.", "data.estimates.", "agent.actor_metrics")):
+        if path.startswith(BEGINS_AT_ZERO):
             found.setdefault(path, (kind, np.zeros_like(array)))
         if path == "slots.whole":
             found.setdefault(path, (kind, np.ones_like(array)))
@@ -52,6 +55,10 @@ def upgrade(leaves: list[Leaf], needed: list[Leaf]) -> list[Leaf]:
 def place_in(format: int, path: str) -> str:
     """Returns where what lies at a path today lies in a checkpoint of that format, as far as replay buffers go."""
     return "data" + path.removeprefix(BUFFER) if format in BUFFER_ALONE and path.startswith(BUFFER) else path
+
+
+def _holds_buffer(leaves: list[Leaf]) -> bool:
+    return any(path.startswith(f"{BUFFER}.") for path, _, _ in leaves)
 
 
 def _path(path: str, replays: bool) -> str:

@@ -158,7 +158,8 @@ class HostEnvLoop(TrainLoop):
             stacked = np.stack(of_steps) if self.collector.batched else of_steps[0]
             return stacked.reshape(*stacked.shape[: self.collector.batched], *self._axes, *of_steps[0].shape[1:])
 
-        return HostRecord(*jax.tree.map(together, *[tuple(step) for step in steps]))
+        told = [[getattr(step, name) for name in HostRecord._fields] for step in steps]
+        return HostRecord(*jax.tree.map(together, *told))
 
     def _after(self, slots: HostSlots) -> SlotsAfter:
         length, episode_return = self._by_member([slots.length, slots.episode_return])

@@ -168,7 +168,7 @@ def _evaluated(job: TrainJob, record: RunRecord, now: FinalState, progress: RunP
     else:
         episodes = play(job, now, count)
     arrays = {"return": episodes.episode_return, "length": episodes.length, "truncated": episodes.truncated}
-    facts = record.facts | {"cut_evaluations": _cut(job, episodes)}
+    facts = record.facts | {"cut_evaluations": int(episodes.cut.sum())}
     record = dataclasses.replace(record, evaluation=arrays, facts=facts)
     return dataclasses.replace(record, film=_film(job, now, record.best_member))
 
@@ -181,13 +181,6 @@ def _film(job: TrainJob, now: FinalState, i: int) -> Film | None:
         said = (str(error).splitlines() or [""])[0]
         warnings.warn(f"there is no film: {type(error).__name__}: {said}", RunWarning, stacklevel=2)
         return None
-
-
-def _cut(job: TrainJob, episodes: Episodes) -> int:
-    """Counts the episodes that went on until `eval_max_steps`; 0 where the environment has a time limit of its own."""
-    if job.population.env(0).time_limit is not None:
-        return 0
-    return int((episodes.truncated & (episodes.length >= job.config.eval_max_steps)).sum())
 
 
 def _tables(job: TrainJob, states: Any, sums: MetricSums, progress: RunProgress) -> dict[str, np.ndarray]:

@@ -22,12 +22,14 @@ CHARTS = {
 SPEED = "charts/SPS"
 COUNTS = ("episodes", "blown_up")
 """Of what happened since the last report."""
+WIDE = (*COUNTS, "length")
+"""Curves in float64: whole numbers and means of some, of which float32 rounds those above 2^24."""
 
 
 class CurveWriter:
     """Collects one row for each report.
 
-    A row is [N]: NaN where no episode ended since the last report.
+    A row is [N]: NaN where no episode ended since the last report. Counts and lengths are float64, all others float32.
     """
 
     def __init__(self) -> None:
@@ -62,13 +64,13 @@ class CurveWriter:
         row |= metrics
         self.steps.append(step)
         self.seconds.append(seconds)
-        self._append({name: np.asarray(values, np.float32) for name, values in row.items()})
+        self._append({name: np.asarray(values, _dtype(name)) for name, values in row.items()})
         return row
 
     def _append(self, row: dict[str, np.ndarray]) -> None:
         """Adds a row; NaN where an earlier one, or this one, does not have a name that others have."""
-        unknown = np.full_like(row["episodes"], np.nan)
         for name in (*self.rows, *(name for name in row if name not in self.rows)):
+            unknown = np.full(row["episodes"].shape, np.nan, _dtype(name))
             rows = self.rows.setdefault(name, [unknown] * (len(self.steps) - 1))
             rows.append(row.get(name, unknown))
 
@@ -78,6 +80,10 @@ class CurveWriter:
         seconds = np.asarray(self.seconds, np.float64)
         known = {"seconds": seconds} if len(seconds) == len(self.steps) and np.isfinite(seconds).all() else {}
         return {"step": np.asarray(self.steps, np.int64), **known, **curves}
+
+
+def _dtype(name: str) -> type[np.floating]:
+    return np.float64 if name in WIDE else np.float32
 
 
 def line(row: dict[str, np.ndarray], member_point: np.ndarray, points: tuple[dict[str, float], ...]) -> dict[str, Any]:
@@ -112,6 +118,13 @@ def mean_ignoring_nan(values: np.ndarray) -> float | None:
 
 
 def _scalars(info_sum: Any) -> list[tuple[str, np.ndarray]]:
-    """Lists (name, [N]) of every scalar in an info struct; an array in it, such as a mask of actions, is no curve."""
+    """Lists (name, [N]) of every scalar in an info; an array in it, such as a mask of actions, is no curve.
+
+    A field, a dict's key and a place in a list are called alike: what is in something else has dots in its name.
+
+    Examples:
+        >>> [name for name, _ in _scalars({"tenth": np.zeros(3), "arm": {"left": np.zeros(3)}})]
+        ['arm.left', 'tenth']
+    """
     leaves = [(path, leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(info_sum)[0] if np.ndim(leaf) == 1]
-    return [(jax.tree_util.keystr(path).strip(".").replace("'", ""), np.asarray(leaf)) for path, leaf in leaves]
+    return [(jax.tree_util.keystr(path, simple=True, separator="."), np.asarray(leaf)) for path, leaf in leaves]

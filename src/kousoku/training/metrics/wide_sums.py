@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from ...ops.long_sums import add_with_rest
+
 DIGIT = 30
 """Bits of a count's lower digit."""
 TOGETHER = 64
@@ -32,11 +34,7 @@ def rests_of(sums: Any) -> Any:
 
 
 def add(sums: Any, rests: Any, values: Any) -> tuple[Any, Any]:
-    """Returns sums and rests with values added: float32 by compensated summation, counts as they are.
-
-    References:
-        Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
-    """
+    """Returns sums and rests with values added: float32 by compensated summation, counts as they are."""
     return _unzipped(_added, sums, rests, values)
 
 
@@ -74,9 +72,7 @@ def _unzipped(function: Any, sums: Any, *others: Any) -> tuple[Any, Any]:
 def _added(so_far: Array, rest: Array, value: Array) -> tuple[Array, Array]:
     if jnp.issubdtype(so_far.dtype, jnp.integer):
         return so_far + value, rest
-    value = value + rest
-    rounded = so_far + value
-    return rounded, value - (rounded - so_far)
+    return add_with_rest(so_far, rest, value)
 
 
 def _carried(count: Array, rest: Array) -> tuple[Array, Array]:
