@@ -18,12 +18,13 @@ from .agents.ids import AgentId
 from .agents.options import make_agent
 from .collectors.streams import key_of
 from .core.agent import Agent
+from .core.arguments import understood
 from .core.env import Env
 from .core.env_shapes import check_shapes
 from .core.errors import ConfigError, EnvError, check_count, check_keys
 from .envs.ids import EnvId
 from .run import Evaluation, Run
-from .training.arguments import check_ids, split_arguments
+from .training.arguments import check_ids, check_started_with, split_arguments
 from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film, random_policy
 from .training.evaluation.policy import Policy
@@ -43,6 +44,9 @@ from .training.presets import Preset, preset
 from .training.sources import GIVEN, sources
 from .viz.animation import Animation
 from .viz.comparison import Comparison, compare_records
+
+HOW = ("agent", "env", "checkpoint")
+"""What `load` takes beside a folder, and functions that read one with it."""
 
 SettingsOf = ParamSpec("SettingsOf")
 
@@ -127,7 +131,7 @@ def train(
     check_ids(agent, env)
     if not isinstance(agent, (str, Agent)):
         raise ConfigError("agent", agent, "give an id or a kousoku.Agent")
-    settings, given = split_arguments(agent, agent_options, options)
+    settings, given = split_arguments(agent, env, agent_options, options)
     chosen = preset(agent, env) if isinstance(agent, str) and isinstance(env, str) else Preset()
     origin = sources(
         settings,
@@ -152,8 +156,9 @@ def train(
     return _reported(run_training(made_agent, made_env, config, described, None, begin_with, told))
 
 
+@understood()
 def resume(
-    path: str | Path,
+    path: Run | str | Path,
     *,
     steps: int | None = None,
     agent: Agent | None = None,
@@ -171,7 +176,7 @@ def resume(
     on as many as before; where it cannot, or is told another number, there is a warning: sums over devices are rounded.
 
     Args:
-        path: the run folder.
+        path: the run folder, or a run that was saved.
         steps: of each agent in all, more or fewer than were asked for, down to where it is; by default as many.
         agent, env: what the run was started with, where it was made in Python and has no id to be made by.
         devices: JAX devices to spread the agents over; by default all, or as many as before.
@@ -188,6 +193,7 @@ def resume(
         <Run q_learning on GridWorld-v0: 1 agent x 3000 steps, finished, my-longer-run>
     """
     provenance.tell_upgraded()
+    path = _folder_of(path)
     config, folder = run_folder.read_config(path), files.typed(path)
     facts = run_folder.status(folder)
     changes = {"steps": steps, "devices": devices, "progress": progress, "on_report": on_report}
@@ -232,17 +238,28 @@ def _asked(
     """Returns what a run was asked to do, with the changes that are not None.
 
     Raises:
-        ConfigError: if its configuration is damaged, or names what cannot be made by an id, or an id is given.
+        ConfigError: if its configuration is damaged, or names what cannot be made by an id, or something else than an
+            agent and an environment is given.
     """
-    for field, given, kind in (("agent", agent, Agent), ("env", env, Env)):
-        if given is not None and not isinstance(given, kind):
-            fix = f"leave it out, as the run knows its own; or give the kousoku.{kind.__name__} that it was started with"
-            raise ConfigError(field, given, fix)
+    check_started_with(agent, env)
     try:
         changed = {name: value for name, value in changes.items() if value is not None}
         return *rebuild_both(config, agent, env), TrainConfig.of_json(config, changed)
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError("run", str(path), f"its {run_folder.CONFIG} is damaged ({error!r})") from error
+
+
+def _folder_of(run: Run | str | Path) -> str | Path:
+    """Returns the folder of a run, or the one that is named.
+
+    Raises:
+        ConfigError: for a run that was not saved.
+    """
+    if not isinstance(run, Run):
+        return run
+    if run.path is None:
+        raise ConfigError("run", run, "it was not saved, so nothing can go on with it; train it with a folder, `out`")
+    return run.path
 
 
 def _reported(trained: Trained) -> Run:
@@ -301,8 +318,9 @@ def _with_report(run: Run) -> Run:
     return run
 
 
+@understood()
 def load(
-    path: str | Path,
+    path: Run | str | Path,
     *,
     agent: Agent | None = None,
     env: Env | None = None,
@@ -314,7 +332,7 @@ def load(
     Read as a checkpoint, a run has the status "unfinished", and no evaluation but those made on the way.
 
     Args:
-        path: the folder.
+        path: the folder, or a run that was saved.
         agent, env: what the run was started with, where it was made in Python and has no id to be made by.
         checkpoint: "best", or the step of one that was kept; by default the end of the run.
 
@@ -322,6 +340,8 @@ def load(
         ConfigError: if there is no run or no such checkpoint, a file is missing or damaged, there is neither an end nor
             a checkpoint, or the run was started with another agent or environment.
     """
+    check_started_with(agent, env)
+    path = _folder_of(path)
     config, folder = run_folder.read_config(path), files.typed(path)
     if checkpoint is not None or not run_folder.has_ended(path):
         saved = checkpoints.newest(folder) if checkpoint is None else checkpoints.kept(folder, checkpoint)
@@ -337,6 +357,7 @@ def load(
     return Run(record, None, leaves, agent, env)
 
 
+@understood(*HOW)
 def load_policy(run: Run | str | Path, member: int | None = None, **how: Any) -> Policy:
     """Returns what an agent of a run does greedily, as a small function from observations to actions.
 
@@ -360,6 +381,7 @@ def load_policy(run: Run | str | Path, member: int | None = None, **how: Any) ->
     return _loaded(run, how).policy(member)
 
 
+@understood(*HOW)
 def evaluate(
     run: Run | str | Path, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000, **how: Any
 ) -> Evaluation:
@@ -422,10 +444,14 @@ def compare(
 
 
 def _loaded(run: Run | str | Path, how: Mapping[str, Any]) -> Run:
-    """Returns a run, or what is read from its folder."""
+    """Returns a run, or what is read from its folder.
+
+    Raises:
+        ConfigError: as `load` does; for a run, if it is told how to read it.
+    """
     if not isinstance(run, Run):
-        check_keys("argument", how, ("agent", "env", "checkpoint"))
         return load(run, **how)
+    check_started_with(how.get("agent"), how.get("env"))
     check_keys("argument", how, ())
     return run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -11,7 +11,8 @@ import numpy as np
 from . import viz
 from .collectors.streams import fold_in_each
 from .core.agent import Agent
-from .core.choice import choosing_scores, first_best, judging_episodes
+from .core.arguments import understood
+from .core.choice import choosing_scores, first_best, split_episodes, tied_for_best
 from .core.dataset import Dataset
 from .core.env import Env
 from .core.errors import ConfigError, check_count
@@ -39,6 +40,7 @@ from .viz.animation import Animation
 from .viz.card import card, run_card
 from .viz.estimates import Told, statistic, told
 from .viz.headline import Figure as Headline
+from .viz.ranking import point_order, point_told
 from .viz.tables import member_name
 from .viz.text import short
 
@@ -54,14 +56,20 @@ class Evaluation:
     Attributes:
         returns: [N, E] undiscounted return of each episode.
         lengths: [N, E] steps of each episode.
-        truncated: [N, E] whether a time limit ended it.
+        truncated: [N, E] whether a time limit ended it, or the evaluation.
         statistic: what stands for several agents: "mean", or "IQM", the interquartile mean.
+        record: of the run whose agents they are, with these episodes in the place of its own: by it seeds and settings
+            are told. None of episodes from elsewhere, whose agents are taken for those of one setting.
+        cut: [N, E] whether the evaluation ended it, at `max_steps`, where the environment would have gone on; None
+            where that is not known.
     """
 
     returns: np.ndarray
     lengths: np.ndarray
     truncated: np.ndarray
     statistic: Statistic = "mean"
+    record: RunRecord | None = None
+    cut: np.ndarray | None = None
 
     if not TYPE_CHECKING:  # or else checkers take any name for right
 
@@ -70,18 +78,29 @@ class Evaluation:
             raise former_name(self, name)
 
     def __repr__(self) -> str:
-        return f"<Evaluation: {self._size}, return {self._told.words}>"
+        which = f" of {self._setting}" if self._setting else ""
+        return f"<Evaluation: {self._size}, return{which} {self._told.words}>"
 
     def _repr_html_(self) -> str:
         """Returns a small table of what matters, for notebooks."""
         agents, episodes = self.returns.shape
-        rows = [Headline(f"Return, {self._told.name}", short(self._told.value), self._told.spread)]
+        note = ", ".join(part for part in (self._setting, self._told.spread) if part)
+        rows = [Headline(f"Return, {self._told.name}", short(self._told.value), note)]
         if agents > 1 and episodes > 1:
-            note = f"agent {self.best_member}, in episodes that did not choose it"
+            tied = int(tied_for_best(choosing_scores(self.returns)).sum())
+            tie = f", the first of {tied:,} that tie" if tied > 1 else ""
+            note = f"agent {self.best_member}{tie}, in episodes that did not choose it"
             rows.append(Headline("Best agent", short(float(self.best.mean)), note))
-        limit = f"{self.truncated.mean():.0%} ended by a time limit"
+        limit = f"{self.limited.mean():.0%} ended by a time limit"
+        if self.cut is not None and self.cut.any():
+            limit += f", {self.cut.mean():.0%} cut by the evaluation"
         rows.append(Headline("Steps of an episode", short(float(self.lengths.mean())), limit))
         return card(f"Greedy evaluation: {self._size}", rows)
+
+    @property
+    def limited(self) -> np.ndarray:
+        """[N, E] whether a time limit of the environment ended it."""
+        return self.truncated if self.cut is None else self.truncated & ~self.cut
 
     @property
     def _size(self) -> str:
@@ -90,8 +109,17 @@ class Evaluation:
         return f"{plural(agents, 'agent')} x {plural(episodes, 'episode')}"
 
     @property
+    def _setting(self) -> str:
+        """The setting whose return is told, of a sweep; else nothing."""
+        if self.record is None or len(self.record.points) == 1:
+            return ""
+        return headline.which_setting(self.record, point_order(self.record))
+
+    @property
     def _told(self) -> Told:
-        """All agents' return as it is told."""
+        """All agents' return as it is told; of a sweep, the best setting's."""
+        if self.record is not None:
+            return point_told(self.record, point_order(self.record)[0])
         if len(self.returns) == 1:
             return told(self.returns[0], "episode")
         return told(self.returns.mean(axis=1), "agent", self.statistic)
@@ -108,15 +136,18 @@ class Evaluation:
     def best(self) -> MeanInterval:
         """The best agent's mean return over the second half of its episodes, which did not choose it.
 
-        With a 95% interval over these episodes; over all, if it is the only agent.
+        With a 95% interval over these episodes; over all, if it is the only agent. NaN where each of several agents has
+        a single episode: it chose the best one, and none judges.
         """
-        return estimate_interval(judging_episodes(self.returns)[self.best_member])
+        split = split_episodes(*self.returns.shape)
+        return estimate_interval(self.returns[self.best_member, split.judging if split.held_out else slice(0)])
 
     @property
     def population(self) -> MeanInterval:
         """The mean (or interquartile mean) over all agents' mean returns, with a 95% interval over the agents.
 
-        Fewer than four agents have no interval (NaN); a single one has that over its episodes.
+        Fewer than four agents have no interval (NaN); a single one has that over its episodes. All settings of a sweep
+        are in it; what is told of an evaluation, as text or in a notebook, is the best setting's own.
         """
         if len(self.returns) == 1:
             return estimate_interval(self.returns[0])
@@ -195,7 +226,7 @@ class Run:
         """Writes the curves as comma-separated values, with the columns of `to_frame`; returns the file's path.
 
         Raises:
-            ConfigError: if the folder does not exist.
+            ConfigError: for what is no name of a file, a folder, or a file in a folder that does not exist.
         """
         return write_csv(self.record, path)
 
@@ -264,6 +295,7 @@ class Run:
         films = [member_film(population, final, i, member_name(self.record, i)) for i in best]
         return Animation(tuple(film for film in films if film is not None), headline.title(self.record))
 
+    @understood()
     def evaluate(self, episodes: int = 100, *, seed: int = 0, max_steps: int = 1000) -> Evaluation:
         """Plays greedy episodes with every agent; see `kousoku.evaluate`."""
         check_count("episodes", episodes)
@@ -274,8 +306,9 @@ class Run:
         check_episodes("episodes", population.env(0), population.size, episodes)
         keys = fold_in_each(population.keys, seed)
         played = evaluate_population(population, final, keys, episodes, max_steps)
-        kind = statistic(self.record)
-        return Evaluation(played.episode_return, played.length, played.truncated, kind)
+        arrays = {"return": played.episode_return, "length": played.length, "truncated": played.truncated}
+        record = replace(self.record, evaluation=arrays, film=None)
+        return Evaluation(*played[:3], statistic(record), record, played.cut)
 
     def collect(
         self, steps: int = 100_000, *, member: int | None = None, seed: int = 0, greedy: bool = False

@@ -34,6 +34,12 @@ CONFIG = [
     ({"sweep": {"epsilon": [2.0]}}, "epsilon: got 2.0; use a number in"),
     ({"sweep": {"exploration": [1.0]}}, "sweep: got 'exploration'; it is structure"),
     ({"sweep": {"env.slipp": [0.1]}}, "sweep: got 'env.slipp'; did you mean 'env.slip'?"),
+    ({"sweep": [1]}, r"sweep: got \[1\]; give {name: \[values\]}"),
+    ({"sweep": 3}, "sweep: got 3; give"),
+    ({"env_options": 3}, "env_options: got 3; give {name: value}"),
+    ({"slip": 0.1}, "slip: got 0.1; it is an option of GridWorld-v0: give env_options={'slip': ...}"),
+    ({"max_episode_steps": 9}, "max_episode_steps: got 9; it is an option of GridWorld-v0: give env_options={'time_l"),
+    ({"num_envs": 3}, "got 'num_envs'; other agents or commands have it"),
     ({"log": "tensorboard"}, "log: got 'tensorboard'; give a list with any of tensorboard, wandb"),
 ]
 
@@ -82,6 +88,28 @@ for options, message in wrong:
         assert message in str(error), str(error)
     else:
         raise AssertionError(options)
+grid, agent = ks.make("GridWorld-v0"), ks.make_agent("q_learning")
+run = ks.train(agent, grid, steps=20, eval_episodes=0, out="")
+calls = {
+    "agent: got 'GridWorld'; that is an environment, and the agent comes first": lambda: ks.train(grid, agent),
+    "env: got 'QLearning'; that is an agent, which comes first": lambda: ks.train("q_learning", agent),
+    "environment: got 'q_learning'; that is an agent": lambda: ks.train("sarsa", "q_learning"),
+    "argument: got 'n_episodes'; did you mean 'episodes'?": lambda: run.evaluate(n_episodes=3),
+    "argument: got 'verbose'; use 'progress', which shows": lambda: ks.resume("run", verbose=1),
+    "argument: got 'discount'; other agents or commands have it": lambda: ks.resume("run", discount=1),
+    "run: got <Run": lambda: ks.resume(run, steps=40),
+    "run: got '3'; name a folder": lambda: ks.resume(3),
+    "agent: got 0; leave it out": lambda: ks.load_policy("run", agent=0),
+    "an agent's number is `member`": lambda: ks.load_policy(run, agent=0),
+    "env: got 'GridWorld-v0'; leave it out": lambda: ks.load("run", env="GridWorld-v0"),
+}
+for message, call in calls.items():
+    try:
+        call()
+    except ks.ConfigError as error:
+        assert message in str(error) and "\\n" not in str(error), (message, str(error))
+    else:
+        raise AssertionError(message)
 """
 
 
@@ -127,6 +155,13 @@ def test_unknown_agents(agent, message):
         ks.train(agent, "GridWorld-v0", steps=10)
 
 
+def test_an_id_of_the_other_kind():
+    with pytest.raises(ks.ConfigError, match=r"'CartPole-v1'; that is an environment: kousoku\.make makes it"):
+        ks.make_agent("CartPole-v1")
+    with pytest.raises(ks.ConfigError, match=r"id: got 'ppo'; that is an agent: kousoku\.make_agent makes it"):
+        ks.make("ppo")
+
+
 def test_an_agent_of_tables_refuses_other_observations():
     with pytest.raises(ks.ConfigError, match="q_learning keeps a table, so it needs Discrete"):
         ks.train("q_learning", "GridWorld-v0", env_options={"observation": "coordinates"}, steps=10)
@@ -161,7 +196,47 @@ SHELL = [
     (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0.1,7"], "slip: got 7.0; use a number in [0, 1]"),
     (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0,0.1"], "'env.slip'; 0 and 0.1 make arrays of other"),
     (["sweep", "q_learning", "GridWorld-v0", "--env.slip", "0.1"], "sweep: got nothing; give a number several values"),
-    (["sweep", "q_learning", "GridWorld-v0", "--env.map", "a,b"], "sweep: got nothing; give a number several values"),
+    *(
+        (
+            ["sweep", "q_learning", "GridWorld-v0", flag, text],
+            f"{flag}: got {text!r}; it is structure, for which programs",
+        )
+        for flag, text in {
+            "--env.map": "a,b",
+            "--env.time-limit": "10,20",
+            "--env.observation": "index,xy",
+            "--exploration": "ucb,softmax",
+        }.items()
+    ),
+    (
+        ["sweep", "ppo", "CartPole-v1", "--hidden", "32,64"],
+        "--hidden: got '32,64'; it is structure, for which programs are",
+    ),
+    (
+        ["sweep", "q_learning", "GridWorld-v0", "--steps", "300,400", "--learning-rate", "0.1,0.2"],
+        "--steps: got '300,400'; a setting of the run cannot be swept, give one value; of thousands write 300_400",
+    ),
+    (
+        ["sweep", "q_learning", "GridWorld-v0", "--record-every", "3,4", "--learning-rate", "0.1,0.2"],
+        "--record-every: got '3,4'; a setting of the run cannot be swept, give one value",
+    ),
+    (
+        ["sweep", "q_learning", "GridWorld-v0", "--epsilon", "linear:1:0.1:100,0.1"],
+        "--epsilon: got 'linear:1:0.1:100'; schedules cannot be swept, only numbers; give each a run of its own",
+    ),
+    (
+        ["train", "q_learning", "GridWorld-v0", "--lr", "0.1", "--learning-rate", "0.2"],
+        "option: got '--learning-rate'; '--lr' is given, too; give one of the two",
+    ),
+    (
+        ["train", "q_learning", "GridWorld-v0", "--seed", "3", "--seed=4"],
+        "option: got '--seed'; it is given twice; give it once",
+    ),
+    (
+        ["train", "q_learning", "GridWorld-v0", "--progress", "--no-progress"],
+        "option: got '--no-progress'; '--progress' is given, too; give one of the two",
+    ),
+    (["evaluate", "run", "--max_steps", "9", "--max-steps", "8"], "'--max_steps' is given, too; give one of the two"),
     (["train", "q_learning", "GridWorld-v0", "--env.slipp", "7"], "did you mean '--env.slip'?"),
     (["train", "q_learning", "GridWorld-v0", "--record", "everything"], "record[0]: got 'everything'"),
     (["evaluate"], "run: got nothing"),

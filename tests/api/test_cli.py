@@ -3,11 +3,14 @@
 import json
 import pathlib
 
+import numpy as np
 import pytest
+import records
 
 import kousoku as ks
-from kousoku.cli import COMMANDS, main
+from kousoku.cli import COMMANDS, main, notices
 from kousoku.cli.options import hyper_parameter, literal, number, numbers
+from kousoku.run import Run
 from kousoku.viz.payload import payload
 from kousoku.viz.tables import member_name
 
@@ -63,6 +66,22 @@ def test_a_sweep_of_a_number_of_the_environment(capsys):
     assert main(["evaluate", "run", "--episodes", "2"]) == 0
     best = member_name(run.record, run.evaluate(2).best_member)
     assert f"return of the best agent, {best}: " in capsys.readouterr().out, "by the name that training tells it by"
+
+
+def test_evaluate_tells_the_settings_of_a_sweep_and_ties(capsys, monkeypatch):
+    points = {"learning_rate": 0.1}, {"learning_rate": 0.5}
+    record = records.make(records.grid_env(), members=2, points=points, reports=20)
+    zero = np.zeros((4, 2))
+    record = records.replaced(record, evaluation={"return": zero, "length": zero, "truncated": zero > 0})
+    found = ks.Evaluation(zero, zero, zero > 0, record=record)
+    monkeypatch.setattr(Run, "evaluate", lambda run, episodes: found)
+    monkeypatch.setattr(notices, "load", lambda folder, checkpoint: Run(record, None, []))
+    assert main(["evaluate", "run", "--episodes", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("4 agents x 2 greedy episodes, undiscounted\n  return at learning_rate = 0.1: 0 (mean")
+    assert printed.count(", tied best\n") == 2
+    assert "return of the best agent, seed 0, learning_rate 0.1: 0 (mean, 1 episode); 4 agents tie" in printed
+    assert "cut by a time limit: 0.0% of the episodes" in printed
 
 
 @pytest.mark.full("whole way")

@@ -11,7 +11,7 @@ from kousoku.cli.catalogue import _kinds, _told
 from kousoku.core.errors import ConfigError
 from kousoku.core.registry import Registry
 from kousoku.envs import ENVS
-from kousoku.training.fit import fitting_agents
+from kousoku.training.fit import fitting_agents, fitting_spaces
 
 EVOLUTION = ("ars", "openai_es", "pgpe", "sep_cma_es")
 TABULAR = [id for id in AGENTS.ids() if AGENTS.factory(id).__module__.startswith("kousoku.agents.tabular.")]
@@ -103,9 +103,25 @@ def test_agents_alone_and_environments_with_some_letters(capsys):
         ("CustomGrid-v0", ["a map of your own", "options map"]),
         (
             "ppo",
-            ["Proximal policy optimisation", "gae_lambda", "recurrent", "tuned for CartPole-v1", "train ppo --help"],
+            [
+                "Proximal policy optimisation",
+                "observations Discrete, MultiDiscrete, Box, Dict",
+                "actions Discrete,",
+                "gae_lambda",
+                "recurrent",
+                "tuned for CartPole-v1",
+                "train ppo --help",
+            ],
         ),
-        ("q_learning", ["off-policy temporal-difference control", "temperature", "train q_learning --help"]),
+        (
+            "q_learning",
+            [
+                "off-policy temporal-difference control",
+                "observations Discrete actions Discrete",
+                "temperature",
+                "train q_learning --help",
+            ],
+        ),
     ],
 )
 def test_an_id_tells_all_of_one(id, facts, capsys):
@@ -121,8 +137,7 @@ def test_an_id_tells_all_of_one(id, facts, capsys):
 @pytest.mark.full("covered")
 def test_what_others_published_is_not_called_tuned(capsys):
     said = " ".join(printed(capsys, "MinAtar/Breakout-v1").split())
-    assert "published for pqn (arXiv:2407.04811)" in said
-    assert "tuned for" not in said
+    assert "tuned for ppo, dqn published for pqn (arXiv:2407.04811)" in said
     both = " ".join(printed(capsys, "pqn").split())
     assert "tuned for CartPole-v1, Acrobot-v1" in both
     assert "published for MinAtar/Asterix-v1 (arXiv:2407.04811)" in both
@@ -146,6 +161,8 @@ def test_neighbours_share_what_is_told_of_them_and_long_names_have_it_below(caps
         ("agent", "did you mean 'agents'?"),
         ("CartPole-v2", "did you mean 'CartPole-v"),
         ("%%%", "`kousoku list` shows all"),
+        ("gymnasium", "did you mean 'gymnasium:'?"),
+        ("Envpool", "did you mean 'envpool:'?"),
     ],
 )
 def test_what_there_is_not(word, message, capsys):
@@ -183,6 +200,30 @@ def test_the_first_of_a_group_speaks_for_all_of_it(id):
     like = "Bandit-v0" if observations == "one" else first[observations][actions]
     assert _kinds(ks.make(like).spec) == _kinds(spec)
     assert fitting_agents(spec) == fitting_agents(ks.make(like).spec)
+
+
+def test_every_agent_says_something_of_its_own():
+    told = [AGENTS.summary(id) for id in AGENTS.ids()]
+    assert sorted(set(told)) == sorted(told)
+
+
+def test_the_kinds_of_spaces_that_fit():
+    assert fitting_spaces("bandit_ucb") == (["one, as of a bandit"], ["Discrete"])
+    assert fitting_spaces("q_learning") == (["Discrete"], ["Discrete"])
+    assert fitting_spaces("ars")[1] == ["Discrete", "MultiDiscrete", "Box"]
+
+
+def test_the_ids_of_gymnasium(capsys):
+    ids = printed(capsys, "gymnasium:").split()
+    assert {"gymnasium:CartPole-v1", "gymnasium:Ant-v5", "gymnasium:LunarLander-v3"} <= set(ids)
+    assert not {"gymnasium:CartPole-v0", "gymnasium:Ant-v4"} & set(ids)
+    assert not [id for id in ids if id.startswith("gymnasium:kousoku/")]
+
+
+def test_every_library_tells_its_ids_or_what_to_install(capsys):
+    for library in ENVS.libraries():
+        status, told = main(["list", f"{library}:"]), capsys.readouterr()
+        assert status == 0 or (status == 2 and "pip install" in told.err and told.err.count("\n") == 1), library
 
 
 def test_a_summary_of_ones_own_is_that_of_the_function():

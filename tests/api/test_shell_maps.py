@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from kousoku.cli import main
-from kousoku.cli.options import map_text
+from kousoku.cli.maps import map_text
 from kousoku.core.errors import ConfigError
 from kousoku.envs.gridworld.layout import parse_layout
 
@@ -54,7 +54,13 @@ BAD = {
     "a NUL": (b"S.\x00G", r"map row 0 column 2: got '\x00'"),
     "an unknown glyph": ("S.ö\n..G".encode(), "map row 0 column 2: got 'ö'; use "),
     "ragged rows": (b"S..\n.G\n", "map row 1: got '.G'; every row needs 3 cells"),
-    "a tab within": (b"S\t.\n..G\n", "map row 1: got '..G'; every row needs"),
+    "a tab within": (b"S\t.\n..G\n", r"map row 0: got 'S\t.'; there is a tab in it, which is no cell"),
+    "a tab after": (b"S..\t\n...\n..G\n", r"map row 0: got 'S..\t'; there is a tab in it, which is no cell"),
+    "spaces after the first row": (
+        b"S..  \n...\n..G\n",
+        "map row 0: got 'S.. '; it ends in spaces, which count as floor",
+    ),
+    "spaces after another row": (b"S..\n... \n..G\n", "map row 1: got '... '; it ends in spaces, which count as floor"),
 }
 
 
@@ -69,6 +75,17 @@ def test_files_that_are_no_map(data, told, capsys):
 )
 def test_what_is_neither_a_file_nor_a_map(given, capsys):
     assert refused(capsys, given).startswith("kousoku: ")
+
+
+@pytest.mark.parametrize("given", ["no-such-file.txt", "maps/no-such-file", "~/maze1", "../x/maze.map", "link"])
+def test_a_file_that_is_not_there(given, capsys):
+    pathlib.Path("link").symlink_to("nowhere")
+    assert f"--env.map: got {given!r}; there is no such file; name one, or type the rows" in refused(capsys, given)
+
+
+def test_what_may_be_rows_is_no_file():
+    for text in ("S.G", "S../..G", "S.G/...", "#S/G.", "ab/cd", "S..G/.", "GPC"):
+        assert map_text("--env.map", text) == text.replace("/", "\n")
 
 
 def test_a_folder(capsys):

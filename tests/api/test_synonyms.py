@@ -17,8 +17,11 @@ from kousoku.cli.options import Option, number, numbers, parse
 from kousoku.core import synonyms
 from kousoku.core.errors import ConfigError, check_keys
 from kousoku.envs import ENVS
-from kousoku.training.config import settings
+from kousoku.ops.schedules import parse_schedule
+from kousoku.training.config import TrainConfig, settings
 
+ENV_WORDS = {"time_limit"}
+"""Options of environments that others' words are answered with."""
 OURS = {*settings(), "agent_options", *(name for id in AGENTS.ids() for name in option_names(id))}
 SHORT = ["GridWorld-v0", "--eval-episodes", "0", "--no-progress", "--out", "run"]
 
@@ -62,7 +65,8 @@ def test_any_other_attribute_is_missed_as_always():
 
 def test_every_word_leads_to_one_that_exists():
     assert {name for names in synonyms.SAME.values() for name in names} <= OURS
-    assert {name for name, _ in synonyms.NEAR.values()} <= OURS
+    assert {name for name, _ in synonyms.NEAR.values()} <= OURS | ENV_WORDS
+    assert set(ENVS.options("GridWorld-v0")) >= ENV_WORDS
     assert not set(synonyms.SAME) & set(settings()), "a setting of ours needs no translation"
 
 
@@ -83,7 +87,9 @@ def test_commands_of_others_are_answered_with_ours():
     for word, text in synonyms.COMMANDS_ELSEWHERE.items():
         assert word not in COMMANDS
         assert set(re.findall(r"`kousoku (\w+)", text)) <= set(COMMANDS)
-    assert {"play", "plot"} <= set(synonyms.COMMANDS_ELSEWHERE)
+    assert {"play", "plot", "learn", "fit", "agents", "envs", "show", "delete", "clean", "stop"} <= set(
+        synonyms.COMMANDS_ELSEWHERE
+    )
 
 
 @pytest.mark.full("covered")
@@ -100,6 +106,28 @@ def test_python_and_the_shell_take_the_same_words_for_the_same():
     assert (shell["steps"], shell["seeds"]) == (2000, [3])
     assert (shell["agent"]["discount"], shell["agent"]["learning_rate"]) == (0.8, 0.25)
     assert run.record.member_seed.tolist() == [3]
+
+
+@pytest.mark.usefixtures("_trained")
+def test_functions_of_runs_take_the_words_of_training(capsys):
+    run = ks.resume(ks.load("run"), total_timesteps=300)
+    assert run.record.facts["steps"] == 300
+    assert (
+        run.evaluate(n_eval_episodes=2).returns.shape == ks.evaluate("run", n_eval_episodes=2).returns.shape == (1, 2)
+    )
+    assert ks.load(run).path == run.path
+    assert main(["evaluate", "run", "--n-eval-episodes", "2"]) == 0
+    assert "1 agent x 2 greedy episodes" in capsys.readouterr().out
+
+
+def test_a_sweep_of_arrays():
+    sweep = {"learning_rate": np.array([0.25, 0.5]), "env.slip": np.array([0.25, 0.5], np.float32)}
+    settings = TrainConfig(sweep=sweep, seeds=np.arange(2))
+    assert settings.sweep == {"learning_rate": [0.25, 0.5], "env.slip": [0.25, 0.5]}
+    assert (settings.seeds, len(settings.points)) == ((0, 1), 4)
+    for values in (np.ones((2, 2)), np.array([]), []):
+        with pytest.raises(ConfigError, match=r"sweep\['discount'\]: got .*; give a list of numbers"):
+            TrainConfig(sweep={"discount": values})
 
 
 @pytest.mark.full("covered")
@@ -159,6 +187,27 @@ def test_words_that_do_not_do(named, message):
         ("n_steps", ["num_steps"], "use 'num_steps', the steps of each environment"),
         ("vf_coef", ["steps"], "known: steps"),
         ("stepps", ["steps"], "did you mean 'steps'?"),
+        ("Learning_Rate", ["learning_rate", "steps"], "did you mean 'learning_rate'?"),
+        ("--Learning-Rate", ["--learning-rate", "--steps"], "did you mean '--learning-rate'?"),
+        ("LEARNING_RATE", ["step_size"], "use 'step_size'"),
+        ("learning_rate", ["steps"], "other agents or commands have it"),
+        ("num_envs", ["env.stay"], "other agents or commands have it"),
+        ("eval_episode", ["eval_episodes"], "did you mean 'eval_episodes'?"),
+        ("gama", ["discount", "gae_lambda"], "use 'discount'"),
+        ("--gama", ["--gae-lambda", "--discount"], "use '--discount'"),
+        ("--log-dir", ["--log", "--out"], "use '--out', the run folder"),
+        ("--wandb", ["--log"], "use '--log', with the value wandb"),
+        ("tensorboard", ["log"], "use 'log', with the value tensorboard"),
+        ("--eps", ["--steps", "--epsilon"], "use '--epsilon', the probability"),
+        ("--max-steps", ["--steps"], "use '--steps', environment steps of each agent in all"),
+        ("--max-timesteps", ["--steps"], "use '--steps'"),
+        ("frames", ["steps"], "use 'steps'"),
+        ("--algo", ["--log"], "the agent first: kousoku train AGENT ENV"),
+        ("--cuda", ["--capacity", "--devices"], "use '--devices', their number"),
+        ("callback", ["capacity", "on_report"], "use 'on_report', a function"),
+        ("max_episode_steps", ["time_limit"], "use 'time_limit'"),
+        ("--max-episode-steps", ["--eval-max-steps", "--env.time-limit"], "use '--env.time-limit'"),
+        ("n_eval_episodes", ["episodes"], "use 'episodes'"),
     ],
 )
 def test_unknown_names_are_answered_with_what_is_meant(name, known, message):
@@ -302,6 +351,15 @@ def test_lists_of_numbers_are_no_thousands():
     for text in ("1,000", "10,050", "1,000,000"):
         with pytest.raises(ConfigError, match="a comma stands between two numbers; write 1"):
             numbers("seeds", text)
+
+
+def test_numbers_in_schedules_are_written_as_all_others():
+    for text in ("1k", "1e3", "1_000", "1,000", "0.001M"):
+        schedule = parse_schedule("epsilon", f"linear:1:0.1:{text}")
+        assert (schedule.start, schedule.end, schedule.steps) == (1.0, 0.1, 1000), text
+    assert parse_schedule("capacity", "2k") == 2000
+    with pytest.raises(ConfigError, match="use a number or one of linear:START:END:STEPS"):
+        parse_schedule("epsilon", "linear:1:0.1:1kk")
 
 
 def test_flags_are_translated_and_values_are_not():

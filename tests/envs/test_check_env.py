@@ -154,7 +154,10 @@ def test_what_is_no_environment_is_refused():
     script = """
 import json, kousoku as ks
 messages = []
-for thing in (None, ks.Env, "GridWorld-v0"):
+class Walk(ks.Env):
+    pass
+
+for thing in (None, ks.Env, "GridWorld-v0", Walk):
     try:
         ks.check_env(thing)
     except ks.ContractError as error:
@@ -162,7 +165,8 @@ for thing in (None, ks.Env, "GridWorld-v0"):
 print(json.dumps(messages))
 """
     told = "an environment must be a kousoku.Env, got {}: subclass it"
-    kinds = in_a_new_process(script)
+    *kinds, of_class = in_a_new_process(script)
+    assert of_class == "an environment must be a kousoku.Env, got Walk: that is the class; make one of it: Walk(...)"
     assert [message.split(" got ")[1].split(":")[0] for message in kinds][::2] == ["NoneType", "str"]
     assert all(message.startswith(told.split("{}")[0]) and message.endswith(": subclass it") for message in kinds)
     assert len(kinds) == 3

@@ -40,6 +40,26 @@ def test_its_interval_is_that_of_pairs_that_are_drawn_one_by_one():
     assert (float(found.low), float(found.high)) == pytest.approx(np.quantile(draws, (0.025, 0.975)), abs=0.03)
 
 
+@pytest.mark.parametrize("case", ["few", "other sizes", "ties", "strata", "alike"])
+def test_the_interval_of_y_over_x_mirrors_that_of_x_over_y(case):
+    rng = np.random.default_rng(7)
+    scores = {
+        "few": ((500, 232.95, 500, 500, 500.0), (488.7, 491.85, 500, 500, 475.85)),
+        "other sizes": (rng.normal(0.4, 1.0, 12), rng.normal(size=5)),
+        "ties": (rng.integers(0, 4, 9), rng.integers(0, 4, 9)),
+        "strata": (rng.normal(0.4, 1.0, 10), rng.normal(size=14)),
+        "alike": ((3.0, 1.0, 2.0, 5.0), (3.0, 1.0, 2.0, 5.0)),
+    }[case]
+    x, y = (np.asarray(values, float) for values in scores)
+    strata = (np.arange(len(x)) % 2, np.arange(len(y)) % 2) if case == "strata" else (None, None)
+    there = probability_of_improvement(runs_of(x, strata[0]), runs_of(y, strata[1]))
+    back = probability_of_improvement(runs_of(y, strata[1]), runs_of(x, strata[0]))
+    np.testing.assert_allclose(
+        [back.mean, back.low, back.high], [1 - there.mean, 1 - there.high, 1 - there.low], atol=1e-12
+    )
+    assert there.low < there.high
+
+
 def test_strata_are_averaged_and_drawn_by_themselves():
     """Two tasks: x wins all of one and loses all of the other. Whatever is drawn, the mean is a half."""
     x = runs_of(np.array([5.0, 0, 6, 0, 7, 0]), np.array(list("ababab")))

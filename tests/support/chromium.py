@@ -145,6 +145,4 @@ class Page:
         if method in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
             self.log.append(parameters)
         elif method == "Network.requestWillBeSent":
-            url = parameters["request"]["url"]
-            if not url.startswith("data:image/"):  # which the page holds itself
-                self.requests.append(url)
+            self.requests.append(parameters["request"]["url"])

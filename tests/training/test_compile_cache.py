@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import pytest
 from fast_compile import fast_compile_flags
@@ -11,6 +12,7 @@ from fast_compile import fast_compile_flags
 import kousoku as ks
 from kousoku.cli import main
 from kousoku.compiler import backends
+from kousoku.core import cache_folder
 from kousoku.core.cache_folder import SWITCH
 from kousoku.training.config import TrainConfig
 from kousoku.training.io import compile_cache
@@ -132,6 +134,18 @@ def test_without_a_home_nothing_is_kept(cache, monkeypatch, capsys):
     assert compile_cache.kept_files() == {}
     assert main(["cache"]) == 0
     assert "there is no home folder" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["HOME", "XDG_CACHE_HOME", SWITCH])
+def test_in_a_folder_whose_name_is_no_utf8_nothing_is_kept(name, monkeypatch):
+    """JAX's options of a compilation hold text, and so does LLVM's cache: `train` ended in the midst of a run."""
+    for each in ("XDG_CACHE_HOME", SWITCH):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, os.fsdecode(b"/tmp/l\xe4"))
+    monkeypatch.setattr(cache_folder, "_told_unwritten", threading.Event())
+    with pytest.warns(UserWarning, match="compiled programs are not kept: the folder's name is no UTF-8; set KOU"):
+        assert compile_cache.cache_folder() is None
+    assert compile_cache.kept_files() == {}
 
 
 @pytest.mark.full("covered")

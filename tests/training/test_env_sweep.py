@@ -250,7 +250,11 @@ REFUSED = [
     ("GridWorld-v0", {"env.slip": [float("nan")]}, "sweep['env.slip']: got nan; use a number"),
     ("GridWorld-v0", {"env.slip": [True]}, "sweep['env.slip']: got True; use a number"),
     ("GridWorld-v0", {"env.slip": []}, "sweep['env.slip']: got []; give a list of numbers"),
-    ("GridWorld-v0", {"env.slip": [0.1, 0.0]}, "got 'env.slip'; 0.1 and 0 make arrays of other shapes (tables.cumulat"),
+    (
+        "GridWorld-v0",
+        {"env.slip": [0.1, 0.0]},
+        "got 'env.slip'; 0.1 and 0 make arrays of other shapes, which one program cannot hold; ",
+    ),
     ("GridWorld-v0", {"env.slip": [0.1, 0.2], "env.moves": [4, 8]}, "got 'env.moves'; 4 and 8 make arrays of other"),
     ("GridWorld-v0", {"env.time_limit": [50, 60]}, "got 'env.time_limit'; 50 and 60 change structure, for which prog"),
     (

@@ -1,6 +1,8 @@
 """Greedy evaluation: whole episodes; the devices share lanes or episodes, and nobody can tell from the result."""
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -57,6 +59,42 @@ def test_episodes_that_the_evaluation_cut_are_told(time_limit, told):
     run = ks.train(agent, env, steps=32, out="", eval_episodes=3, eval_max_steps=20)
     said = "3 of 3 greedy episodes were cut at 20 steps (eval_max_steps), as the environment sets no limit"
     assert (said in result_lines(run.record)) is (said in sentence(run.record)) is told
+
+
+class Short(ks.Env):
+    """An environment without a time limit, which ends each episode by itself after twenty steps: cut short, or not."""
+
+    truncates: bool = eqx.field(static=True, default=True)
+    time_limit: int | None = eqx.field(static=True, default=None)
+
+    @property
+    def observation_space(self):
+        return ks.Discrete(1)
+
+    @property
+    def action_space(self):
+        return ks.Discrete(2)
+
+    def reset(self, key):
+        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
+
+    def step(self, key, state, action):
+        ends = state == 19
+        flags = (jnp.array(False), ends) if self.truncates else (ends, jnp.array(False))
+        return state + 1, ks.Timestep(jnp.int32(0), jnp.float32(1), *flags)
+
+
+@pytest.mark.parametrize("truncates", [True, False])
+@pytest.mark.parametrize("max_steps", [19, 20, 21])
+def test_what_ends_by_itself_is_not_cut(truncates, max_steps):
+    """Not even where it ends at the very step at which it would have been."""
+    run = ks.train("q_learning", Short(truncates), steps=40, seeds=2, out="", eval_episodes=2, eval_max_steps=max_steps)
+    cut = max_steps < 20
+    assert run.record.facts["cut_evaluations"] == (8 if cut else 0)
+    found = run.evaluate(episodes=3, max_steps=max_steps)
+    assert found.cut.tolist() == [[cut] * 3] * 2
+    assert found.limited.tolist() == [[truncates and not cut] * 3] * 2
+    assert ("100% cut by the evaluation" in found._repr_html_()) is cut
 
 
 @pytest.mark.full("covered")

@@ -76,6 +76,30 @@ def test_a_notebook_has_one_output_that_is_drawn_anew(ipython, monkeypatch, caps
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("members", [1, 3])
+def test_it_says_what_the_numbers_are(members, ipython):
+    cell = ipython(KERNEL)
+    with Progress(1000, members, None) as bar:
+        bar.update(1000, 1.0, 3, {"return": np.ones(members)})
+    for picture in (cell.pictures[0], cell.pictures[-1]):
+        assert ("± is the standard deviation over the agents" in picture["text/html"]) == (members > 1)
+
+
+def test_the_text_tells_the_return_that_the_curve_ends_at(ipython):
+    """Where no episode ended since the last report, the last return stays; of a reward nothing stays."""
+    cell = ipython(KERNEL)
+    unknown = np.full(2, np.nan)
+    with Progress(3000, 2, None) as bar:
+        bar.update(1000, 1.0, 9, {"return": np.ones(2), "length": np.full(2, 8.0), "reward": np.full(2, 0.1)})
+        bar.update(2000, 2.0, 18, {"return": np.full(2, 3.0), "length": np.full(2, 9.0), "reward": unknown})
+        bar.update(3000, 3.0, 18, {"return": unknown, "length": unknown, "reward": np.zeros(2)})
+    assert bar.curve[-1] == (2000, 3.0)
+    text = cell.pictures[-1]["text/plain"]
+    assert "return 3 ± 0" in text
+    assert "length 9 ± 0" in text
+    assert "reward" not in text
+
+
 def test_its_curve_rises_with_the_return(ipython):
     cell = ipython(KERNEL)
     play()

@@ -91,6 +91,7 @@ NETWORK = {"hidden": (8,), "num_envs": 4, "init": "lecun_normal"}
 ROLLOUTS = NETWORK | {"num_steps": 8, "minibatches": 2, "epochs": 1}
 GUARDED = {
     "table": ("q_learning", {}, "GridWorld-v0", {"seeds": 3, "record": ["returns", "visits", "q_values"]}),
+    "two tables": ("double_q_learning", {}, "GridWorld-v0", {"record": ["returns", "q_values"]}),
     "bandit": ("bandit_ucb", {}, "DriftingBandit-v0", {}),
     "model": ("dyna_q", {}, "BlockingMaze-v0", {}),
     "readable loop": ("sarsa", {}, "FrozenLake-v1", {"loop": "python", "seeds": 2}),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import records
 
 import kousoku as ks
 from kousoku.run import Evaluation, Run
@@ -85,6 +86,33 @@ def test_an_evaluations_card():
     assert rows["Return, mean"] == ["2.50", "2 agents from 1.50 to 3.50"]
     assert rows["Best agent"] == ["4.00", "agent 1, in episodes that did not choose it"]
     assert rows["Steps of an episode"] == ["8.00", "50% ended by a time limit"]
+
+
+def test_an_evaluations_card_calls_a_tie_one():
+    rows = {row[0]: row[1:] for row in Cells(evaluation(np.full((3, 4), 7))._repr_html_()).rows}
+    assert rows["Best agent"] == ["7.00", "agent 0, the first of 3 that tie, in episodes that did not choose it"]
+
+
+@pytest.mark.parametrize(("levels", "said"), [
+    ((0.0, 5.0), "the best setting (learning_rate 0.2)"),
+    ((5.0, 5.0), "2 settings tie for the best; the first (learning_rate 0.1)"),
+])  # fmt: skip
+def test_an_evaluation_of_a_sweep_shows_its_best_setting(levels, said):
+    points = tuple({"learning_rate": 0.1 * (i + 1)} for i in range(2))
+    record = records.make(records.grid_env(), members=3, points=points, reports=20)
+    returns = np.asarray(levels)[record.member_point][:, None] + np.zeros((record.num_members, 4))
+    record = replace(record, evaluation={"return": returns, "length": returns, "truncated": returns > 9})
+    found = Evaluation(returns, returns, returns > 9, record=record)
+    rows = {row[0]: row[1:] for row in Cells(found._repr_html_()).rows}
+    assert rows["Return, mean"] == ["5.00", f"{said}, 3 agents"]
+    assert repr(found) == f"<Evaluation: 6 agents x 4 episodes, return of {said} 5.00 (mean, 3 agents)>"
+
+
+@pytest.mark.parametrize("agents", [1, 2, 20])
+def test_an_evaluations_best_has_no_number_where_its_one_episode_chose_it(agents):
+    best = evaluation(np.arange(agents)[:, None] + 1).best
+    assert int(best.n) == (1 if agents == 1 else 0)
+    assert np.isnan(best.mean) == (agents > 1)
 
 
 @pytest.mark.parametrize("returns", [[[1, 2, 3]], [[1], [2]]])

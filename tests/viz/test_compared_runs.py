@@ -12,10 +12,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import kousoku as ks
 from kousoku.cli import main
 from kousoku.cli.compare import _named
-from kousoku.ops.statistics import iqm_interval
+from kousoku.ops.statistics import MeanInterval, iqm_interval
 from kousoku.run import Run
 from kousoku.viz import comparison_figures as figures
-from kousoku.viz.comparison import MOST, compare_records
+from kousoku.viz.comparison import MOST, chance_words, compare_records
 from kousoku.viz.comparison_page import comparison_html
 
 
@@ -40,6 +40,18 @@ def test_table_has_the_statistics_of_each_run():
     assert text.isascii()
     assert re.search(r"PPO +6 +\d\.\d\d \[\d\.\d\d, \d\.\d\d\]", text)
     assert re.search(r"A2C +0\.00 \[0\.00, 0\.00\]", text)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.285, 0.125, 0.375, 0.5, 0.3333, 0.005])
+def test_chances_of_opposites_add_up_to_one_as_they_are_written(p):
+    def written(p):
+        return chance_words(MeanInterval(*(np.asarray(x) for x in (p, p, p, 9))))
+
+    there, back = written(p), written(1.0 - p)
+    assert [
+        float(a) + float(b) for a, b in zip(re.findall(r"[\d.]+", there), re.findall(r"[\d.]+", back), strict=True)
+    ] == [1.0] * 3
+    assert float(there.split()[0]) == pytest.approx(p, abs=0.00501)
 
 
 def test_runs_are_grouped_by_environment_and_its_options():
@@ -248,6 +260,29 @@ def test_names_of_any_length_leave_room_for_what_is_drawn(letters):
         rows = [label.get_window_extent() for label in ax.get_yticklabels()]
         assert all(above.y0 >= below.y1 for above, below in itertools.pairwise(rows)), "no label lies on the next"
         assert ax.get_yticklabels()[0].get_text().splitlines()[0].endswith("PPO")
+
+
+@pytest.mark.parametrize("words", [
+    ["--where", "epsilon=0.1,epsilon=0.3,discount=0.9"],
+    ["--where", "epsilon=0.1", "--where=epsilon=0.3", "--where", "discount=0.9"],
+])  # fmt: skip
+def test_choices_that_are_given_one_by_one_all_count(words, monkeypatch, capsys):
+    asked: list = []
+
+    def compare(runs, where):
+        asked.append((runs, where))
+        raise ks.ConfigError("runs", ..., "seen")
+
+    monkeypatch.setattr(ks.api, "compare", compare)
+    assert main(["compare", "one", "two", *words, "--out", "p.html"]) == 2
+    assert asked[0][1] == {"epsilon": [0.1, 0.3], "discount": [0.9]}
+
+
+@pytest.mark.parametrize("given", [None, 3, {"x": 1}])
+def test_what_is_neither_a_run_nor_a_list_is_named(given):
+    said = re.escape(f"runs: got {f'b: {given!r}'!r}; give a run, its folder, or a list of these")
+    with pytest.raises(ks.ConfigError, match=said):
+        ks.compare({"a": Run(run_with(1.0), None, []), "b": given})
 
 
 def test_folders_are_named_as_they_were_or_as_they_lie(tmp_path, monkeypatch):

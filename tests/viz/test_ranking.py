@@ -12,7 +12,7 @@ from kousoku.run import Run
 from kousoku.viz import curve_data, plot_returns, ranking
 from kousoku.viz.estimates import told
 from kousoku.viz.headline import figures, sentence
-from kousoku.viz.lines import result_lines
+from kousoku.viz.lines import evaluation_lines, result_lines
 from kousoku.viz.payload import payload
 from kousoku.viz.text import ascii_only
 
@@ -101,6 +101,41 @@ def test_ties_are_called_ties():
     sweep = payload(record)["sweep"]
     assert sweep["tied"] == 3
     assert [row["alike"] for row in sweep["rows"]] == [True] * 3 + [False] * 2
+
+
+def test_lines_on_an_evaluation_call_a_tie_one_as_those_on_training_do():
+    record = some(5)
+    returns = np.full((5, 10), 500.0)
+    tied = records.replaced(record, evaluation=record.evaluation | {"return": returns})
+    found, best = evaluation_lines(tied), told(returns[0, 5:], "episode").words
+    assert found[1] == f"return of the best agent, seed 0: {best}; 5 agents tie, this is the first"
+    assert "5 agents tie, this is the first" in result_lines(tied)[1]
+    assert not any("tie" in line for line in evaluation_lines(record))
+    alone = evaluation_lines(some(1))
+    assert not any("best" in line for line in alone)
+    assert [line.split(":")[0] for line in alone] == ["return", "length"]
+
+
+@pytest.mark.parametrize("levels", [(1.0, 3.0, 2.98, 2.0), (1.0, 3.0, 3.0, 2.0)])
+def test_lines_on_an_evaluation_tell_settings_as_those_on_training_do(levels):
+    """Settings are other agents: a mean over all of them is what none returns."""
+    record = of_sweep(levels, noise=0.1 if len(set(levels)) == 4 else 0.0)
+    found, trained = evaluation_lines(record), result_lines(record)
+    told = [line.removeprefix("greedy ") for line in trained if line.startswith("greedy return at")]
+    assert told == found[:4]
+    assert len([line for line in found if line.startswith("length at learning_rate")]) == 4
+    assert not any(line.startswith(("return:", "length:")) for line in found)
+    assert trained[4] in found, "which episodes chose the order"
+
+
+def test_lines_on_single_episodes_give_the_best_agent_no_number():
+    """The episode that chose it would tell it, which is too high."""
+    record = some(30, episodes=1)
+    best = record.best_member
+    found = evaluation_lines(record)
+    assert f"best agent: seed {best}, by its only episode, so that none tells how good it is" in found
+    assert not any("of the best agent" in line for line in found)
+    assert "too high" in " ".join(evaluation_lines(of_sweep([1.0, 2.0], episodes=1)))
 
 
 def test_settings_whose_interval_overlaps_the_best_are_marked():

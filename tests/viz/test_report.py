@@ -22,6 +22,7 @@ from kousoku.viz.encode import numbers, to_json
 from kousoku.viz.film import MAX_FRAMES
 from kousoku.viz.learning import LOSSES, LOSSES_OF
 from kousoku.viz.payload import payload
+from kousoku.viz.text import short
 
 MEGABYTE = 1 << 20
 
@@ -119,10 +120,18 @@ class TestEscaping:
         value = {"nan": np.float32("nan"), "inf": [float("inf"), np.int64(3)], 5: (True, None), "path": {1}}
         assert json.loads(to_json(value)) == {"nan": None, "inf": [None, 3], "5": [True, None], "path": "{1}"}
 
-    def test_numbers_have_five_digits(self):
-        found = numbers(np.array([1.0, 1 / 3, 123456.7, -2.5e-9, np.nan, np.inf, 0.0]))
-        assert found == [1, 0.33333, 123460, -2.5e-9, None, None, 0]
-        assert to_json(found) == "[1,0.33333,123460,-2.5e-09,null,null,0]"
+    def test_numbers_have_five_digits_and_a_tenth(self):
+        found = numbers(np.array([1.0, 1 / 3, 123456.78, -2.5e-9, np.nan, np.inf, 0.0, 0.1 + 0.2, 5e29]))
+        assert found == [1, 0.33333, 123456.8, -2.5e-9, None, None, 0, 0.3, 5e29]
+        assert to_json(found) == "[1,0.33333,123456.8,-2.5e-09,null,null,0,0.3,5e+29]"
+
+    @pytest.mark.parametrize("halfway", [824.5, 825.5, 0.12345, 9.995, 0.0010005, 99.95, 1.125, 1234567.5])
+    @pytest.mark.parametrize("off", [0.0, 1e-16, -1e-16, 3e-8, -3e-8, 2e-6, -2e-6, 1.4e-6, -1.4e-6])
+    def test_what_is_rounded_twice_is_what_is_rounded_once(self, halfway, off):
+        """The sentence rounds a number itself, the page what it was sent of it."""
+        for value in (halfway * (1 + off), -halfway * (1 + off), float(np.float32(halfway * (1 + off)))):
+            (sent,) = numbers([value])
+            assert short(float(sent)) == short(value)
 
     def test_hostile_names_stay_text(self):
         page = report.report_html(records.hostile())

@@ -12,9 +12,10 @@ from browser import assert_quiet
 from chromium import Page
 from scipy import ndimage
 
-from kousoku.viz import report, style
+from kousoku.viz import ranking, report, style
 from kousoku.viz.learning import LOSSES
 from kousoku.viz.payload import payload
+from kousoku.viz.text import short
 
 pytestmark = pytest.mark.browser
 
@@ -296,6 +297,41 @@ def of_many_settings(points, agents=4):
     noise = np.random.default_rng(0).normal(size=(record.num_members, 10))
     returns = (levels[record.member_point][:, None] + noise).astype(np.float32)
     return records.replaced(record, evaluation=record.evaluation | {"return": returns, "length": returns})
+
+
+MANY = tuple({"learning_rate": 0.01 * (i + 1)} for i in range(60))
+HALFWAY = (-825.4988, 824.5, 100.5, -0.0010005, 9.9951, 1.125, 1.1349, 123456.7, 5e29, 0.0, 0.00009996, 2.5e-7)
+
+
+def test_the_page_writes_numbers_as_the_sentence_does_and_says_which_settings_it_draws(probed):
+    """It has them rounded, and rounds them again; a line of a setting is drawn up to some number of them."""
+    record = records.make(records.grid_env(), members=1, points=MANY, reports=20)
+    returns = np.zeros((60, 2))
+    returns[: len(HALFWAY)] = np.asarray(HALFWAY)[:, None]
+    record = records.replaced(record, evaluation={"return": returns, "length": returns})
+    found = probed(
+        record,
+        """
+        probe.scores = all("#sweep table tbody tr").map((row) => row.querySelectorAll("td.number")[2].textContent);
+        probe.lead = text("#curves .lead");
+        probe.legend = all("#curves .curvekey")[0].textContent;
+    """,
+    )
+    told = [short(ranking.point_told(record, point).value) for point in ranking.point_order(record)]
+    assert found["scores"] == told
+    assert "The best 4 settings are in colour, the next 40 thin and grey, the last 16 not drawn." in found["lead"]
+    assert "40 more settings; 16 are not drawn" in found["legend"]
+
+
+@pytest.mark.full("more cases")
+def test_where_all_settings_are_drawn_none_is_said_to_be_missing(probed):
+    record = records.make(records.grid_env(), members=1, points=MANY[:44], reports=20)
+    found = probed(
+        record, 'probe.lead = text("#curves .lead"); probe.legend = all("#curves .curvekey")[0].textContent;'
+    )
+    assert "The best 4 settings are in colour, the others thin and grey." in found["lead"]
+    assert "40 more settings" in found["legend"]
+    assert "not drawn" not in found["lead"] + found["legend"]
 
 
 PAIRS = tuple({"learning_rate": a, "epsilon": e} for a in (0.1, 0.2, 0.5) for e in (0.05, 0.1, 0.3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core.registry import Factory, Registry
 
-AGENTS = Registry("agent")
+AGENTS = Registry("agent", beside="kousoku.envs:ENVS", how="kousoku.make_agent")
 
 _TABULAR = "kousoku.agents.tabular"
 _BANDIT = "kousoku.agents.bandit"
@@ -47,6 +47,14 @@ AGENTS.register("openai_es", f"{_EVOLUTION}.openai_es:OpenAIES")
 AGENTS.register("pgpe", f"{_EVOLUTION}.pgpe:PGPE")
 AGENTS.register("sep_cma_es", f"{_EVOLUTION}.sep_cma_es:SepCMAES")
 AGENTS.register("evosax", f"{_EVOLUTION}.evosax:Evosax")
+
+for _id, _summary in {
+    "bandit_epsilon_greedy": "Epsilon-greedy action selection on a bandit.",
+    "bandit_optimistic": "Greedy action selection on a bandit, from values that are too good at first.",
+    "td3": "Twin delayed deep deterministic policy gradients.",
+    "ddpg": "Deep deterministic policy gradients: TD3 without twin and without delay.",
+}.items():
+    AGENTS.summarise(_id, _summary)
 
 
 def register_agent(id: str, factory: Factory) -> None:

@@ -7,19 +7,19 @@ A name is a field of the agent ("learning_rate"), of its behaviour policy ("epsi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
 
 from ..collectors import COLLECTORS
 from ..core.agent import Agent
+from ..core.arguments import in_our_names
 from ..core.collector import Collector
 from ..core.dataset import Dataset, DatasetFile
 from ..core.dataset_file import SUFFIX, of_described
-from ..core.errors import ConfigError, check_choice, check_count, check_keys, is_number, nearest
+from ..core.errors import ConfigError, check_choice, check_keys, is_number, nearest
 from ..core.former import FORMERLY, values_before
-from ..core.synonyms import our_name
 from ..nn import NETWORK_CONFIGS
 from ..ops.schedules import SCHEDULES, Schedule, parse_schedule
 from . import AGENTS
@@ -75,26 +75,6 @@ def option_names(id: str) -> list[str]:
 def hyper_parameters(agent: Agent) -> list[str]:
     """Returns the names of an agent's hyper-parameters, with those of its exploration and of its network's config."""
     return [field.name for module in (agent, *_nested(agent), *_networks(agent)) for field in _fields(module)]
-
-
-def in_our_names(given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Returns what was given, under the known names that mean exactly the same (`kousoku.core.synonyms`).
-
-    `seed=3` is taken for `seeds=(3,)`: one seed, number 3.
-
-    Raises:
-        ConfigError: if two of the names mean the same.
-    """
-    found: dict[str, Any] = {}
-    theirs: dict[str, str] = {}
-    for name, value in given.items():
-        ours, meant = our_name(name, known), value
-        if name == "seed" and "seeds" in known and "seed" not in known:
-            ours, meant = "seeds", (check_count("seed", value, low=0),)
-        if ours in found:
-            raise ConfigError(name, value, f"it means the same as {theirs[ours]!r}, which is given too; give one")
-        found[ours], theirs[ours] = meant, name
-    return found
 
 
 def with_number(agent: Agent, name: str, value: float) -> Agent:

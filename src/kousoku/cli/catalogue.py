@@ -38,7 +38,8 @@ def run(words: Sequence[str]) -> int:
             return 0
     agents, envs = (_chosen(kind, what) for kind in KINDS)
     if not agents + envs:
-        close = nearest(what, [*KINDS, *AGENTS.ids(), *ENVS.ids()], 1)
+        libraries = [f"{prefix}:" for prefix in ENVS.libraries()]
+        close = nearest(what, [*KINDS, *libraries, *AGENTS.ids(), *ENVS.ids()], 1)
         raise ConfigError("list", what, f"did you mean {close[0]!r}?" if close else "`kousoku list` shows all")
     _print_agents(agents)
     _print_envs(envs)
@@ -149,9 +150,13 @@ def _letters(text: str) -> str:
 def _tell_agent(id: str) -> None:
     """Prints all that is known of an agent."""
     from ..agents.options import option_names
+    from ..training.fit import fitting_spaces
     from ..training.presets import presets
 
     print(f"{id}: {AGENTS.summary(id)}")
+    observations, actions = fitting_spaces(id)
+    _tell("observations", ", ".join(observations))
+    _tell("actions", ", ".join(actions))
     _tell("options", ", ".join(option_names(id)))
     _tell_presets({env: preset for (agent, env), preset in presets().items() if agent == id})
     print(f"{INDENT}`kousoku train {id} --help` tells what each option is.")

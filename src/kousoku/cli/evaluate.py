@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from ..core.errors import ConfigError
 from ..core.words import plural
 from .options import CHECKPOINT, Option, checkpoint, count, parse
 
-if TYPE_CHECKING:
-    from ..core.record import RunRecord
-
+MAX_STEPS = 1000
 OPTIONS = (
     Option("run", None, "RUN", "the run folder", positional=True),
     Option("episodes", 100, "NUMBER", "episodes of each agent"),
     Option("seed", 0, "NUMBER", "seed of the evaluation"),
-    Option("max_steps", 1000, "NUMBER", "where an episode without a time limit is cut"),
+    Option("max_steps", MAX_STEPS, "NUMBER", "where an episode without a time limit is cut"),
     CHECKPOINT,
 )
 
 
 def run(words: Sequence[str]) -> int:
     """Evaluates the agents of a run and prints their returns."""
+    from ..viz.lines import evaluation_lines
     from .notices import load
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
@@ -35,29 +33,13 @@ def run(words: Sequence[str]) -> int:
     }
     loaded = load(str(given["run"]), checkpoint(given))
     result = loaded.evaluate(**counts)
+    assert result.record is not None, "the agents are a run's"
     agents, episodes = result.returns.shape
     print(f"{plural(agents, 'agent')} x {plural(episodes, 'greedy episode')}, undiscounted")
-    for line in _lines(result, loaded.record):
+    ends = [f"cut by a time limit: {result.limited.mean():.1%} of the episodes"]
+    if result.cut is not None and result.cut.any():
+        at = f"cut at {counts.get('max_steps', MAX_STEPS):,} steps (--max-steps), as the environment sets no limit"
+        ends.append(f"{at}: {result.cut.mean():.1%} of the episodes")
+    for line in (*evaluation_lines(result.record), *ends):
         print(f"  {line}")
     return 0
-
-
-def _lines(result: Any, record: RunRecord) -> list[str]:
-    """Tells returns and lengths: of all agents, and of the best one by episodes that did not choose it."""
-    from ..core.choice import judging_episodes
-    from ..viz.estimates import told
-    from ..viz.tables import member_name
-    from ..viz.text import ascii_only
-
-    many, best, lines = len(result.returns) > 1, result.best_member, []
-    for what, values in (("return", result.returns), ("length", result.lengths)):
-        if many:
-            lines.append(f"{what}: {told(values.mean(axis=1), 'agent', result.statistic).words}")
-            chosen = told(judging_episodes(values)[best], "episode").words
-            lines.append(f"{what} of the best agent, {member_name(record, best)}: {chosen}")
-        else:
-            lines.append(f"{what}: {told(values[0], 'episode').words}")
-    if many and result.returns.shape[1] > 1:
-        lines.append("the best agent was chosen by the first half of the episodes, and is told by the second")
-    lines.append(f"cut by a time limit: {result.truncated.mean():.1%} of the episodes")
-    return [ascii_only(line) for line in lines]

@@ -13,7 +13,8 @@ from ..core.errors import ConfigError, is_number
 from ..core.sweep_names import ENV_PREFIX, env_name
 from ..envs import ENVS
 from ..training.presets import Preset
-from .options import THOUSANDS, Option, described, literal, map_text, numbers
+from .maps import map_text
+from .options import THOUSANDS, Option, described, literal, numbers
 
 
 def agent_options(id: str, preset: Preset) -> list[Option]:

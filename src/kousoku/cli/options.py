@@ -11,8 +11,6 @@ import dataclasses
 import inspect
 import io
 import json
-import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,12 +22,11 @@ import tyro
 
 from ..agents.options import is_schedule
 from ..core.errors import ConfigError, check_count, check_keys, is_number
+from ..core.output_file import output_file
 from ..core.synonyms import our_name
+from ..core.typed_number import THOUSANDS, typed_number
 from ..ops.schedules import parse_schedule
-from ..training.io.files import typed
 
-THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
-EXPONENTS = {"k": "e3", "m": "e6", "b": "e9"}
 FRACTION = re.compile(r"(\d+)/([1-9]\d*)")
 USE_NUMBER = "use a number, such as 1_000_000, 1M, 1e6 or 0.5"
 
@@ -45,6 +42,7 @@ class Option:
         help: one line.
         positional: given by place instead of by name.
         preset: what a preset has in the place of the default, and where from, in words; None for none.
+        joined: whether all that is given counts where it is given several times, with commas between; else the last.
     """
 
     name: str
@@ -53,6 +51,7 @@ class Option:
     help: str
     positional: bool = False
     preset: str | None = None
+    joined: bool = False
 
     @property
     def flag(self) -> str:
@@ -78,25 +77,29 @@ def checkpoint(given: Mapping[str, str | bool]) -> str | int | None:
 
 
 def target(given: Mapping[str, str | bool], default: str | Path) -> Path:
-    """Returns the file that `--out` names, in a folder that exists."""
-    path = typed(str(given.get("out", default)))
-    if not os.path.isdir(path.parent):
-        raise ConfigError("--out", str(path), f"there is no folder {path.parent}; make it first")
-    return path
+    """Returns the file that `--out` names, in a folder that exists.
+
+    Raises:
+        ConfigError: for a folder, or a file in a folder that does not exist.
+    """
+    return output_file("--out", str(given.get("out", default)))
 
 
 def parse(command: str, description: str, options: Sequence[Option], words: Sequence[str]) -> dict[str, str | bool]:
     """Returns the options given, by name, as text (switches as bool); `--help` prints the help and exits with 0.
 
     Raises:
-        ConfigError: for an unknown option, a missing value, or one word too many.
+        ConfigError: for an unknown option, one that is given twice, a missing value, or one word too many.
     """
     flags = [option.flag for option in options if not option.positional]
     if {"-h", "--help"} & set(words):
         words = ["--help"]
     else:
-        words = _in_our_words(options, words)
-        _check_words(options, flags, words)
+        ours = _in_our_words(options, words)
+        _check_words(options, flags, ours)
+        _check_once(options, words, ours)
+        words = ours
+        words = _joined(options, words)
     fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
     kind = dataclasses.make_dataclass("Options", fields, kw_only=True)
     kind.__doc__ = description
@@ -127,6 +130,45 @@ def _in_our_words(options: Sequence[Option], words: Sequence[str]) -> list[str]:
         name = our_name(flag.removeprefix("--").replace("-", "_"), ours) if flag.startswith("--") else ""
         translated.append(ours[name] + equals + value if name in ours else word)
     return translated
+
+
+def _joined(options: Sequence[Option], words: Sequence[str]) -> list[str]:
+    """Returns the words with the values of an option that is given several times as one, of those that are joined."""
+    joined = {option.flag: list[str]() for option in options if option.joined}
+    rest: list[str] = []
+    following = iter(words)
+    for word in following:
+        flag, equals, value = word.partition("=")
+        if flag in joined:
+            joined[flag].append(value if equals else next(following))
+        else:
+            rest.append(word)
+    return [*rest, *(f"{flag}={','.join(values)}" for flag, values in joined.items() if values)]
+
+
+def _check_once(options: Sequence[Option], words: Sequence[str], ours: Sequence[str]) -> None:
+    """Refuses an option that is given twice, maybe in two words for the same; those that are joined may be.
+
+    Args:
+        options: all that there are.
+        words: as they were typed.
+        ours: the same, with our flags.
+
+    Raises:
+        ConfigError: naming the second one.
+    """
+    switches = {f"--no-{option.words}": option.flag for option in options if option.metavar == ""}
+    several = {option.flag for option in options if option.joined}
+    given: dict[str, str] = {}
+    for typed, word in zip(words, ours, strict=True):
+        flag = word.partition("=")[0].rstrip("_").replace("_", "-")
+        flag, typed = switches.get(flag, flag), typed.partition("=")[0]
+        if not flag.startswith("--") or flag in several:
+            continue
+        if flag in given:
+            other = f"{given[flag]!r} is given, too; give one of the two"
+            raise ConfigError("option", typed, "it is given twice; give it once" if given[flag] == typed else other)
+        given[flag] = typed
 
 
 def _check_words(options: Sequence[Option], flags: list[str], words: Sequence[str]) -> None:
@@ -176,15 +218,10 @@ def number(field: str, text: str) -> float | int:
         >>> number("steps", "1.5M"), number("steps", "1_000"), number("slip", "0.5")
         (1500000, 1000, 0.5)
     """
-    plain = text.replace(",", "") if THOUSANDS.fullmatch(text) else text
-    exponent = EXPONENTS.get(plain[-1:].lower(), "")
     try:
-        value = float(plain[:-1] + exponent if exponent else plain)
+        return typed_number(text)
     except ValueError:
         raise ConfigError(field, text, USE_NUMBER) from None
-    if math.isnan(value):
-        raise ConfigError(field, text, USE_NUMBER)
-    return int(value) if value.is_integer() else value
 
 
 def count(field: str, text: str, *, low: int = 1) -> int:
@@ -235,26 +272,6 @@ def literal(field: str, text: str, like: Any) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def map_text(field: str, text: str) -> str:
-    """Returns a map as lines: what a file holds, or what is typed in place with / between the rows.
-
-    Raises:
-        ConfigError: for a folder, or a file that cannot be read or is no text in UTF-8.
-    """
-    if os.path.isdir(text):
-        raise ConfigError(field, text, "that is a folder; name a file, or type the rows with / between them")
-    if not os.path.isfile(text):  # False, too, for what no disk would take as a path
-        return text.replace("/", "\n")
-    try:
-        with open(text, encoding="utf-8-sig") as file:
-            return file.read()
-    except UnicodeDecodeError as error:
-        place = f"byte {error.object[error.start]:#04x} at {error.start}"
-        raise ConfigError(field, text, f"save it as UTF-8: {place} is none") from error
-    except OSError as error:
-        raise ConfigError(field, text, f"it cannot be read ({error.strerror}); name another file") from error
 
 
 def hyper_parameter(field: str, text: str, like: Any) -> Any:

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..agents import AGENTS
+from ..agents.options import is_schedule
 from ..core.errors import ConfigError
 from ..envs import ENVS
 from ..training.arguments import check_ids
+from ..training.config import Kind
 from ..training.devices import use_all_cores
 from ..training.presets import Preset, preset
 from .made_by_id import agent_options, env_options, env_values
-from .options import Option, hyper_parameter, numbers, parse
+from .options import THOUSANDS, Option, hyper_parameter, numbers, parse
 from .settings import SEED, changeable_options, setting_options, setting_values
 
 WHAT = "Train agents on an environment, evaluate them greedily, and write a run folder with a report."
@@ -44,10 +46,12 @@ def run(words: Sequence[str], sweep: bool = False) -> int:
         what += f" {whose} are those for {env_id}; `kousoku {name} {agent_id} --help` shows the agent's own."
     of_run, of_agent, of_env = _settings(chosen), agent_options(agent_id, chosen), env_options(env_id)
     given = parse(f"{name} {agent_id} {env_id}", what, [*of_run, WRAP, *of_agent, *of_env], rest)
+    if sweep:
+        _check_settings(of_run, given)
     hyper, swept = _hyper_parameters(of_agent, given, sweep)
     of_made_env, env_swept = env_values(env_id, of_env, given, sweep)
     if sweep and not (swept or env_swept):
-        raise ConfigError("sweep", ..., "give a number several values, as in --learning-rate 0.1,0.5")
+        _refuse_sweep([*of_agent, *of_env], given)
     if WRAP.name in given:
         of_made_env[WRAP.name] = str(given[WRAP.name]).split(",")
     return _train(
@@ -72,6 +76,34 @@ def _settings(chosen: Preset) -> list[Option]:
     return [dataclasses.replace(steps, preset=chosen.told(chosen.steps)), *others[:1], SEED, *others[1:]]
 
 
+def _check_settings(of_run: list[Option], given: Mapping[str, str | bool]) -> None:
+    """Refuses several values of a setting that has one: a comma, which elsewhere stands between thousands.
+
+    Raises:
+        ConfigError: naming the setting.
+    """
+    for option in of_run:
+        text = str(given.get(option.name, ""))
+        if option.metavar == Kind.COUNT.value and "," in text:
+            one = f"; of thousands write {text.replace(',', '_')}" if THOUSANDS.fullmatch(text) else ""
+            raise ConfigError(option.flag, text, f"a setting of the run cannot be swept, give one value{one}")
+
+
+def _refuse_sweep(options: list[Option], given: Mapping[str, str | bool]) -> NoReturn:
+    """Refuses to sweep nothing.
+
+    Raises:
+        ConfigError: naming what has a comma but is no number, if anything has; else saying how to sweep.
+    """
+    how = "give a number several values, as in --learning-rate 0.1,0.5"
+    for option in options:
+        text = str(given.get(option.name, ""))
+        if "," in text:
+            fix = "it is structure, for which programs are compiled, and no number to sweep; give each a run of its own"
+            raise ConfigError(option.flag, text, fix)
+    raise ConfigError("sweep", ..., how)
+
+
 def _train(agent_id: str, env_id: str, **arguments: Any) -> int:
     from .. import api
     from .notices import end, on_one_line
@@ -94,13 +126,25 @@ def _hyper_parameters(
         text = str(given.get(option.name, ""))
         if option.name not in given:
             continue
-        if "," not in text or isinstance(option.default, tuple):
+        if "," not in text or isinstance(option.default, tuple) or (sweep and isinstance(option.default, (str, bool))):
             one[option.name] = hyper_parameter(option.flag, text, option.default)
         elif sweep:
+            _check_no_schedule(option.flag, text)
             lists[option.name] = numbers(option.flag, text)
         else:
             raise ConfigError(option.flag, text, "give one value, without a comma; `kousoku sweep` takes lists")
     return one, lists
+
+
+def _check_no_schedule(flag: str, text: str) -> None:
+    """Refuses a schedule among the values of a sweep.
+
+    Raises:
+        ConfigError: naming it.
+    """
+    for part in text.split(","):
+        if is_schedule(part):
+            raise ConfigError(flag, part, "schedules cannot be swept, only numbers; give each a run of its own")
 
 
 def _resume(words: Sequence[str]) -> int:

@@ -32,14 +32,28 @@ def is_off() -> bool:
 def cache_root() -> Path | None:
     """Returns the folder below which everything lies.
 
-    None if the user wants nothing kept, or has no home: a container may run with any user number and no `HOME`.
+    None if the user wants nothing kept, or has no home: a container may run with any user number and no `HOME`. None,
+    too, with a warning, for a folder whose name is no UTF-8, which JAX and LLVM do not take.
     """
     if is_off():
         return None
     try:
-        return chosen_folder() or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kousoku"
+        root = chosen_folder() or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kousoku"
     except RuntimeError:
         return None
+    if not _is_utf8(root):
+        warn_nothing_is_kept("the folder's name is no UTF-8")
+        return None
+    return root
+
+
+def _is_utf8(path: Path) -> bool:
+    """Tells whether a path can be written in UTF-8: not where it holds bytes that are no text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_trusted(about: os.stat_result) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .dataset import ARRAYS, Dataset, DatasetFile, absolute, named_arrays
 from .errors import ConfigError
+from .output_file import output_file
 from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 ABOUT = "about"
@@ -31,13 +32,11 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
         The same data set, which knows its file.
 
     Raises:
-        ConfigError: for another ending, or a folder that does not exist.
+        ConfigError: for another ending, a folder, or a file in a folder that does not exist.
     """
-    target = Path(absolute(path))
+    target = Path(absolute(output_file("path", path)))
     if target.suffix != SUFFIX:
         raise ConfigError("path", str(path), f"use a name that ends in {SUFFIX}")
-    if not target.parent.is_dir():
-        raise ConfigError("path", str(path), f"there is no folder {target.parent}; make it first")
     spaces = {name: _told(getattr(data, name)) for name in ("observation_space", "action_space")}
     about = json.dumps({"format": 1, "env": data.env, **spaces})
     arrays = {path: array for name in ARRAYS for path, array in named_arrays(name, getattr(data, name))}

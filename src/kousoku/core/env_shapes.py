@@ -216,9 +216,12 @@ class _Word(str):
 
 def _instead_of(env: Any) -> str:
     """Returns what would do in the place of what is no environment."""
-    if isinstance(env, type):
-        return f"that is the class; make one of it: {env.__name__}(...)"
-    return door_for(env) or "give an id or a kousoku.Env"
+    return class_of(env) or door_for(env) or "give an id or a kousoku.Env"
+
+
+def class_of(env: Any) -> str | None:
+    """Returns what would do in the place of an environment's class; None of what is no class."""
+    return f"that is the class; make one of it: {env.__name__}(...)" if isinstance(env, type) else None
 
 
 def door_for(env: Any) -> str | None:

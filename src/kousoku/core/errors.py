@@ -16,8 +16,10 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, TypeGuard
 
-from .synonyms import meant
+from .synonyms import is_elsewhere, leading_to, meant
 
+ALIKE = 0.8
+"""How alike two words have to be for the one to be a slip of the other, where they are no names of the same list."""
 LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -77,10 +79,17 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def nearest(word: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Returns names that a user may have meant, best first; case does not count."""
+def nearest(word: str, known: Iterable[str], count: int = 3, least: float = 0.5) -> list[str]:
+    """Returns names that a user may have meant, best first; case does not count.
+
+    Args:
+        word: what was written.
+        known: the names.
+        count: how many to return at most.
+        least: how alike they have to be, of 1 for the same.
+    """
     by_folded = {name.casefold(): name for name in known}
-    return [by_folded[name] for name in difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=0.5)]
+    return [by_folded[name] for name in difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=least)]
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -177,9 +186,18 @@ def check_keys(field: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in given:
         if name not in names:
-            close = nearest(name, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
-            raise ConfigError(field, name, meant(name, names) or hint)
+            raise ConfigError(field, name, meant(name, names) or _hint(name, names))
+
+
+def _hint(name: str, known: list[str]) -> str:
+    """Returns a hint at the name that is nearest: known, or a word of others that is answered with a known one."""
+    ours = is_elsewhere(name)
+    theirs = nearest(name, [*known, *leading_to(known)], 1, ALIKE)
+    if theirs and theirs[0] not in known:
+        return meant(theirs[0], known) or ""
+    if close := nearest(name, known, 1, ALIKE if ours else 0.5):
+        return f"did you mean {close[0]!r}?"
+    return "other agents or commands have it" if ours else f"known: {', '.join(known) or 'none'}"
 
 
 def check_all(field: str, values: Iterable[Any], check: Callable[[str, Any], object]) -> None:

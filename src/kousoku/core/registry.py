@@ -27,8 +27,17 @@ class Registry:
     (`register_library`) makes it from the rest.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, beside: str | None = None, how: str = "") -> None:
+        """Makes a registry without entries.
+
+        Args:
+            kind: what its entries are, in a word.
+            beside: "module:name" of another registry, whose ids may be taken for ids of this one.
+            how: its entries are made, for whoever takes them for another one's.
+        """
         self.kind = kind
+        self.how = how
+        self._beside = beside
         self._libraries: dict[str, str] = {}
         self._entries: dict[str, tuple[str | Factory, dict[str, Any]]] = {}
         self._summaries: dict[str, str] = {}
@@ -58,6 +67,10 @@ class Registry:
         """Returns the prefix of an id of another library; None for any other."""
         prefix, colon, _ = id.partition(":") if isinstance(id, str) else ("", "", "")
         return prefix if colon and prefix in self._libraries else None
+
+    def libraries(self) -> list[str]:
+        """Returns the prefixes of other libraries' ids, sorted."""
+        return sorted(self._libraries)
 
     def library_ids(self, prefix: str) -> list[str]:
         """Returns the ids that another library has, as they are given here: by the `ids` of its factory's module.
@@ -154,8 +167,15 @@ class Registry:
         documented = sys.modules[factory.__module__] if own else factory
         return self._summaries.get(id) or (inspect.getdoc(documented) or "").partition("\n")[0]
 
+    def _other(self) -> Registry | None:
+        """Returns the registry beside this one."""
+        if self._beside is None:
+            return None
+        module, name = self._beside.split(":")
+        return getattr(sys.modules.get(module) or importlib.import_module(module), name, None)
+
     def suggest(self, id: object) -> str:
-        """Suggests what an unknown id may have meant: its versions, what is near it, or where all are."""
+        """Suggests what an unknown id may have meant: its versions, another kind of thing, what is near it, or all."""
         if not isinstance(id, str) or not id:
             return f"name one of the {len(self._entries)} {self.kind}s; `kousoku list` shows them"
         folded = {known.casefold(): known for known in self._entries}
@@ -164,6 +184,8 @@ class Registry:
         versions = [known for known in self.ids() if "-v" in known and _stem(known) == _stem(id)]
         if versions:
             return f"the versions that exist are {', '.join(versions)}"
+        if (other := self._other()) and id in other.ids():
+            return f"that is an {other.kind}: {other.how} makes it"
         if instead := elsewhere(self.kind, id):
             return instead
         if close := nearest(id, self._entries):

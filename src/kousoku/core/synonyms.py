@@ -15,7 +15,7 @@ SAME: dict[str, tuple[str, ...]] = {
     "total_steps": ("steps",),
     "n_seeds": ("seeds",),
     "num_seeds": ("seeds",),
-    "n_eval_episodes": ("eval_episodes",),
+    "n_eval_episodes": ("eval_episodes", "episodes"),
     "env_kwargs": ("env_options",),
     "agent_kwargs": ("agent_options",),
     "gamma": ("discount",),
@@ -61,6 +61,10 @@ SAME: dict[str, tuple[str, ...]] = {
 }
 """{their name: ours with exactly the same meaning}: the first that the agent or the command has."""
 
+_STEPS = ("steps", "environment steps of each agent in all")
+_KINDS = "cuda gpu"
+_DEVICES = ("devices", "their number; the variable JAX_PLATFORMS says of which kind")
+
 NEAR: dict[str, tuple[str, str]] = {
     "vf_coef": ("value_coefficient", "which weighs half the squared error; Stable-Baselines3's weighs all of it"),
     "value_coef": ("value_coefficient", "which weighs half the squared error"),
@@ -86,25 +90,32 @@ NEAR: dict[str, tuple[str, str]] = {
     "n_episodes": ("steps", "as training is counted in environment steps"),
     "num_episodes": ("steps", "as training is counted in environment steps"),
     "episodes": ("steps", "as training is counted in environment steps"),
+    **dict.fromkeys(("max_steps", "max_timesteps", "frames", "num_frames", "total_frames", "max_frames"), _STEPS),
+    **dict.fromkeys(("max_episode_steps", "max_episode_length", "episode_length"), ("time_limit", "in steps")),
+    "eps": ("epsilon", "the probability of a random action"),
     "eval_freq": ("eval_every", "which counts environment steps of each agent"),
     "save_freq": ("checkpoint_every", "which counts environment steps of each agent"),
     "checkpoint_freq": ("checkpoint_every", "which counts environment steps of each agent"),
     "save_path": ("out", "the run folder"),
-    "output_dir": ("out", "the run folder"),
-    "tensorboard_log": ("log", "such as tensorboard"),
+    **dict.fromkeys(("output_dir", "log_dir", "logdir", "save_dir", "run_dir"), ("out", "the run folder")),
+    **dict.fromkeys(("tensorboard_log", "tensorboard", "use_tensorboard"), ("log", "with the value tensorboard")),
+    **dict.fromkeys(("wandb", "use_wandb", "track"), ("log", "with the value wandb")),
+    **dict.fromkeys(("callback", "callbacks"), ("on_report", "a function that is called with each report")),
     "verbose": ("progress", "which shows a progress bar"),
-    "device": ("devices", "their number; the variable JAX_PLATFORMS says of which kind"),
+    **dict.fromkeys(("device", "gpus", "num_gpus", "use_cuda", "use_gpu", *_KINDS.split()), _DEVICES),
 }
 """{their name: (ours, what ours is)}, where the two do not mean exactly the same."""
 
 _GOES_ON = "`kousoku resume RUN` and ks.resume(RUN) go on with a run, as it was begun"
 _SWEEPS = "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination"
+_PLACES = "agent and environment are told by their places, the agent first: kousoku train AGENT ENV"
 _EACH = "each setting and each of an agent's options has a name of its own, which `kousoku train AGENT --help` tells"
 OPTIONS_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
         ("resume", "resume_from", "resume_path", "resume_training", "restore", "restore_from", "continue"), _GOES_ON
     ),
     **dict.fromkeys(("sweep", "sweeps", "grid", "grid_search", "search_space"), _SWEEPS),
+    **dict.fromkeys(("algo", "algorithm", "agent_id", "env_id", "env_name", "task"), _PLACES),
     **dict.fromkeys(("config", "config_file", "config_path", "cfg", "hparams", "hyperparams", "params"), _EACH),
 }
 """{their name: what does it here}, where no setting or option does."""
@@ -200,7 +211,13 @@ COMMANDS_ELSEWHERE: dict[str, str] = {
     "report": "`kousoku view RUN` opens it, `kousoku view RUN --rebuild` writes it anew",
     "test": "`kousoku evaluate RUN` plays greedy episodes",
     "continue": "`kousoku resume RUN` goes on with a run",
-    "run": "`kousoku train AGENT ENV` trains",
+    **dict.fromkeys(("run", "learn", "fit"), "`kousoku train AGENT ENV` trains"),
+    **dict.fromkeys(("agents", "envs", "show"), "`kousoku list agents` and `kousoku list envs` show what there is"),
+    **dict.fromkeys(
+        ("delete", "remove", "clean", "rm"),
+        "a run is a folder, to be removed as any; `kousoku cache --clear` is for the cache",
+    ),
+    **dict.fromkeys(("stop", "kill"), "Ctrl-C stops a run where it was started; `kousoku resume RUN` goes on with it"),
     "tune": _SWEEPS,
     "info": "`kousoku list ID` tells of an agent or an environment, `kousoku doctor` of this machine",
 }
@@ -256,14 +273,41 @@ def meant(name: str, known: Collection[str]) -> str | None:
         "use '--checkpoint-every', which counts environment steps of each agent"
     """
     plain, written = _plain(name), {_plain(each): each for each in known}
+    if plain in written:
+        return f"did you mean {written[plain]!r}?"
     same = SAME.get(plain, ())
     if found := next((written[_plain(ours)] for ours in same if _plain(ours) in written), None):
         return f"use {found!r}"
     ours, what = NEAR.get(plain, ("", ""))
-    if ours in written:
-        return f"use {written[ours]!r}, {what}"
-    missing = f"it means {same[0]!r}, which does not exist here" if same else None
+    if found := written.get(ours) or written.get(f"env.{ours}"):
+        return f"use {found!r}, {what}"
+    missing = f"it means {same[0]!r}, which does not exist here" if same and not is_elsewhere(name) else None
     return OPTIONS_ELSEWHERE.get(plain, missing)
+
+
+def near_name(name: str) -> str | None:
+    """Returns our name for nearly the same; None for a word that is in no table."""
+    return NEAR.get(_plain(name), (None, ""))[0]
+
+
+def leading_to(known: Collection[str]) -> list[str]:
+    """Returns words of other libraries that are answered with a known name, written as those are.
+
+    Examples:
+        >>> leading_to(["--value-coefficient"])
+        ['--vf-coef', '--value-coef']
+    """
+    ours = {_plain(name) for name in known}
+    same = [word for word, names in SAME.items() if any(_plain(name) in ours for name in names)]
+    near = [word for word, (name, _) in NEAR.items() if name in ours]
+    shell = all(name.startswith("-") for name in known)
+    return ["--" + word.replace("_", "-") if shell else word for word in (*same, *near)]
+
+
+def is_elsewhere(name: str) -> bool:
+    """Tells whether a name is one of ours, of a setting or of an agent's option, that others are answered with."""
+    ours = {name for names in SAME.values() for name in names} | {name for name, _ in NEAR.values()}
+    return _plain(name) in {_plain(name) for name in ours}
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
-from .errors import ConfigError
+from .output_file import output_file
 from .record import RunRecord
 
 OWN = ("step", "seconds", "seed", "metric", "value")
@@ -44,11 +44,9 @@ def write_csv(record: RunRecord, path: str | Path) -> Path:
     """Writes the tidy columns as comma-separated values, UTF-8, with their names in the first line; NaN as nothing.
 
     Raises:
-        ConfigError: if the folder does not exist.
+        ConfigError: for what is no name of a file, a folder, or a file in a folder that does not exist.
     """
-    target = Path(path).expanduser()
-    if not target.parent.is_dir():
-        raise ConfigError("path", str(path), f"there is no folder {target.parent}; make it first")
+    target = output_file("path", path)
     columns = tidy_columns(record)
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

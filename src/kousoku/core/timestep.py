@@ -5,8 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from .errors import is_number
+
+
+def _obs(value: PyTree[Any]) -> PyTree[Any]:
+    """Returns an observation with each number of Python's in it as an array, of 32 bits."""
+    return jax.tree.map(_array, value)
+
+
+def _array(leaf: Any) -> Any:
+    """Returns a part of an observation as it is; one that is a number of Python's as an array."""
+    return jnp.int32(leaf) if type(leaf) is int else jnp.float32(leaf) if type(leaf) is float else leaf
+
+
+def _reward(value: Array | float | int | np.number) -> Array:
+    """Returns a reward as it is; one that is a number of Python's or NumPy's as a float32 array."""
+    return jnp.float32(value) if is_number(value) else value  # pyright: ignore[reportReturnType] (then it is an array)
+
+
+def _flag(value: Array | bool | np.bool_) -> Array:
+    """Returns a flag as it is; one that is True or False itself as an array."""
+    return jnp.array(bool(value)) if isinstance(value, (bool, np.bool_)) else value
 
 
 class Timestep(eqx.Module):
@@ -16,6 +40,8 @@ class Timestep(eqx.Module):
     the clock ended the episode: something would have followed. They are never merged into one flag, since a learner
     bootstraps through the second and not through the first.
 
+    Plain numbers in the place of a reward or in an observation, and flags that are True or False, become arrays.
+
     Attributes:
         obs: the observation, of the environment's observation space.
         reward: the reward of the step just taken; 0 after a reset.
@@ -24,10 +50,10 @@ class Timestep(eqx.Module):
         info: an environment's own typed struct, or None.
     """
 
-    obs: PyTree[Array]
-    reward: Float[Array, ""]
-    terminated: Bool[Array, ""]
-    truncated: Bool[Array, ""]
+    obs: PyTree[Array] = eqx.field(converter=_obs)
+    reward: Float[Array, ""] = eqx.field(converter=_reward)
+    terminated: Bool[Array, ""] = eqx.field(converter=_flag)
+    truncated: Bool[Array, ""] = eqx.field(converter=_flag)
     info: Any = None
 
 
@@ -52,15 +78,15 @@ class Transition(eqx.Module):
     Attributes:
         obs, next_obs: before and after the step.
         action: as the agent chose it, before anything was clipped.
-        reward, terminated, truncated, info: as in `Timestep`, a time limit included.
+        reward, terminated, truncated, info: as in `Timestep`, a time limit included, and arrays whatever they were.
         extras: what `act` gave along.
     """
 
     obs: PyTree[Array]
     action: PyTree[Array]
-    reward: Float[Array, ""]
-    terminated: Bool[Array, ""]
-    truncated: Bool[Array, ""]
+    reward: Float[Array, ""] = eqx.field(converter=_reward)
+    terminated: Bool[Array, ""] = eqx.field(converter=_flag)
+    truncated: Bool[Array, ""] = eqx.field(converter=_flag)
     next_obs: PyTree[Array]
     info: Any = None
     extras: Any = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
     Env = Any  # to import it would import JAX, which a list of names does not need
 
-ENVS = Registry("environment")
+ENVS = Registry("environment", beside="kousoku.agents:AGENTS", how="kousoku.make")
 
 _GRIDWORLD = "kousoku.envs.gridworld.env:gridworld"
 _TOY = "kousoku.envs.toy_text"

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env, Finite
-from ..core.env_shapes import door_for, is_pair, shape_problems, shapes, state_change, timestep_problems
+from ..core.env_shapes import class_of, door_for, is_pair, shape_problems, shapes, state_change, timestep_problems
 from ..core.errors import ConfigError
 from ..core.host import HostEnv
 from ..core.model import TabularModel, check_model
@@ -45,9 +45,9 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
         >>> check_env(ks.make("GridWorld-v0"), steps=20)
     """
     if not isinstance(env, Env):
-        raise ContractError(
-            f"an environment must be a kousoku.Env, got {type(env).__name__}: {door_for(env) or 'subclass it'}"
-        )
+        got = env.__name__ if isinstance(env, type) else type(env).__name__
+        fix = "subclass it" if env is Env else class_of(env) or door_for(env) or "subclass it"
+        raise ContractError(f"an environment must be a kousoku.Env, got {got}: {fix}")
     if isinstance(env, HostEnv):
         raise ContractError(f"{env.name} runs on the host, where the checks of its own library are for it")
     problems: list[str] = []

@@ -66,7 +66,8 @@ def probability_of_improvement(
 ) -> MeanInterval:
     """Computes P(X > Y) + P(X = Y) / 2 of a run of x and one of y, the mean over the strata, and its interval.
 
-    Runs of x and y are drawn independently of each other.
+    Runs of x and y are drawn independently of each other, in each half of the draws with what the other one is drawn
+    with in the other half: so that of y over x the interval is [1 - high, 1 - low] of that of x over y.
 
     Raises:
         ValueError: if the two have not as many strata.
@@ -82,16 +83,19 @@ def probability_of_improvement(
     """
     if len(x.sizes) != len(y.sizes):
         raise ValueError(f"x has {len(x.sizes)} strata, y has {len(y.sizes)}")
-    mean, draws, total = 0.0, np.zeros(resamples), 0
+    half = (resamples + 1) // 2
+    mean, draws, total = 0.0, np.zeros((2, half)), 0
     starts_x, starts_y = (np.cumsum((0, *runs.sizes)) for runs in (x, y))
     for i, (n, m) in enumerate(zip(x.sizes, y.sizes, strict=True)):
-        ours, theirs = x.scores[starts_x[i] :][:n], np.sort(y.scores[starts_y[i] :][:m])
+        ours, theirs = np.sort(x.scores[starts_x[i] :][:n]), np.sort(y.scores[starts_y[i] :][:m])
         once = np.ones((n, 1)), np.ones((m, 1))
         mean += float(_wins(ours, theirs, *once)[0]) / len(x.sizes)
-        drawn = (bootstrap_counts((size,), resamples, seed + 2 * i + k) for k, size in enumerate((n, m)))
-        draws += _wins(ours, theirs, *drawn) / len(x.sizes)
+        seeds = seed + 2 * i, seed + 2 * i + 1
+        for part, (first, second) in enumerate((seeds, seeds[::-1])):
+            drawn = bootstrap_counts((n,), half, first), bootstrap_counts((m,), half, second)
+            draws[part] += _wins(ours, theirs, *drawn) / len(x.sizes)
         total += min(n, m)
-    return _interval(mean, draws, total, confidence)
+    return _interval(mean, draws.reshape(-1), total, confidence)
 
 
 def _wins(
@@ -100,7 +104,7 @@ def _wins(
     x_counts: Shaped[np.ndarray, "n B"],
     y_counts: Shaped[np.ndarray, "m B"],
 ) -> Float[np.ndarray, " B"]:
-    """Returns P(X > Y) + P(X = Y) / 2 of every draw, y sorted: what of y lies below each x, and half of its equals."""
+    """Returns P(X > Y) + P(X = Y) / 2 of every draw of sorted scores: what of y is below each x, half of its equals."""
     below = np.concatenate([np.zeros((1, y_counts.shape[1])), np.cumsum(y_counts, axis=0)])
     beaten = (below[np.searchsorted(y, x, "left")] + below[np.searchsorted(y, x, "right")]) / 2
     return (x_counts * beaten).sum(axis=0) / (len(x) * len(y))

@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Int
 
 from ..core.errors import ConfigError, check_count, check_finite, check_number
 from ..core.spaces import LARGEST
+from ..core.typed_number import typed_number
 
 USUAL_STEPS = 100_000
 """Steps of a run by default. A share that belongs to no run is one of these."""
@@ -170,9 +171,9 @@ def parse_schedule(field: str, text: str) -> float | Schedule:
     name, *parts = text.split(":")
     share = parts[-1] if parts and parts[-1].endswith("%") else None
     try:
-        numbers = [float(part) for part in (parts if share is None else parts[:-1])]
+        numbers = [float(typed_number(part)) for part in (parts if share is None else parts[:-1])]
         if not parts:
-            return float(name)
+            return float(typed_number(name))
     except ValueError:
         numbers = []
     if name not in FORMS or len(numbers) + (share is not None) != FORMS[name].count(":"):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import ConfigError, check_choice, check_count, check_flag
 from ..ops.schedules import USUAL_STEPS
 from .metrics.loggers import check_loggers
@@ -98,8 +100,8 @@ class TrainConfig:
     """
 
     steps: int = _setting(USUAL_STEPS, Kind.COUNT, OnResume.CHANGEABLE)
-    seeds: int | Sequence[int] = _setting(1, Kind.NUMBERS)
-    sweep: Mapping[str, Sequence[float]] = _setting(dict, Kind.PYTHON)
+    seeds: int | Sequence[int] | np.ndarray = _setting(1, Kind.NUMBERS)  # noqa: RUF009 (it only makes a field)
+    sweep: Mapping[str, Sequence[float] | np.ndarray] = _setting(dict, Kind.PYTHON)
     record: Sequence[str] = _setting(RECORDED, Kind.NAMES)
     record_every: int | None = _setting(None, Kind.COUNT)
     loop: str = _setting("compiled", Kind.NAME)
@@ -139,9 +141,7 @@ class TrainConfig:
             if self.init_from is None:
                 raise ConfigError("init_member", self.init_member, "give the run that it is of, too: init_from")
         check_on_report(self.on_report)
-        for name, values in self.sweep.items():
-            if isinstance(values, str) or not isinstance(values, Sequence) or not len(values):
-                raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
+        object.__setattr__(self, "sweep", {name: _listed(name, values) for name, values in self.sweep.items()})
 
     def _check_cadence(self) -> None:
         for name in ("eval_every", "checkpoint_every"):
@@ -191,6 +191,23 @@ class TrainConfig:
         return TrainConfig(**(kept | {"steps": config["steps"]} | dict(changes)))
 
 
+def _listed(name: str, values: Any) -> Sequence[float]:
+    """Returns the values of a sweep's number, those of an array [n] as a list.
+
+    Raises:
+        ConfigError: for no values, or for what is no list of them.
+    """
+    listed = _plain_array(values)
+    if isinstance(listed, str) or not isinstance(listed, Sequence) or not len(listed):
+        raise ConfigError(f"sweep[{name!r}]", values, "give a list of numbers")
+    return listed
+
+
+def _plain_array(values: Any) -> Any:
+    """Returns an array [n] as a list of Python's numbers, and anything else as it is."""
+    return values.tolist() if getattr(values, "ndim", None) == 1 else values
+
+
 def settings() -> dict[str, Setting]:
     """Returns what is known of each field of `TrainConfig`, by name."""
     return {field.name: field.metadata["setting"] for field in dataclasses.fields(TrainConfig)}
@@ -208,6 +225,7 @@ def check_seeds(seeds: Any) -> int | tuple[int, ...]:
     Raises:
         ConfigError: for a negative or repeated seed, none at all, or one that 32 bits do not hold.
     """
+    seeds = _plain_array(seeds)
     if not isinstance(seeds, Sequence) or isinstance(seeds, (str, bytes)):
         return check_count("seeds", seeds)
     if not len(seeds):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 
 from ..agents import AGENTS
 from ..core.env import EnvSpec
 from ..core.errors import ConfigError
+from ..core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 
 def fitting_agents(spec: EnvSpec) -> list[str]:
@@ -22,6 +24,24 @@ def fitting_agents(spec: EnvSpec) -> list[str]:
         ['a2c', 'apg', 'ars', 'bc', 'ddpg', 'iql', 'openai_es', 'pgpe', 'ppo', 'sac', 'sep_cma_es', 'td3', 'td3_bc']
     """
     return [id for id in AGENTS.ids() if _fits(id, spec)]
+
+
+def fitting_spaces(id: str) -> tuple[list[str], list[str]]:
+    """Returns the kinds of observations, and of actions, that an agent can learn with, by small spaces of each kind.
+
+    Examples:
+        >>> fitting_spaces("td3")
+        (['Discrete', 'MultiDiscrete', 'Box', 'Dict'], ['Box'])
+    """
+    one = Discrete(1)
+    observations: list[Space] = [Discrete(3), MultiDiscrete((2, 3)), Box(-1.0, 1.0, (3,)), Dict({"one": one})]
+    actions: list[Space] = [Discrete(2), MultiDiscrete((2, 3)), Box(-1.0, 1.0, (2,))]
+    pairs = [pair for pair in itertools.product(observations, actions) if _fits(id, EnvSpec(*pair))]
+    if not pairs and _fits(id, EnvSpec(one, actions[0])):
+        return ["one, as of a bandit"], [type(actions[0]).__name__]
+    kinds = [[type(space).__name__ for space in spaces] for spaces in zip(*pairs, strict=True)]
+    told, chosen = map(dict.fromkeys, kinds or ([], []))
+    return list(told), list(chosen)
 
 
 def _fits(id: str, spec: EnvSpec) -> bool:

@@ -37,7 +37,7 @@ def point_envs(env: Env, env_config: Mapping[str, Any], config: TrainConfig) -> 
         arrays, _ = partition_env(env)
         return PointEnvs((env,) * len(config.points), jax.tree.map(lambda _: None, arrays), arrays)
     maker = env_maker(env, env_config, names[0])
-    readers = {name: reader(maker, name, config.sweep[name]) for name in names}
+    readers = {name: reader(maker, name, list(config.sweep[name])) for name in names}
     points = [tuple(point[name] for name in names) for point in config.points]
     place = {values: i for i, values in enumerate(dict.fromkeys(points))}
     settings = [dict(zip(names, values, strict=True)) for values in place]
@@ -58,10 +58,9 @@ def _check_alike(first: tuple[dict[str, float], Any], other: tuple[dict[str, flo
     (before, (arrays, structure)), (after, (other_arrays, other_structure)) = first, other
     changed = [name for name in after if after[name] != before[name]]
     values = " and ".join(", ".join(f"{setting[name]:g}" for name in changed) for setting in (before, after))
-    shapes, other_shapes = tree_io.shapes(arrays), tree_io.shapes(other_arrays)
-    if shapes != other_shapes:
-        one, another = tree_io.difference(shapes, other_shapes)
-        fix = f"{values} make arrays of other shapes ({one} became {another}); give each of them a run of its own"
+    if tree_io.shapes(arrays) != tree_io.shapes(other_arrays):
+        near = ", or write 1e-9 for 0" if 0 in (before[changed[0]], after[changed[0]]) else ""
+        fix = f"{values} make arrays of other shapes, which one program cannot hold; give each a run of its own{near}"
         raise ConfigError("sweep", ", ".join(changed), fix)
     if structure != other_structure:
         fix = f"{values} change structure, for which programs are compiled; give each of them a run of its own"

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from ..core.errors import ConfigError, check_all, check_count, check_number
+from ..core.output_file import output_file
 from ..core.record import RunRecord
 from ..core.scene import Scene, Trajectory2d
 from ..core.scene3d import Trajectory3d
@@ -74,11 +75,7 @@ class Animation:
             ConfigError: for any other ending, a folder, a file in none, a frame of what is no still, an .mp4 without
                 ffmpeg, or a .gif of pictures that are shown for more than ten minutes each.
         """
-        target, size = Path(path), check_count("size", size, low=SMALLEST, high=LARGEST)
-        if target.is_dir():
-            raise ConfigError("path", str(path), "that is a folder; name a file in it")
-        if not target.parent.is_dir():
-            raise ConfigError("path", str(path), f"there is no folder {target.parent}; make it first")
+        target, size = output_file("path", path), check_count("size", size, low=SMALLEST, high=LARGEST)
         if at is not None and target.suffix.lower() != ".png":
             raise ConfigError("at", at, "only a still, .png, shows one frame")
         writers: dict[str, Callable[[], object]] = {

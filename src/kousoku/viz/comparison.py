@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..core.errors import ConfigError, is_number
+from ..core.output_file import output_file
 from ..core.record import RunRecord
 from ..core.sweep_names import of_agent, of_env
 from ..core.words import plural
@@ -102,13 +103,11 @@ class Comparison:
         """Writes the comparison as one self-contained page; returns its path.
 
         Raises:
-            ConfigError: if the folder does not exist.
+            ConfigError: for what is no name of a file, a folder, or a file in a folder that does not exist.
         """
         from .comparison_page import comparison_html  # imported here: it draws, and Matplotlib is slow to load
 
-        target = Path(path).expanduser()
-        if not target.parent.is_dir():
-            raise ConfigError("path", str(path), f"there is no folder {target.parent}; make it first")
+        target = output_file("path", path)
         target.write_text(comparison_html(self), encoding="utf-8", errors="replace", newline="\n")
         return target
 
@@ -222,8 +221,14 @@ def number_words(found: MeanInterval) -> str:
 
 def chance_words(found: MeanInterval) -> str:
     """Writes a probability with its interval, if it has one."""
-    interval = "" if math.isnan(float(found.low)) else f" [{float(found.low):.2f}, {float(found.high):.2f}]"
-    return f"{float(found.mean):.2f}{interval}"
+    interval = "" if math.isnan(float(found.low)) else f" [{_chance(found.low)}, {_chance(found.high)}]"
+    return f"{_chance(found.mean)}{interval}"
+
+
+def _chance(p: Any) -> str:
+    """Writes a probability with two decimals, which add up to 1 with those of the opposite: halves go away from 1/2."""
+    likely = round(max(float(p), 1.0 - float(p)) + 1e-9, 2)
+    return f"{likely if p >= 0.5 else 1.0 - likely:.2f}"
 
 
 def agents_words(entrant: Entrant) -> str:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 
+from .text import HUGE
+
 DIGITS = 5
+SHOWN = 3
+"""Significant digits that the page shows, where these are not whole numbers."""
 
 
 def to_json(data: Any) -> str:
@@ -24,11 +29,16 @@ def to_json(data: Any) -> str:
 
 
 def numbers(array: Any) -> list[Any]:
-    """Flattens an array and rounds it to 5 significant digits; None for NaN and infinities.
+    """Flattens an array and rounds it to 5 significant digits and a tenth at least; None for NaN and infinities.
+
+    The page rounds again, to three digits or to whole numbers, and has to show what it would show of the number itself.
+    So one that would come to lie halfway, and does not, stays on its side.
 
     Examples:
         >>> numbers(np.array([[0.1234567, 2.0], [np.nan, -np.inf]]))
         [0.12346, 2, None, None]
+        >>> numbers([825.4988, 825.5, 825.5012, 1234567.89])
+        [825.49, 825.5, 825.51, 1234567.9]
     """
     x = np.asarray(array, np.float64).reshape(-1)
     finite = np.isfinite(x)
@@ -36,8 +46,14 @@ def numbers(array: Any) -> list[Any]:
 
 
 def _rounded(value: float) -> float | int:
-    rounded = float(f"{value:.{DIGITS}g}")
-    return int(rounded) if rounded.is_integer() else rounded
+    decimals = DIGITS - 1 if value == 0 else max(1, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{decimals}f}"
+    rounded = float(text)
+    digits = text.replace(".", "").strip("-0")
+    if len(digits) > SHOWN and digits[-1] == "5" and rounded != value:
+        step = math.copysign(10.0**-decimals, value - rounded)
+        rounded = float(f"{rounded + step:.{decimals}f}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < HUGE else rounded
 
 
 def _plain(value: Any) -> Any:

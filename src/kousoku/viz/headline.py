@@ -107,17 +107,22 @@ def _scored(record: RunRecord) -> str:
 
 
 def _settings(record: RunRecord, order: list[int]) -> str:
-    """Names the best setting, and says how many tie with it, or cannot be told from it."""
+    """Names the best setting as the sentence does."""
+    which, alike = which_setting(record, order), _alike(record, order)
+    return f"{which[0].upper()}{which[1:]}{alike}{',' if alike else ''} has"
+
+
+def which_setting(record: RunRecord, order: list[int]) -> str:
+    """Names the first setting of an order of them, and says how many tie with it for the best."""
     words, tied = setting(record.points[order[0]]), tied_points(record)
-    if tied > 1:
-        return f"{tied} settings tie for the best; the first ({words}) has"
-    others = int(overlapping(record, order).sum()) - 1
-    alike = f", whose interval {_overlaps(others)}," if others > 0 else ""
-    return f"The best setting ({words}){alike} has"
+    return f"{tied} settings tie for the best; the first ({words})" if tied > 1 else f"the best setting ({words})"
 
 
-def _overlaps(others: int) -> str:
-    return "one other overlaps" if others == 1 else f"{others:,} others overlap"
+def _alike(record: RunRecord, order: list[int]) -> str:
+    """Says how many settings the results do not tell from the first one, unless they tie with it."""
+    others = 0 if tied_points(record) > 1 else int(overlapping(record, order).sum()) - 1
+    many = "one other overlaps" if others == 1 else f"{others:,} others overlap"
+    return f", whose interval {many}" if others > 0 else ""
 
 
 def _best_agent(record: RunRecord) -> str:

@@ -212,7 +212,14 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
 
 
 def _drawn(record: RunRecord, data: Curve, order: list[int], when: str = TRAINING) -> dict[str, Any]:
-    """Returns the axes' numbers, one series for each setting, and single agents; `when` they were seen, in words."""
+    """Returns the axes' numbers, a series for each setting, how many have none, and single agents.
+
+    Args:
+        record: of the run.
+        data: what is drawn.
+        order: of the settings, best first.
+        when: the lines were seen, in words.
+    """
     ranks = {point: rank for rank, point in enumerate(order)}
     colors = [ranks[int(point)] for point in record.member_point]
     faint = range(record.num_members) if 1 < record.num_members <= MAX_MEMBERS else ()
@@ -220,7 +227,9 @@ def _drawn(record: RunRecord, data: Curve, order: list[int], when: str = TRAININ
         {"color": colors[n], "values": numbers(data.members[:, n])} for n in faint if colors[n] < colored(len(order))
     ]
     seconds = None if data.seconds is None else numbers(data.seconds)
-    return {"step": _steps(data), "seconds": seconds, "series": _series(record, data, order, when), "members": members}
+    series = _series(record, data, order, when)
+    left = len(order) - len(series)
+    return {"step": _steps(data), "seconds": seconds, "series": series, "left": left, "members": members}
 
 
 def _series(record: RunRecord, data: Curve, order: list[int], when: str = TRAINING) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Lines for the shell on what a run achieved: the numbers of the report, by the same rules."""
+"""Lines for the shell on what a run or an evaluation achieved: the numbers of the report, by the same rules."""
 
 from __future__ import annotations
 
@@ -29,27 +29,48 @@ def result_lines(record: RunRecord) -> list[str]:
     """
     found: list[str] = []
     if "return" in record.evaluation:
-        found += [*_settings(record), cut_episodes(record), *_best_agent(record), *_best_checkpoint(record)]
+        settings = [*_settings(record, "greedy return"), *_order(record)]
+        found += [*settings, cut_episodes(record), *_best_agent(record), *_best_checkpoint(record)]
         best = optimum(record)
         if best is not None:
             found.append(f"optimum: {short(best)}, the largest expected return of an episode")
     return [ascii_only(text) for text in (*found, sources.line(record)) if text]
 
 
-def _settings(record: RunRecord) -> list[str]:
+def evaluation_lines(record: RunRecord) -> list[str]:
+    """Returns lines on the returns and lengths of a record's greedy episodes: of each setting, and of the best agent.
+
+    A tie is called one. Where the best agent's only episode chose it, none tells how good it is, and it has no number.
+    """
+    found = [*_settings(record, "return"), *_best_agents(record, "return"), *_settings(record, "length", "length")]
+    found += [*_best_agents(record, "length"), *_order(record)]
+    if record.num_members > 1 and best_told(record) is not None:
+        found.append("the best agent was chosen by the first half of the episodes, and is told by the second")
+    return [ascii_only(text) for text in found]
+
+
+def _settings(record: RunRecord, name: str, what: str = "return") -> list[str]:
+    """Tells returns, or lengths, of every setting, best first, and which returns are the best and which overlap."""
     if len(record.points) == 1:
-        return [f"greedy return: {point_told(record, 0).words}"]
+        return [f"{name}: {point_told(record, 0, what).words}"]
     order, tied = point_order(record), tied_points(record)
     marks = overlapping(record, order).tolist()
     lines: list[str] = []
     for rank, (point, alike) in enumerate(zip(order, marks, strict=True)):
         tie = "tied best" if tied > 1 else "best"
         mark = f", {tie}" if rank < max(tied, 1) else ", overlaps" if alike else ""
-        label = ", ".join(f"{name} = {value:g}" for name, value in record.points[point].items())
-        lines.append(f"greedy return at {label}: {point_told(record, point).words}{mark}")
-    if score(record).held_out:
-        lines.append("(best first: half of the episodes chose the order, the numbers are of the other half)")
+        label = ", ".join(f"{number} = {value:g}" for number, value in record.points[point].items())
+        lines.append(f"{name} at {label}: {point_told(record, point, what).words}{mark if what == 'return' else ''}")
     return lines
+
+
+def _order(record: RunRecord) -> list[str]:
+    """Says which episodes chose the order of the settings, if there are several."""
+    if len(record.points) == 1:
+        return []
+    if score(record).held_out:
+        return ["(best first: half of the episodes chose the order, the numbers are of the other half)"]
+    return ["(best first: the same episodes chose the order, so the first return is too high)"]
 
 
 def _best_checkpoint(record: RunRecord) -> list[str]:
@@ -62,7 +83,23 @@ def _best_agent(record: RunRecord) -> list[str]:
     """Tells the best agent, if there are several."""
     if record.num_members == 1:
         return []
-    found, tied = best_told(record), int(best_members(record).sum())
-    many = f" ({plural(tied, 'agent')} tie, this is the first)" if tied > 1 else ""
+    found, many = best_told(record), f" ({_tie(record)})" if _tie(record) else ""
     said = "" if found is None else f": {found.words}, none of which chose it"
     return [f"best agent: {member_name(record, best_member(record))}{many}{said}"]
+
+
+def _best_agents(record: RunRecord, what: str) -> list[str]:
+    """Tells the best agent's returns, or lengths, if there are several agents; by whose it is where none judge it."""
+    found, tie, name = best_told(record, what), _tie(record), member_name(record, best_member(record))
+    if record.num_members == 1:
+        return []
+    if found is not None:
+        return [f"{what} of the best agent, {name}: {found.words}" + (f"; {tie}" if tie and what == "return" else "")]
+    only = "by its only episode, so that none tells how good it is"
+    return [f"best agent: {name}, {only}" + (f"; {tie}" if tie else "")] if what == "return" else []
+
+
+def _tie(record: RunRecord) -> str:
+    """Says how many agents tie for the best; nothing where it is one."""
+    tied = int(best_members(record).sum())
+    return f"{plural(tied, 'agent')} tie, this is the first" if tied > 1 else ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..core.record import RunRecord
 from ..core.scene3d import Trajectory3d
 from . import film2d, film3d, headline, learning, sources
@@ -15,7 +13,7 @@ from .encode import numbers
 from .estimates import estimate, statistic
 from .offline import asset
 from .ranking import overlapping, point_order, point_told, score, tied_points
-from .style import BINS, colored
+from .style import BINS, colored, embedded_pictures
 from .summary import largest_errors
 from .tables import member_name, tables, tie_note
 from .text import rows, short
@@ -64,7 +62,7 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
         error = None if errors is None else estimate(record, errors[members]).mean
         found.append(
             {
-                "values": numbers([record.points[point].get(name, np.nan) for name in names]),
+                "values": [_swept(record.points[point].get(name)) for name in names],
                 "members": int(members.sum()),
                 "score": numbers([worth.value, worth.low, worth.high]),
                 "alike": alike,
@@ -82,6 +80,11 @@ def _sweep(record: RunRecord, order: list[int]) -> dict[str, Any] | None:
     }
 
 
+def _swept(value: float | None) -> float | None:
+    """Returns a swept number with the digits that words give it; None where a setting has none."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
 def _player(record: RunRecord) -> dict[str, Any] | None:
     """Returns the best agent's episode, as the player of its kind reads it."""
     if record.film is None:
@@ -90,7 +93,7 @@ def _player(record: RunRecord) -> dict[str, Any] | None:
         film = film3d.payload((record.film,), "")
     else:
         film = film2d.payload((record.film,), "")
-    return {"who": _who(record), "style": asset(film2d.STYLE), "film": film}
+    return {"who": _who(record), "style": asset(film2d.STYLE) + embedded_pictures(), "film": film}
 
 
 def _who(record: RunRecord) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 
 from ..core.choice import first_best, judging_episodes, split_episodes, tied_for_best
 from ..core.record import RunRecord
@@ -41,10 +41,8 @@ def score(record: RunRecord) -> Score:
     part in choosing the best checkpoint.
     """
     if "return" in record.evaluation:
-        returns = record.evaluation["return"]
-        held_out = split_episodes(*returns.shape).held_out
-        shown = judging_episodes(returns) if len(record.points) > 1 else returns
-        return Score("greedy return", "", record.scores, mean_interval(shown, axis=1).mean, held_out)
+        held_out = split_episodes(*record.evaluation["return"].shape).held_out
+        return Score("greedy return", "", record.scores, _means(_shown(record, "return")), held_out)
     held_out = _held_out_at_end(record)
     if held_out is not None:
         return Score(
@@ -61,6 +59,16 @@ def score(record: RunRecord) -> Score:
         return Score(words, "last tenth of training", means, means, record.num_members == 1)
     unknown = np.full(record.num_members, np.nan)
     return Score("return", "", unknown, unknown, False)
+
+
+def _shown(record: RunRecord, what: str) -> Shaped[np.ndarray, "N J"]:
+    """Returns of each member's greedy episodes those by which it is told: in a sweep, whose best is chosen, half."""
+    values = record.evaluation[what]
+    return judging_episodes(values) if len(record.points) > 1 else values
+
+
+def _means(episodes: Shaped[np.ndarray, "N J"]) -> Float[np.ndarray, " N"]:
+    return mean_interval(episodes, axis=1).mean
 
 
 def _held_out_at_end(record: RunRecord) -> Float[np.ndarray, " N"] | None:
@@ -101,21 +109,31 @@ def best_members(record: RunRecord) -> Bool[np.ndarray, " N"]:
     return tied_for_best(record.scores if evaluated else score(record).choosing)
 
 
-def best_told(record: RunRecord) -> Told | None:
-    """Returns what the best member's episodes say that had no part in choosing it; None if there are none."""
+def best_told(record: RunRecord, what: str = "return") -> Told | None:
+    """Returns what the best member's episodes say that had no part in choosing it; None if there are none.
+
+    Args:
+        record: of the run.
+        what: of the episodes, "return" or "length".
+    """
     if "return" not in record.evaluation or not score(record).held_out:
         return None
-    return told(judging_episodes(record.evaluation["return"])[best_member(record)], "episode")
+    return told(judging_episodes(record.evaluation[what])[best_member(record)], "episode")
 
 
-def point_told(record: RunRecord, point: int) -> Told:
-    """Returns what is told of a setting: over its agents; over the episodes of a single one."""
-    result, members = score(record), np.flatnonzero(record.member_point == point)
-    if len(members) > 1 or "return" not in record.evaluation:
-        return told(result.members[members], "agent", statistic(record))
-    returns = record.evaluation["return"]
-    shown = judging_episodes(returns) if len(record.points) > 1 else returns
-    return told(shown[members[0]], "episode")
+def point_told(record: RunRecord, point: int, what: str = "return") -> Told:
+    """Returns what is told of a setting: over its agents; over the episodes of a single one.
+
+    Args:
+        record: of the run.
+        point: the setting.
+        what: of the greedy episodes, "return" or "length"; without any, the score is told.
+    """
+    members = np.flatnonzero(record.member_point == point)
+    if "return" not in record.evaluation:
+        return told(score(record).members[members], "agent", statistic(record))
+    shown = _shown(record, what)[members]
+    return told(_means(shown), "agent", statistic(record)) if len(members) > 1 else told(shown[0], "episode")
 
 
 def point_scores(record: RunRecord) -> Float[np.ndarray, " P"]:

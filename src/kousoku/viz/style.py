@@ -129,8 +129,7 @@ def css() -> str:
     `.series2` strokes with the third colour of the curves.
     """
     rules = [f":root{{color-scheme:light dark;{_variables('light')}}}"]
-    dark = ":root:not([data-print])"
-    rules.append(f"@media screen and (prefers-color-scheme:dark){{{dark}{{{_variables('dark')}}}{_drawn(dark)}}}")
+    rules.append(f"{_DARK_SCREEN}{{:root:not([data-print]){{{_variables('dark')}}}}}")
     for name in SCALES:
         for i in range(BINS):
             rules.append(f".{name}{i}{{fill:var(--{name}{i})}}.{name}{i}i{{--on:var(--{name}{i}i)}}")
@@ -138,6 +137,7 @@ def css() -> str:
     return "\n".join(rules)
 
 
+_DARK_SCREEN = "@media screen and (prefers-color-scheme:dark)"
 _UNCHOSEN, _CHOSEN = ":root:not([data-theme=light])", ":root[data-theme=dark]"
 
 
@@ -149,6 +149,14 @@ def _drawn(root: str) -> str:
     rules = ((part, light, dark) for light, dark in DRAWN_IN_DARK.items() for part in ("fill", "stroke"))
     drawn = "".join(f'{root} .scene :not(text)[{part}="{light}"]{{{part}:{dark}}}' for part, light, dark in rules)
     return f"{drawn}{root} .scene .trail{{stroke:{TRAIL_IN_DARK};stroke-opacity:0.9}}"
+
+
+def embedded_pictures() -> str:
+    """Returns the rules for pictures of environments in a player within another page, for the player's own sheet.
+
+    The page's sheet does not reach into it: of that, a player inherits variables and nothing else.
+    """
+    return f"{_DARK_SCREEN}{{{_drawn(':host')}}}\n"
 
 
 def player_palette() -> str:

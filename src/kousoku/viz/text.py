@@ -8,25 +8,33 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 MINUS = "−"
+HUGE = 1e15
+"""From here on a number with a point is no longer written in full: few of its digits are known."""
 
 
 def short(x: Any, digits: int = 3) -> str:
     """Writes a whole number in full, any other with `digits` significant digits; a dash for what is no number.
 
+    The report's page writes numbers alike (`significant` in viewer/src/shared/text.ts).
+
     Examples:
-        >>> [short(x) for x in (0.98765, 1.0, 20_000, 1234567.0, 0.00001234, None)]
-        ['0.988', '1.00', '20,000', '1,234,567', '1.23e-05', '–']
+        >>> [short(x) for x in (0.98765, 1.0, 20_000, 1234567.0, 0.00001234, 5e29, None)]
+        ['0.988', '1.00', '20,000', '1,234,567', '1.23e-05', '5.00e+29', '–']
     """
     if x is None or not isinstance(x, (int, float)) or math.isnan(x):
         return "–"
     if math.isinf(x):
         return "∞" if x > 0 else MINUS + "∞"
-    if isinstance(x, int) or abs(x) >= 10 ** (digits - 1) or x == 0:
+    scientific = f"{x:.{digits - 1}e}"
+    if isinstance(x, int):
+        text = f"{x:,d}"
+    elif abs(x) >= HUGE:
+        text = scientific
+    elif abs(x) >= 10 ** (digits - 1) or x == 0:
         text = f"{x:,.0f}"
     else:
-        text = f"{x:.{digits}g}"
-        if "e" not in text:
-            text = f"{x:.{digits - 1 - math.floor(math.log10(abs(float(text))))}f}"
+        power = int(scientific.partition("e")[2])
+        text = scientific if power < -4 else f"{x:.{digits - 1 - power}f}"
     return text.replace("-", MINUS, 1) if x < 0 else text
 
 

@@ -58,11 +58,12 @@ function dotsOf({ evals, series }: Chart): string {
   return `The large dot is the greedy evaluation${known(evals.series[0].low?.[0]) ? ", the bar through it its 95% interval" : ""}. `;
 }
 
-function howDrawn({ agents, statistic, interval, charts: [{ series, members }] }: Curves): string {
+function howDrawn({ agents, statistic, interval, charts: [{ series, members, left }] }: Curves): string {
   if (agents === 1) return "";
   const several = series.length > 1;
   const colored = series.filter(({ color }) => color >= 0).length;
-  const best = colored < series.length ? `The best ${colored} settings are in colour, the others thin and grey. ` : "";
+  const grey = left ? `the next ${series.length - colored} thin and grey, the last ${left} not drawn` : "the others thin and grey";
+  const best = colored < series.length ? `The best ${colored} settings are in colour, ${grey}. ` : "";
   const whose = several ? "the agents of each setting" : `${whole(agents)} agents`;
   const thin = members.length > 1 ? ", thin lines single agents" : "";
   if (!interval) return `${several ? "Lines are means" : "The thick line is the mean"} over ${whose}${thin}: too few for an interval. ${best}`;

@@ -81,6 +81,8 @@ export interface Chart {
   step: number[];
   seconds: number[] | null;
   series: Series[];
+  // settings that are not drawn
+  left: number;
   members: { color: number; values: Value[] }[];
   evals: Evaluations | null;
 }

@@ -1,6 +1,7 @@
 // Numbers as text.
 export const MINUS = "\u2212";
 export const DASH = "\u2013";
+const HUGE = 1e15;
 
 // A number that may be unknown: NaN and infinities are null in JSON.
 export type Maybe = number | null | undefined;
@@ -9,16 +10,24 @@ export function known(x: Maybe): x is number {
   return x !== null && x !== undefined;
 }
 
-// Three significant digits; whole numbers of four digits and more in full.
+// Three significant digits; whole numbers of four digits and more in full, but for huge ones: as Python's `short`.
 export function significant(x: Maybe, digits = 3): string {
   if (!known(x)) return DASH;
   const size = Math.abs(x);
-  let text: string;
+  const scientific = size.toExponential(digits - 1).replace(/e([+-])(\d)$/, "e$10$2");
+  const power = Number(scientific.split("e")[1]);
+  let text = scientific;
   if (x === 0) text = "0";
-  else if (size >= 10 ** (digits - 1)) text = Math.round(size).toLocaleString("en");
-  else if (size < 1e-4) text = size.toExponential(digits - 1);
-  else text = size.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(Number(size.toPrecision(digits))))));
+  else if (size >= 10 ** (digits - 1) && size < HUGE) text = Number(evenly(size, 0)).toLocaleString("en");
+  else if (power >= -4 && size < HUGE) text = evenly(size, digits - 1 - power);
   return x < 0 ? MINUS + text : text;
+}
+
+// So many decimals; an exact half goes to the even digit, as Python rounds it.
+function evenly(size: number, decimals: number): string {
+  const half = /^50+$/.test(size.toFixed(decimals + 30).slice(-30));
+  const below = Math.floor(size * 10 ** decimals);
+  return half && below % 2 === 0 ? (below / 10 ** decimals).toFixed(decimals) : size.toFixed(decimals);
 }
 
 // A count in full.

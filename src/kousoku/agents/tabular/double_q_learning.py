@@ -95,4 +95,4 @@ class DoubleQLearning(TabularAgent):
         return DoubleTable(trained.q1, trained.q2, fresh.visits, fresh.step)
 
     def q_values(self, state: DoubleTable) -> Float[Array, "S A"]:
-        return 0.5 * (state.q1 + state.q2)
+        return jnp.stack([state.q1, state.q2]).mean(axis=0)

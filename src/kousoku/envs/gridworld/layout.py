@@ -65,9 +65,7 @@ def parse_layout(field: str, grid: Map) -> GridLayout:
     rows = _rows(field, grid)
     if not rows or not rows[0]:
         raise ConfigError(field, grid, "give at least one row with at least one cell")
-    for r, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise ConfigError(f"{field} row {r}", row, f"every row needs {len(rows[0])} cells like row 0")
+    _check_even(field, grid, rows)
     if len(rows) * len(rows[0]) > MAX_CELLS:
         raise ConfigError(field, f"{len(rows)} x {len(rows[0])} cells", f"use at most {MAX_CELLS} cells")
     for r, row in enumerate(rows):
@@ -128,13 +126,38 @@ def check_wind(field: str, wind: Sequence[float], width: int) -> tuple[int, ...]
     return tuple(int(strength) for strength in wind)
 
 
+def _check_even(field: str, grid: Map, rows: list[str]) -> None:
+    """Refuses rows of several lengths: the first one with blanks that nobody sees, or that is unlike row 0.
+
+    Raises:
+        ConfigError: naming the row.
+    """
+    if len({len(row) for row in rows}) == 1:
+        return
+    for r, line in enumerate(_lines(grid) if isinstance(grid, str) else grid):
+        blanks = len(line) - len(line.rstrip())
+        if "\t" in line.strip() or "\t" in line[len(line) - blanks :]:
+            raise ConfigError(f"{field} row {r}", line, "there is a tab in it, which is no cell; write each cell")
+        if blanks and len(rows[r]) > min(map(len, rows)):
+            raise ConfigError(f"{field} row {r}", line, "it ends in spaces, which count as floor; leave them out")
+    for r, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ConfigError(f"{field} row {r}", row, f"every row needs {len(rows[0])} cells like row 0")
+
+
+def _lines(text: str) -> list[str]:
+    """Returns the lines of a map without blank ones before and after it."""
+    lines = text.splitlines()
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
 def _rows(field: str, grid: Map) -> list[str]:
     if isinstance(grid, str):
-        lines = grid.expandtabs().splitlines()
-        while lines and not lines[0].strip():
-            lines.pop(0)
-        while lines and not lines[-1].strip():
-            lines.pop()
+        lines = [line.expandtabs() for line in _lines(grid)]
         indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
         rows = [line[indent:] for line in lines]
     elif isinstance(grid, np.ndarray) and grid.ndim == 2:

@@ -19,6 +19,15 @@ from .values import batched, leaves_of, unbatched
 from .vector_env import check_size
 
 
+def ids() -> list[str]:
+    """Returns the ids of all environments of the installed EnvPool.
+
+    Raises:
+        ConfigError: if it is not installed.
+    """
+    return sorted(_imported().list_all_envs())
+
+
 def envpool_env(id: str, **options: Any) -> HostEnv:
     """Makes what `kousoku.make("envpool:ID")` names.
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
+from gymnasium.envs.registration import EnvSpec
 
 from ...core.errors import ConfigError, check_count
 from ...core.host import HostEnv, HostVector
+from ..out.registration import NAMESPACE
 from .from_envpool import is_pool
 from .group import DrawnGroup, EnvGroup
 from .spaces import our_space
@@ -20,6 +22,9 @@ from .workers import Workers
 
 PIXELS = "rgb_array"
 """Gymnasium's `render_mode` of environments that draw themselves into an array."""
+
+NEED_MORE = ("GymV21Environment-v0", "GymV26Environment-v0")
+"""Gymnasium's doors to older interfaces: no environments by an id alone."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,18 @@ class VectorMaker:
         if self.workers == 0:
             return EnvGroup(self.factory, seeds)
         return Workers(self.name, self.factory, seeds, self.workers)
+
+
+def ids() -> list[str]:
+    """Returns the ids in Gymnasium's registry, of each name the newest version; ours, which lie there, too, not.
+
+    A package that registers more of them when it is imported has to be: `import ale_py`, for one.
+    """
+    specs = [spec for id, spec in gymnasium.registry.items() if spec.namespace != NAMESPACE and id not in NEED_MORE]
+    newest: dict[tuple[str | None, str], EnvSpec] = {}
+    for spec in sorted(specs, key=lambda spec: -1 if spec.version is None else spec.version):
+        newest[spec.namespace, spec.name] = spec
+    return sorted(spec.id for spec in newest.values())
 
 
 def gymnasium_env(id: str, workers: int = 0, **options: Any) -> HostEnv:

@@ -22,7 +22,7 @@ class Shown(Protocol):
 
     Attributes:
         share: done, from 0 to 1.
-        head, lines: in words.
+        head, lines, note: in words; the last says what the numbers are.
         curve: (step, mean return) of reports so far.
         total: steps of each agent.
     """
@@ -30,6 +30,7 @@ class Shown(Protocol):
     share: float
     head: str
     lines: list[str]
+    note: str
     curve: list[tuple[int, float]]
     total: int
 
@@ -80,7 +81,7 @@ class NotebookView:
     def _picture(self) -> dict[str, str]:
         """Returns the output by media type: text is for what shows no HTML."""
         progress = self._progress
-        lines = [f"{progress.share:.0%}   {progress.head}", *filter(None, progress.lines)]
+        lines = [f"{progress.share:.0%}   {progress.head}", *filter(None, (*progress.lines, progress.note))]
         text = "\n".join(lines)
         style = "white-space:pre-wrap;font-family:monospace;font-size:12px"
         svg = progress_svg(progress.share, progress.curve, progress.total)

@@ -4,7 +4,9 @@
     return 482 ± 12   ▁▂▃▅▇▇   length 482 ± 12   2.80 k episodes   2 agents
     policy_loss -0.00095   value_loss 0.00043   entropy 0.255   approx_kl 0.00069
 
-What follows the sign ± is the standard deviation over the agents. A notebook shows the same below a curve (`notebook`).
+What follows the sign ± is the standard deviation over the agents, as is said while the first steps are compiled; a
+notebook, which shows the same below a curve (`notebook`), says so all the time. Where no episode has ended since the
+last report, the last return and length that are known stay.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from .notebook import NotebookView, notebook_display
 from .terminal import StandardError
 
 GOOD = ("return", "reward", "eval_return", "length")
+LASTING = ("return", "eval_return", "length")
+"""Of episodes and evaluations, which not every report has."""
 LOSSES = ("policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "explained_variance")
 UNSHOWN = (*GOOD, *LOSSES, "step", "seconds", *COUNTS, "eval_length", "learning_rate", "gradient_norm")
 BARS = "▁▂▃▄▅▆▇█"
@@ -44,6 +48,8 @@ class Progress:
         self.total, self.members = total, members
         self.view: Any = None
         self.lines = [f"{members:,} agents" if members > 1 else "", ""]
+        self.note = "± is the standard deviation over the agents" if members > 1 else ""
+        self.known: dict[str, str] = {}
         self.head = "compiling the first steps"
         self.share = 0.0
         self.trend: list[float] = []
@@ -86,7 +92,9 @@ class Progress:
 
     def _good(self, latest: Mapping[str, Any], episodes: int) -> str:
         """Returns how good the agents are, as text."""
-        told = {name: text for name in GOOD if name in latest and (text := spread(latest[name]))}
+        now = {name: text for name in GOOD if name in latest and (text := spread(latest[name]))}
+        self.known |= {name: text for name, text in now.items() if name in LASTING}
+        told = {name: text for name in GOOD if (text := now.get(name, self.known.get(name, "")))}
         if "return" in told:
             told.pop("reward", None)
         good = [f"{name.replace('_', ' ')} {text}" for name, text in told.items()]
@@ -229,7 +237,8 @@ def _lines(progress: Progress, console: Any) -> Callable[[], Any]:
             head.add_column(width=cells, no_wrap=True, overflow="ellipsis")
         bar = ProgressBar(total=1.0, completed=progress.share, width=width)
         head.add_row(bar, f"{progress.share:.0%}", progress.head + waiting)
-        below = [Text(line, no_wrap=True, overflow="ellipsis") for line in progress.lines if line]
+        lines = (*progress.lines, progress.note if progress.since is None else "")
+        below = [Text(line, no_wrap=True, overflow="ellipsis") for line in lines if line]
         return Group(head, *below)
 
     return picture

@@ -1,0 +1,31 @@
+"""Names of files that somebody wants to have written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .errors import ConfigError
+
+
+def output_file(field: str, given: Any) -> Path:
+    """Returns the file of this name, with ~ for a home, in a folder that exists.
+
+    Args:
+        field: what the name was written for, for the message.
+        given: the name.
+
+    Raises:
+        ConfigError: for what is no name, a folder, or a file in a folder that does not exist.
+    """
+    if not isinstance(given, (str, os.PathLike)) or not isinstance(name := os.fspath(given), str):
+        raise ConfigError(field, given, "give the name of a file")
+    path = Path(os.path.expanduser(name))
+    if not name or "\0" in name:
+        raise ConfigError(field, name, "give the name of a file")
+    if path.is_dir():
+        raise ConfigError(field, name, "that is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise ConfigError(field, name, f"there is no folder {path.parent}; make it first")
+    return path
