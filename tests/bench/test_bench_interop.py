@@ -76,7 +76,7 @@ def test_one_library_can_be_asked_for(made_up, monkeypatch, tmp_path, capsys):
 
 
 def test_there_is_a_program_and_a_list_of_ids_for_each_library_that_has_a_door():
-    doors = {name.name for name in pkgutil.iter_modules(jax_envs.__path__)} - {"foreign", "robots", "spaces"}
+    doors = {name.name for name in pkgutil.iter_modules(jax_envs.__path__)} - {"foreign", "pictures", "spaces"}
     assert doors == set(LOOPS) == set(interop.IDS)
 
 

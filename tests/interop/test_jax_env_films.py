@@ -14,7 +14,7 @@ from test_jax_envs import BraxWalk, GymnaxWalk, Record
 import kousoku as ks
 from kousoku.envs.classic.cartpole import CartPoleState
 from kousoku.envs.classic.pendulum import PendulumState
-from kousoku.interop.jax_envs.gymnax_pictures import picture_of
+from kousoku.interop.jax_envs.pictures.gymnax import picture_of
 
 SEEN = """
 <mujoco>
@@ -182,6 +182,7 @@ def test_a_game_of_gymnaxs_is_drawn_by_what_is_observed():
     ],
 )
 def test_other_libraries_environments_are_drawn(id, tmp_path):
+    pytest.importorskip(id.partition(":")[0])
     film = ks.animate(id, max_steps=5)
     (seen,) = film.pictures(120, [0])
     assert seen.std() > 5, "it is all of one colour"
@@ -192,6 +193,7 @@ def test_other_libraries_environments_are_drawn(id, tmp_path):
 @pytest.mark.filterwarnings("ignore")  # of theirs
 @pytest.mark.parametrize("id", ["pgx:tic_tac_toe", "pgx:backgammon", "pgx:minatar-breakout"])
 def test_boards_of_pgx_are_drawings(id):
+    pytest.importorskip("pgx")
     page = ks.animate(id, max_steps=3).html()
     assert "data:image/svg+xml;base64," in page
 
@@ -200,6 +202,7 @@ def test_boards_of_pgx_are_drawings(id):
 @pytest.mark.filterwarnings("ignore")  # of theirs
 @pytest.mark.films
 def test_a_game_of_gymnasiums_is_filmed():
+    pytest.importorskip("Box2D")
     film = ks.animate("gymnasium:LunarLander-v3", max_steps=20).films[0]
     assert (len(film), film.dt) == (21, 0.02)
     assert len({scene.background[0].data for scene in film.scenes}) > 10

@@ -19,9 +19,9 @@ import pytest
 import kousoku as ks
 from kousoku.collectors.slot import advance, begin
 from kousoku.compiler.api import reason_against
-from kousoku.interop.jax_envs import robots
 from kousoku.interop.jax_envs.foreign import their_promotion
 from kousoku.interop.jax_envs.gymnax import READ_LIMIT, without_limit
+from kousoku.interop.jax_envs.pictures import robots
 from kousoku.interop.jax_envs.spaces import conformed
 
 # Their dtypes are looser than ours, and they use what NumPy and JAX are about to give up.

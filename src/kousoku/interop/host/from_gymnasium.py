@@ -42,9 +42,9 @@ class ById:
     def __call__(self) -> Any:
         return gymnasium.make(self.id, **{"disable_env_checker": True, **self.options})
 
-    def drawn(self) -> Any:
-        """Makes one that draws itself."""
-        return gymnasium.make(self.id, **{"disable_env_checker": True, **self.options, "render_mode": PIXELS})
+    def drawn(self) -> ById:
+        """Returns what makes one that draws itself."""
+        return ById(self.id, {**self.options, "render_mode": PIXELS})
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,20 @@ def ids() -> list[str]:
     return sorted(spec.id for spec in newest.values())
 
 
+@dataclass(frozen=True)
+class DrawnMaker:
+    """Makes environments that can be drawn, in this process; equal ones make equal environments.
+
+    Attributes:
+        factory: makes one that draws itself.
+    """
+
+    factory: Callable[[], Any]
+
+    def __call__(self, seeds: Sequence[int]) -> DrawnGroup:
+        return DrawnGroup(self.factory, seeds)
+
+
 def gymnasium_env(id: str, workers: int = 0, **options: Any) -> HostEnv:
     """Makes what `kousoku.make("gymnasium:ID")` names.
 
@@ -91,7 +105,7 @@ def gymnasium_env(id: str, workers: int = 0, **options: Any) -> HostEnv:
         ConfigError: if Gymnasium does not know the id, or cannot make the environment, in its words.
     """
     factory = ById(id, options)
-    return host_env(f"gymnasium:{id}", factory, workers, drawn=factory.drawn)
+    return host_env(f"gymnasium:{id}", factory, workers, drawn=factory.drawn())
 
 
 def from_gymnasium(env: Any, *, workers: int = 0, name: str | None = None) -> HostEnv:
@@ -157,7 +171,7 @@ def host_env(
     actions = our_space(f"action_space of {name}", env.action_space)
     draws = PIXELS in (env.metadata.get("render_modes") or ()) and env.render_mode in (None, PIXELS)
     drawn = drawn if env.render_mode is None else factory
-    make_drawn = functools.partial(DrawnGroup, drawn) if draws and drawn is not None else None
+    make_drawn = DrawnMaker(drawn) if draws and drawn is not None else None
     if example is None:
         env.close()
     maker = VectorMaker(name, factory, int(workers))

@@ -14,7 +14,7 @@ from ...core.scene3d import Body3d
 from ...core.spaces import Box
 from ...physics.scene import compiled_body3d
 from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
-from .robots import bodies_of, is_robot, model_of
+from .pictures.robots import bodies_of, is_robot, model_of
 from .spaces import observed
 
 LIBRARY, LOWEST = "brax", "0.14.0"

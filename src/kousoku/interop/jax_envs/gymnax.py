@@ -26,7 +26,7 @@ from .foreign import (
     shapes_of,
     their_promotion,
 )
-from .gymnax_pictures import picture_of
+from .pictures.gymnax import picture_of
 from .spaces import acted, observed
 
 LIBRARY, LOWEST = "gymnax", "0.0.9"
@@ -71,7 +71,7 @@ class DrawnGymnaxEnv(GymnaxEnv):
     """One of gymnax's whose states can be drawn."""
 
     def scene(self, state: Any) -> Scene:
-        """Draws a state; see `gymnax_pictures`."""
+        """Draws a state; see `pictures.gymnax`."""
         picture = picture_of(self.theirs.it)
         assert picture is not None  # `wrapped`
         with their_promotion():

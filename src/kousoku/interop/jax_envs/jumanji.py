@@ -16,7 +16,6 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
-from .figures import figure_pixels, new_axes
 from .foreign import (
     NEVER,
     Foreign,
@@ -29,6 +28,7 @@ from .foreign import (
     shapes_of,
     their_promotion,
 )
+from .pictures.figures import figure_pixels, new_axes
 from .spaces import acted, observed, parts_of
 
 LIBRARY, LOWEST = "jumanji", "1.1.0"
@@ -127,8 +127,8 @@ def _unseen(viewer: Any) -> Any:
 
 def _viewer_name(env: Any) -> str | None:
     """Returns the name under which an environment has a viewer that draws by Matplotlib; None if it has none."""
-    kind = _viewers().MatplotlibViewer
-    return next((name for name, value in vars(env).items() if isinstance(value, kind)), None)
+    parts = ("_clear_display", "_display", "_get_fig_ax")
+    return next((name for name, value in vars(env).items() if all(hasattr(value, part) for part in parts)), None)
 
 
 def _viewers() -> Any:

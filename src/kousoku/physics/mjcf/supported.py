@@ -17,6 +17,7 @@ from ..model import FLOAT_OPTIONS, INT_OPTIONS
 from ..sensors import SUPPORTED as SENSORS
 from ..sensors.rangefinder import FIELDS as RAY_FIELDS
 from ..sensors.rangefinder import SUPPORTED as RAY_SUPPORTED
+from ..stages.joints import JointType
 from .bounds import (
     LARGEST,
     MIN_MASS,
@@ -344,7 +345,7 @@ def _singular(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeatur
     Where they do, MuJoCo's compiler has warned, and has made an inverse inertia of its least number, or of any as
     rounding has it.
     """
-    alike = _moving_no_mass(model)
+    alike = _slides_that_move_no_mass(model)
     for tree in np.unique(model.dof_treeid[alike | (model.dof_invweight0 > LARGEST)]):
         no_mass = alike | (model.dof_invweight0 > LARGEST) | (model.dof_invweight0 * model.dof_M0 > NO_MASS)
         *others, last = (int(j) for j in np.unique(model.dof_jntid[no_mass & (model.dof_treeid == tree)]))
@@ -356,27 +357,28 @@ def _singular(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeatur
             yield UnsupportedFeature(locator.of("jnt", last), what, "take one of the joints out, or give them armature")
 
 
-def _moving_no_mass(model: Any) -> np.ndarray:
-    """Tells which degrees of freedom [nv] take part in a motion, from qpos0, that moves no mass.
+def _slides_that_move_no_mass(model: Any) -> np.ndarray:
+    """Tells which degrees of freedom [nv] are slides that take part in a motion of slides alone that moves no mass.
 
     It is one along which the mass matrix, scaled to ones on its diagonal, is zero but for rounding. MuJoCo's own leaves
     out what lies beside the diagonal where a body only slides.
     """
-    c, mass = mujoco(), np.diag(np.array(model.dof_armature))
-    data, moved, turned = c.MjData(model), np.zeros((3, model.nv)), np.zeros((3, model.nv))
+    alike, slides = np.zeros(model.nv, bool), np.flatnonzero(model.jnt_type[model.dof_jntid] == JointType.SLIDE)
+    c, mass, moved = mujoco(), np.diag(np.array(model.dof_armature)[slides]), np.zeros((3, model.nv))
+    data = c.MjData(model)
     c.mj_kinematics(model, data)
     c.mj_comPos(model, data)
     for body in np.flatnonzero(model.body_mass):
-        c.mj_jacBodyCom(model, data, moved, turned, body)
-        turn = data.ximat[body].reshape(3, 3).T @ turned
-        mass += model.body_mass[body] * moved.T @ moved + turn.T @ (model.body_inertia[body][:, None] * turn)
+        c.mj_jacBodyCom(model, data, moved, None, body)
+        mass += model.body_mass[body] * moved[:, slides].T @ moved[:, slides]
     diagonal = np.diagonal(mass)
     if not np.isfinite(mass).all() or (diagonal <= 0.0).any():  # which `_masses` and `out_of_bounds` tell of
-        return np.zeros(model.nv, bool)
+        return alike
     scale = np.sqrt(diagonal)
     values, motions = np.linalg.eigh(mass / np.outer(scale, scale))
-    free = motions[:, values <= ROUNDING * model.nv]
-    return np.any(np.abs(free) > SHARE, axis=1)
+    free = motions[:, values <= ROUNDING * len(slides)]
+    alike[slides] = np.any(np.abs(free) > SHARE, axis=1)
+    return alike
 
 
 def out_of_bounds(model: Any, fields: list[str], locator: ElementLocator) -> Iterator[UnsupportedFeature]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.scene import Scene
-from ...envs.classic.acrobot_picture import acrobot_scene
-from ...envs.classic.cartpole_picture import cartpole_scene
-from ...envs.classic.hill import Hill, hill_scene
-from ...envs.classic.pendulum_picture import pendulum_scene
-from ...envs.minatar.picture import game_scene
+from ....core.scene import Scene
+from ....envs.classic.acrobot_picture import acrobot_scene
+from ....envs.classic.cartpole_picture import cartpole_scene
+from ....envs.classic.hill import Hill, hill_scene
+from ....envs.classic.pendulum_picture import pendulum_scene
+from ....envs.minatar.picture import game_scene
 from .figures import figure_pixels
 
 Picture = Callable[[Any, Any, Any], Scene]
