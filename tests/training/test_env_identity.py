@@ -77,7 +77,6 @@ DIFFERENT = [
     (Params(shape=(1, one)), Params(shape=(1, two))),
     (Mode.SLOW, Mode.FAST),
     (Level.LOW, Level.HIGH),
-    (PASS, TURN),
     (one, two),
     (functools.partial(one), functools.partial(two)),
     (functools.partial(one, x=1), functools.partial(one, x=2)),
@@ -86,6 +85,10 @@ DIFFERENT = [
     (range(3), range(4)),
     ((Mode.SLOW, 1), (Mode.FAST, 1)),
 ]
+
+
+SOME = "a", PASS, Params(shape=PASS), functools.partial(PASS, x=1), {"f": (PASS,)}
+OTHERS = "a", TURN, Params(shape=TURN), functools.partial(TURN, x=1), {"f": (TURN,)}
 
 
 def kept(told: dict) -> dict:
@@ -99,6 +102,24 @@ def test_what_it_holds_is_told_apart(before, after):
     check_same(Held(before), begun)
     with pytest.raises(ks.ConfigError, match=r"^env's held: got .*; the run was started with"):
         check_same(Held(after), begun)
+
+
+@pytest.mark.parametrize(("before", "after"), [*zip(SOME[1:], OTHERS[1:], strict=True)])
+def test_functions_of_one_name_that_do_something_else_are_told(before, after):
+    """They are not refused: a function that is written anew in a script is the same environment's."""
+    begun = kept(env_json(Held(before), {}))
+    with pytest.warns(RunWarning, match="the code of Held is not what the run was started with"):
+        check_same(Held(after), begun)
+    begun.pop("functions")  # runs of before
+    check_same(Held(after), begun)
+
+
+def test_a_function_that_is_written_elsewhere_is_the_same():
+    begun = kept(env_json(Held(PASS), {}))
+    check_same(Held(lambda x: x), begun)
+    check_same(Held(
+        lambda x: x
+    ), begun)  # fmt: skip
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, jnp.array([1.0, np.nan, np.inf])])

@@ -9,8 +9,9 @@ import hashlib
 import inspect
 import json
 import math
+import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -53,7 +54,7 @@ def env_json(env: str | Env, options: Mapping[str, Any], made: Env | None = None
 
 def _own(env: Env) -> dict[str, Any]:
     """Returns what is told of an environment that is not of this library."""
-    return {"fields": _all_fields(env, _told), "code": _code(env)}
+    return {"fields": _all_fields(env, _told), "code": _code(env), "functions": _functions(env)}
 
 
 def _is_ours(env: Env) -> bool:
@@ -68,8 +69,7 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
         ConfigError: naming the first field that differs.
     """
     now = env_json(begun["id"] if begun.get("registered") else env, {}, env)
-    now.setdefault("fields", {})
-    now.setdefault("code", None)
+    now = {"fields": {}, "code": None, "functions": None} | now
     if now["id"] != begun["id"]:
         raise ConfigError("env", now["id"], f"the run was started with {begun['id']}")
     fields = begun.get("fields", now["fields"])  # runs of earlier versions do not tell, or in other words
@@ -78,7 +78,7 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
         if fields.get(name, ...) not in (now["fields"].get(name, ...), formerly.get(name, ...)):
             fix = f"the run was started with {fields.get(name, 'none')!r}"
             raise ConfigError(f"env's {name}", now["fields"].get(name, ...), fix)
-    if begun.get("code", now["code"]) != now["code"]:
+    if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
         text = f"the code of {now['id']} is not what the run was started with: bits may differ from here on"
         warnings.warn(text, RunWarning, stacklevel=2)
 
@@ -97,6 +97,31 @@ def _code(env: Env) -> str | None:
     if len(codes) == 1 or None in codes:
         return codes[0] if len(codes) == 1 else None
     return _digest(" ".join(map(str, codes)).encode())
+
+
+def _functions(env: Env) -> str | None:
+    """Returns a digest of the functions that an environment holds, however they are written; None without any."""
+    found = [provenance.bytecode_of(function) for function in _held(env)]
+    return _digest(" ".join(found).encode()) if found else None
+
+
+def _held(value: Any) -> Iterator[types.FunctionType]:
+    """Yields the functions in a part of an environment."""
+    if isinstance(value, types.FunctionType):
+        yield value
+        return
+    if isinstance(value, functools.partial):
+        parts: Any = (value.func, value.args, value.keywords)
+    elif isinstance(value, Mapping):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+    else:
+        parts = ()
+    for part in parts:
+        yield from _held(part)
 
 
 def _fields(module: Any, tell: Tell) -> dict[str, Any]:
@@ -168,8 +193,7 @@ def _without_nan(numbers: Any) -> Any:
 def _told_object(value: Any) -> Any:
     """Returns an object as JSON: its name, and a digest of what it is made of as far as that can be known."""
     if isinstance(value, type) or inspect.isroutine(value):
-        name, code = getattr(value, "__qualname__", type(value).__qualname__), provenance.code_of(value)
-        return name if code is None else f"{name} {code}"
+        return getattr(value, "__qualname__", type(value).__qualname__)
     kind = type(value).__qualname__
     if isinstance(value, functools.partial):
         return {kind: [_told(value.func), _told(value.args), _told(value.keywords)]}

@@ -10,6 +10,7 @@ import re
 import sys
 import warnings
 from importlib import metadata
+from types import CodeType, FunctionType
 from typing import Any
 
 import jax
@@ -73,6 +74,17 @@ def code_of(made: Any) -> str | None:
     except (OSError, TypeError):
         return None
     return hashlib.sha256("".join(sources).encode()).hexdigest()[:DIGITS]
+
+
+def bytecode_of(function: FunctionType) -> str:
+    """Returns a digest of what a function does, wherever and however it is written: of its code, not of its source."""
+    return hashlib.sha256(repr(_plain(function.__code__)).encode()).hexdigest()[:DIGITS]
+
+
+def _plain(code: CodeType) -> tuple[Any, ...]:
+    """Returns code without places: its instructions, names and constants, those of functions within it as well."""
+    constants = tuple(_plain(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, constants
 
 
 def _is_known(package: str) -> bool:
