@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import os
@@ -29,7 +30,7 @@ from .training.config import MAX_SEED, TrainConfig
 from .training.evaluation.film import MAX_FRAMES, MOST_FILMS, is_drawable, policy_film, random_policy
 from .training.evaluation.policy import Policy
 from .training.fine_tuning import TrainedMember
-from .training.guards.interrupt import is_left_to_caller, stop_on_signals
+from .training.guards.interrupt import StopRequest, is_left_to_caller, stop_on_signals
 from .training.io import checkpoints, files, provenance, run_folder
 from .training.io.checkpoints import RunWarning
 from .training.io.env_config import env_json
@@ -264,7 +265,7 @@ def _folder_of(run: Run | str | Path) -> str | Path:
 
 def _reported(trained: Trained) -> Run:
     """Draws a run's report, and then does what ended the run, or what somebody asked for meanwhile."""
-    with stop_on_signals() as stop:
+    with stop_on_signals() if trained.stopped_by is None else contextlib.nullcontext(StopRequest()) as stop:
         run = _with_report(Run(trained.record, trained, []))
     if stop.signal is not None:
         trained = dataclasses.replace(trained, stopped_by=stop.signal)

@@ -13,6 +13,7 @@ from kousoku.collectors.slot import EnvSlot, advance, begin
 from kousoku.core.env import Env
 from kousoku.core.spaces import Box, Discrete
 from kousoku.ops.exploration import uniform_index, unit_interval
+from kousoku.ops.long_sums import add
 from kousoku.ops.trees import select
 
 BLOCK = 8
@@ -83,7 +84,8 @@ def _step(env: Env, rollout: RolloutState, action: PyTree, fresh: EnvSlot, key: 
     ended = timestep.terminated | timestep.truncated
     if env.time_limit is not None:
         ended |= length >= env.time_limit
-    going = EnvSlot(env_state, timestep.obs, length, lane.episode_return + timestep.reward)
+    episode_return, rest = add(lane.episode_return, lane.return_rest, timestep.reward)
+    going = EnvSlot(env_state, timestep.obs, length, episode_return, return_rest=rest)
     return _counted(rollout, select(ended, fresh, going), timestep.reward, ended)
 
 

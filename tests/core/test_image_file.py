@@ -85,6 +85,9 @@ def test_what_is_no_drawing_is_refused_in_one_line(svg):
         "data:text/html;base64,AAAA",
         "data:image/png;base64,",
         "data:image/png;base64,AAAA\n",
+        "data:image/png;base64,AAAAA",
+        "data:image/png;base64,JSFQUy1BZG9iZS0zLjAgRVBTRi0zLjAK",  # PostScript, which programs run
+        "data:image/svg+xml;base64,iVBORw0KGgo=",
     ],
 )
 def test_nothing_else_can_be_an_image(data):

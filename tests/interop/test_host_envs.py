@@ -14,6 +14,7 @@ import kousoku as ks
 from kousoku.interop.host import workers as workers_module
 from kousoku.training.io import checkpoints
 from kousoku.training.io.checkpoints import RunWarning
+from kousoku.training.io.env_config import check_same, env_json
 
 SMALL = {"num_envs": 2, "num_steps": 8, "minibatches": 2, "epochs": 1, "hidden": (8,)}
 REPLAY = {"num_envs": 2, "capacity": 64, "learning_starts": 16, "batch_size": 8, "hidden": (8,)}
@@ -181,3 +182,16 @@ def test_what_the_environment_cuts_is_not_cut_by_the_evaluation(cut, max_steps, 
     assert run.record.evaluation["length"].tolist() == [[3, 3]]
     assert run.record.evaluation["truncated"].all()
     assert run.record.facts["cut_evaluations"] == told
+
+
+def test_runs_of_before_and_with_other_workers_are_gone_on_with():
+    """What says how an environment is stepped or drawn is no part of what it is."""
+    env = ks.from_gymnasium(Push, workers=0)
+    begun = env_json(env, {})
+    assert set(begun["fields"]) == {"name", "observations", "actions", "make_vector", "count", "time_limit"}
+    check_same(ks.from_gymnasium(Push, workers=2), begun)
+    check_same(env, begun | {"fields": begun["fields"] | {"make_vector": "VectorMaker"}})
+    other = ks.from_gymnasium(Rooms, name="Push")
+    with pytest.raises(ks.ConfigError, match="the run was started with") as caught:
+        check_same(other, begun)
+    assert len(str(caught.value)) < 300

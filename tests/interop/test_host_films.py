@@ -77,7 +77,18 @@ def test_random_actions_and_a_cut():
 
 def test_drawing_that_takes_long_ends_the_film(monkeypatch):
     monkeypatch.setattr(films, "DRAWING_SECONDS", 0.0)
-    assert len(ks.animate(ks.from_gymnasium(Shown)).films[0]) == 2
+    with pytest.warns(RunWarning, match="the film ends after 2 pictures, before the episode does: they took 0 s"):
+        assert len(ks.animate(ks.from_gymnasium(Shown)).films[0]) == 2
+    with pytest.warns(RunWarning, match="the film ends after 1 pictures"):
+        assert len(ks.animate("CartPole-v1").films[0]) == 1
+
+
+def test_what_a_policy_raises_is_its_own():
+    def wrong(obs, key):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match=r"^mine\b"):
+        ks.animate(ks.from_gymnasium(Shown), wrong)
 
 
 @pytest.mark.parametrize("world", [Counter, Rooms, lambda: Shown(render_mode="human")])

@@ -12,6 +12,7 @@ import pytest
 from test_jax_envs import BraxWalk, GymnaxWalk, Record
 
 import kousoku as ks
+from kousoku.core.wrapper import kind_of
 from kousoku.envs.classic.cartpole import CartPoleState
 from kousoku.envs.classic.pendulum import PendulumState
 from kousoku.interop.jax_envs.pictures.gymnax import picture_of
@@ -155,6 +156,7 @@ class Cells(GymnaxWalk):
 
 
 def test_a_game_of_gymnaxs_is_drawn_by_what_is_observed():
+    assert kind_of(ks.from_gymnax(Cells())) == kind_of(ks.from_gymnax(GymnaxWalk())) == "GymnaxEnv"
     film = ks.animate(ks.from_gymnax(Cells()), max_steps=3).films[0]
     first = film.scenes[0]
     assert (first.width, first.height) == (4.0, 3.0)

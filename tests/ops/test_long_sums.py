@@ -50,3 +50,10 @@ def test_a_sum_of_whole_numbers_has_the_bits_of_a_plain_one(values):
 @pytest.mark.parametrize(("most", "needs"), [(None, True), (10_001, True), (10_000, False), (1, False)])
 def test_a_sum_of_few_needs_no_rest(most, needs):
     assert (long_sums.rest_for(most) is not None) == needs
+
+
+def test_an_infinite_sum_stays_infinite():
+    so_far, rest = jnp.float32(0), jnp.float32(0)
+    for value in (1.0, jnp.inf, 1.0):
+        so_far, rest = long_sums.add_with_rest(so_far, rest, jnp.float32(value))
+    assert (float(so_far), float(rest)) == (float("inf"), 0.0)

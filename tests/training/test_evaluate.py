@@ -57,7 +57,7 @@ def test_episodes_that_the_evaluation_cut_are_told(time_limit, told):
     env = ks.make("Pendulum-v1", time_limit=time_limit)
     agent = ks.make_agent("ppo", num_envs=4, num_steps=8, minibatches=2, hidden=(8,))
     run = ks.train(agent, env, steps=32, out="", eval_episodes=3, eval_max_steps=20)
-    said = "3 of 3 greedy episodes were cut at 20 steps (eval_max_steps), as the environment sets no limit"
+    said = "3 of 3 greedy episodes were cut by the evaluation at 20 steps (eval_max_steps)"
     assert (said in result_lines(run.record)) is (said in sentence(run.record)) is told
 
 

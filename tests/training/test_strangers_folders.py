@@ -14,8 +14,9 @@ import pytest
 from fresh_process import refusals, without_types_checked
 
 import kousoku as ks
-from kousoku import cli
+from kousoku import cli, viz
 from kousoku.envs import ENVS
+from kousoku.training.io import run_folder
 
 QUIET = {"steps": 200, "record_every": 100, "eval_episodes": 2}
 
@@ -33,7 +34,17 @@ def run(made, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["checkpoints/1000/model.pt", "checkpoints/x.part/a", "report.html", "metrics.jsonl", "lock", "tables.npz"]
+    "name",
+    [
+        "checkpoints/1000/model.pt",
+        "checkpoints/x.part/a",
+        "report.html",
+        "metrics.jsonl",
+        "lock",
+        "tables.npz",
+        "returns.png",
+        "wandb/a",
+    ],
 )
 def test_what_is_in_a_folder_already_is_not_touched(tmp_path, name):
     file = tmp_path / name
@@ -44,6 +55,11 @@ def test_what_is_in_a_folder_already_is_not_touched(tmp_path, name):
         ks.train("q_learning", "GridWorld-v0", out=str(tmp_path), **QUIET)
     assert file.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+
+
+def test_all_that_a_run_writes_is_known(made):
+    assert {path.name for path in made.iterdir()} <= {run_folder.CONFIG, *run_folder.WRITTEN}
+    assert run_folder.REPORT == viz.REPORT
 
 
 def test_a_run_that_has_lost_its_configuration_keeps_its_checkpoints(run):

@@ -84,7 +84,9 @@ def test_drawings_are_for_pages(tmp_path):
     made = Animation((film(drawing),))
     assert "data:image/svg+xml;base64," in made.html()
     assert "data:image/svg+xml;base64," in made.svg()
-    with pytest.raises(ks.ConfigError, match=r"a film of SVG drawings'; use a name that ends in \.html or \.svg"):
+    with pytest.raises(
+        ks.ConfigError, match=r"picture: got 'an SVG drawing'; pages \(\.html\) and \.svg files show it"
+    ):
         made.save(tmp_path / "x.png")
 
 

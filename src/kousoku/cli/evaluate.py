@@ -21,6 +21,7 @@ OPTIONS = (
 def run(words: Sequence[str]) -> int:
     """Evaluates the agents of a run and prints their returns."""
     from ..viz.lines import evaluation_lines
+    from ..viz.ranking import cut_told
     from .notices import load
 
     given = parse("evaluate", "Play whole greedy episodes with every agent of a run.", OPTIONS, words)
@@ -38,8 +39,8 @@ def run(words: Sequence[str]) -> int:
     print(f"{plural(agents, 'agent')} x {plural(episodes, 'greedy episode')}, undiscounted")
     ends = [f"cut by a time limit: {result.limited.mean():.1%} of the episodes"]
     if result.cut is not None and result.cut.any():
-        at = f"cut at {counts.get('max_steps', MAX_STEPS):,} steps (--max-steps), as the environment sets no limit"
-        ends.append(f"{at}: {result.cut.mean():.1%} of the episodes")
+        limit = counts.get("max_steps", MAX_STEPS)
+        ends.append(cut_told(int(result.cut.sum()), result.cut.size, limit, "--max-steps"))
     for line in (*evaluation_lines(result.record), *ends):
         print(f"  {line}")
     return 0

@@ -98,8 +98,7 @@ def parse(command: str, description: str, options: Sequence[Option], words: Sequ
         ours = _in_our_words(options, words)
         _check_words(options, flags, ours)
         _check_once(options, words, ours)
-        words = ours
-        words = _joined(options, words)
+        words = _joined(options, ours)
     fields = [(option.name.replace(".", "__"), _annotation(option), _field(option)) for option in options]
     kind = dataclasses.make_dataclass("Options", fields, kw_only=True)
     kind.__doc__ = description

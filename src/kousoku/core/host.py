@@ -78,7 +78,9 @@ class HostEnv(Env):
     actions: Space
     make_vector: Callable[[Sequence[int]], HostVector] = eqx.field(static=True)
     count: int | None = eqx.field(static=True, default=None)
-    make_drawn: Callable[[Sequence[int]], DrawnHostVector] | None = eqx.field(static=True, default=None)
+    make_drawn: Callable[[Sequence[int]], DrawnHostVector] | None = eqx.field(
+        static=True, default=None, metadata={"told": False}
+    )
     time_limit: int | None = eqx.field(static=True, default=None, init=False)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 from xml.etree import ElementTree
 
@@ -21,7 +22,13 @@ QUALITY, EFFORT = 80, 0
 
 DRAWING = "data:image/svg+xml;base64,"
 
-_URL = re.compile(r"data:image/(png|webp|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}")
+_URL = re.compile(r"data:image/(png|webp|jpeg|svg\+xml);base64,([A-Za-z0-9+/]+={0,2})")
+_KINDS: Mapping[str, Callable[[bytes], bool]] = {
+    "png": lambda data: data.startswith(b"\x89PNG\r\n"),
+    "webp": lambda data: data.startswith(b"RIFF") and data[8:12] == b"WEBP",
+    "jpeg": lambda data: data.startswith(b"\xff\xd8\xff"),
+    "svg+xml": lambda data: data.lstrip().startswith(b"<"),
+}
 _LENGTH = re.compile(r"\s*([0-9.]+)\s*(|px|pt)\s*")
 _UNITS = {"": 1.0, "px": 1.0, "pt": 4.0 / 3.0}
 
@@ -95,8 +102,15 @@ def _file(image: Any, **options: Any) -> bytes:
 
 
 def is_data_url(text: Any) -> bool:
-    """Tells whether a text is an image in a data URL and nothing else."""
-    return isinstance(text, str) and _URL.fullmatch(text) is not None
+    """Tells whether a text is an image in a data URL and nothing else: whose bytes begin as those of its kind do."""
+    found = _URL.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return False
+    try:
+        data = base64.b64decode(found[2], validate=True)
+    except ValueError:
+        return False
+    return _KINDS[found[1]](data)
 
 
 def pixels_of(url: str) -> UInt8[np.ndarray, "H W 3"]:
@@ -108,6 +122,8 @@ def pixels_of(url: str) -> UInt8[np.ndarray, "H W 3"]:
     from PIL import Image
 
     if url.startswith(DRAWING):
-        raise ConfigError("path", "a film of SVG drawings", "use a name that ends in .html or .svg")
-    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as image:
+        raise ConfigError(
+            "picture", "an SVG drawing", "pages (.html) and .svg files show it, and nothing makes pixels of it"
+        )
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2])), formats=("PNG", "WEBP", "JPEG")) as image:
         return np.asarray(image.convert("RGB"))

@@ -8,6 +8,9 @@ from typing import Any
 
 from .errors import ConfigError
 
+LONGEST = 255
+"""Bytes of a file's name, in nearly all file systems."""
+
 
 def output_file(field: str, given: Any) -> Path:
     """Returns the file of this name, with ~ for a home, in a folder that exists.
@@ -24,8 +27,10 @@ def output_file(field: str, given: Any) -> Path:
     path = Path(os.path.expanduser(name))
     if not name or "\0" in name:
         raise ConfigError(field, name, "give the name of a file")
-    if path.is_dir():
+    if os.path.isdir(path):  # False for a name that is too long, or in a folder that is closed
         raise ConfigError(field, name, "that is a folder; name a file in it")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise ConfigError(field, name, f"there is no folder {path.parent}; make it first")
+    if len(os.fsencode(path.name)) > LONGEST:
+        raise ConfigError(field, name, f"give the file a name of at most {LONGEST} bytes")
     return path

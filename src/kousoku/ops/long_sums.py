@@ -33,11 +33,11 @@ def add_with_rest(
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Returns a sum and its rest with one more number, by compensated summation.
 
-    Whole numbers with a sum of at most 2^24 leave no rest: the sum has the bits of a plain one.
+    Whole numbers with a sum of at most 2^24 leave no rest: it has the bits of a plain one. An infinite sum has none.
 
     References:
         Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
     """
     value = value + rest
     rounded = so_far + value
-    return rounded, value - (rounded - so_far)
+    return rounded, jnp.where(jnp.isfinite(rounded), value - (rounded - so_far), 0.0)

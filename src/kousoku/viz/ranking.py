@@ -177,8 +177,12 @@ def optimum(record: RunRecord) -> float | None:
 
 def cut_episodes(record: RunRecord) -> str:
     """Says how many greedy episodes the evaluation itself ended, so that their returns are not of whole ones; or ""."""
-    cut, limit = record.facts.get("cut_evaluations"), record.config.get("eval_max_steps")
+    cut = record.facts.get("cut_evaluations")
     if not cut:
         return ""
-    played = plural(record.evaluation["return"].size, "greedy episode")
-    return f"{cut:,} of {played} were cut at {limit:,} steps (eval_max_steps), as the environment sets no limit"
+    return cut_told(cut, record.evaluation["return"].size, record.config["eval_max_steps"], "eval_max_steps")
+
+
+def cut_told(cut: int, played: int, limit: int, option: str) -> str:
+    """Says how many episodes an evaluation ended, at the steps that an option set."""
+    return f"{cut:,} of {plural(played, 'greedy episode')} were cut by the evaluation at {limit:,} steps ({option})"

@@ -59,7 +59,7 @@ class VectorMaker:
 
     name: str
     factory: Callable[[], Any]
-    workers: int
+    workers: int = field(metadata={"told": False})
 
     def __call__(self, seeds: Sequence[int]) -> HostVector:
         if self.workers == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -25,6 +25,8 @@ TILE = 16
 
 class CraftaxEnv(GymnaxEnv):
     """An environment of Craftax, drawn by its own code."""
+
+    told_as: ClassVar[str] = "GymnaxEnv"
 
     def scene(self, state: Any) -> Scene:
         """Draws what the player sees, and what he carries."""

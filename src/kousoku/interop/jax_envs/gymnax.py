@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -69,6 +69,8 @@ class GymnaxEnv(ForeignEnv):
 
 class DrawnGymnaxEnv(GymnaxEnv):
     """One of gymnax's whose states can be drawn."""
+
+    told_as: ClassVar[str] = "GymnaxEnv"
 
     def scene(self, state: Any) -> Scene:
         """Draws a state; see `pictures.gymnax`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -89,6 +89,8 @@ class JumanjiEnv(ForeignEnv):
 class DrawnJumanjiEnv(JumanjiEnv):
     """One that Jumanji has a viewer for."""
 
+    told_as: ClassVar[str] = "JumanjiEnv"
+
     def scene(self, state: Any) -> Scene:
         """Draws a state by Jumanji's viewer, in a figure that no window shows.
 
@@ -110,11 +112,13 @@ def _drawn(env: Any, state: Any) -> Scene:
     viewer = copy.copy(getattr(env, name))
     viewer._clear_display, viewer._display, viewer._get_fig_ax = (lambda: None), drawn.append, _unseen(viewer)
     setattr(env, name, viewer)
-    env.render(state)
+    before = set(pyplot.get_fignums())
     try:
+        env.render(state)
         return Scene.of_pixels(figure_pixels(drawn[-1]))
     finally:
-        pyplot.close(drawn[-1])
+        for number in set(pyplot.get_fignums()) - before:
+            pyplot.close(number)
 
 
 def _unseen(viewer: Any) -> Any:

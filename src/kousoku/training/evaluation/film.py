@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,12 +26,11 @@ from ...core.spaces import Discrete, MultiDiscrete, Space
 from ...core.timestep import Timestep
 from ...core.wrapper import Wrapper, steps_per_action, unwrapped, unwrapped_action, unwrapped_state
 from ...ops.trees import arrays_on_device, to_device
-from ..io.checkpoints import RunWarning
 from ..io.tree_io import pick_member
 from ..population import Population
 from .act import act_greedily, begin_carry
 from .evaluate import FinalState
-from .host_film import host_film, member_on_host, policy_on_host
+from .host_film import host_film, member_on_host, policy_on_host, tell_end
 
 MAX_FRAMES = 1000
 MOST_FILMS = 100
@@ -172,12 +170,11 @@ def random_policy(space: Space) -> Callable[[Any, PRNGKeyArray], PyTree[Array]]:
     """Returns the policy that draws any action of a space, of those that are legal where the observation has a mask."""
 
     def choose(obs: Any, key: PRNGKeyArray) -> PyTree[Array]:
-        drawn = space.sample(key)
-        if not isinstance(space, Discrete):
-            return drawn
-        values = jnp.zeros(space.n)
-        legal = only_legal(values, obs)
-        return drawn if legal is values else jax.random.categorical(key, legal).astype(drawn.dtype)
+        values = jnp.zeros(space.n) if isinstance(space, Discrete) else None
+        legal = values if values is None else only_legal(values, obs)
+        if legal is None or legal is values:
+            return space.sample(key)
+        return jax.random.categorical(key, legal).astype(jax.eval_shape(space.sample, key).dtype)
 
     return choose
 
@@ -242,11 +239,7 @@ def _scenes(env: Any, states: Any, count: int) -> tuple[Scene, ...]:
     scenes, until = [], time.monotonic() + DRAWING_SECONDS
     for i in range(count):
         if scenes and time.monotonic() > until:
-            warnings.warn(
-                f"the film ends after {i} of {count} pictures: drawing them took {DRAWING_SECONDS:g} s",
-                RunWarning,
-                stacklevel=2,
-            )
+            tell_end(i, DRAWING_SECONDS)
             break
         bits = tuple(leaf[i].tobytes() for leaf in jax.tree.leaves(states))
         if bits not in drawn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from ...collectors.host_slots import telling
 from ...core.errors import ConfigError
 from ...core.host import DrawnHostVector, HostEnv, Leaves
 from ...core.scene import Scene, Trajectory2d
+from ..io.checkpoints import RunWarning
 from ..population import Population
 from .on_host import evaluation_programs
 
@@ -67,18 +69,30 @@ def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seco
     """
     if env.make_drawn is None:
         raise ConfigError("env", env.name, "it does not draw itself")
-    until = time.monotonic() + seconds
-    with telling(env.name), contextlib.closing(env.make_drawn([seed])) as vector:
-        obs, scenes, rewards, actions = vector.reset(), [_scene(vector)], [], []
+    with contextlib.ExitStack() as stack:
+        with telling(env.name):
+            vector = stack.enter_context(contextlib.closing(env.make_drawn([seed])))
+            obs, scenes = vector.reset(), [_scene(vector)]
+        rewards, actions, until = [], [], time.monotonic() + seconds
         for t in range(max_steps):
             chosen = act(obs, t)
-            obs, reward, terminated, truncated = vector.step(chosen)
-            scenes.append(_scene(vector))
+            with telling(env.name):
+                obs, reward, terminated, truncated = vector.step(chosen)
+                scenes.append(_scene(vector))
             rewards.append(float(reward[0]))
             actions.append(chosen)
-            if terminated[0] or truncated[0] or time.monotonic() > until:
+            if terminated[0] or truncated[0]:
+                break
+            if time.monotonic() > until:
+                tell_end(len(scenes), seconds)
                 break
         return Trajectory2d(tuple(scenes), vector.dt, _values(rewards, actions), name)
+
+
+def tell_end(frames: int, seconds: float) -> None:
+    """Warns that a film ends where it does as drawing it took so long."""
+    text = f"the film ends after {frames} pictures, before the episode does: they took {seconds:g} s"
+    warnings.warn(text, RunWarning, stacklevel=3)
 
 
 def _scene(vector: DrawnHostVector) -> Scene:

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ...core.env import Env
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, shorten
 from ...core.host import HostEnv
 from ...core.wrapper import Wrapper, kind_of, unwrapped, wrappers_of
 from . import provenance
@@ -27,6 +27,8 @@ from .checkpoints import RunWarning
 from .tree_io import to_arrays
 
 MOST_NUMBERS = 20
+MOST_TOLD = 100
+"""Letters of what a field was, in a message."""
 OURS = "kousoku"
 Tell = Callable[[Any], Any]
 """From a part of an environment to JSON."""
@@ -76,7 +78,7 @@ def check_same(env: Env, begun: Mapping[str, Any]) -> None:
     formerly = _all_fields(env, _formerly_told)
     for name in (*fields, *now["fields"]):
         if fields.get(name, ...) not in (now["fields"].get(name, ...), formerly.get(name, ...)):
-            fix = f"the run was started with {fields.get(name, 'none')!r}"
+            fix = f"the run was started with {shorten(fields.get(name, 'none'), MOST_TOLD)}"
             raise ConfigError(f"env's {name}", now["fields"].get(name, ...), fix)
     if any(begun.get(part, now[part]) != now[part] for part in ("code", "functions")):
         text = f"the code of {now['id']} is not what the run was started with: bits may differ from here on"
@@ -125,8 +127,12 @@ def _held(value: Any) -> Iterator[types.FunctionType]:
 
 
 def _fields(module: Any, tell: Tell) -> dict[str, Any]:
-    """Returns what a dataclass is made of, as JSON that differs where that differs."""
-    return {field.name: tell(getattr(module, field.name, None)) for field in dataclasses.fields(module)}
+    """Returns what a dataclass is made of, as JSON that differs where that differs.
+
+    A field whose metadata have `told` false is left out: it says how something runs or is drawn, and not what it is.
+    """
+    fields = [field.name for field in dataclasses.fields(module) if field.metadata.get("told", True)]
+    return {name: tell(getattr(module, name, None)) for name in fields}
 
 
 def _told(value: Any) -> Any:
@@ -192,11 +198,11 @@ def _without_nan(numbers: Any) -> Any:
 
 def _told_object(value: Any) -> Any:
     """Returns an object as JSON: its name, and a digest of what it is made of as far as that can be known."""
-    if isinstance(value, type) or inspect.isroutine(value):
-        return getattr(value, "__qualname__", type(value).__qualname__)
     kind = type(value).__qualname__
-    if isinstance(value, functools.partial):
+    if isinstance(value, functools.partial):  # a routine, too, from Python 3.14 on
         return {kind: [_told(value.func), _told(value.args), _told(value.keywords)]}
+    if isinstance(value, type) or inspect.isroutine(value):
+        return getattr(value, "__qualname__", kind)
     if isinstance(value, (set, frozenset)):
         return {kind: sorted((_told(part) for part in value), key=str)}
     if isinstance(value, (bytes, range, slice)):

@@ -36,8 +36,14 @@ UNFINISHED = "unfinished"
 """The status of a run that is on its way, was killed, or was not evaluated yet."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
-WRITTEN = (FACTS, METRICS, TABLES, PICTURE, checkpoints.FOLDER, folder_lock.LOCK, folder_lock.HELD, "report.html")
-"""What a run writes, removes or replaces in its folder, beside its pictures."""
+REPORT = "report.html"
+PICTURES = ("values.png", "returns.png", "lengths.png", "visits.png", "error.png")
+LOGS = ("tensorboard", "wandb")
+WRITTEN = (
+    *(FACTS, METRICS, TABLES, PICTURE, checkpoints.FOLDER, folder_lock.LOCK, folder_lock.HELD),
+    *(REPORT, *PICTURES, *LOGS),
+)
+"""What a run writes, removes or replaces in its folder."""
 
 
 def make_folder(out: str | None, name: str, asked: dict[str, Any]) -> Path:
