@@ -77,6 +77,7 @@ def test_an_evaluation_counts_whole_greedy_episodes_and_cuts_what_does_not_end()
 
 
 @pytest.mark.full("learning")
+@pytest.mark.filterwarnings("ignore:there is no film")  # without pygame
 def test_gymnasiums_cartpole_is_learned_about_as_ours():
     options = {"steps": 16_384, "seeds": 2, "num_envs": 8, "num_steps": 128, "out": "", "eval_episodes": 8}
     ours, theirs = (ks.train("ppo", id, **options) for id in ("CartPole-v1", "gymnasium:CartPole-v1"))
