@@ -11,6 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from still import Still
 
 import kousoku as ks
 from kousoku.envs import ENVS
@@ -43,26 +44,11 @@ def two(x):
     return x + x
 
 
-class Held(ks.Env):
-    """One state, which pays nothing."""
+class Held(Still):
+    """One that holds something."""
 
     held: Any = eqx.field(static=True, default=None)
     number: Any = 0.0
-    time_limit: int | None = eqx.field(static=True, default=8)
-
-    @property
-    def observation_space(self):
-        return ks.Discrete(2)
-
-    @property
-    def action_space(self):
-        return ks.Discrete(2)
-
-    def reset(self, key):
-        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
-
-    def step(self, key, state, action):
-        return state, ks.Timestep(state, jnp.float32(0), jnp.array(False), jnp.array(False))
 
 
 class Heir(Held):
@@ -98,20 +84,20 @@ def kept(told: dict) -> dict:
 
 @pytest.mark.parametrize(("before", "after"), DIFFERENT)
 def test_what_it_holds_is_told_apart(before, after):
-    begun = kept(env_json(Held(before), {}))
-    check_same(Held(before), begun)
+    begun = kept(env_json(Held(held=before), {}))
+    check_same(Held(held=before), begun)
     with pytest.raises(ks.ConfigError, match=r"^env's held: got .*; the run was started with"):
-        check_same(Held(after), begun)
+        check_same(Held(held=after), begun)
 
 
 @pytest.mark.parametrize(("before", "after"), [*zip(SOME[1:], OTHERS[1:], strict=True)])
 def test_functions_of_one_name_that_do_something_else_are_told(before, after):
     """They are not refused: a function that is written anew in a script is the same environment's."""
-    begun = kept(env_json(Held(before), {}))
+    begun = kept(env_json(Held(held=before), {}))
     with pytest.warns(RunWarning, match="the code of Held is not what the run was started with"):
-        check_same(Held(after), begun)
+        check_same(Held(held=after), begun)
     begun.pop("functions")  # runs of before
-    check_same(Held(after), begun)
+    check_same(Held(held=after), begun)
 
 
 def test_a_function_that_is_written_elsewhere_is_the_same():
@@ -122,7 +108,7 @@ def test_a_function_that_is_written_elsewhere_is_the_same():
         return x
 
     anew.__qualname__ = PASS.__qualname__
-    check_same(Held(anew), kept(env_json(Held(PASS), {})))
+    check_same(Held(held=anew), kept(env_json(Held(held=PASS), {})))
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, jnp.array([1.0, np.nan, np.inf])])
@@ -136,9 +122,9 @@ def test_numbers_that_are_not_finite_are_told_as_they_are(number):
 
 @pytest.mark.parametrize(("before", "after"), DIFFERENT)
 def test_runs_that_told_less_are_gone_on_with(before, after):
-    env = Held(before)
+    env = Held(held=before)
     begun = kept(env_json(env, {})) | {"fields": kept(env_config._all_fields(env, env_config._formerly_told))}
-    check_same(Held(before), begun)
+    check_same(Held(held=before), begun)
 
 
 def test_numbers_were_told_by_a_digest_where_they_are_not_finite():
@@ -162,7 +148,7 @@ class TestIds:
     def _registered(self, monkeypatch):
         monkeypatch.setattr(ENVS, "_entries", dict(ENVS._entries))
         self.now: Any = Params()
-        ks.register("Held-v7", lambda **options: Held(self.now, **options))
+        ks.register("Held-v7", lambda **options: Held(held=self.now, **options))
         ks.train("q_learning", "Held-v7", steps=80, eval_episodes=0, out="run")
 
     def test_another_one_behind_the_id_is_refused(self):

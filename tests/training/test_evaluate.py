@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from still import Still
 
 import kousoku as ks
 from kousoku.training.evaluation import evaluate
@@ -61,22 +62,11 @@ def test_episodes_that_the_evaluation_cut_are_told(time_limit, told):
     assert (said in result_lines(run.record)) is (said in sentence(run.record)) is told
 
 
-class Short(ks.Env):
+class Short(Still):
     """An environment without a time limit, which ends each episode by itself after twenty steps: cut short, or not."""
 
     truncates: bool = eqx.field(static=True, default=True)
     time_limit: int | None = eqx.field(static=True, default=None)
-
-    @property
-    def observation_space(self):
-        return ks.Discrete(1)
-
-    @property
-    def action_space(self):
-        return ks.Discrete(2)
-
-    def reset(self, key):
-        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
 
     def step(self, key, state, action):
         ends = state == 19
@@ -88,7 +78,9 @@ class Short(ks.Env):
 @pytest.mark.parametrize("max_steps", [19, 20, 21])
 def test_what_ends_by_itself_is_not_cut(truncates, max_steps):
     """Not even where it ends at the very step at which it would have been."""
-    run = ks.train("q_learning", Short(truncates), steps=40, seeds=2, out="", eval_episodes=2, eval_max_steps=max_steps)
+    run = ks.train(
+        "q_learning", Short(truncates=truncates), steps=40, seeds=2, out="", eval_episodes=2, eval_max_steps=max_steps
+    )
     cut = max_steps < 20
     assert run.record.facts["cut_evaluations"] == (8 if cut else 0)
     found = run.evaluate(episodes=3, max_steps=max_steps)

@@ -8,10 +8,10 @@ import sys
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from fresh_process import refusals, without_types_checked
+from still import Still
 
 import kousoku as ks
 from kousoku import cli, viz
@@ -172,25 +172,10 @@ def test_the_newest_run_that_can_be_read_is_shown(made, tmp_path, monkeypatch, c
     assert err.count("\n") == 1
 
 
-class Pull(ks.Env):
-    """A point that is pulled to 0."""
+class Pull(Still):
+    """One with a number."""
 
     friction: Any = eqx.field(static=True, default=0.1)
-    time_limit: int | None = eqx.field(static=True, default=8)
-
-    @property
-    def observation_space(self):
-        return ks.Discrete(2)
-
-    @property
-    def action_space(self):
-        return ks.Discrete(2)
-
-    def reset(self, key):
-        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
-
-    def step(self, key, state, action):
-        return state, ks.Timestep(state, jnp.float32(0), jnp.array(False), jnp.array(False))
 
 
 def test_options_that_no_json_holds_are_named(tmp_path, monkeypatch):
