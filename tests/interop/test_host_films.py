@@ -77,9 +77,9 @@ def test_random_actions_and_a_cut():
 
 def test_drawing_that_takes_long_ends_the_film(monkeypatch):
     monkeypatch.setattr(films, "DRAWING_SECONDS", 0.0)
-    with pytest.warns(RunWarning, match="the film ends after 2 pictures, before the episode does: they took 0 s"):
+    with pytest.warns(RunWarning, match="the film ends after 2 pictures, before the episode does: drawing took 0 s"):
         assert len(ks.animate(ks.from_gymnasium(Shown)).films[0]) == 2
-    with pytest.warns(RunWarning, match="the film ends after 1 pictures"):
+    with pytest.warns(RunWarning, match="the film ends after 1 picture, "):
         assert len(ks.animate("CartPole-v1").films[0]) == 1
 
 

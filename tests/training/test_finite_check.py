@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from still import Still
 
 import kousoku as ks
 from kousoku.cli import notices
@@ -135,7 +136,7 @@ class Told(eqx.Module):
     diverged: Any
 
 
-class Clock(ks.Env):
+class Clock(Still):
     """Counts its steps; the reward of step `broken` is NaN, and every `fragile`-th step blows up and ends there."""
 
     broken: int = eqx.field(static=True, default=10**9)
@@ -145,13 +146,6 @@ class Clock(ks.Env):
     @property
     def observation_space(self):
         return ks.Discrete(2)
-
-    @property
-    def action_space(self):
-        return ks.Discrete(2)
-
-    def reset(self, key):
-        return jnp.int32(0), ks.Timestep(jnp.int32(0), jnp.float32(0), jnp.array(False), jnp.array(False))
 
     def step(self, key, state, action):
         state = state + 1

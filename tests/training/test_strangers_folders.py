@@ -14,7 +14,7 @@ from fresh_process import refusals, without_types_checked
 from still import Still
 
 import kousoku as ks
-from kousoku import cli, viz
+from kousoku import cli
 from kousoku.envs import ENVS
 from kousoku.training.io import run_folder
 
@@ -59,7 +59,6 @@ def test_what_is_in_a_folder_already_is_not_touched(tmp_path, name):
 
 def test_all_that_a_run_writes_is_known(made):
     assert {path.name for path in made.iterdir()} <= {run_folder.CONFIG, *run_folder.WRITTEN}
-    assert run_folder.REPORT == viz.REPORT
 
 
 def test_a_run_that_has_lost_its_configuration_keeps_its_checkpoints(run):

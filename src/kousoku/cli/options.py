@@ -42,7 +42,7 @@ class Option:
         help: one line.
         positional: given by place instead of by name.
         preset: what a preset has in the place of the default, and where from, in words; None for none.
-        joined: whether all that is given counts where it is given several times, with commas between; else the last.
+        joined: whether it may be given several times, its values with commas between; else that is refused.
     """
 
     name: str

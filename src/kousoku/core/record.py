@@ -15,6 +15,9 @@ from .scene import Trajectory2d
 from .scene3d import Trajectory3d
 from .synonyms import former_name
 
+REPORT = "report.html"
+"""The file in a run folder that tells of the run."""
+
 
 @dataclass(frozen=True, repr=False)
 class RunRecord:

@@ -16,6 +16,9 @@ from jaxtyping import Array
 from .errors import ConfigError, check_number
 from .image_file import data_url, is_data_url, svg_url
 
+SQUARES = 160
+"""Pixels of the longer side of an image up to which each is seen, where it is shown larger."""
+
 
 @dataclass(frozen=True)
 class Rect:
@@ -121,10 +124,6 @@ class Image:
         """
         data, (height, width) = data_url(pixels), np.shape(pixels)[:2]
         return cls(0.0, 0.0, float(width), float(height), data, smooth=max(height, width) > SQUARES)
-
-
-SQUARES = 160
-"""Pixels of the longer side of an image up to which each is seen, where it is shown larger."""
 
 
 def _check_points(points: tuple[tuple[float, float], ...], least: int) -> None:

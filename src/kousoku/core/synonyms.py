@@ -62,7 +62,6 @@ SAME: dict[str, tuple[str, ...]] = {
 """{their name: ours with exactly the same meaning}: the first that the agent or the command has."""
 
 _STEPS = ("steps", "environment steps of each agent in all")
-_KINDS = "cuda gpu"
 _DEVICES = ("devices", "their number; the variable JAX_PLATFORMS says of which kind")
 
 NEAR: dict[str, tuple[str, str]] = {
@@ -98,13 +97,13 @@ NEAR: dict[str, tuple[str, str]] = {
     "checkpoint_freq": ("checkpoint_every", "which counts environment steps of each agent"),
     "save_path": ("out", "the run folder"),
     **dict.fromkeys(("output_dir", "log_dir", "logdir", "save_dir", "run_dir"), ("out", "the run folder")),
-    **dict.fromkeys(("tensorboard_log", "tensorboard", "use_tensorboard"), ("log", "with the value tensorboard")),
-    **dict.fromkeys(("wandb", "use_wandb", "track"), ("log", "with the value wandb")),
+    **dict.fromkeys(("tensorboard_log", "use_tensorboard"), ("log", "with the value tensorboard")),
+    **dict.fromkeys(("use_wandb", "track"), ("log", "with the value wandb")),
     **dict.fromkeys(("callback", "callbacks"), ("on_report", "a function that is called with each report")),
     "verbose": ("progress", "which shows a progress bar"),
-    **dict.fromkeys(("device", "gpus", "num_gpus", "use_cuda", "use_gpu", *_KINDS.split()), _DEVICES),
+    **dict.fromkeys(("device", "gpus", "num_gpus", "use_cuda", "use_gpu"), _DEVICES),
 }
-"""{their name: (ours, what ours is)}, where the two do not mean exactly the same."""
+"""{their name: (ours, what ours is)}, where the two do not mean exactly the same; `use_x` stands for x, too."""
 
 _GOES_ON = "`kousoku resume RUN` and ks.resume(RUN) go on with a run, as it was begun"
 _SWEEPS = "`kousoku sweep AGENT ENV --learning-rate 0.1,0.5` trains every combination"
@@ -278,7 +277,7 @@ def meant(name: str, known: Collection[str]) -> str | None:
     same = SAME.get(plain, ())
     if found := next((written[_plain(ours)] for ours in same if _plain(ours) in written), None):
         return f"use {found!r}"
-    ours, what = NEAR.get(plain, ("", ""))
+    ours, what = _near(name)
     if found := written.get(ours) or written.get(f"env.{ours}"):
         return f"use {found!r}, {what}"
     missing = f"it means {same[0]!r}, which does not exist here" if same and not is_elsewhere(name) else None
@@ -287,7 +286,13 @@ def meant(name: str, known: Collection[str]) -> str | None:
 
 def near_name(name: str) -> str | None:
     """Returns our name for nearly the same; None for a word that is in no table."""
-    return NEAR.get(_plain(name), (None, ""))[0]
+    return _near(name)[0] or None
+
+
+def _near(name: str) -> tuple[str, str]:
+    """Returns our name for nearly the same, and what that is; nothing for a word that is in no table."""
+    plain = _plain(name)
+    return NEAR.get(plain) or NEAR.get(f"use_{plain}") or ("", "")
 
 
 def leading_to(known: Collection[str]) -> list[str]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ..core.record import REPORT as REPORT
+
 if TYPE_CHECKING:
     from .animation import Animation, animate
     from .curves import plot_lengths, plot_returns
     from .report import write_report
     from .values import plot_error, plot_values, plot_visits
-
-REPORT = "report.html"
-"""The file in a run folder that tells of the run."""
 
 _HOME_OF = {
     "Animation": "animation",

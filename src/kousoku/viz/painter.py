@@ -35,9 +35,7 @@ class Painter:
         """Draws the scene in red, green and blue."""
         if scene.background != self.background:
             artists = [self.ax.add_artist(self._artist(shape)) for shape in scene.background]
-            for place, artist in enumerate(
-                artists
-            ):  # by itself Matplotlib draws lines over areas, and those over images
+            for place, artist in enumerate(artists):  # else lines are drawn over areas, and these over images
                 artist.set_zorder(place)
             self.canvas.draw()
             self.saved = self.canvas.copy_from_bbox(self.figure.bbox)

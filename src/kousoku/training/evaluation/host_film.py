@@ -17,6 +17,7 @@ from ...collectors.host_slots import telling
 from ...core.errors import ConfigError
 from ...core.host import DrawnHostVector, HostEnv, Leaves
 from ...core.scene import Scene, Trajectory2d
+from ...core.words import plural
 from ..io.checkpoints import RunWarning
 from ..population import Population
 from .on_host import evaluation_programs
@@ -91,7 +92,7 @@ def host_film(env: HostEnv, act: Act, seed: int, name: str, max_steps: int, seco
 
 def tell_end(frames: int, seconds: float) -> None:
     """Warns that a film ends where it does as drawing it took so long."""
-    text = f"the film ends after {frames} pictures, before the episode does: they took {seconds:g} s"
+    text = f"the film ends after {plural(frames, 'picture')}, before the episode does: drawing took {seconds:g} s"
     warnings.warn(text, RunWarning, stacklevel=3)
 
 

@@ -62,15 +62,14 @@ LIBRARIES = ("kousoku", "equinox", "jax", "jaxlib", "numpy", "gymnasium")
 """Packages whose code a digest leaves out, as of Python's own: their versions are told, or change nothing."""
 
 
-def code_of(made: Any) -> str | None:
-    """Returns a digest of a function's source, or of a class's and of what it inherits from outside of `LIBRARIES`.
+def code_of(kind: type) -> str | None:
+    """Returns a digest of a class's source, and of what it inherits from outside of `LIBRARIES`.
 
     None where there is none to be read, as of what was typed in a shell.
     """
-    kinds = made.__mro__ if isinstance(made, type) else [made]
-    others = [kind for kind in kinds[1:] if not _is_known(kind.__module__.partition(".")[0])]
+    others = [other for other in kind.__mro__[1:] if not _is_known(other.__module__.partition(".")[0])]
     try:
-        sources = [inspect.getsource(each) for each in (made, *others)]
+        sources = [inspect.getsource(each) for each in (kind, *others)]
     except (OSError, TypeError):
         return None
     return hashlib.sha256("".join(sources).encode()).hexdigest()[:DIGITS]

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...core.errors import ConfigError
 from ...core.panel import Panel
-from ...core.record import RunRecord
+from ...core.record import REPORT, RunRecord
 from . import checkpoints, files, folder_lock
 from .files import group, read_arrays, read_json, write_arrays, write_json
 from .film_files import film_arrays, film_json, film_of, frozen
@@ -36,7 +36,6 @@ UNFINISHED = "unfinished"
 """The status of a run that is on its way, was killed, or was not evaluated yet."""
 T = TypeVar("T")
 GROUPS = ("curves", "tables", "evaluation")
-REPORT = "report.html"
 PICTURES = ("values.png", "returns.png", "lengths.png", "visits.png", "error.png")
 LOGS = ("tensorboard", "wandb")
 WRITTEN = (
@@ -196,7 +195,8 @@ def check_is_run(field: str, path: str | os.PathLike[str]) -> None:
     Raises:
         ConfigError: naming the field.
     """
-    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(files.typed(path) / CONFIG):  # nor any odd name
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(files.typed(path) / CONFIG):
+        # which is False, too, for a name that no folder can have
         raise ConfigError(field, str(path), "name a folder that `kousoku train` has made")
 
 
