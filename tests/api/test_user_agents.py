@@ -397,15 +397,17 @@ class Constant(SoftmaxQ):
 
     def update(self, state, data, key, *, axis=None):
         learned, _ = super().update(state, data, key, axis=axis)
-        return learned, {"half": 0.5, "whole": jnp.int32(3), "flag": data.terminated | True}
+        many = {"many": 3_000_000_000, "numpy": np.int64(-(2**40)), "largest": 2**31 - 1}
+        return learned, {"half": 0.5, "whole": jnp.int32(3), "flag": data.terminated | True} | many
 
 
-@pytest.mark.full("covered")
 def test_metrics_may_be_scalars_of_any_kind():
     run = ks.train(Constant(), "FrozenLake-v1", steps=100, seeds=2, record_every=50, eval_episodes=0, out="")
     assert (run.curves["half"] == 0.5).all()
     assert (run.curves["whole"] == 3).all()
     assert (run.curves["flag"] == 1).all()
+    for name, number in {"many": 3e9, "numpy": -(2.0**40), "largest": 2.0**31}.items():
+        np.testing.assert_allclose(run.curves[name], number, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,19 @@ def raising(error: Exception) -> Callable:
     return spoil
 
 
+def keeping() -> Callable:
+    """The first reset keeps its key, and every step takes it."""
+    kept = []
+
+    def spoil(where, key, before, result):
+        if where == "reset":
+            kept.append(key)
+            return result
+        return result[0] + jax.random.randint(kept[0], (), 0, 1), result[1]
+
+    return spoil
+
+
 BROKEN = {
     "reset: the first timestep must be neither terminated nor truncated": [
         replaced("reset", "terminated", lambda t: jnp.array(True)),
@@ -112,6 +125,7 @@ BROKEN = {
         lambda w, k, b, r: (r[0], None) if w == "step" else r,
     ],
     "step: raised ZeroDivisionError: by hand": [raising(ZeroDivisionError("by hand\nand more"))],
+    "step: a value of one call is kept, and used in another": [keeping()],
     "step: raised NotImplementedError": [raising(NotImplementedError())],
 }
 

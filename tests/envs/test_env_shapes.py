@@ -94,6 +94,7 @@ def test_a_number_that_shapes_no_space_may_be_any():
 
 
 BOTH = ("reset", "step")
+COUNT = "a value that is not known before it runs is an index or a count of Python's: index an array of jax.numpy, and"
 BROKEN = {
     "vector reward": (field("reward", lambda r: r[None]), "step: reward must be a float32 scalar, got float32[1]"),
     "whole reward": (field("reward", lambda r: jnp.int32(1)), "step: reward must be a float32 scalar, got int32[]"),
@@ -126,6 +127,16 @@ BROKEN = {
     "None": (returned("step", lambda r: None), "step must return (state, Timestep), got NoneType"),
     "Python's if": (returned("step", python_if), "step: a value that is not known before it runs decides what Python"),
     "NumPy": (returned("step", numpy_on_a_tracer), "step: a value that is not known before it runs decides"),
+    "an index of a list": (returned("step", lambda r: ([1, 2][r[0]], r[1])), f"step: {COUNT}"),
+    "Python's range": (returned("step", lambda r: (range(r[0]), r[1])), f"step: {COUNT}"),
+    "a part by conditions": (
+        returned("step", lambda r: (jnp.arange(3)[jnp.arange(3) > r[0]], r[1])),
+        "step: an array is indexed by conditions, so that its length would depend on values: use jnp.where",
+    ),
+    "a field that is set": (
+        returned("step", lambda r: setattr(Walk(), "time_limit", 3)),
+        "step: it sets a field of its own, which would be shared by all that step it: put what changes into the state",
+    ),
     "an error": (returned("step", raising), "step: raised ZeroDivisionError: by hand"),
     "a state of another shape": (
         returned("step", lambda r: (r[0][None], r[1])),

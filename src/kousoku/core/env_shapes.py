@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +19,30 @@ from .wrapper import kind_of, unwrapped
 SPACES = (Discrete, MultiDiscrete, Box, Dict)
 SPACE_NAMES = ("observation_space", "action_space")
 OURS = "kousoku"
+MEANINGS: tuple[tuple[Any, str], ...] = (
+    (
+        (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError),
+        "a value that is not known before it runs decides what Python does: use jnp.where or jax.lax.cond for `if`",
+    ),
+    (
+        jax.errors.TracerIntegerConversionError,
+        "a value that is not known before it runs is an index or a count of Python's: index an array of jax.numpy, "
+        "and use jax.lax.fori_loop for `range`",
+    ),
+    (
+        jax.errors.NonConcreteBooleanIndexError,
+        "an array is indexed by conditions, so that its length would depend on values: use jnp.where(condition, x, y)",
+    ),
+    (
+        jax.errors.UnexpectedTracerError,
+        "a value of one call is kept, and used in another: return it as a part of the state",
+    ),
+    (
+        FrozenInstanceError,
+        "it sets a field of its own, which would be shared by all that step it: put what changes into the state",
+    ),
+)
+"""What errors of JAX's mean in an environment."""
 FIELDS = {"reward": jnp.float32, "terminated": jnp.bool_, "truncated": jnp.bool_}
 
 
@@ -77,7 +102,7 @@ def space_problems(env: Env) -> Iterator[str]:
         except ConfigError:
             raise
         except Exception as error:  # a property is the user's code
-            yield f"{name}: {_said(error)}"
+            yield f"{name}: {said(error)}"
     limit = env.time_limit
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         yield f"time_limit is {limit!r}: use None or a whole number of at least 1"
@@ -156,14 +181,14 @@ def _traced(where: str, function: Callable[..., Any], *args: Any) -> Any:
     except (_Broken, ConfigError):
         raise
     except Exception as error:  # a method is the user's code
-        raise _Broken(f"{where}: {_said(error)}") from error
+        raise _Broken(f"{where}: {said(error)}") from error
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.TracerArrayConversionError):
-        return (
-            "a value that is not known before it runs decides what Python does: use jnp.where or jax.lax.cond for `if`"
-        )
+def said(error: Exception) -> str:
+    """Returns what an error in an environment's method means, or names it with the first line of its text."""
+    for kinds, meaning in MEANINGS:
+        if isinstance(error, kinds):
+            return meaning
     return f"raised {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
 
 

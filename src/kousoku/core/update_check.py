@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from .errors import ConfigError
 
@@ -26,8 +27,9 @@ def checked_update(agent: Any, made: Any, parts: int = 2) -> Any:
         method, more = ("update", "") if parts == 2 else ("update_with_errors", ", and the errors of its samples")
         field = f"{type(agent).__name__}.{method}"
         raise ConfigError(field, _kind(made), f"return the new state, and a dict of scalars to record{more}")
-    check_metrics(made[1])
-    return made
+    metrics = {name: _held(value) for name, value in made[1].items()} if isinstance(made[1], dict) else made[1]
+    check_metrics(metrics)
+    return made[0], metrics, *made[2:]
 
 
 def check_metrics(metrics: Any) -> None:
@@ -49,6 +51,11 @@ def check_metrics(metrics: Any) -> None:
         if not any(jnp.issubdtype(dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_)):
             fix = "only real numbers are recorded; return its size, or its parts under two names"
             raise ConfigError(f"metric {name!r}", str(dtype), fix)
+
+
+def _held(value: Any) -> Any:
+    """Returns a metric as it is, but a whole number of the host's that int32 does not hold as a float."""
+    return float(value) if isinstance(value, (int, np.integer)) and not -(2**31) <= value < 2**31 else value
 
 
 def _kind(value: Any) -> str | None:

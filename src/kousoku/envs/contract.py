@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..core.env import Env, Finite
-from ..core.env_shapes import class_of, door_for, is_pair, shape_problems, shapes, state_change, timestep_problems
+from ..core.env_shapes import class_of, door_for, is_pair, said, shape_problems, shapes, state_change, timestep_problems
 from ..core.errors import ConfigError
 from ..core.host import HostEnv
 from ..core.model import TabularModel, check_model
@@ -56,8 +56,7 @@ def check_env(env: Env, *, steps: int = 200, seed: int = 0) -> None:
         try:
             problems.extend(check(seen))  # keeps what came before an exception
         except Exception as error:
-            said = (str(error).splitlines() or [""])[0]
-            problems.append(f"{check.__name__.strip('_')}: raised {type(error).__name__}: {said}")
+            problems.append(f"{check.__name__.strip('_')}: {said(error)}")
         if problems and check in (_shapes, _spaces, _reset, _step):
             break
     if problems:
@@ -145,8 +144,8 @@ def _randomness(seen: Evidence) -> Iterator[str]:
                 checked(seen.env, reset_key, step_key, restart_key, seen.action(0))
                 return
             except jax.errors.KeyReuseError as error:
-                said = str(error).splitlines()[0]
-    yield f"a PRNG key is used twice; split it first ({said})"
+                reuse = str(error).splitlines()[0]
+    yield f"a PRNG key is used twice; split it first ({reuse})"
 
 
 def _used(env: Env, reset_key: jax.Array, step_key: jax.Array, restart_key: jax.Array, action: Any) -> None:
