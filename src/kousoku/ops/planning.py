@@ -127,14 +127,24 @@ def reachable(model: TabularModel) -> Bool[np.ndarray, " S"]:
 
 
 def ends(model: TabularModel) -> Bool[np.ndarray, " S"]:
-    """Finds states from which some policy ends the episode."""
-    possible, successor = np.asarray(model.probability) > 0, np.asarray(model.next_state)
+    """Finds states from which some policy ends the episode, by a search backwards from where it may end.
+
+    Each possible outcome is looked at once, however long the way is.
+    """
+    possible = np.asarray(model.probability) > 0
     found = np.any(possible & np.asarray(model.terminated), axis=(1, 2))
-    while True:
-        wider = found | np.any(possible & found[successor], axis=(1, 2))
-        if np.array_equal(wider, found):
-            return found
-        found = wider
+    successor = np.asarray(model.next_state)[possible]
+    order = np.argsort(successor, kind="stable")
+    predecessors = np.nonzero(possible)[0][order]
+    first = np.searchsorted(successor[order], np.arange(model.num_states + 1))
+    frontier = np.flatnonzero(found)
+    while frontier.size:
+        counts = first[frontier + 1] - first[frontier]
+        rows = np.repeat(first[frontier + 1] - np.cumsum(counts), counts) + np.arange(counts.sum())
+        before = np.unique(predecessors[rows])
+        frontier = before[~found[before]]
+        found[frontier] = True
+    return found
 
 
 def _terms(
