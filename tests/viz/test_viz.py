@@ -82,6 +82,31 @@ class TestSummary:
         assert curve.seconds.tolist() == [2.0, 4.0, 5.0]
         np.testing.assert_array_equal(curve.mean[:, 0], [4.0, 2.0, np.nan])
 
+    def test_between_two_reports_of_a_member_its_last_return_stands(self):
+        """Four agents, two settings: where episodes end seldom, a line has no gaps and does not jump."""
+        nan = np.nan
+        record = records.make(records.grid_env(), members=4, reports=5)
+        returns = [
+            [1.0, nan, nan, 7.0],
+            [nan, 3.0, nan, 8.0],
+            [5.0, nan, nan, nan],
+            [nan, 9.0, nan, 9.0],
+            [6.0, nan, nan, nan],
+        ]
+        curves = dict(record.curves) | {"return": np.array(returns), "td_error": np.array(returns)}
+        record = records.replaced(record, curves=curves, member_point=np.array([0, 0, 1, 1]), points=({}, {"x": 1.0}))
+        curve = curve_data.curve(record, "return")
+        expected = [
+            [1.0, nan, nan, 7.0],
+            [1.0, 3.0, nan, 8.0],
+            [5.0, 3.0, nan, 8.0],
+            [5.0, 9.0, nan, 9.0],
+            [6.0, 9.0, nan, 9.0],
+        ]
+        np.testing.assert_array_equal(curve.members, expected)
+        np.testing.assert_array_equal(curve.mean[:, 0], [1.0, 2.0, 4.0, 7.0, 7.5])
+        np.testing.assert_array_equal(curve_data.curve(record, "td_error").members, returns)
+
     def test_thinning_keeps_the_limit_and_the_last_step(self):
         record = records.make(records.grid_env(), members=2, reports=1001)
         thin = curve_data.curve(record, "td_error", limit=400)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from ..core.record import RunRecord
 from .estimates import estimate
 from .ranking import score
-from .reports import has_values, is_flat, mean_of_reports
+from .reports import has_values, held, is_flat, mean_of_reports
 from .summary import exact_values, state_values
 
 GAPS = 0.05
@@ -135,7 +135,8 @@ def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
     """Returns a recorded quantity, over stretches of several reports each if there are more than `limit` of them.
 
     Stretches in which no member has a value are left out, but for the last, where the axis ends: environments that
-    begin together end their episodes together, with many reports between.
+    begin together end their episodes together, with many reports between. Where some members' episodes ended, what the
+    others returned last still stands.
     """
     values = np.asarray(record.curves[name], np.float64)
     starts = np.unique(np.linspace(0, len(values), min(limit, len(values)), endpoint=False).astype(int))
@@ -144,6 +145,8 @@ def curve(record: RunRecord, name: str, limit: int = 400) -> Curve:
     members = values if len(starts) == len(values) else mean_of_reports(values, weights, starts)
     told = np.append(np.isfinite(members[:-1]).any(axis=1), True)
     members, ends = members[told], ends[told]
+    if name in OF_EPISODES:
+        members = held(members)
     points = [estimate(record, members[:, record.member_point == p]) for p in range(len(record.points))]
     mean, low, high = (np.stack([getattr(point, part) for point in points], axis=1) for part in ("mean", "low", "high"))
     step = np.asarray(record.curves["eval_step" if name.startswith("eval_") else "step"], np.float64)[ends]

@@ -26,3 +26,16 @@ def mean_of_reports(
     total = np.add.reduceat(np.where(w > 0, x, 0.0) * w, starts, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return total / np.add.reduceat(w, starts, axis=0)
+
+
+def held(values: Float[np.ndarray, "R N"]) -> Float[np.ndarray, "R N"]:
+    """Returns values in which each member's last known one stands where others know one; NaN before its first.
+
+    Examples:
+        >>> held(np.array([[np.nan, 1.0], [3.0, np.nan], [np.nan, 2.0], [np.nan, np.nan]])).tolist()
+        [[nan, 1.0], [3.0, 1.0], [3.0, 2.0], [nan, nan]]
+    """
+    known = ~np.isnan(values)
+    last = np.maximum.accumulate(np.where(known, np.arange(len(values))[:, None], -1), axis=0)
+    stands = (last >= 0) & known.any(axis=1, keepdims=True)
+    return np.where(stands, np.take_along_axis(values, np.maximum(last, 0), axis=0), np.nan)
