@@ -148,6 +148,17 @@ def test_in_a_folder_whose_name_is_no_utf8_nothing_is_kept(name, monkeypatch):
     assert compile_cache.kept_files() == {}
 
 
+@pytest.mark.parametrize("address", ["gs://bucket/cache", "s3://b", "https://host/x", "file:///tmp/x"])
+def test_on_another_machine_nothing_is_kept(address, tmp_path, monkeypatch):
+    """It would be a folder of that name below the current one."""
+    monkeypatch.setenv(SWITCH, address)
+    monkeypatch.setattr(cache_folder, "_told_unwritten", threading.Event())
+    with pytest.warns(UserWarning, match="are not kept: that is no folder of this machine; set KOUSOKU_COMPILATION"):
+        assert compile_cache.cache_folder() is None
+    assert compile_cache.kept_files() == {}
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.full("covered")
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_programs_for_several_devices_hold_no_address_of_their_process(seeds):

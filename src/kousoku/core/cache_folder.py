@@ -7,6 +7,8 @@ import threading
 import warnings
 from pathlib import Path
 
+from .output_file import is_elsewhere
+
 SWITCH = "KOUSOKU_COMPILATION_CACHE"
 
 
@@ -33,7 +35,8 @@ def cache_root() -> Path | None:
     """Returns the folder below which everything lies.
 
     None if the user wants nothing kept, or has no home: a container may run with any user number and no `HOME`. None,
-    too, with a warning, for a folder whose name is no UTF-8, which JAX and LLVM do not take.
+    too, with a warning, for the address of another machine, and for a folder whose name is no UTF-8, which JAX and LLVM
+    do not take.
     """
     if is_off():
         return None
@@ -41,8 +44,9 @@ def cache_root() -> Path | None:
         root = chosen_folder() or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kousoku"
     except RuntimeError:
         return None
-    if not _is_utf8(root):
-        warn_nothing_is_kept("the folder's name is no UTF-8")
+    elsewhere = is_elsewhere(os.environ.get(SWITCH, ""))
+    if elsewhere or not _is_utf8(root):
+        warn_nothing_is_kept("that is no folder of this machine" if elsewhere else "the folder's name is no UTF-8")
         return None
     return root
 

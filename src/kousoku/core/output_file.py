@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ from .errors import ConfigError
 
 LONGEST = 255
 """Bytes of a file's name, in nearly all file systems."""
+
+
+def is_elsewhere(name: str) -> bool:
+    """Tells whether a name is an address of another machine or service, as gs://bucket/runs."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", name) is not None  # a single letter is a drive
 
 
 def output_file(field: str, given: Any) -> Path:

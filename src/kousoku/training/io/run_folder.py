@@ -22,6 +22,7 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 
 from ...core.errors import ConfigError
+from ...core.output_file import is_elsewhere
 from ...core.panel import Panel
 from ...core.record import REPORT, RunRecord
 from . import checkpoints, files, folder_lock
@@ -86,7 +87,7 @@ def check_name(field: str, given: str | os.PathLike[str]) -> Path:
     if not isinstance(given, (str, os.PathLike)):
         raise ConfigError(field, given, "give the name of a folder")
     text = os.fspath(given)
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text):  # a single letter is a drive
+    if is_elsewhere(text):
         raise ConfigError(field, text, "name a folder on this machine; copy it to where it should be afterwards")
     try:
         os.fsencode(text).decode("utf-8")
