@@ -11,7 +11,7 @@ from matplotlib.ticker import EngFormatter
 
 from ..ops.comparison import performance_profile, runs_of
 from ..ops.statistics import FEWEST, MeanInterval
-from .canvas import INK, LABEL_SIZE, LINE, MUTED, PAPER, TICK_SIZE, dress, new_figure
+from .canvas import INK, LABEL_SIZE, LINE, MUTED, TICK_SIZE, dress, new_figure
 from .comparison import Entrant, Group
 from .curve_data import ESTIMATED, Curve, curve, with_derived_curves
 from .curves import robust_limits
@@ -22,6 +22,7 @@ from .text import short
 COLORS = SERIES["light"]
 WIDTH, HEIGHT = 5.4, 3.7
 ROW = 0.42
+LEGEND_ROW = 0.24
 LONGEST = 36
 """Letters of a name in a figure: more would leave no room for what is drawn."""
 THRESHOLDS = 200
@@ -60,7 +61,7 @@ def profile(group: Group) -> Figure:
     ax.set_ylim(-0.03, 1.03)
     _optimum(ax, group, vertical=True)
     dress(ax, xlabel="greedy return", ylabel="share of agents above it")
-    _legend(ax)
+    _legend(figure, ax)
     return figure
 
 
@@ -106,7 +107,7 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
         ax.xaxis.set_major_formatter(EngFormatter(sep=" "))
     words = "steps of each agent" if axis == "steps" else "seconds of training, compiling included"
     dress(ax, xlabel=words, ylabel="return while training")
-    _legend(ax)
+    _legend(figure, ax)
     return figure
 
 
@@ -147,11 +148,16 @@ def _optimum(ax: Axes, group: Group, vertical: bool) -> None:
     draw(group.optimum, color=MUTED, linestyle=(0, (6, 3)), linewidth=1.2, label=f"optimum {short(group.optimum)}")
 
 
-def _legend(ax: Axes) -> None:
-    ground = {"facecolor": PAPER, "edgecolor": "none", "framealpha": 0.8}
-    legend = ax.legend(fontsize=LABEL_SIZE, labelcolor=INK, loc="best", **ground)
+def _legend(figure: Figure, ax: Axes) -> None:
+    """Names the lines above the axes, where they hide nothing; the figure grows by these rows."""
+    handles, labels = ax.get_legend_handles_labels()
+    columns = 2 if max(map(len, labels)) <= LONGEST // 2 else 1
+    legend = figure.legend(
+        handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=LABEL_SIZE, labelcolor=INK
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
+    figure.set_figheight(HEIGHT + LEGEND_ROW * -(-len(labels) // columns))
 
 
 def has_intervals(group: Group) -> bool:
