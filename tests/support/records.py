@@ -176,6 +176,16 @@ def evaluated_once(members: int = 5) -> RunRecord:
     return replaced(record, curves=curves, evaluation={"return": returns, "length": returns})
 
 
+def cut_short(members: int = 5, limit: int = 250) -> RunRecord:
+    """Agents that train on the beginnings of episodes, and are judged by whole ones, worth ten times as much."""
+    record = network(members=members, evaluations=3)
+    agent = record.config["agent"] | {"max_episode_steps": limit}
+    whole = record.evaluation["return"] * 10.0
+    curves = record.curves | {"eval_return": record.curves["eval_return"] * 10.0}
+    evaluation = record.evaluation | {"return": whole, "length": np.full(whole.shape, 4 * limit)}
+    return replaced(record, config=record.config | {"agent": agent}, curves=curves, evaluation=evaluation)
+
+
 def bandit(members: int = 30, arms: int = 10) -> RunRecord:
     rng = np.random.default_rng(3)
     means = rng.normal(size=(1, arms)).astype(np.float32)

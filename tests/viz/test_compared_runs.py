@@ -156,6 +156,16 @@ def test_agents_that_broke_are_left_out_and_counted():
     assert "5 (1 broke)" in str(found)
 
 
+def test_agents_that_train_on_the_beginnings_of_episodes_are_compared_by_their_evaluations():
+    """The return of 250 steps is not that of the 1,000 of the other."""
+    group = compare_records({"whole": [records.network()], "cut": [records.cut_short()]}).groups[0]
+    ax = figures.learning(group, "steps").axes[0]
+    lines = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+    np.testing.assert_allclose(lines["cut: greedy evaluations"], figures.returns_of(group.entrants[1]).mean[:, 0])
+    assert len(lines["cut: greedy evaluations"]) == 3
+    assert len(lines["whole"]) > 50
+
+
 def test_what_cannot_be_compared_is_refused():
     one = run_with(1.0)
     for named, message in [

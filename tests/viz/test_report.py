@@ -318,6 +318,11 @@ class TestNetwork:
             assert chart["series"][0]["name"].startswith("greedy evaluations, ")
         assert "mean reward of the minibatches" in plot_returns(offline).axes[0].get_title(loc="left")
 
+    def test_where_training_plays_the_beginnings_of_episodes_the_curve_says_so(self):
+        told = [payload(each())["curves"]["charts"][0]["unit"] for each in (records.cut_short, records.network)]
+        cut = "return of the first 250 steps of each episode: training plays no more"
+        assert told == [cut, "return of the episodes that ended"]
+
     @pytest.mark.full("covered")
     def test_time_of_reports_and_evaluations(self):
         record = records.network()

@@ -223,6 +223,12 @@ def test_lines_intervals_agents_and_evaluations_are_drawn(scheme, drawn):
     assert near(picture[:, :58], rgb("muted", scheme), 40).sum() > 30, "numbers at the axis"
 
 
+def test_evaluations_far_above_what_is_seen_while_training_are_drawn(drawn):
+    page = drawn(records.cut_short())
+    assert dots(drawing(page), rgb("series1")) == 3
+    assert "beyond the axis" not in page.run("return document.querySelector('#curves .chart').textContent")
+
+
 @pytest.mark.full("covered")
 def test_a_lone_evaluation_has_its_interval_as_a_whisker(drawn):
     page = drawn(records.evaluated_once())

@@ -381,6 +381,19 @@ class TestPlots:
         several = viz.plot_returns(records.network()).axes[0]
         assert not [line for line in several.get_lines() if len(set(line.get_xdata())) == 1]
 
+    def test_evaluations_far_above_what_is_seen_while_training_are_on_the_axis(self):
+        record = records.cut_short()
+        ax = viz.plot_returns(record).axes[0]
+        assert ax.get_ylim()[1] > record.curves["eval_return"].mean(axis=1).max()
+        assert "return of the first 250 steps of each episode" in ax.get_title(loc="left")
+
+    @pytest.mark.parametrize("limit", [None, 1000, 2000])
+    def test_whole_episodes_are_not_told_as_cut(self, limit):
+        record = records.cut_short()
+        agent = record.config["agent"] | {"max_episode_steps": limit}
+        record = records.replaced(record, config=record.config | {"agent": agent})
+        assert "return of the episodes that ended" in viz.plot_returns(record).axes[0].get_title(loc="left")
+
     def test_ties_have_an_arrow_each(self):
         panel = Panel(
             "",

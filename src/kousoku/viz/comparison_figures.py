@@ -13,7 +13,7 @@ from ..ops.comparison import performance_profile, runs_of
 from ..ops.statistics import FEWEST, MeanInterval
 from .canvas import INK, LABEL_SIZE, LINE, MUTED, TICK_SIZE, dress, new_figure
 from .comparison import Entrant, Group
-from .curve_data import ESTIMATED, Curve, curve, with_derived_curves
+from .curve_data import ESTIMATED, Curve, curve, own_limit, with_derived_curves
 from .curves import robust_limits
 from .reports import has_values
 from .style import SERIES
@@ -94,7 +94,8 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
             continue
         mean, low, high = (part[:, 0] for part in (data.mean, data.low, data.high))
         mark = "." if np.isfinite(mean).sum() <= 20 else None
-        ax.plot(x, mean, color=COLORS[i], linewidth=2.0, label=_name(one), marker=mark)
+        greedy = ": greedy evaluations" if own_limit(one.record) else ""
+        ax.plot(x, mean, color=COLORS[i], linewidth=2.0, label=f"{_name(one)}{greedy}", marker=mark)
         ax.fill_between(x, low, high, color=COLORS[i], alpha=0.16, linewidth=0)
         drawn += [mean, low, high]
     if not drawn:
@@ -112,9 +113,10 @@ def learning(group: Group, axis: AxisName) -> Figure | None:
 
 
 def returns_of(one: Entrant) -> Curve | None:
-    """Returns an entrant's learning curve: of training, or of evaluations where no episode of training ended."""
+    """Returns an entrant's learning curve: of training, or of evaluations where it plays or ends no whole episode."""
     record = with_derived_curves(one.record)
-    for name in (ESTIMATED, "return", "eval_return"):
+    while_training = () if own_limit(record) else (ESTIMATED, "return")
+    for name in (*while_training, "eval_return"):
         if has_values(record.curves.get(name)):
             return curve(record, name, POINTS)
     return None

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..core.record import RunRecord
+from ..core.words import plural
 from .estimates import estimate
 from .ranking import score
 from .reports import has_values, held, is_flat, mean_of_reports
@@ -21,7 +22,7 @@ ESTIMATED = "reward_per_episode"
 OF_EPISODES = ("return", "length", "value_estimate", "discounted_return", "value_bias")
 """Curves that are means over the episodes of a report."""
 DATA_REWARD = "mean reward of the minibatches"
-"""What the curve "reward" is where `is_of_data`."""
+"""What the curve "reward" is of where `is_of_data`."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,21 @@ def wants_log_axis(name: str, members: np.ndarray) -> bool:
 def is_of_data(record: RunRecord) -> bool:
     """Tells whether agents learned from recorded data and did not act, so that their rewards show no learning."""
     return bool(record.config.get("agent", {}).get("dataset"))
+
+
+def what_is_told(record: RunRecord, name: str, otherwise: str) -> str:
+    """Returns what a curve is of: of returns, whether the agent cuts its episodes; of rewards, whose they are."""
+    limit = own_limit(record) if name == "return" else None
+    if limit is not None:
+        return f"return of the first {plural(limit, 'step')} of each episode: training plays no more"
+    return DATA_REWARD if name == "reward" and is_of_data(record) else otherwise
+
+
+def own_limit(record: RunRecord) -> int | None:
+    """Returns the steps after which an agent cuts its episodes; None where its evaluations are seen to be no longer."""
+    limit = record.config.get("agent", {}).get("max_episode_steps")
+    greedy = record.evaluation.get("length")
+    return None if limit is None or (greedy is not None and np.max(greedy) <= limit) else int(limit)
 
 
 def evaluation_of(name: str) -> str:

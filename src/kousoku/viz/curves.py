@@ -13,14 +13,13 @@ from ..core.words import plural
 from ..ops.statistics import FEWEST
 from .canvas import MUTED, PAPER, TICK_SIZE, dress, figure_of, new_figure
 from .curve_data import (
-    DATA_REWARD,
     ESTIMATED,
     Curve,
     curve,
     evaluation_of,
-    is_of_data,
     returns_curve,
     wants_log_axis,
+    what_is_told,
     with_derived_curves,
 )
 from .estimates import fewest_agents, statistic
@@ -90,12 +89,13 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     evaluated = curve(record, evals) if evals in record.curves else None
     if evaluated is not None:
         _draw_evaluations(place, record, evaluated, order)
-    beside = [*_draw_optimum(place, record, name), *([] if evaluated is None else evaluated.mean.ravel())]
+    best = _draw_optimum(place, record, name)
+    judged = [] if evaluated is None else [*evaluated.mean.ravel()]
     if evaluated is not None and len(record.points) == 1:
-        beside += _draw_whisker(place, evaluated)
+        judged += _draw_whisker(place, evaluated)
     dress(
         place,
-        title=f"{title(record)}\n{_what(record, name)}{_note(record)}{_sameness(record, name)}",
+        title=f"{title(record)}\n{what_is_told(record, name, WHAT[name])}{_note(record)}{_sameness(record, name)}",
         xlabel="steps of each agent",
     )
     place.xaxis.set_major_formatter(EngFormatter(sep=" "))
@@ -107,8 +107,9 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
         place.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         place.set_ylim(0.8 * float(np.nanmin(data.members)), 1.1 * float(np.nanmax(data.mean)))
     else:
-        place.set_ylim(*robust_limits(np.concatenate([data.mean, data.low, data.high, beside], axis=None)))
-    if len(record.points) > 1 or beside:
+        trained = np.concatenate([data.mean, data.low, data.high, best], axis=None)
+        place.set_ylim(*robust_limits(trained, np.asarray(judged)))
+    if len(record.points) > 1 or best or judged:
         handles, labels = place.get_legend_handles_labels()
         legend = place.legend(
             handles[::-1], labels[::-1], facecolor=PAPER, edgecolor="none", framealpha=0.8, fontsize=TICK_SIZE,
@@ -119,28 +120,32 @@ def _plot(record: RunRecord, name: str, ax: Axes | None) -> Figure:
     return figure_of(place)
 
 
-def _what(record: RunRecord, name: str) -> str:
-    """Says what a curve is of."""
-    return DATA_REWARD if name == "reward" and is_of_data(record) else WHAT[name]
+def robust_limits(*parts: np.ndarray) -> tuple[float, float]:
+    """Returns limits of an axis that shows all values, but for the few of each part that would flatten its others.
 
-
-def robust_limits(values: np.ndarray) -> tuple[float, float]:
-    """Returns limits of an axis that shows all values, but for the few that would flatten all others.
+    Evaluations are a part of their own: they are few, and may lie far from what is seen while training.
 
     Examples:
-        >>> robust_limits(np.array([*np.linspace(0.0, 1.0, 99), -1000.0]))[0] > -1.0
-        True
+        >>> low, high = robust_limits(np.array([*np.linspace(0.0, 1.0, 99), -1000.0]), np.array([5.0]))
+        >>> low > -1.0, high > 5.0
+        (True, True)
     """
-    known = values[np.isfinite(values)]
-    if not known.size:
+    ranges = [_robust_range(known) for part in parts if (known := part[np.isfinite(part)]).size]
+    if not ranges:
         return 0.0, 1.0
+    bottom, top = min(low for low, _ in ranges), max(high for _, high in ranges)
+    pad = 0.05 * (top - bottom) or max(0.5, 0.1 * abs(top))
+    return bottom - pad, top + pad
+
+
+def _robust_range(known: np.ndarray) -> tuple[float, float]:
+    """Returns the least and the greatest of some values, less the few that would flatten all others."""
     low, high = float(known.min()), float(known.max())
     inner_low, inner_high = (float(x) for x in np.quantile(known, (0.04, 0.96)))
     spread = inner_high - inner_low
     bottom = inner_low - 0.1 * spread if spread > 0 and inner_low - low > 1.5 * spread else low
     top = inner_high + 0.1 * spread if spread > 0 and high - inner_high > 1.5 * spread else high
-    pad = 0.05 * (top - bottom) or max(0.5, 0.1 * abs(top))
-    return bottom - pad, top + pad
+    return bottom, top
 
 
 def _draw(ax: Axes, record: RunRecord, data: Curve, rank: int, point: int) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..core.record import RunRecord
 from .curve_data import (
-    DATA_REWARD,
     ESTIMATED,
     Curve,
     curve,
@@ -17,6 +16,7 @@ from .curve_data import (
     is_of_data,
     primary_curve,
     wants_log_axis,
+    what_is_told,
 )
 from .encode import numbers
 from .estimates import how_drawn, statistic
@@ -141,7 +141,7 @@ def _curve_names(record: RunRecord) -> list[str]:
 def _chart(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     data = curve(record, name)
     title, unit = CURVES.get(name, (name.removeprefix("info."), f"mean of {name.removeprefix('info.')} per step"))
-    unit = DATA_REWARD if name == "reward" and is_of_data(record) else unit
+    unit = what_is_told(record, name, unit)
     log = wants_log_axis(name, data.members)
     unit += " (logarithmic)" if log else ""
     evals = _evaluations(record, evaluation_of(name), order) if name == primary_curve(record) else None

@@ -1,6 +1,6 @@
 // A chart's numbers as uPlot reads them: columns over common rows, drawn in their order, and bands between two of them.
 import uPlot from "uplot";
-import { extent, robustExtent, type Range } from "../shared/scales";
+import { extent, joined, robustExtent, type Range } from "../shared/scales";
 import { known, type Maybe } from "../shared/text";
 import { variable } from "../shared/theme";
 import type { Axis } from "./axis";
@@ -69,20 +69,28 @@ function hasIntervals(chart: Chart): boolean {
   return chart.series.length === 1;
 }
 
-// The values that the vertical axis covers, and whether some lie beyond it.
+// The values that the vertical axis covers, and whether some lie beyond it. Evaluations are judged by themselves: they are
+// few, and may lie far from what is seen while training.
 export function domainOf(chart: Chart): { range: Range; cut: boolean } {
-  const drawn = [...chart.series, ...(chart.evals?.series ?? [])];
+  const evaluated = chart.evals?.series ?? [];
   const optimum = known(chart.optimum) ? [chart.optimum] : [];
   const members = chart.members.flatMap((member) => member.values);
-  const means = drawn.flatMap((series) => series.mean);
   if (chart.log) {
+    const means = [...chart.series, ...evaluated].flatMap((series) => series.mean);
     const [low, high] = extent([...members, ...means]) ?? [1, 10];
     return { range: [low, extent(means)?.[1] ?? high], cut: false };
   }
-  const banded = hasIntervals(chart) ? drawn : chart.series;
-  const intervals = banded.filter((s) => s.color >= 0).flatMap((s) => [...(s.low ?? []), ...(s.high ?? [])]);
-  const colored = drawn.filter((s) => s.color >= 0).flatMap((s) => s.mean);
-  return robustExtent([...chart.series.flatMap((series) => series.mean), ...colored, ...intervals, ...members, ...optimum]);
+  const means = chart.series.flatMap((series) => series.mean);
+  const trained = robustExtent([...means, ...colored(chart.series, true), ...members, ...optimum]);
+  const judged = colored(evaluated, hasIntervals(chart));
+  return judged.some(known) ? joined(trained, robustExtent(judged)) : trained;
+}
+
+// The values of those series that have a colour, with their intervals or without.
+function colored(series: readonly Series[], banded: boolean): Maybe[] {
+  const chosen = series.filter((s) => s.color >= 0);
+  const intervals = banded ? chosen.flatMap((s) => [...(s.low ?? []), ...(s.high ?? [])]) : [];
+  return [...chosen.flatMap((s) => s.mean), ...intervals];
 }
 
 class Layers {

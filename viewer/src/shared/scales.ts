@@ -2,6 +2,7 @@
 import { known, type Maybe } from "./text";
 
 export type Range = [low: number, high: number];
+export type Extent = { range: Range; cut: boolean };
 
 export function extent(values: Iterable<Maybe>): Range | null {
   let [low, high] = [Infinity, -Infinity];
@@ -14,7 +15,7 @@ export function extent(values: Iterable<Maybe>): Range | null {
 }
 
 // The values' range without the few that would flatten all others, and whether any lies outside.
-export function robustExtent(values: readonly Maybe[]): { range: Range; cut: boolean } {
+export function robustExtent(values: readonly Maybe[]): Extent {
   const sorted = values.filter(known).sort((a, b) => a - b);
   if (!sorted.length) return { range: [0, 1], cut: false };
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))];
@@ -25,6 +26,12 @@ export function robustExtent(values: readonly Maybe[]): { range: Range; cut: boo
   if (spread > 0 && high - at(0.96) > 1.5 * spread) high = at(0.96) + 0.1 * spread;
   if (low === high) [low, high] = [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
   return { range: [low, high], cut: lowest < low || highest > high };
+}
+
+// What two ranges cover together.
+export function joined(a: Extent, b: Extent): Extent {
+  const range: Range = [Math.min(a.range[0], b.range[0]), Math.max(a.range[1], b.range[1])];
+  return { range, cut: a.cut || b.cut };
 }
 
 // Round numbers that cover [low, high] in about `count` steps.
