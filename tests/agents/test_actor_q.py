@@ -19,6 +19,8 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from kousoku.agents.deep import actor_q, sac, td3
+from kousoku.agents.deep.bc import BC
+from kousoku.agents.deep.iql import IQL
 from kousoku.agents.deep.sac import SAC
 from kousoku.agents.deep.td3 import DDPG, TD3
 from kousoku.core.env import EnvSpec
@@ -404,8 +406,10 @@ def test_spaces_that_they_cannot_learn_are_refused():
         with pytest.raises(ConfigError, match=r"^action space: got .*'sac' and 'dqn'.*'ppo'"):
             agent.init(EnvSpec(SPEC.observation_space, actions), KEY)
     for actions, words in ((Box(-np.inf, 1.0, (2,)), "infinite bounds"), (Box(1.0, 1.0, (2,)), "low = high")):
-        with pytest.raises(ConfigError, match=words):
-            TD3().init(EnvSpec(SPEC.observation_space, actions), KEY)
+        advice = f"^action space: got .*; use finite bounds with low < high, or 'ppo': .*{words}$"
+        for agent in (TD3(), SAC(), IQL(), BC()):
+            with pytest.raises(ConfigError, match=advice):
+                agent.init(EnvSpec(SPEC.observation_space, actions), KEY)
 
 
 class Alone(eqx.Module):
@@ -494,7 +498,7 @@ CONFIG = {
     "init": (["'orthogonl'"], "did you mean 'orthogonal'"),
     "distribution": (["'c51'"], "use one of"),
     "num_atoms": (["1"], "use a whole number of at least 2"),
-    "v_max": (["-250.0", "NAN"], "use v_min below v_max|use a number that is finite"),
+    "v_max": (["-250.0", "NAN", "1e39"], "use v_min below v_max|use a number that is finite|use other ends"),
     "smoothing": (["0.0"], "use a number above 0"),
 }
 

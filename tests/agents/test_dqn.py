@@ -469,7 +469,10 @@ CONFIG = {
     "noisy": (["1"], "use True or False"),
     "recurrent": (["'gur'", "'gru', distribution='quantile'"], "did you mean 'gru'|use distribution='scalar'"),
     "recurrent_size": (["0"], "use a whole number of at least 1"),
-    "v_max": (["-10.0", "-11.0", "NAN"], "use v_min below v_max|use a number that is finite"),
+    "v_max": (
+        ["-10.0", "-11.0", "NAN", "3e38, v_min=-3e38", "1.000001, v_min=1.0"],
+        "use v_min below v_max|use a number that is finite|use other ends: float32 cannot tell 51 atoms from",
+    ),
 }
 
 

@@ -11,7 +11,9 @@ from kousoku.agents import AGENTS
 from kousoku.agents.options import describe
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.cli import main
+from kousoku.cli.made_by_id import agent_options
 from kousoku.core.errors import ConfigError
+from kousoku.training.presets import Preset
 
 FAST = {"steps": 400, "eval_episodes": 0}
 
@@ -174,3 +176,9 @@ def test_a_number_is_read_as_one_where_the_tuned_default_is_a_schedule(trained):
     with pytest.raises(_Reached):
         main(["train", "ppo", "Pendulum-v1", "--learning-rate", "2e-3", "--num-envs", "8"])
     assert (trained[0].learning_rate, trained[0].num_envs, trained[0].epochs) == (2e-3, 8, 8)
+
+
+@pytest.mark.parametrize("id", AGENTS.ids())
+def test_the_help_says_something_of_every_option_of_an_agent(id):
+    said = {option.name: option.help for option in agent_options(id, Preset())}
+    assert not [name for name, text in said.items() if text.startswith(("as of `", "hyper-parameter of"))]

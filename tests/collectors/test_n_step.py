@@ -177,6 +177,10 @@ def test_several_steps_need_the_agents_discount():
 
 
 def test_what_is_held_beside_the_buffer_grows_with_the_steps():
-    replay = several(3, gradient_steps=5).learns_from
-    assert {shape.shape for shape in replay.held_beside(None)} == {(5, 16, 3)}
-    assert several(1).learns_from.held_beside(None) == ()
+    for n, of_steps in ((3, {(5, 16, 3)}), (1, set())):
+        replay = several(n, gradient_steps=5).learns_from
+        kept = jax.eval_shape(lambda: begun(several(n, gradient_steps=5), kernel_slots(Life())).data)  # noqa: B023
+        drawn, steps = replay.held_beside(None, kept)
+        assert {shape.shape for shape in steps} == of_steps
+        assert drawn.reward.shape == (5, 16)
+        assert [x.dtype for x in jax.tree.leaves(drawn)] == [x.dtype for x in jax.tree.leaves(kept.buffer)]

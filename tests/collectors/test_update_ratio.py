@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from kousoku.collectors.update_ratio import LEAST, MOST, MOST_STEPS, steps_of_ratio
@@ -42,6 +43,28 @@ def test_what_is_no_ratio_is_refused(given):
         ConfigError, match=r"^update_ratio: got .*; use a number of gradient steps per environment step"
     ):
         steps_of_ratio(given, 8)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_a_number_of_numpys_is_that_which_it_rounds(kind):
+    for ratio, made in ((0.5, (1, 4)), (1 / 3, (3, 8)), (0.1, (5, 4)), (19.7, (5, 788)), (1 / 512, (64, 1))):
+        if kind is not np.float16 or ratio in (0.5, 1 / 512):  # others are far from it in 11 bits
+            assert steps_of_ratio(kind(ratio), 8) == made
+    for whole in (np.int8(2), np.int64(2), np.uint8(2)):
+        assert steps_of_ratio(whole, 8) == (1, 16)
+        assert all(type(number) is int for number in steps_of_ratio(whole, 8))
+    for bad in (kind("nan"), kind(21), kind(0)):
+        with pytest.raises(ConfigError, match=r"^update_ratio: got .*; use a number of gradient steps"):
+            steps_of_ratio(bad, 8)
+    if kind is not np.float16:
+        with pytest.raises(ConfigError, match="the nearest is"):
+            steps_of_ratio(kind(0.33337), 8)
+
+
+def test_a_text_without_end_is_refused_at_once():
+    for huge in ("1e999999999", "1e-999999999"):
+        with pytest.raises(ConfigError, match=r"^update_ratio: got .*; use a number of gradient steps"):
+            steps_of_ratio(huge, 8)
 
 
 def test_the_ends_are_allowed():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from fresh_process import refusals
 
 import kousoku as ks
 from kousoku.core.dataset import DatasetFile, alike
@@ -174,3 +176,32 @@ def test_spaces_are_alike_where_one_stands_for_the_other():
     assert not alike(ks.Discrete(3), ks.Discrete(2), bounds=False)
     assert alike(ks.Dict({"a": BOX}), ks.Dict({"a": wide}), bounds=False)
     assert not alike(ks.Dict({"a": BOX}), ks.Dict({"b": BOX}), bounds=False)
+
+
+@pytest.mark.parametrize(("kind", "bad"), [("uint8", 256), ("uint8", -1), ("int8", 200), ("int32", 2**32)])
+def test_whole_numbers_that_their_dtype_cannot_hold_are_refused_and_do_not_wrap_around(kind, bad):
+    space, ends = ks.Box(0, 1, (1,), kind), ([False, False], [False, True])
+    with pytest.raises(ks.ConfigError, match=rf"^dataset\.obs\[0, 0\]: got {bad}; {kind} holds whole numbers in"):
+        ks.Dataset([[bad], [1]], [0, 1], [0.0, 1.0], *ends, [[1], [0]], space, ks.Discrete(2))
+    with pytest.raises(ks.ConfigError, match=r"^dataset\.action\[1\]: got 4294967296; int32 holds"):
+        ks.Dataset([[0], [1]], [0, 2**32], [0.0, 1.0], *ends, [[1], [0]], space, ks.Discrete(2))
+
+
+def test_a_file_of_another_format_is_refused_naming_both(tmp_path):
+    one = ks.Dataset([[0.0]], [0], [0.0], [True], [False], [[1.0]], ks.Box(0.0, 1.0, (1,)), ks.Discrete(2))
+    data = ks.save_dataset(one, tmp_path / "a.npz")
+    assert data.path is not None
+    with np.load(data.path) as file:
+        arrays = dict(file)
+    about = json.loads(str(arrays["about"])) | {"format": 9}
+    np.savez(data.path, **(arrays | {"about": np.array(json.dumps(about))}))
+    with pytest.raises(ks.ConfigError, match="it has format 9, and this version of Kousoku reads format 1"):
+        ks.load_dataset(data.path)
+
+
+def test_what_is_no_name_and_no_data_set_is_refused_in_one_line():
+    calls = {call: call for call in ("load_dataset(5)", "load_dataset(None)", "save_dataset(None, 'a.npz')")}
+    messages = refusals(calls, "from kousoku import load_dataset, save_dataset")
+    assert messages["load_dataset(5)"].startswith("dataset: got 5; give a kousoku.Dataset, or the .npz file")
+    assert messages["load_dataset(None)"].startswith("dataset: got None; give a kousoku.Dataset, or the .npz file")
+    assert messages["save_dataset(None, 'a.npz')"] == "data: got None; give a kousoku.Dataset"

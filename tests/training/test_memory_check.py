@@ -47,7 +47,7 @@ def test_a_buffer_counts_with_its_priorities_and_with_the_steps_of_what_is_drawn
     agent = ks.make_agent("dqn", **sizes, hidden=(4,), **options)
     step = 4 * (4 + 4) + 4 + 4 + 1 + 1  # two observations, action, reward, two flags
     held = 2 * 40_000 * (step + (8 if "prioritised" in options else 0))
-    held += 50 * 64 * 5 * (4 + 4 + 1 + 1) if "n_step" in options else 0
+    held += 50 * 64 * (step + (5 * (4 + 4 + 1 + 1) if "n_step" in options else 0))
     assert refusal(agent, int(1.02 * held / 0.8), monkeypatch) is None
     said = refusal(agent, int(0.99 * held / 0.8), monkeypatch)
     assert said is not None

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import numpy as np
 
 from ..collectors import COLLECTORS
 from ..core.agent import Agent
@@ -172,7 +173,9 @@ def _networks(agent: Agent) -> list[Any]:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """Parses a schedule that is written as text; returns anything else as it is, such as the name of a file."""
+    """Returns the schedule of a text, a number of Python's for one of NumPy's, and anything else as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
     return parse_schedule(name, value) if isinstance(value, str) and is_schedule(value) else value
 
 

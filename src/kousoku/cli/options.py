@@ -197,8 +197,20 @@ def _field(option: Option) -> Any:
 
 
 def described(documented: object) -> dict[str, str]:
-    """Returns what a docstring says of each attribute or argument, by name, on one line."""
-    parsed = docstring_parser.parse(inspect.getdoc(documented) or "")
+    """Returns what a docstring says of each attribute or argument, by name, on one line.
+
+    Of a class that is what its bases say where it says nothing itself, or "as of" one of them.
+    """
+    told: dict[str, str] = {}
+    for each in inspect.getmro(documented)[::-1] if inspect.isclass(documented) else (documented,):
+        own = _own_described(each)
+        told |= {name: text for name, text in own.items() if not (name in told and text.startswith("as of `"))}
+    return told
+
+
+def _own_described(documented: object) -> dict[str, str]:
+    """Returns the same of one docstring alone."""
+    parsed = docstring_parser.parse(inspect.cleandoc(documented.__doc__ or ""))
     return {
         name.strip(): " ".join(entry.description.split()).rstrip(".")
         for entry in parsed.params

@@ -187,7 +187,7 @@ class Generations(Collector):
         )
         return TrainState(asked, slot, state.carry, clock, state.metrics), data, _told(told, taken)
 
-    def held_beside(self, data: Generation) -> PyTree[Any]:
+    def held_beside(self, data: Generation, kept: Any) -> PyTree[Any]:
         """Returns the shapes of each candidate as noise, as a policy, and once more for each of its episodes."""
         played = self.population_size * self.episodes
         of_slots = jax.tree.map(lambda x: jax.ShapeDtypeStruct((played, *x.shape[1:]), x.dtype), data.candidates)

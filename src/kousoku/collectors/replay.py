@@ -152,12 +152,14 @@ class Replay(Collector):
     def keeps_transitions(self) -> bool:
         return True
 
-    def held_beside(self, data: Any) -> PyTree[Any]:
-        """Returns the shapes of the rewards and ends of what transitions of several steps are made of."""
+    def held_beside(self, data: Any, kept: ReplayData) -> PyTree[Any]:
+        """Returns the shapes of a round's minibatches, and of the rewards and ends that several steps are made of."""
+        shape = (self.gradient_steps, self.batch_size)
+        drawn = jax.tree.map(lambda x: jax.ShapeDtypeStruct((*shape, *x.shape[2:]), x.dtype), self.transitions_in(kept))
         if self.n_step == 1:
-            return ()
-        shape = (self.gradient_steps, self.batch_size, self.n_step)
-        return [jax.ShapeDtypeStruct(shape, dtype) for dtype in (jnp.int32, jnp.float32, jnp.bool, jnp.bool)]
+            return drawn, ()
+        shape = (*shape, self.n_step)
+        return drawn, [jax.ShapeDtypeStruct(shape, dtype) for dtype in (jnp.int32, jnp.float32, jnp.bool, jnp.bool)]
 
     def num_devices(self, available: int) -> int:
         shares = math.gcd(self.num_envs, self.batch_size)

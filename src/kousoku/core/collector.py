@@ -283,12 +283,16 @@ class Collector(eqx.Module):
             The state with slots, carry and data moved on; what `learn` learns from; the steps, to be recorded.
         """
 
-    def held_beside(self, data: Any) -> PyTree[Any]:
-        """Returns the shapes of what an iteration holds at once beside state and data, given those of the data.
+    def held_beside(self, data: Any, kept: Any) -> PyTree[Any]:
+        """Returns the shapes of what an iteration holds at once beside state and data, given those.
 
         It is for estimates of memory, in which the state and the data count twice, before an iteration and after.
+
+        Args:
+            data: the shapes of what `collect` returns to learn from.
+            kept: the shapes of what the collector keeps from iteration to iteration, `TrainState.data`.
         """
-        del data
+        del data, kept
         return ()
 
     @abstractmethod

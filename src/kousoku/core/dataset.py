@@ -214,6 +214,9 @@ def _numbers(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> 
     if array.dtype.kind not in ("iuf" if dtype.kind == "f" else "iu"):
         kind = "numbers" if dtype.kind == "f" else "whole numbers"
         raise ConfigError(name, str(array.dtype), f"give {kind}, which are kept as {dtype}")
+    if dtype.kind in "iu":
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        _refuse_first(name, array, (array >= low) & (array <= high), f"{dtype} holds whole numbers in {low}..{high}")
     with np.errstate(over="ignore"):
         made = np.array(array, dtype)
     made.flags.writeable = False

@@ -18,6 +18,7 @@ from .spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 ABOUT = "about"
 SUFFIX = ".npz"
+FORMAT = 1
 GIVE = "give a kousoku.Dataset, or the .npz file of one that `kousoku.save_dataset` wrote"
 
 
@@ -34,11 +35,13 @@ def save_dataset(data: Dataset, path: str | os.PathLike[str]) -> Dataset:
     Raises:
         ConfigError: for another ending, a folder, or a file in a folder that does not exist.
     """
+    if not isinstance(data, Dataset):
+        raise ConfigError("data", data, "give a kousoku.Dataset")
     target = Path(absolute(output_file("path", path)))
     if target.suffix != SUFFIX:
         raise ConfigError("path", str(path), f"use a name that ends in {SUFFIX}")
     spaces = {name: _told(getattr(data, name)) for name in ("observation_space", "action_space")}
-    about = json.dumps({"format": 1, "env": data.env, **spaces})
+    about = json.dumps({"format": FORMAT, "env": data.env, **spaces})
     arrays = {path: array for name in ARRAYS for path, array in named_arrays(name, getattr(data, name))}
     part = target.with_name(target.name + ".part")
     try:
@@ -56,12 +59,17 @@ def load_dataset(path: str | os.PathLike[str]) -> Dataset:
     Raises:
         ConfigError: for what is no such file, or is damaged.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ConfigError("dataset", path, GIVE)
     target = absolute(path)
     if not os.path.isfile(target):
         raise ConfigError("dataset", str(path), f"there is no such file; {GIVE}")
     try:
         with np.load(target, allow_pickle=False) as file:
             about = json.loads(str(file[ABOUT]))
+            if about["format"] != FORMAT:
+                fix = f"it has format {about['format']!r}, and this version of Kousoku reads format {FORMAT}"
+                raise ConfigError("dataset", str(path), f"{fix}; install the one that wrote it")
             arrays = {name: _gathered(name, file) for name in ARRAYS}
         spaces = {name: _space(about[name]) for name in ("observation_space", "action_space")}
     except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:

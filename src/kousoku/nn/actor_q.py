@@ -30,6 +30,9 @@ from .torso import BODIES, body_for
 
 ACTORS = ("stochastic", "deterministic", "normal")
 
+INSTEAD = "use finite bounds with low < high, or 'ppo'"
+"""What is advised where actions cannot be learned in the unit box."""
+
 
 @dataclass(frozen=True)
 class ActorQConfig:
@@ -227,9 +230,10 @@ def check_learnable(space: Space, policy: str) -> Box | Discrete:
     if isinstance(space, Discrete) and policy != "deterministic":
         return space
     if not isinstance(space, Box) or space.dtype.kind != "f":
-        fix = "it has to be a Box of floating point numbers; 'sac' and 'dqn' learn Discrete actions, 'ppo' any"
+        discrete = "'sac' and 'dqn' learn Discrete actions, 'bc' and 'iql' from data"
+        fix = f"it has to be a Box of floating point numbers; {discrete}; 'ppo' learns any"
         raise ConfigError("action space", shorten(space), fix)
-    check_bounded("action space", space)
+    check_bounded("action space", shorten(space), INSTEAD, space)
     return space
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.action_mask import only_legal
@@ -111,7 +112,19 @@ def check_atoms(config: Any) -> None:
         name = "v_max" if config.v_max != type(config).v_max else "v_min"
         fix = f"use v_min below v_max: the atoms lie from {config.v_min:g} to {config.v_max:g}"
         raise ConfigError(name, getattr(config, name), fix)
+    if not _bins_increase(config.v_min, config.v_max, config.num_atoms):
+        ends = f"from {config.v_min!r} to {config.v_max!r}"
+        fix = f"use other ends: float32 cannot tell {config.num_atoms} atoms {ends} apart"
+        raise ConfigError("v_max", config.v_max, fix)
     check_number("smoothing", config.smoothing, low=0, open_low=True, open_high=True)
+
+
+def _bins_increase(low: float, high: float, number: int) -> bool:
+    """Tells whether the edges of so many bins between two ends increase in float32, too, and do not end at infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, last = np.float32(low), np.float32(high)
+        width = (last - first) / np.float32(number)
+        return bool(np.isfinite(width) and width >= np.spacing(max(abs(first), abs(last))))
 
 
 def atoms_of(config: Any) -> Atoms | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -88,13 +89,18 @@ def centre_and_reach(space: Box) -> tuple[Float32[np.ndarray, " A"], Float32[np.
     return half * (low + high), half * (high - low)
 
 
-def check_bounded(kind: str, space: Box) -> None:
+def check_bounded(field: str, value: Any, instead: str, space: Box) -> None:
     """Refuses a box that no bounded distribution can fill.
+
+    Args:
+        field, value: of what asks for bounds.
+        instead: what to do.
+        space: the actions.
 
     Raises:
         ConfigError: where a bound is infinite, or a component has low = high.
     """
     if not (np.isfinite(as_array(space.low)).all() and np.isfinite(as_array(space.high)).all()):
-        raise ConfigError("policy", kind, "use 'normal': the Box of actions has infinite bounds")
+        raise ConfigError(field, value, f"{instead}: the Box of actions has infinite bounds")
     if not (as_array(space.low) < as_array(space.high)).all():
-        raise ConfigError("policy", kind, "use 'normal': the Box of actions has a component with low = high")
+        raise ConfigError(field, value, f"{instead}: the Box of actions has a component with low = high")

@@ -19,6 +19,9 @@ from .layers import Dense
 
 KINDS = ("auto", "categorical", "multi_categorical", "normal", "tanh_normal", "beta")
 
+INSTEAD = "use 'normal'"
+"""What is advised where a policy within bounds finds none."""
+
 Features = Float[Array, " F"]
 
 
@@ -110,7 +113,7 @@ class TanhNormalHead(eqx.Module):
     space: Box
 
     def __init__(self, space: Box, in_size: int, *, key: PRNGKeyArray, **options: Any) -> None:
-        check_bounded("tanh_normal", space)
+        check_bounded("policy", "tanh_normal", INSTEAD, space)
         self.space, self.gaussian = space, Gaussian(size_of(space), in_size, key=key, **options)
 
     def __call__(self, x: Features) -> Distribution:
@@ -137,7 +140,7 @@ class BetaHead(eqx.Module):
     def __init__(
         self, space: Box, in_size: int, *, key: PRNGKeyArray, gain: float = 0.01, init: str = "orthogonal"
     ) -> None:
-        check_bounded("beta", space)
+        check_bounded("policy", "beta", INSTEAD, space)
         self.space = space
         self.linear = Dense(in_size, 2 * size_of(space), key=key, gain=gain, init=init)
 

@@ -45,7 +45,7 @@ class SAC(ActorQAgent):
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
+            critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
             normalise_observations, observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha,
             priority_beta: as of `ActorQAgent`.
         temperature: alpha, or the first one where it is learned.

@@ -37,7 +37,7 @@ class TD3(ActorQAgent):
 
     Attributes:
         num_envs, capacity, batch_size, update_ratio, learning_starts, n_step, network, learning_rate,
-        critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
+            critic_learning_rate, discount, tau, policy_delay, adam_beta1, adam_epsilon, weight_decay,
             normalise_observations, observation_limit, normalise_rewards, return_limit, prioritised, priority_alpha,
             priority_beta: as of `ActorQAgent`.
         exploration_noise: standard deviation of the noise of actions, where the box is [-1, 1].

@@ -112,7 +112,8 @@ def _too_many(agent: Agent, need: str) -> ConfigError:
 def _member_bytes(agent: Agent, env: Env, recording: Recording) -> tuple[int, int]:
     """Returns the bytes of what a member carries and collects in an iteration, and of what it computes from that."""
     state, data, steps = shapes_of(agent, env, recording)
-    return tree_bytes((state, data, steps.info, steps.end)), tree_bytes(agent.learns_from.held_beside(data))
+    beside = agent.learns_from.held_beside(data, state.data)
+    return tree_bytes((state, data, steps.info, steps.end)), tree_bytes(beside)
 
 
 def _memory() -> int:
