@@ -103,6 +103,15 @@ def test_open_ends_and_infinite_ends():
     assert "in (0, 1)" in refusal(check_number, 0, low=0, high=1, open_low=True, open_high=True)
     assert "in (0, 1)" in refusal(check_number, 1, low=0, high=1, open_low=True, open_high=True)
     assert "above 0" in refusal(check_number, 0, low=0, open_low=True)
+    for tiny in (1e-60, 1e-46, np.float64(1e-300)):
+        assert refusal(check_number, tiny, low=0, open_low=True).endswith("use a number above 0 that it keeps")
+    for near in (1.0 - 1e-12, 0.999999999):
+        assert "float32 rounds it to an end" in refusal(check_number, near, low=0, high=1, open_high=True)
+    check_number("field", 1e-40, low=0, open_low=True)
+    check_number("field", 1e-60, low=0)
+    check_number("field", 1.0 - 1e-12, low=0, high=1)
+    check_number("field", 0.9999999, low=0, high=1, open_high=True)
+    check_number("field", 1e300, low=0, open_low=True, open_high=True)
     assert "of at least 2" in refusal(check_number, 1, low=2)
     assert "in (-inf, 3]" in refusal(check_number, 4, high=3)
     assert "in (-inf, 3]" in refusal(check_number, -math.inf, high=3)

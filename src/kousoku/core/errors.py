@@ -5,6 +5,7 @@ A message is one line: the field, what was given, what would do. The shell print
 
 from __future__ import annotations
 
+import ctypes
 import difflib
 import inspect
 import itertools
@@ -125,7 +126,8 @@ def check_number(
 ) -> None:
     """Refuses a number outside an interval, a NaN, or a thing that is neither a number nor an array.
 
-    Arrays and tracers pass: their values are not known when a program is traced.
+    Where an end is left out, a number that float32 rounds to it is outside, too: programs compute with that. Arrays and
+    tracers pass: their values are not known when a program is traced.
 
     Raises:
         ConfigError: naming the field, the value and the interval.
@@ -133,13 +135,22 @@ def check_number(
     if is_number(value):
         above = value > low if open_low or math.isinf(low) > math.isinf(high) else value >= low
         below = value < high if open_high else value <= high
-        if above and below:
+        ends = [end for end, is_open in ((low, open_low), (high, open_high)) if is_open and math.isfinite(end)]
+        if above and below and not any(_in_float32(value) == _in_float32(end) for end in ends):
             return
+        if above and below:
+            fix = f"float32 rounds it to an end; use a number {interval(low, high, open_low, open_high)} that it keeps"
+            raise ConfigError(field, value, fix)
     elif hasattr(value, "dtype") and not isinstance(value, (str, bytes)):
         return
     one_sided = math.isinf(high) and not math.isinf(low)  # of which infinity is not outside, to read the words alone
     kind = "finite number" if one_sided and is_number(value) and value == math.inf else "number"
     raise ConfigError(field, value, f"use a {kind} {interval(low, high, open_low, open_high)}")
+
+
+def _in_float32(value: float) -> float:
+    """Returns the nearest number of float32."""
+    return ctypes.c_float(float(value)).value
 
 
 def check_finite(field: str, value: Any) -> None:
