@@ -182,3 +182,11 @@ def test_a_number_is_read_as_one_where_the_tuned_default_is_a_schedule(trained):
 def test_the_help_says_something_of_every_option_of_an_agent(id):
     said = {option.name: option.help for option in agent_options(id, Preset())}
     assert not [name for name, text in said.items() if text.startswith(("as of `", "hyper-parameter of"))]
+
+
+def test_several_numbers_may_be_given_where_the_default_is_none(trained):
+    actions = [0, 3, 3, 3, 0, 0, 0, 0, 3, 1, 0, 0, 0, 2, 1, 0]
+    with pytest.raises(_Reached):
+        main(["train", "dagger", "FrozenLake-v1", "--expert", ",".join(map(str, actions)), "--critic-hidden", "8,4"])
+    assert trained[0].expert == tuple(actions)
+    assert trained[0].network.critic_hidden == (8, 4)

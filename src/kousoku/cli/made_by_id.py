@@ -32,7 +32,8 @@ def agent_options(id: str, preset: Preset) -> list[Option]:
         elif name == "network":
             options += _network_options(parameter.default)
         else:
-            options.append(Option(name, parameter.default, "VALUE", said.get(name, f"hyper-parameter of {id}")))
+            told, several = said.get(name, f"hyper-parameter of {id}"), _takes_several(parameter.annotation)
+            options.append(Option(name, parameter.default, "VALUE", told, several=several))
     return [dataclasses.replace(option, preset=preset.told(preset.options.get(option.name))) for option in options]
 
 
@@ -50,14 +51,20 @@ def _network_options(default: Any) -> list[Option]:
     said = described(type(default))
     fields = dataclasses.fields(default) if dataclasses.is_dataclass(default) else ()
     return [
-        Option(field.name, _widths(field, default), "VALUE", said.get(field.name, "of the network")) for field in fields
+        Option(
+            field.name,
+            getattr(default, field.name),
+            "VALUE",
+            said.get(field.name, "of the network"),
+            several=_takes_several(field.type),
+        )
+        for field in fields
     ]
 
 
-def _widths(field: Any, default: Any) -> Any:
-    """Returns a field's default; for one that takes several numbers always a tuple."""
-    value = getattr(default, field.name)
-    return () if value is None and "tuple" in str(field.type) else value
+def _takes_several(annotation: Any) -> bool:
+    """Tells whether values of a type are several numbers, as the widths of layers."""
+    return "tuple" in str(annotation)
 
 
 def env_options(id: str) -> list[Option]:

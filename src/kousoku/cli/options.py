@@ -43,6 +43,7 @@ class Option:
         positional: given by place instead of by name.
         preset: what a preset has in the place of the default, and where from, in words; None for none.
         joined: whether it may be given several times, its values with commas between; else that is refused.
+        several: whether its value is several numbers, with commas between.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Option:
     positional: bool = False
     preset: str | None = None
     joined: bool = False
+    several: bool = False
 
     @property
     def flag(self) -> str:

@@ -126,8 +126,8 @@ def _hyper_parameters(
         text = str(given.get(option.name, ""))
         if option.name not in given:
             continue
-        if "," not in text or isinstance(option.default, tuple) or (sweep and isinstance(option.default, (str, bool))):
-            one[option.name] = hyper_parameter(option.flag, text, option.default)
+        if "," not in text or option.several or (sweep and isinstance(option.default, (str, bool))):
+            one[option.name] = hyper_parameter(option.flag, text, () if option.several else option.default)
         elif sweep:
             _check_no_schedule(option.flag, text)
             lists[option.name] = numbers(option.flag, text)
