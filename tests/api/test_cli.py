@@ -124,6 +124,10 @@ def test_values_as_people_write_them():
     assert numbers("seeds", "3,5") == [3, 5]
     assert literal("x", "yes", False) is True
     assert literal("x", "[[1, 2]]", None) == [[1, 2]]
+    for text, whole in {"1e2": 100, "1_000": 1000, "1k": 1000, "1,000": 1000, "250": 250}.items():
+        assert literal("x", text, None) == whole
+        assert type(literal("x", text, None)) is int
+    assert [literal("x", text, None) for text in ("0.5", "word", "true")] == [0.5, "word", True]
     assert hyper_parameter("max_gradient_norm", "none", 0.5) is None
     assert hyper_parameter("update_ratio", "3/16", 1.0) == 3 / 16
     with pytest.raises(ks.ConfigError, match="use a number"):

@@ -281,10 +281,12 @@ def literal(field: str, text: str, like: Any) -> Any:
         return text
     if isinstance(like, (tuple, list)) and not text.startswith("["):
         return tuple(numbers(field, text))
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    for read in (typed_number, json.loads):  # a number first: 1e2 is whole, and 1_000 no word
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 def hyper_parameter(field: str, text: str, like: Any) -> Any:
