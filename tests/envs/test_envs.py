@@ -10,6 +10,7 @@ from kousoku.core.env import Drawable, Finite
 from kousoku.core.env_shapes import shape_problems
 from kousoku.core.model import check_model
 from kousoku.core.scene3d import Drawable3d
+from kousoku.envs import ENVS
 
 pytestmark = pytest.mark.contract
 
@@ -136,3 +137,11 @@ def test_two_of_the_same_are_equal_in_structure_so_that_a_program_is_compiled_on
     assert one[1] == other[1]
     assert hash(one[1]) == hash(other[1])
     assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0], strict=True))
+
+
+def test_a_time_limit_that_no_counter_holds_is_refused_by_each():
+    limited = [id for id in ks.list_envs() if "time_limit" in ENVS.options(id) and id != "CustomGrid-v0"]
+    assert len(limited) > 40
+    for id in limited:
+        with pytest.raises(ks.ConfigError, match=r"^time_limit: got 2147483648; use a .* at most"):
+            ks.make(id, time_limit=2**31)

@@ -71,7 +71,9 @@ def test_numbers_of_no_environments_are_refused(env_id):
         pool.send(np.zeros(np.size(env_id), int), env_id)
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 4}, {"batch_size": -1}, {"seed": -1}, {"num_envs": 0}])
+@pytest.mark.parametrize(
+    "options", [{"batch_size": 4}, {"batch_size": -1}, {"seed": -1}, {"seed": 2**64 - 2}, {"num_envs": 0}]
+)
 def test_bad_options_are_refused(options):
     with pytest.raises(ks.ConfigError, match=next(iter(options))):
         ks.to_envpool(Counting(), **{"num_envs": 3, **options})

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from counting import Counting, Drawing, counted_from
+from fresh_process import check_refusals
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from own_envs import OWN_ENVS
@@ -199,7 +200,7 @@ def test_same_seeds_are_same_bits_and_what_follows_goes_on_with_them():
     assert len(np.unique(first[:, 0])) == 4
 
 
-@pytest.mark.parametrize("seed", [-1, 2.5, [1, 2], [1, 2.5, 3, 4], [1, 2, 3, -4], 2**64])
+@pytest.mark.parametrize("seed", [-1, 2.5, [1, 2], [1, 2.5, 3, 4], [1, 2, 3, -4], 2**64, True, np.array(3), print])
 def test_what_is_no_seed_is_refused(seed):
     with pytest.raises(ks.ConfigError, match="seed"):
         gymnasium.make_vec("kousoku/CartPole-v1", num_envs=4).reset(seed=seed)
@@ -272,11 +273,45 @@ def test_a_step_needs_a_reset_and_an_open_environment():
         ({"render_mode": "ansi"}, "render_mode"),
         ({"gravity_": 1.0}, "gravity_"),
         ({"max_episode_steps": 0}, "max_episode_steps"),
+        ({"max_episode_steps": 2**31}, "max_episode_steps"),
+        ({"num_envs": 2**40}, r"num_envs: got 1099511627776; they need about .* GiB; use at most \d+$"),
+        ({"wrap": "frame_stack:2", "max_episode_steps": 9}, "give it to the environment that is wrapped"),
     ],
 )
 def test_bad_options_are_told_in_one_line(options, named):
     with pytest.raises(ks.ConfigError, match=named):
         ks.to_gymnasium_vec("CartPole-v1", **{"num_envs": 2, **options})
+
+
+def test_what_are_no_options_of_a_reset_is_refused():
+    wanted = {"[1]": "use a dict, or None", "3": "use a dict, or None", "{'low': 0}": "option of reset: got 'low'"}
+    made = ("ks.to_gymnasium('CartPole-v1')", "ks.to_gymnasium_vec('CartPole-v1', 2)")
+    check_refusals(
+        {f"{e}.reset(options={o})": told for e in made for o, told in wanted.items()}, "import kousoku as ks"
+    )
+
+
+DOORS = [ks.to_gymnasium, ks.to_gymnasium_vec, ks.to_envpool, ks.to_gymnax]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("env", ["gymnasium:CartPole-v1", ks.from_gymnasium(lambda: gymnasium.make("CartPole-v1"))])
+def test_what_runs_on_the_host_goes_out_by_its_own_library(door, env):
+    with pytest.raises(ks.ConfigError, match="CartPole-v1'; it runs on the host already: use the library's own"):
+        door(env)
+
+
+def test_gymnasiums_wrapper_shortens_episodes_and_the_environments_option_makes_them_longer():
+    for options, length in (
+        ({"max_episode_steps": 5}, 5),
+        ({"max_episode_steps": 300}, 200),
+        ({"time_limit": 300}, 300),
+    ):
+        env, steps, over = gymnasium.make("kousoku/Pendulum-v1", **options), 0, False
+        env.reset(seed=0)
+        while not over:
+            steps, over = steps + 1, env.step(np.zeros(1, np.float32))[3]
+        assert steps == length
 
 
 @pytest.mark.full("covered")

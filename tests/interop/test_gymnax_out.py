@@ -9,6 +9,7 @@ import pytest
 from counting import Counting
 
 import kousoku as ks
+from kousoku.interop.libraries import imported, said
 
 
 def test_an_episode_that_ends_is_followed_by_the_next_and_tells_its_true_last_observation():
@@ -90,6 +91,33 @@ def test_a_library_that_is_missing_is_told_in_one_line(make, module, monkeypatch
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ks.ConfigError, match="pip install"):
         getattr(ks, make)("Pendulum-v1")
+
+
+def test_a_library_that_is_broken_is_told_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("raise AttributeError('jax has no attribute core\\nat all')")
+    monkeypatch.syspath_prepend(tmp_path)
+    told = (
+        r"^environment: got 'to_brax'; pytest .* cannot be imported \(jax has no attribute core at all\); 1.0 or later"
+    )
+    with pytest.raises(ks.ConfigError, match=told) as caught:
+        imported("environment", "to_brax", "broken_library", "pytest", "1.0", "pip install pytest")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_gymnax_that_is_broken_is_told_where_its_spaces_are_asked_for(tmp_path, monkeypatch):
+    (tmp_path / "gymnax").mkdir()
+    (tmp_path / "gymnax" / "__init__.py").write_text("raise AttributeError('jax has no attribute core')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "gymnax"]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ks.ConfigError, match="gymnax is installed and cannot be imported"):
+        ks.to_gymnax("CartPole-v1").action_space()
+
+
+def test_what_a_library_says_is_one_short_line():
+    assert said(ValueError("first\n  second")) == "first second"
+    assert said(KeyError()) == "KeyError"
+    assert len(said(ValueError("x" * 999))) == 200
 
 
 def test_stable_baselines3_that_is_missing_is_told_in_one_line(monkeypatch):

@@ -258,6 +258,51 @@ def test_an_option_that_it_does_not_have():
         made("gymnax:CartPole-v1", gravty=1.0)
 
 
+@pytest.mark.parametrize(
+    ("id", "options", "told"),
+    [
+        ("gymnax:CartPole-v1", {"gravity": "x"}, "^gravity: got 'x'; use a number"),
+        ("gymnax:CartPole-v1", {"max_steps_in_episode": "x"}, "^max_steps_in_episode: got 'x'"),
+        ("craftax:Craftax-Classic-Symbolic-v1", {"day_length": "x"}, "^day_length: got 'x'"),
+        ("playground:CartpoleBalance", {"foo": 1}, "^option of playground:CartpoleBalance: got 'foo'; known: "),
+        ("playground:CartpoleBalance", {"action_repeat": 2}, "use wrap='repeat_action:N'"),
+        ("xminigrid:MiniGrid-Empty-8x8", {"view_size": -1}, "^env: got 'Empty'; its reset raises ValueError"),
+    ],
+)
+def test_options_of_no_use_are_told_in_one_line(id, options, told):
+    made(id)
+    with pytest.raises(ks.ConfigError, match=told) as caught:
+        ks.make(id, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_playgrounds_episode_length_is_the_time_limit():
+    assert made("playground:CartpoleBalance", episode_length=5).time_limit == 5
+    assert made("playground:CartpoleBalance", episode_length=5, time_limit=7).time_limit == 7
+
+
+def test_a_wrapper_of_jumanjis_leaves_the_clock_to_us():
+    jumanji = pytest.importorskip("jumanji")
+    from jumanji.wrappers import AutoResetWrapper, MultiToSingleWrapper
+
+    theirs = jumanji.make("Snake-v1", time_limit=3)
+
+    def ends(env: ks.Env) -> tuple[list[Any], list[Any]]:
+        def play(key: Any) -> Any:
+            steps = jnp.arange(3, dtype=jnp.int32), jax.random.split(key, 3)
+            return jax.lax.scan(lambda s, x: env.step(x[1], s, x[0]), env.reset(key)[0], steps)[1]
+
+        told = jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), 8))
+        return told.terminated[:, -1].tolist(), told.truncated[:, -1].tolist()
+
+    wrapped = ks.from_jumanji(MultiToSingleWrapper(theirs))
+    assert wrapped.time_limit == 3
+    assert ends(wrapped) == ends(ks.from_jumanji(theirs))
+    assert not all(ends(wrapped)[0]), "some have met no wall"
+    with pytest.raises(ks.ConfigError, match="without auto-reset"):
+        ks.from_jumanji(MultiToSingleWrapper(AutoResetWrapper(theirs)))
+
+
 BROKEN = ("SimpleBandit-bsuite", "MNISTBandit-bsuite")
 """Environments of gymnax 0.0.9 whose own step fails, or that download what they show."""
 

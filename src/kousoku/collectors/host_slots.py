@@ -118,6 +118,6 @@ def telling(name: str) -> Iterator[None]:
         yield
     except (ConfigError, EnvError):
         raise
-    except Exception as error:  # the environment is others' code
+    except (Exception, SystemExit) as error:  # the environment is others' code
         said = (str(error).splitlines() or [""])[0]
         raise EnvError(f"environment {name} raised {type(error).__name__}: {said}") from error

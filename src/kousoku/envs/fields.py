@@ -10,6 +10,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..core import spaces
 from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number, is_number
 
 Number = float | Float[Array, ""]
@@ -76,11 +77,16 @@ def _choice(name: str, choices: tuple[str, ...], value: Any) -> Any:
 
 def limit(default: int | None) -> Any:
     """Makes a field for the steps after which an episode is truncated; None for no limit."""
-    return eqx.field(static=True, default=default, converter=_limit)
+    return eqx.field(static=True, default=default, converter=check_limit)
 
 
-def _limit(value: Any) -> int | None:
-    return None if value is None else check_count("time_limit", value)
+def check_limit(value: Any) -> int | None:
+    """Returns a time limit as an int, or None for no limit.
+
+    Raises:
+        ConfigError: for anything else, and for more steps than an int32 counts.
+    """
+    return None if value is None else check_count("time_limit", value, high=spaces.LARGEST)
 
 
 def check_order(low_name: str, low: Number, high_name: str, high: Number) -> None:

@@ -13,12 +13,12 @@ from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.env import Env
-from ..core.errors import check_count
 from ..core.model import TabularModel, check_model
 from ..core.panel import Panel
 from ..core.scene import Scene
-from ..core.spaces import LARGEST, Discrete
+from ..core.spaces import Discrete
 from ..core.timestep import Timestep
+from .fields import check_limit
 from .timesteps import first_timestep
 
 
@@ -152,5 +152,5 @@ def finite(
     Raises:
         ConfigError: if the tables are no Markov decision process, or the time limit is no whole number above 0.
     """
-    limit = None if time_limit is None else check_count("time_limit", time_limit, high=LARGEST)
+    limit = check_limit(time_limit)
     return FiniteEnv(tables=OutcomeTable.of(model), exact=model, picture=panels, time_limit=limit, scene=scene)

@@ -13,6 +13,7 @@ from ...core.env import Env
 from ...core.errors import ConfigError, check_choice, check_count, check_number, is_number
 from ...core.spaces import Discrete
 from ...core.timestep import Timestep
+from ..fields import check_limit
 
 REWARDS = ("normal", "bernoulli")
 LARGEST = 1e30
@@ -153,7 +154,7 @@ def bandit(
             mean=(mean, 0.0), mean_spread=(mean_spread, 1.0), reward_std=(reward_std, 1.0), drift=(drift, 0.0)
         )
     count = check_count("arms", arms, high=MAX_ARMS)
-    limit = None if time_limit is None else check_count("time_limit", time_limit)
+    limit = check_limit(time_limit)
     drifts = not is_number(drift) or drift > 0
     return Bandit(
         mean=mean,

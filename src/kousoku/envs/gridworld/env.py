@@ -17,6 +17,7 @@ from ...core.panel import Panel
 from ...core.scene import Scene
 from ...core.spaces import LARGEST, Discrete, Space
 from ...core.timestep import Timestep
+from ..fields import check_limit
 from ..finite import OutcomeTable
 from .draw import grid_panel, grid_scene
 from .dynamics import Rules, action_moves, build_model, check_ways
@@ -190,7 +191,7 @@ def gridworld(
     for name, value in rewards.items():
         check_number(name, value, low=-LARGEST_REWARD, high=LARGEST_REWARD)
     check_number("slip", slip, low=0, high=1)
-    limit = None if time_limit is None else check_count("time_limit", time_limit, high=LARGEST)
+    limit = check_limit(time_limit)
     rules = Rules(
         moves=action_moves(moves, stay),
         wind=check_wind("wind", wind, layouts[0].width),

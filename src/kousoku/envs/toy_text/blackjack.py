@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, UInt32
 
 from ...core.env import Env
-from ...core.errors import ConfigError, check_choice, check_count, check_flag
+from ...core.errors import ConfigError, check_choice, check_flag
 from ...core.model import TabularModel
 from ...core.panel import Panel
 from ...core.scene import Rect, Scene, Shape, Text
@@ -17,6 +17,7 @@ from ...core.spaces import Discrete, MultiDiscrete
 from ...core.timestep import Timestep
 from ...ops import tables
 from ...ops.exploration import uniform_index, unit_interval
+from ..fields import check_limit
 from .dealing import ACES, BUST, CARDS, HIT, NATURAL, NUM_STATES, SHOWN, SUMS, blackjack_model, dealer_results, index
 
 OBSERVATIONS = ("index", "tuple")
@@ -162,7 +163,7 @@ def blackjack(
         True
     """
     check_choice("observation", observation, OBSERVATIONS)
-    limit = None if time_limit is None else check_count("time_limit", time_limit)
+    limit = check_limit(time_limit)
     bounds = np.cumsum(dealer_results(), axis=1)[:, :-1].astype(np.float32)
     return Blackjack(
         dealer=bounds,

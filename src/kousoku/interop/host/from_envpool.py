@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, nearest
 from ...core.host import HostEnv
+from ..libraries import imported, said
 from .group import Rows
 from .spaces import our_space
 from .values import batched, leaves_of, unbatched
 from .vector_env import check_size
+
+LOWEST = "1.2.0"
 
 
 def ids() -> list[str]:
@@ -43,12 +46,14 @@ def envpool_env(id: str, **options: Any) -> HostEnv:
     for taken in ("num_envs", "batch_size", "seed", "env_seed"):
         if taken in options:
             raise ConfigError(taken, options[taken], "training says how many environments there are, and seeds them")
-    if id not in envpool.list_all_envs():
-        raise ConfigError("env", f"envpool:{id}", "EnvPool has no such id; envpool.list_all_envs() tells all")
+    if id not in (known := envpool.list_all_envs()):
+        close = [f"envpool:{name}" for name in nearest(id, known)]
+        more = f"did you mean {' or '.join(close)}?" if close else "`kousoku list envpool:` shows all"
+        raise ConfigError("env", f"envpool:{id}", f"EnvPool has no such id; {more}")
     try:
         spec = envpool.make_spec(id, **options)
     except Exception as error:  # of any kind: EnvPool's and C++'s
-        raise ConfigError("env", f"envpool:{id}", f"it cannot be made: {' '.join(str(error).split())}") from error
+        raise ConfigError("env", f"envpool:{id}", f"it cannot be made: {said(error)}") from error
     name = f"envpool:{id}"
     with _quietly():
         theirs = spec.gymnasium_observation_space, spec.gymnasium_action_space
@@ -102,11 +107,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _imported() -> Any:
-    try:
-        import envpool  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ConfigError("env", "no envpool", "pip install envpool") from error
-    return envpool
+    return imported("environment", "envpool:", "envpool", "envpool", LOWEST, "pip install envpool")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from ...core.errors import ConfigError, check_count
 from ...core.host import HostEnv, HostVector
+from ..libraries import said
 from ..out.registration import NAMESPACE
 from .from_envpool import is_pool
 from .group import DrawnGroup, EnvGroup
@@ -173,7 +174,7 @@ def host_env(
     drawn = drawn if env.render_mode is None else factory
     make_drawn = DrawnMaker(drawn) if draws and drawn is not None else None
     if example is None:
-        env.close()
+        _told(name, "closed", env.close)
     maker = VectorMaker(name, factory, int(workers))
     return HostEnv(name, observations, actions, maker, make_drawn=make_drawn)
 
@@ -188,13 +189,21 @@ def made(name: str, factory: Callable[[], Any]) -> Any:
     Raises:
         ConfigError: with what the environment or its library said.
     """
+    return _told(name, "made", factory)
+
+
+def _told(name: str, what: str, function: Callable[[], Any]) -> Any:
+    """Returns what a function of an environment or its library does.
+
+    Raises:
+        ConfigError: with what it raised, naming what cannot be done.
+    """
     try:
-        return factory()
+        return function()
     except ConfigError:
         raise
-    except Exception as error:  # the factory is others' code
-        said = " ".join(str(error).split())
-        raise ConfigError("env", name, f"it cannot be made: {said or type(error).__name__}") from error
+    except Exception as error:  # others' code
+        raise ConfigError("env", name, f"it cannot be {what}: {said(error)}") from error
 
 
 def _name_of(made: Any) -> str:

@@ -5,12 +5,13 @@ Processes that only step environments import this: it needs no JAX.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .values import leaves_of, read, written
+from .values import leaves_of, read, single, written
 
 Rows = list[np.ndarray]
 
@@ -24,30 +25,47 @@ class EnvGroup:
     def __init__(self, factory: Callable[[], Any], seeds: Sequence[int]) -> None:
         """Makes one environment for each seed."""
         self._envs: list[Any] = []
-        for _ in seeds:
-            self._envs.append(factory())
+        try:
+            for _ in seeds:
+                self._envs.append(factory())
+        except BaseException:
+            self.close()
+            raise
         self._seeds: list[int | None] = list(seeds)
         self._action_space = self._envs[0].action_space
         self._actions, self._observations = leaves_of(self._action_space), leaves_of(self._envs[0].observation_space)
 
     def reset(self, slots: Sequence[int] | None = None) -> Rows:
         begun = []
-        for slot in range(len(self._envs)) if slots is None else slots:
-            obs, _ = self._envs[slot].reset(seed=self._seeds[slot])
-            self._seeds[slot] = None
-            begun.append(obs)
+        try:
+            for slot in range(len(self._envs)) if slots is None else slots:
+                obs, _ = self._envs[slot].reset(seed=self._seeds[slot])
+                self._seeds[slot] = None
+                begun.append(obs)
+        except SystemExit as error:
+            raise _failed(error) from error
         return written(self._observations, begun)
 
     def step(self, actions: Sequence[np.ndarray]) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         theirs = read(self._action_space, self._actions, actions)
-        said = [env.step(action) for env, action in zip(self._envs, theirs, strict=True)]
+        try:
+            said = [env.step(action) for env, action in zip(self._envs, theirs, strict=True)]
+        except SystemExit as error:
+            raise _failed(error) from error
         obs, reward, terminated, truncated, _ = zip(*said, strict=True)
-        told = np.array(reward, np.float32), np.array(terminated, bool), np.array(truncated, bool)
-        return written(self._observations, obs), *told
+        ends = single("terminated", terminated, bool), single("truncated", truncated, bool)
+        return written(self._observations, obs), single("reward", reward, np.float32), *ends
 
     def close(self) -> None:
-        for env in self._envs:
-            env.close()
+        """Closes all environments, also where one of them fails to."""
+        with contextlib.ExitStack() as stack:
+            for env in reversed(self._envs):  # the stack is emptied from its end
+                stack.callback(env.close)
+
+
+def _failed(error: SystemExit) -> RuntimeError:
+    """Returns the failure of an environment that ends the program, as of a window that was closed."""
+    return RuntimeError(f"it called sys.exit({error.code!r})")
 
 
 class DrawnGroup(EnvGroup):

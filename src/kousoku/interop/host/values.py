@@ -22,6 +22,7 @@ class Leaf(NamedTuple):
         space: what it is an element of: no Dict and no Tuple.
         shape, dtype: of ours.
         start: their first whole number, which is taken off theirs; None where it is 0, or they are no indices.
+        count: how many whole numbers there are, of indices; None of others.
     """
 
     path: tuple[Any, ...]
@@ -29,6 +30,7 @@ class Leaf(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype
     start: Any
+    count: Any = None
 
 
 def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
@@ -44,20 +46,25 @@ def leaves_of(space: Any, path: tuple[Any, ...] = ()) -> list[Leaf]:
         return [leaf for place in places for leaf in leaves_of(space.spaces[place], (*path, place))]
     index = np.dtype(np.int32)
     if isinstance(space, spaces.Discrete):
-        return [Leaf(path, space, (), index, int(space.start) or None)]
+        return [Leaf(path, space, (), index, int(space.start) or None, int(space.n))]
     if isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
         start = np.asarray(space.start, np.int64)
-        return [Leaf(path, space, space.shape, index, start if start.any() else None)]
+        return [Leaf(path, space, space.shape, index, start if start.any() else None, space.nvec.astype(np.uint64))]
     if isinstance(space, spaces.MultiBinary) and len(space.shape) == 1:
-        return [Leaf(path, space, space.shape, index, None)]
-    if isinstance(space, spaces.Box) and space.dtype.kind in "fiu":
+        return [Leaf(path, space, space.shape, index, None, 2)]
+    if isinstance(space, spaces.Box) and space.dtype.kind in "fiub":
         return [Leaf(path, space, space.shape, narrowed(space.dtype), None)]
     told = " ".join(repr(space).split())
     raise TypeError(f"{told} has no counterpart: use Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple")
 
 
 def narrowed(dtype: np.dtype) -> np.dtype:
-    """Returns the dtype that numbers of another have here: at most 32 bits, whole ones with a sign where they had."""
+    """Returns the dtype that numbers of another have here: at most 32 bits, whole ones with a sign where they had.
+
+    Truth is a byte, 0 or 1.
+    """
+    if dtype.kind == "b":
+        return np.dtype(np.uint8)
     return dtype if dtype.itemsize <= 2 and dtype.kind in "iu" else WIDEST[dtype.kind]
 
 
@@ -73,9 +80,12 @@ def picker(path: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 def batched(leaves: list[Leaf], value: Any) -> list[np.ndarray]:
-    """Returns observations that come together, each part [V, ...], as new arrays."""
-    parts = [(leaf, np.asarray(picker(leaf.path)(value))) for leaf in leaves]
-    return [np.array(part if leaf.start is None else part - leaf.start, leaf.dtype) for leaf, part in parts]
+    """Returns observations that come together, each part [V, ...], as new arrays.
+
+    Raises:
+        ValueError: for indices outside their space.
+    """
+    return [np.array(_ours(leaf, np.asarray(picker(leaf.path)(value)))) for leaf in leaves]
 
 
 def unbatched(space: Any, leaves: list[Leaf], arrays: Any) -> Any:
@@ -87,19 +97,76 @@ def written(leaves: list[Leaf], values: Sequence[Any]) -> list[np.ndarray]:
     """Returns observations of V environments as new arrays, [V, ...] each.
 
     Raises:
+        ValueError: if one has another shape than its space, or an index lies outside it.
+    """
+    return [_ours(leaf, _stacked(leaf, values)) for leaf in leaves]
+
+
+def single(what: str, numbers: Sequence[Any], dtype: Any) -> np.ndarray:
+    """Returns one number of each of V environments, [V]; what is one number may have axes of length 1.
+
+    Raises:
+        ValueError: for what is none, or several.
+    """
+    array = np.array(numbers)
+    if array.ndim > 1:
+        if array[0].size != 1:
+            raise ValueError(f"its {what} has the shape {array.shape[1:]}, and has to be one number")
+        array = array.reshape(len(numbers))
+    if array.dtype == object and dtype is not bool and any(number is None for number in numbers):
+        raise ValueError(f"its {what} is None, and has to be a number")
+    return array.astype(dtype, copy=False)
+
+
+def _stacked(leaf: Leaf, values: Sequence[Any]) -> np.ndarray:
+    """Returns one part of V observations as a new array of theirs, [V, ...].
+
+    Raises:
         ValueError: if one has another shape than its space.
     """
-    arrays = []
-    for leaf in leaves:
-        parts = values if not leaf.path else list(map(picker(leaf.path), values))
-        array = np.empty((len(parts), *leaf.shape), leaf.dtype if leaf.start is None else np.int64)
-        for row, part in enumerate(parts):
-            if np.shape(part) != leaf.shape:
-                told = f"an observation has the shape {np.shape(part)}, and its space the shape {leaf.shape}"
-                raise ValueError(told)
-            array[row] = part
-        arrays.append(array if leaf.start is None else (array - leaf.start).astype(leaf.dtype))
-    return arrays
+    parts = values if not leaf.path else list(map(picker(leaf.path), values))
+    shapes = (np.shape(part) for part in parts)
+    try:
+        array = np.array(parts)
+    except ValueError:  # they have different shapes
+        array = np.empty(())
+    if array.shape != (len(parts), *leaf.shape):
+        wrong = next(shape for shape in shapes if shape != leaf.shape)
+        raise ValueError(f"an observation has the shape {wrong}, and its space the shape {leaf.shape}")
+    return array
+
+
+def _ours(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
+    """Returns their numbers in our dtype: indices from 0, other whole numbers as near as 32 bits have them.
+
+    Raises:
+        ValueError: for indices outside their space, or fractions.
+    """
+    if leaf.count is not None:
+        return _indices(leaf, theirs)
+    if leaf.space.dtype.kind in "iu" and leaf.space.dtype.itemsize > 2:
+        most = np.iinfo(leaf.dtype)
+        theirs = np.clip(theirs, most.min, most.max - 1)
+    return theirs.astype(leaf.dtype, copy=False)
+
+
+def _indices(leaf: Leaf, theirs: np.ndarray) -> np.ndarray:
+    """Returns their indices from 0.
+
+    Raises:
+        ValueError: for one outside its space, or a fraction.
+    """
+    if theirs.dtype.kind == "f":
+        _refuse(leaf, theirs, ~np.isfinite(theirs) | (theirs != np.floor(theirs)))
+    ours = theirs.astype(np.int64, copy=False)
+    ours = ours if leaf.start is None else ours - leaf.start
+    _refuse(leaf, theirs, ours.view(np.uint64) >= leaf.count)  # numbers below 0 are the largest of these
+    return ours.astype(leaf.dtype)
+
+
+def _refuse(leaf: Leaf, theirs: np.ndarray, wrong: np.ndarray) -> None:
+    if wrong.any():
+        raise ValueError(f"an observation has {float(theirs[wrong][0]):.12g}, which is not in {leaf.space}")
 
 
 def read(space: Any, leaves: list[Leaf], arrays: Sequence[np.ndarray]) -> list[Any]:

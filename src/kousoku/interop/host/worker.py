@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 import struct
-import sys
 from typing import Any, BinaryIO
 
 LENGTH = struct.Struct("<Q")
@@ -65,11 +64,15 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Serves; what environments print goes to the standard error, and Ctrl-C is for who started this process."""
+    """Serves; what environments print goes to the standard error, and Ctrl-C is for who started this process.
+
+    They, and the processes that they start, find nothing to read on the standard input: it has the requests.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with os.fdopen(os.dup(1), "wb") as answers:
+    with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers, open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
-        serve(sys.stdin.buffer, answers)
+        serve(requests, answers)
 
 
 if __name__ == "__main__":

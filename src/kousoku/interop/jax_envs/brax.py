@@ -71,7 +71,8 @@ class BraxRobot(BraxEnv):
 def from_brax(env: Any, *, time_limit: int | None = TIME_LIMIT) -> BraxEnv:
     """Makes an environment of one with Brax's protocol.
 
-    Brax's wrappers for episodes and auto-reset are taken off; a time limit that they set is kept.
+    Brax's wrappers for episodes and auto-reset are taken off; a time limit that they set is kept, unless another one
+    than Brax's is given here.
 
     Args:
         env: Brax's, or one with `reset(key)`, `step(state, action)` and `action_size`.
@@ -80,28 +81,37 @@ def from_brax(env: Any, *, time_limit: int | None = TIME_LIMIT) -> BraxEnv:
     Raises:
         ConfigError: for what has not these methods, or a wrapper that makes many environments or several steps of one.
     """
-    return wrapped(env, time_limit, None)
+    return wrapped(env, time_limit, None, chosen=time_limit != TIME_LIMIT)
 
 
 @their_promotion()
-def wrapped(env: Any, time_limit: int | None, made_from: str | None) -> BraxEnv:
-    """Makes an environment of one with Brax's protocol: see `from_brax`, and for `made_from` `Foreign`."""
-    env, time_limit = bare(env, time_limit)
+def wrapped(env: Any, time_limit: int | None, made_from: str | None, chosen: bool = True) -> BraxEnv:
+    """Makes an environment of one with Brax's protocol.
+
+    Args:
+        env, time_limit: see `from_brax`.
+        made_from: see `Foreign`.
+        chosen: whether the time limit counts where a wrapper sets one, too.
+    """
+    env, wrappers_limit = bare(env)
+    if wrappers_limit is not None and not chosen:
+        time_limit = wrappers_limit
     if not all(callable(getattr(env, name, None)) for name in ("reset", "step")) or not hasattr(env, "action_size"):
         raise ConfigError("env", type(env).__name__, "give an environment with Brax's reset, step and action_size")
-    state = shapes_of(env.reset)
+    state = shapes_of(env, env.reset)
     limit = checked_limit(time_limit)
     actions = Box(-1.0, 1.0, (int(env.action_size),))
     kind = BraxRobot if is_robot(env, state) else BraxEnv
     return kind(theirs=Foreign(env, made_from), told=EnvSpec(observed(state.obs), actions, limit), time_limit=limit)
 
 
-def bare(env: Any, time_limit: int | None) -> tuple[Any, int | None]:
-    """Returns (the environment without wrappers for training, the time limit that one of them sets, or the given).
+def bare(env: Any) -> tuple[Any, int | None]:
+    """Returns (the environment without wrappers for training, the time limit that one of them sets; else None).
 
     Raises:
         ConfigError: for a wrapper that cannot be taken off without another meaning.
     """
+    time_limit = None
     while type(env).__name__ in ("AutoResetWrapper", "BraxAutoResetWrapper", "EpisodeWrapper", "VmapWrapper"):
         if type(env).__name__ == "VmapWrapper":
             raise ConfigError("env", "VmapWrapper", "give one environment; training makes many of it")

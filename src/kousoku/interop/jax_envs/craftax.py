@@ -13,7 +13,7 @@ import numpy as np
 from ...core.errors import check_keys
 from ...core.scene import Scene
 from .foreign import check_id, imported, recipe, their_promotion
-from .gymnax import GymnaxEnv, numbers_of, wrapped
+from .gymnax import GymnaxEnv, numbers_of, replaced, wrapped
 
 LIBRARY, LOWEST = "craftax", "1.5.0"
 IDS = ("Craftax-Symbolic-v1", "Craftax-Pixels-v1", "Craftax-Classic-Symbolic-v1", "Craftax-Classic-Pixels-v1")
@@ -80,7 +80,7 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv
     params = env.default_params
     check_keys(f"option of {LIBRARY}:{id}", options, [*(f.name for f in dataclasses.fields(params)), "time_limit"])
     made_from = recipe(LIBRARY, id, {})
-    return wrapped(env, params.replace(**options), time_limit, made_from, reads_limit=False, kind=CraftaxEnv)
+    return wrapped(env, replaced(params, options), time_limit, made_from, reads_limit=False, kind=CraftaxEnv)
 
 
 def _made(id: str) -> Any:

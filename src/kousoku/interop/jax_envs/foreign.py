@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from importlib import metadata
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -20,6 +18,8 @@ from ...core.errors import ConfigError, check_count, nearest
 from ...core.spaces import Space
 from ...core.timestep import Timestep
 from ...envs.timesteps import first_timestep
+from .. import libraries
+from ..libraries import said
 from .spaces import conformed
 
 NEVER = int(np.iinfo(np.int32).max)
@@ -160,30 +160,7 @@ def imported(library: str, module: str, package: str, lowest: str) -> Any:
         ConfigError: if it is not installed, too old, or broken.
     """
     install = f"pip install 'kousoku[{library}]'"
-    try:
-        there = metadata.version(package)
-    except metadata.PackageNotFoundError:
-        raise ConfigError(
-            "environment", f"{library}:", f"it needs {package}, which is not installed: {install}"
-        ) from None
-    if _numbers(there) < _numbers(lowest):
-        raise ConfigError("environment", f"{library}:", f"{package} {there} is too old, {lowest} works: {install}")
-    try:
-        return importlib.import_module(module)
-    except Exception as error:  # what another package raises when it does not fit to what else is installed
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        fix = f"{package} {there} cannot be imported ({said}); {lowest} or later works where its own needs are met"
-        raise ConfigError("environment", f"{library}:", fix) from error
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Returns the leading whole numbers of a version."""
-    parts = []
-    for part in version.split("."):
-        if not part.isdigit():
-            break
-        parts.append(int(part))
-    return tuple(parts)
+    return libraries.imported("environment", f"{library}:", module, package, lowest, install)
 
 
 def check_id(library: str, id: str, known: Iterable[str]) -> None:
@@ -211,14 +188,55 @@ def recipe(library: str, id: str, options: dict[str, Any]) -> str | None:
 
 def checked_limit(time_limit: Any) -> int | None:
     """Returns a time limit as an int, None for none."""
-    return None if time_limit is None else check_count("time_limit", time_limit)
+    return None if time_limit is None else check_count("time_limit", time_limit, high=NEVER)
 
 
-def shapes_of(reset: Any) -> Any:
-    """Returns the shapes of what their reset gives, of which nothing is computed."""
+def layers(env: Any) -> list[Any]:
+    """Returns an environment and those that are inside it, where it is a wrapper of its library's, outermost first."""
+    found = [env]
+    while (name := inner_name(found[-1])) is not None:
+        found.append(vars(found[-1])[name])
+    return found
+
+
+def inner_name(env: Any) -> str | None:
+    """Returns the name under which a wrapper has the environment inside; None of what has none."""
+    held = getattr(env, "__dict__", {})
+    return next((name for name in ("_env", "env") if hasattr(held.get(name), "step")), None)
+
+
+def check_layers(env: Any) -> None:
+    """Refuses wrappers that begin episodes by themselves or make many environments, wherever they are.
+
+    Raises:
+        ConfigError: naming the wrapper.
+    """
+    for name in (type(layer).__name__ for layer in layers(env)):
+        if "AutoReset" in name:
+            raise ConfigError("env", name, "give it without auto-reset: its `unwrapped`")
+        if "Vmap" in name:
+            raise ConfigError("env", name, "give one environment; training makes many of it")
+
+
+def shapes_of(env: Any, reset: Callable[[Array], Any]) -> Any:
+    """Returns the shapes of what their reset gives, of which nothing is computed.
+
+    Args:
+        env: theirs, for the message.
+        reset: its reset, of a raw key.
+
+    Raises:
+        ConfigError: for a reset that cannot be traced, as with an option that is of no use.
+    """
     with their_promotion():
         key = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
-        return jax.eval_shape(reset, key)
+        try:
+            return jax.eval_shape(reset, key)
+        except ConfigError:
+            raise
+        except Exception as error:  # theirs, of any kind
+            fix = f"its reset raises {type(error).__name__}: {said(error)}"
+            raise ConfigError("env", type(env).__name__, fix) from error
 
 
 def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:
@@ -230,5 +248,5 @@ def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:
     try:
         return make(**options)
     except Exception as error:  # of any kind: a download that fails, an option that is unknown
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ConfigError(f"{library}:{id}", options, f"it cannot be made, the library says: {said}") from error
+        fix = f"it cannot be made, the library says: {said(error)}"
+        raise ConfigError(f"{library}:{id}", options, fix) from error

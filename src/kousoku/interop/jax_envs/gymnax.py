@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_flag, check_keys, is_number
+from ...core.errors import ConfigError, check_count, check_finite, check_flag, check_keys, is_number
 from ...core.scene import Scene
 from .foreign import (
     NEVER,
@@ -22,6 +22,7 @@ from .foreign import (
     check_id,
     checked_limit,
     imported,
+    inner_name,
     recipe,
     shapes_of,
     their_promotion,
@@ -80,6 +81,25 @@ class DrawnGymnaxEnv(GymnaxEnv):
             return picture(self.theirs.it, self.params, jax.tree.map(jnp.asarray, state))
 
 
+def _bare(env: Any) -> Any:
+    """Returns an environment without gymnax's LogWrapper, which changes nothing but its info.
+
+    Raises:
+        ConfigError: for what has not gymnax's methods, or another wrapper whose `reset_env` and `step_env` are those of
+            the environment inside, so that what it does would be lost.
+    """
+    while type(env).__name__ == "LogWrapper":
+        env = env._env
+    for name in ("reset_env", "step_env", "observation_space", "action_space"):
+        if not callable(getattr(env, name, None)):
+            fix = f"it has no method {name}; give an environment with gymnax's protocol, and (env, params) as two"
+            raise ConfigError("env", type(env).__name__, fix)
+    if inner_name(env) is not None and not hasattr(type(env), "step_env"):
+        fix = "its step_env is that of the environment inside, which goes past it: give that, and use kousoku.wrappers"
+        raise ConfigError("env", type(env).__name__, fix)
+    return env
+
+
 def limit_name(params: Any) -> str | None:
     """Returns the name of the parameter that holds the time limit; None if there is none."""
     return next((name for name in LIMITS if hasattr(params, name)), None)
@@ -127,17 +147,16 @@ def wrapped(
         reads_limit: see `GymnaxEnv`.
         kind: of what is made; by default one that is drawn as gymnax's of that name, if it is.
     """
-    for name in ("reset_env", "step_env", "observation_space", "action_space"):
-        if not callable(getattr(env, name, None)):
-            fix = f"it has no method {name}; give an environment with gymnax's protocol, and (env, params) as two"
-            raise ConfigError("env", type(env).__name__, fix)
+    env = _bare(env)
     params = env.default_params if params is None else params
     name = limit_name(params)
+    if name != limit_name(getattr(env, "default_params", params)):
+        raise ConfigError("params", params, "give the environment's own, such as its default_params")
     if name is not None and time_limit is not None:
         params = params.replace(**{name: type(getattr(params, name))(checked_limit(time_limit))})
     if name is not None:
         time_limit = int(getattr(params, name))
-    obs, _ = shapes_of(lambda key: env.reset_env(key, params))
+    obs, _ = shapes_of(env, lambda key: env.reset_env(key, params))
     spaces = observed(obs, env.observation_space(params)), acted(env.action_space(params))
     limit = checked_limit(time_limit)
     kind = kind or (DrawnGymnaxEnv if picture_of(env) else GymnaxEnv)
@@ -186,8 +205,25 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> GymnaxEnv
     own = {name: value for name, value in options.items() if name not in fields}
     check_own(id, own, fields)
     env, params = call(LIBRARY, id, lambda **own: _gymnax().make(id, **own), own)
-    params = params.replace(**{name: value for name, value in options.items() if name in fields})
+    params = replaced(params, {name: value for name, value in options.items() if name in fields})
     return wrapped(env, params, time_limit, recipe(LIBRARY, id, own), reads_limit=id in READ_LIMIT)
+
+
+def replaced(params: Any, changes: dict[str, Any]) -> Any:
+    """Returns parameters with other values.
+
+    Raises:
+        ConfigError: for what is no number where one was.
+    """
+    for name, value in changes.items():
+        held = getattr(params, name)
+        if name in LIMITS:
+            check_count(name, value, high=NEVER)
+        elif is_number(held):
+            check_finite(name, value)
+        elif isinstance(held, bool) and not hasattr(value, "dtype"):
+            check_flag(name, value)
+    return params.replace(**changes)
 
 
 def check_own(id: str, own: dict[str, Any], fields: list[str]) -> None:

@@ -13,7 +13,7 @@ from jaxtyping import Array, PyTree
 
 from ...core.action_mask import ACTION_MASK
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError
+from ...core.errors import ConfigError, check_flag
 from ...core.scene import Scene
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .foreign import (
@@ -22,8 +22,10 @@ from .foreign import (
     ForeignEnv,
     call,
     check_id,
+    check_layers,
     checked_limit,
     imported,
+    inner_name,
     recipe,
     shapes_of,
     their_promotion,
@@ -155,21 +157,17 @@ def from_jumanji(env: Any, *, time_limit: int | None = None, flat_actions: bool 
 
 @their_promotion()
 def _wrapped(env: Any, time_limit: int | None, flat_actions: bool, made_from: str | None) -> JumanjiEnv:
-    if "AutoReset" in type(env).__name__:
-        raise ConfigError("env", type(env).__name__, "give it without auto-reset: its `unwrapped`")
-    if not hasattr(env, "observation_spec") or not hasattr(env, "action_spec"):
+    check_layers(env)
+    if any(not hasattr(env, spec) or callable(getattr(env, spec)) for spec in ("observation_spec", "action_spec")):
         raise ConfigError(
             "env", type(env).__name__, "give an environment with Jumanji's observation_spec and action_spec"
         )
     own = getattr(env, "time_limit", None)
-    unlimited = None
-    if isinstance(own, int):
-        unlimited = copy.copy(env)
-        unlimited.time_limit = NEVER
+    unlimited = _unlimited(env) if isinstance(own, int) else None
     limit = checked_limit(own if time_limit is None else time_limit)
     actions = acted(env.action_spec)
-    obs = shapes_of(env.reset)[1].observation
-    nvec = _combined(actions, obs) if flat_actions else None
+    obs = shapes_of(env, env.reset)[1].observation
+    nvec = _combined(actions, obs) if check_flag("flat_actions", flat_actions) else None
     if nvec is not None:
         actions = Discrete(math.prod(nvec))
         mask = parts_of(obs) or {}
@@ -178,6 +176,16 @@ def _wrapped(env: Any, time_limit: int | None, flat_actions: bool, made_from: st
     without = None if unlimited is None else Foreign(unlimited, None if made_from is None else f"{made_from} unlimited")
     kind = DrawnJumanjiEnv if _viewer_name(env) else JumanjiEnv
     return kind(theirs=Foreign(env, made_from), told=told, time_limit=limit, unlimited=without, nvec=nvec)
+
+
+def _unlimited(env: Any) -> Any:
+    """Returns a copy of an environment that has a time limit without it; in wrappers, of the one that is inside."""
+    alone, name = copy.copy(env), inner_name(env)
+    if name is None or "time_limit" in vars(env):
+        alone.time_limit = NEVER
+    if name is not None:
+        setattr(alone, name, _unlimited(vars(env)[name]))
+    return alone
 
 
 def _without_clocks(space: Space) -> Space:

@@ -86,7 +86,7 @@ def _wrapped(env: Any, time_limit: int | None, made_from: str | None) -> NavixEn
     limit = checked_limit(env.max_steps if time_limit is None else time_limit)
     # what Navix says of the bounds of symbols is not so for all of them
     bounds = None if "rgb" in getattr(env.observation_fn, "__name__", "") else SYMBOLS
-    spec = EnvSpec(observed(shapes_of(env.reset).observation, bounds), acted(env.action_space), limit)
+    spec = EnvSpec(observed(shapes_of(env, env.reset).observation, bounds), acted(env.action_space), limit)
     return NavixEnv(theirs=Foreign(env, made_from), told=spec, time_limit=limit)
 
 

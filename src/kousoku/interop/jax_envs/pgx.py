@@ -126,7 +126,7 @@ def _wrapped(
         raise ConfigError("opponent", opponent, "use 'random' or a function (observation, mask, key) -> action")
     moves: Any = random_opponent if opponent == "random" else opponent
     masked = not str(env.id).startswith("minatar-") if action_mask is None else check_flag("action_mask", action_mask)
-    state = shapes_of(env.init)
+    state = shapes_of(env, env.init)
     obs = observed(with_mask(state.observation, state.legal_action_mask) if masked else state.observation)
     limit = checked_limit(time_limit)
     return PgxEnv(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.errors import ConfigError, check_keys
 from .brax import BraxEnv, wrapped
 from .foreign import call, check_id, imported, recipe, their_promotion
 
@@ -17,7 +18,8 @@ def from_playground(env: Any, *, time_limit: int | None = None) -> BraxEnv:
         env: of `mujoco_playground.registry.load`; its wrappers for episodes and auto-reset are taken off.
         time_limit: steps after which an episode is truncated; by default the `episode_length` of its configuration.
     """
-    return wrapped(env, _limit(env) if time_limit is None else time_limit, None)
+    chosen = time_limit is not None
+    return wrapped(env, time_limit if chosen else _limit(env, {}), None, chosen)
 
 
 def ids() -> list[str]:
@@ -35,23 +37,25 @@ def make(id: str, *, time_limit: int | None = None, **options: Any) -> BraxEnv:
     Args:
         id: as of `mujoco_playground.registry.load`.
         time_limit: steps after which an episode is truncated; by default the configuration's `episode_length`.
-        options: fields of its configuration.
+        options: fields of its configuration; without `action_repeat`, which only its wrappers for training read.
 
     Raises:
         ConfigError: for an unknown id or option, or if Playground is not installed.
     """
     check_id(LIBRARY, id, ids())
     config = _registry().get_default_config(id)
+    check_keys(f"option of {LIBRARY}:{id}", [name.split(".")[0] for name in options], [*config, "time_limit"])
+    if "action_repeat" in options:
+        fix = "only wrappers for training read it: use wrap='repeat_action:N'"
+        raise ConfigError("action_repeat", options["action_repeat"], fix)
     changes = {**({"impl": "jax"} if "impl" in config else {}), **options}
     env = call(LIBRARY, id, lambda **changes: _registry().load(id, config_overrides=changes), changes)
-    limit = config.get("episode_length") if time_limit is None else time_limit
-    return wrapped(env, limit, recipe(LIBRARY, id, changes))
+    return wrapped(env, _limit(env, config) if time_limit is None else time_limit, recipe(LIBRARY, id, changes))
 
 
-def _limit(env: Any) -> int | None:
-    """Returns the time limit of an environment's configuration; None without one."""
-    config = getattr(env, "_config", None)
-    return None if config is None else config.get("episode_length")
+def _limit(env: Any, default: Any) -> int | None:
+    """Returns the time limit of an environment's configuration, or of that of its name; None without one."""
+    return getattr(env, "_config", default).get("episode_length")
 
 
 def _registry() -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import equinox as eqx
@@ -12,7 +14,18 @@ from ...core.env import EnvSpec
 from ...core.errors import ConfigError
 from ...core.scene import Scene
 from ...core.spaces import Box, Discrete
-from .foreign import Foreign, ForeignEnv, call, check_id, checked_limit, imported, recipe, shapes_of, their_promotion
+from .foreign import (
+    Foreign,
+    ForeignEnv,
+    call,
+    check_id,
+    check_layers,
+    checked_limit,
+    imported,
+    recipe,
+    shapes_of,
+    their_promotion,
+)
 from .spaces import observed
 
 LIBRARY, LOWEST = "xminigrid", "0.9.0"
@@ -64,13 +77,21 @@ def from_xminigrid(env: Any, params: Any = None, *, time_limit: int | None = Non
 
 @their_promotion()
 def _wrapped(env: Any, params: Any, time_limit: int | None, made_from: str | None) -> XMiniGridEnv:
-    if not callable(getattr(env, "num_actions", None)) or "AutoReset" in type(env).__name__:
+    if not callable(getattr(env, "num_actions", None)):
         raise ConfigError("env", type(env).__name__, "give an environment of xminigrid.make, without auto-reset")
+    check_layers(env)
     params = env.default_params() if params is None else params
+    obs = shapes_of(env, lambda key: env.reset(params, key)).observation
     limit = checked_limit(params.max_steps if time_limit is None else time_limit)
-    obs = observed(shapes_of(lambda key: env.reset(params, key)).observation, SYMBOLS)
-    spec = EnvSpec(obs, Discrete(int(env.num_actions(params))), limit)
+    spec = EnvSpec(observed(obs, _bounds_of(obs)), Discrete(int(env.num_actions(params))), limit)
     return XMiniGridEnv(theirs=Foreign(env, made_from), told=spec, time_limit=limit, params=params)
+
+
+def _bounds_of(obs: Any) -> Any:
+    """Returns the bounds of what is observed, as far as they are known: of symbols, also among the parts of a dict."""
+    if not isinstance(obs, Mapping):
+        return SYMBOLS
+    return SimpleNamespace(spaces={name: SYMBOLS for name, part in obs.items() if part.dtype == np.uint8})
 
 
 def ids() -> list[str]:

@@ -11,7 +11,7 @@ from ...core.errors import check_count
 from ...core.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from .actions import of_one
 from .gymnasium_env import first
-from .stepper import Stepper, made
+from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule
 from .theirs import derived, required
 
@@ -28,7 +28,7 @@ class DmEnvironment:
     """
 
     def __init__(self, env: Env, seed: int = 0) -> None:
-        self.env, self.seed = env, check_count("seed", seed, low=0)
+        self.env, self.seed = env, check_count("seed", seed, low=0, high=LARGEST_SEED)
         self._stepper = Stepper(env, 1, ResetRule.DISABLED)
         self._ended = True
         self._dm_env = required("dm_env", "dm-env", "to_dm_env")

@@ -12,7 +12,7 @@ import numpy as np
 from ...core.env import Env
 from ...core.errors import ConfigError, check_count
 from .spaces import gymnasium_space, in_gymnasium
-from .stepper import Stepper, made
+from .stepper import LARGEST_SEED, Stepper, made
 from .stepping import ResetRule, StepResult
 
 
@@ -36,7 +36,7 @@ class EnvPoolLike:
         self._stepper = Stepper(env, num_envs, ResetRule.NEXT_STEP)
         self.num_envs = self._stepper.num_slots
         self.batch_size = check_count("batch_size", batch_size or self.num_envs, high=self.num_envs)
-        self.env, self._seed = env, check_count("seed", seed, low=0)
+        self.env, self._seed = env, check_count("seed", seed, low=0, high=LARGEST_SEED + 1 - self.num_envs)
         self.observation_space = self.single_observation_space = gymnasium_space(env.observation_space)
         self.action_space: gymnasium.Space = gymnasium_space(env.action_space)
         self.single_action_space = self.action_space

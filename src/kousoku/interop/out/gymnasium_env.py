@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -10,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from jaxtyping import UInt8
 
 from ...core.env import Env
-from ...core.errors import check_choice, check_keys
+from ...core.errors import ConfigError, check_choice, check_keys
 from ...training.evaluation.film import is_drawable
 from .actions import of_one
 from .spaces import gymnasium_space, in_gymnasium
@@ -59,7 +60,7 @@ class GymnasiumEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode; with a seed always the same one, without one the next."""
         super().reset(seed=seed)
-        check_keys("option of reset", options or {}, ())
+        check_options(options, ())
         if seed is None and not self._stepper.has_begun:
             seed = drawn_seed(self.np_random)
         told = self._stepper.reset([seed])
@@ -131,6 +132,17 @@ def painter_of(env: Env, render_mode: str | None) -> StatePainter | None:
 def metadata_of(env: Env) -> dict[str, Any]:
     """Returns how an environment may be drawn, as Gymnasium's metadata."""
     return {"render_modes": list(RENDER_MODES) if is_drawable(env) else [], "render_fps": frames_per_second(env)}
+
+
+def check_options(options: Any, known: tuple[str, ...]) -> None:
+    """Refuses options of a reset that are no dict, or have other names.
+
+    Raises:
+        ConfigError: naming them.
+    """
+    if not isinstance(options, Mapping | None):
+        raise ConfigError("options of reset", options, "use a dict, or None")
+    check_keys("option of reset", options or {}, known)
 
 
 def drawn_seed(random: np.random.Generator) -> int:

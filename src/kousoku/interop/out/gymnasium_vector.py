@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium
@@ -12,9 +13,9 @@ from gymnasium.vector.utils import batch_space
 from jaxtyping import Bool, UInt8
 
 from ...core.env import Env
-from ...core.errors import ConfigError, check_choice, check_count, check_keys, is_number
+from ...core.errors import ConfigError, check_choice, check_count, is_number
 from ...core.words import plural
-from .gymnasium_env import RENDER_MODES, check_begun, drawn_seed, metadata_of, painter_of
+from .gymnasium_env import RENDER_MODES, check_begun, check_options, drawn_seed, metadata_of, painter_of
 from .spaces import gymnasium_space, in_gymnasium
 from .stepper import Stepper, made
 from .stepping import ResetRule, StepResult
@@ -81,7 +82,7 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         """
         self._check_open()
         super().reset(seed=check_count("seed", seed, low=0) if is_number(seed) else None)
-        check_keys("option of reset", options or {}, (MASK,))
+        check_options(options, (MASK,))
         chosen = self._mask(options[MASK]) if options and MASK in options else None
         told = self._stepper.reset(self._seeds(seed), chosen)
         begun = np.ones(self.num_envs, bool) if chosen is None else chosen
@@ -128,6 +129,8 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, np.ndarray]):
         """Returns a seed for each environment: random ones, where there is none, for the first episodes."""
         if is_number(seed):
             return [int(seed) + i for i in range(self.num_envs)]
+        if not isinstance(seed, Iterable | None) or (isinstance(seed, np.ndarray) and not seed.ndim):
+            raise ConfigError("seed", seed, "use a whole number, or one for each environment")
         seeds: list[Any] = [None] * self.num_envs if seed is None else list(seed)
         if len(seeds) != self.num_envs:
             raise ConfigError("seed", plural(len(seeds), "seed"), f"give one, or {self.num_envs} of them")

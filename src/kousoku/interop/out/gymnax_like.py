@@ -17,6 +17,7 @@ from ...core.errors import ConfigError
 from ...core.spaces import LARGEST, Box, Dict, Discrete, MultiDiscrete, Space
 from ...core.timestep import Transition
 from ...nn import clip_to
+from ..libraries import said
 from .stepper import made
 from .stepping import as_key
 
@@ -137,12 +138,15 @@ def _space(space: Space) -> Any:
     """Returns a space in gymnax's class, which its users test for; ours where gymnax is absent.
 
     Raises:
-        ConfigError: for vectors of whole numbers, which gymnax has no space for.
+        ConfigError: for vectors of whole numbers, which gymnax has no space for, or a gymnax that cannot be imported.
     """
     if importlib.util.find_spec("gymnax") is None:
         return space
-    spaces = importlib.import_module("gymnax.environments.spaces")
-
+    try:
+        spaces = importlib.import_module("gymnax.environments.spaces")
+    except Exception as error:  # what another package raises when it does not fit to what else is installed
+        fix = f"gymnax is installed and cannot be imported ({said(error)}); 0.0.9 or later works, or none"
+        raise ConfigError("space", "to_gymnax", fix) from error
     match space:
         case Discrete():
             return spaces.Discrete(space.n)

@@ -17,6 +17,10 @@ from ...collectors.env_kernel import EnvStructure, env_kernel, partition_env
 from ...core.env import Env
 from ...core.env_shapes import check_shapes
 from ...core.errors import ConfigError, check_count, check_keys
+from ...core.host import HostEnv
+from ...core.spaces import LARGEST
+from ...core.wrapper import Wrapper
+from ...training.guards.memory_check import check_transitions
 from .actions import as_actions
 from .stepping import STEPS, HostSlot, ResetRule, StepResult, first_reset, is_told_at_reset, reset_again
 
@@ -27,17 +31,22 @@ def made(env: str | Env, max_episode_steps: int | None = None, **options: Any) -
     """Returns an environment by id and options, or the one that is given; with another time limit if one is given.
 
     Raises:
-        ConfigError: for what is no environment, options of one that is made already, or a limit of one that cannot have
-            another.
+        ConfigError: for what is no environment, one that runs on the host, where no program steps it, options of one
+            that is made already, or a limit of one that cannot have another.
     """
     if isinstance(env, str):
         env = envs.make(env, **options)
     else:
         check_keys("option", options, ())
     check_shapes(env)
+    if isinstance(env, HostEnv):
+        raise ConfigError("env", env.name, "it runs on the host already: use the library's own object")
     if max_episode_steps is None:
         return env
-    limit = check_count("max_episode_steps", max_episode_steps)
+    limit = check_count("max_episode_steps", max_episode_steps, high=LARGEST)
+    if isinstance(env, Wrapper):
+        fix = "give it to the environment that is wrapped, as time_limit=, or put kousoku.wrappers.TimeLimit around"
+        raise ConfigError("max_episode_steps", limit, fix)
     if not any(field.name == "time_limit" and field.init for field in dataclasses.fields(env)):
         raise ConfigError("max_episode_steps", limit, f"{type(env).__name__} has a time limit of its own")
     return dataclasses.replace(env, time_limit=limit)
@@ -59,6 +68,7 @@ class Stepper:
 
     def __init__(self, env: Env, num_slots: int, reset_rule: ResetRule) -> None:
         self.env, self.num_slots, self.reset_rule = env, check_count("num_envs", num_slots), reset_rule
+        check_transitions("num_envs", env, self.num_slots)
         self.observation_space, self.action_space = env.observation_space, env.action_space
         self.tells_at_reset = is_told_at_reset(env)
         arrays, structure = partition_env(env)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-import importlib
-from types import ModuleType
 from typing import Any
 
-from ...core.errors import ConfigError
+from ..libraries import imported
+
+LOWEST = {"brax": "0.14.0", "dm-env": "1.6", "stable-baselines3": "2.7.0"}
+"""The first version of each that works."""
 
 
-def required(module: str, package: str, asked_by: str) -> ModuleType:
+def required(module: str, package: str, asked_by: str) -> Any:
     """Imports a module of another library.
 
     Args:
@@ -19,13 +20,9 @@ def required(module: str, package: str, asked_by: str) -> ModuleType:
         asked_by: the name of ours that needs it.
 
     Raises:
-        ConfigError: if it cannot be imported.
+        ConfigError: if it is not installed, too old, or broken.
     """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        fix = f"it needs {package}: pip install {package}"
-        raise ConfigError(asked_by, f"{type(error).__name__}: {error}", fix) from error
+    return imported("environment", asked_by, module, package, LOWEST[package], f"pip install {package}")
 
 
 @functools.cache

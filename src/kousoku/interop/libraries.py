@@ -1,0 +1,61 @@
+"""Other libraries: imported when they are asked for, and what they say in one line."""
+
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+from typing import Any
+
+from ..core.errors import ConfigError
+
+MOST = 200
+"""Characters of what a library says that a message has."""
+
+
+def imported(field: str, given: str, module: str, package: str, lowest: str, install: str) -> Any:
+    """Imports a module of a library that is an extra.
+
+    Args:
+        field, given: who needs it, for the message.
+        module: to import.
+        package: the name of the distribution.
+        lowest: the first version that works.
+        install: what installs one that works.
+
+    Raises:
+        ConfigError: if it is not installed, too old, or broken.
+    """
+    try:
+        there = metadata.version(package)
+    except metadata.PackageNotFoundError:
+        fix = f"it needs {package}, which is not installed; {lowest} or later works: {install}"
+        raise ConfigError(field, given, fix) from None
+    if _numbers(there) < _numbers(lowest):
+        raise ConfigError(field, given, f"{package} {there} is too old, {lowest} works: {install}")
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # what another package raises when it does not fit to what else is installed
+        works = f"{lowest} or later works where its own needs are met: {install}"
+        fix = f"{package} {there} cannot be imported ({said(error)}); {works}"
+        raise ConfigError(field, given, fix) from error
+
+
+def said(error: Exception) -> str:
+    """Returns what another library's error says, in one line of at most `MOST` characters.
+
+    Examples:
+        >>> said(ValueError("no such", "map")), said(KeyError())
+        ("('no such', 'map')", 'KeyError')
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= MOST else f"{text[: MOST - 3]}..."
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Returns the leading whole numbers of a version."""
+    parts = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        parts.append(int(part))
+    return tuple(parts)

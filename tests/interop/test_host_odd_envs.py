@@ -1,0 +1,179 @@
+"""Environments on the host that keep Gymnasium's protocol loosely, or not at all: what is taken, what is told."""
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import cloudpickle
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import kousoku as ks
+from kousoku.collectors.host_slots import HostSlots
+from kousoku.core.spaces import Box, Dict
+from kousoku.interop.host.spaces import our_space
+from kousoku.interop.host.values import batched, leaves_of, single, written
+
+
+class Loose(gymnasium.Env):
+    """Says what it is made with: its observation, reward and flags."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, space=None, obs=0, reward=1.0, terminated=False, truncated=False):
+        self.observation_space = spaces.Discrete(5) if space is None else space
+        self.first, self.told = self.observation_space.sample(), (obs, reward, terminated, truncated, {})
+
+    def reset(self, *, seed=None, options=None):
+        return self.first, {}
+
+    def step(self, action):
+        return self.told
+
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def stepped(make, workers=0):
+    slots = HostSlots(ks.from_gymnasium(make, workers=workers), [0, 1])
+    try:
+        return slots.step([np.zeros(2, np.int32)])
+    finally:
+        slots.close()
+
+
+@pytest.mark.parametrize("reward", [2, np.float64(2), np.array(2.0), np.array([2]), np.array([[2.0]]), Fraction(2)])
+def test_a_reward_may_be_an_array_of_one_number(reward):
+    assert stepped(lambda: Loose(reward=reward)).reward.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("flag", [True, np.bool_(True), np.array([True]), 1])
+def test_so_may_flags(flag):
+    step = stepped(lambda: Loose(terminated=flag, truncated=flag))
+    assert (step.terminated.tolist(), step.truncated.tolist()) == ([True, True], [True, True])
+
+
+REFUSED = {
+    "two rewards": (lambda: Loose(reward=np.zeros(2)), r"its reward has the shape \(2,\), and has to be one number"),
+    "no reward": (lambda: Loose(reward=None), "its reward is None, and has to be a number"),
+    "two flags": (lambda: Loose(terminated=np.zeros(2, bool)), r"its terminated has the shape \(2,\)"),
+    "an index too large": (lambda: Loose(obs=5), r"an observation has 5, which is not in Discrete\(5\)"),
+    "an index too small": (lambda: Loose(obs=-1), r"an observation has -1, which is not in Discrete\(5\)"),
+    "a fraction": (lambda: Loose(obs=2.5), r"an observation has 2.5, which is not in Discrete\(5\)"),
+    "below its start": (
+        lambda: Loose(spaces.Discrete(3, start=7), obs=6),
+        r"an observation has 6, which is not in Discrete\(3, start=7\)",
+    ),
+    "one of several": (
+        lambda: Loose(spaces.MultiDiscrete([2, 3]), obs=[1, 3]),
+        r"an observation has 3, which is not in MultiDiscrete\(\[2 3\]\)",
+    ),
+    "no bit": (lambda: Loose(spaces.MultiBinary(2), obs=[0, 2]), r"an observation has 2, which is not in MultiBinary"),
+}
+
+
+@pytest.mark.parametrize(("make", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_number_or_outside_its_space_is_told_in_one_line(make, told):
+    with pytest.raises(ks.EnvError, match=rf"^environment Loose raised ValueError: {told}") as caught:
+        stepped(make)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_vector_whose_index_lies_outside_is_told_too():
+    vector = SyncVectorEnv([lambda: Loose(obs=5)] * 2, autoreset_mode=AutoresetMode.DISABLED)
+    slots = HostSlots(ks.from_gymnasium(vector), [0, 1])
+    with pytest.raises(ks.EnvError, match="an observation has 5"):
+        slots.step([np.zeros(2, np.int32)])
+
+
+def test_what_is_single_is_a_vector():
+    assert single("reward", (1, np.ones(1, np.float64)[0]), np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="None"):
+        single("reward", (1.0, None), np.float32)
+
+
+def test_numbers_beyond_32_bits_are_the_largest():
+    leaves = leaves_of(spaces.Box(-(2**40), 2**40, (3,), np.int64))
+    far = np.array([-(2**40), 5, 2**40])
+    for (ours,) in (written(leaves, [far]), batched(leaves, far[None])):
+        assert (ours.dtype, ours.tolist()) == (np.int32, [[-(2**31), 5, 2**31 - 2]])
+
+
+def test_truth_values_are_bytes_here_and_truth_there():
+    space = spaces.Dict({"seen": spaces.Box(np.zeros((2, 2), bool), np.ones((2, 2), bool), dtype=bool)})
+    assert our_space("observation_space", space) == Dict({"seen": Box(0, 1, (2, 2), np.uint8)})
+    seen = np.array([[True, False], [False, True]])
+    step = stepped(lambda: Loose(space, {"seen": seen}))
+    assert (step.next_obs[0].dtype, step.next_obs[0][1].tolist()) == (np.uint8, [[1, 0], [0, 1]])
+
+
+@pytest.mark.by_default("0")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_one_that_ends_the_program_is_one_that_fails(workers):
+    class Closed(Loose):
+        def step(self, action):
+            sys.exit(3)
+
+    with pytest.raises(ks.EnvError, match=r"^environment Closed raised RuntimeError: it called sys.exit\(3\)$"):
+        stepped(Closed, workers)
+
+
+def test_one_that_ends_the_program_as_it_is_made_is_one_that_fails():
+    made = []
+
+    def make():
+        made.append(None)
+        return Loose() if len(made) == 1 else sys.exit(3)  # the first one tells the spaces
+
+    with pytest.raises(ks.EnvError, match=r"^environment Loose raised SystemExit: 3$"):
+        stepped(make)
+
+
+def test_what_it_starts_does_not_read_what_its_worker_is_asked():
+    class Starts(Loose):
+        def step(self, action):
+            code = "import sys; sys.exit(len(sys.stdin.read()))"
+            read = subprocess.run([sys.executable, "-c", code], timeout=20).returncode
+            return len(sys.stdin.read()), float(read), False, False, {}
+
+    step = stepped(Starts, workers=1)
+    assert (step.reward.tolist(), step.next_obs[0].tolist()) == ([0.0, 0.0], [0, 0])
+
+
+def test_one_that_cannot_be_closed_is_told_and_the_others_are_closed():
+    closed = []
+
+    class Stays(Loose):
+        def close(self):
+            closed.append(self)
+            raise OSError("it is in use")
+
+    with pytest.raises(ks.ConfigError, match=r"^env: got 'Stays'; it cannot be closed: it is in use$"):
+        ks.from_gymnasium(Stays)
+    closed.clear()
+    env = ks.from_gymnasium(Stays())
+    with pytest.raises(ks.EnvError, match="environment Stays raised OSError: it is in use"):
+        HostSlots(env, [0, 1, 2]).close()
+    assert len(closed) == 3
+
+
+def test_those_that_were_made_are_closed_where_one_cannot_be():
+    closed, made = [], []
+
+    class Few(Loose):
+        def __init__(self):
+            made.append(self)
+            if len(made) > 3:
+                raise MemoryError("no more than two")
+            super().__init__()
+
+        def close(self):
+            closed.append(self)
+
+    env = ks.from_gymnasium(Few)
+    with pytest.raises(ks.EnvError, match="environment Few raised MemoryError: no more than two"):
+        HostSlots(env, range(9))
+    assert closed == made[:3]
