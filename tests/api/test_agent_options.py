@@ -8,7 +8,7 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents import AGENTS
-from kousoku.agents.options import describe
+from kousoku.agents.options import describe, make_agent
 from kousoku.agents.tabular.q_learning import QLearning
 from kousoku.cli import main
 from kousoku.cli.made_by_id import agent_options
@@ -190,3 +190,15 @@ def test_several_numbers_may_be_given_where_the_default_is_none(trained):
         main(["train", "dagger", "FrozenLake-v1", "--expert", ",".join(map(str, actions)), "--critic-hidden", "8,4"])
     assert trained[0].expert == tuple(actions)
     assert trained[0].network.critic_hidden == (8, 4)
+
+
+@pytest.mark.parametrize("id", AGENTS.ids())
+def test_a_count_may_be_written_as_a_float(id):
+    """capacity=1e6 was an error of JAX's about shapes, and max_episode_steps=1e2 one of the checkpoint."""
+    numbers = {name: parameter.default for name, parameter in AGENTS.options(id).items()}
+    counts = {name: value for name, value in numbers.items() if type(value) is int}
+    made = make_agent(id, **{name: float(value) for name, value in counts.items()})
+    assert {name: getattr(made, name) for name in counts} == counts
+    assert all(type(getattr(made, name)) is int for name in counts)
+    if "max_episode_steps" in numbers:
+        assert type(make_agent(id, max_episode_steps=1e2).max_episode_steps) is int

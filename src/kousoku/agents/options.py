@@ -7,6 +7,7 @@ A name is a field of the agent ("learning_rate"), of its behaviour policy ("epsi
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,8 +35,8 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
     Args:
         id: such as "q_learning"; `list_agents()` names all.
         options: hyper-parameters of the agent, of its exploration or of its network; `exploration` may be a name
-            ("softmax"); a number may be a schedule, also as text ("linear:1.0:0.05:10_000"). Names of other libraries
-            that mean exactly the same are understood ("gamma" is "discount").
+            ("softmax"); a number may be a schedule, also as text ("linear:1.0:0.05:10_000"), and a count may be written
+            as 1e6. Names of other libraries that mean exactly the same are understood ("gamma" is "discount").
 
     Raises:
         ConfigError: for an unknown id or hyper-parameter (with the nearest name), or a bad value.
@@ -46,7 +47,7 @@ def make_agent(id: AgentId | str, **options: Any) -> Agent:
     """
     known = AGENTS.options(id)
     given = in_our_names(options, option_names(id))
-    own = {name: _parsed(name, value) for name, value in given.items() if name in known}
+    own = {name: _whole(known[name], _parsed(name, value)) for name, value in given.items() if name in known}
     nested = {name: _parsed(name, value) for name, value in given.items() if name not in known}
     if "exploration" in known:
         own["exploration"] = _exploration(id, own.get("exploration", known["exploration"].default), nested, known)
@@ -177,6 +178,12 @@ def _parsed(name: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return parse_schedule(name, value) if isinstance(value, str) and is_schedule(value) else value
+
+
+def _whole(parameter: inspect.Parameter, value: Any) -> Any:
+    """Returns a count that is written as a float, as 1e6, as the int that it is; anything else as it is."""
+    counts = str(parameter.annotation) in ("int", "int | None", str(int))
+    return int(value) if counts and isinstance(value, float) and value.is_integer() else value
 
 
 def is_schedule(text: str) -> bool:
