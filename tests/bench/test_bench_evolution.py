@@ -88,9 +88,10 @@ def test_what_is_not_installed_says_how_to_get_it(made_up, installed, tmp_path):
 
 def test_others_get_the_numbers_of_our_preset():
     """Those that ours begins with, where it has a schedule."""
-    expected = {"n_delta": 16, "n_top": 8, "learning_rate": 0.04, "delta_std": 0.05, "alive_bonus_offset": 0.0}
+    expected = {"n_delta": 16, "learning_rate": 0.04, "delta_std": 0.1, "alive_bonus_offset": 0.0}
     assert evolution.of_sb3("HalfCheetah-v5") == pytest.approx(expected)
     of_hopper = evolution.of_sb3("Hopper-v5")
+    assert of_hopper["n_top"] == 16
     assert of_hopper["delta_std"] == ARS().noise_std == 0.03
     assert of_hopper["alive_bonus_offset"] == -1.0
     with pytest.raises(ConfigError, match=r"environment: got 'Ant-v5'; use one of CartPole-v1, "):
