@@ -27,8 +27,40 @@ def test_without_evosax_there_is_one_line():
     assert told.startswith("strategy: got 'CMA_ES'; it needs evosax: pip install")
 
 
+class NeedsMore:
+    """A strategy whose class takes other arguments than evosax's others."""
+
+    def __init__(self, population_size, solution, teacher):
+        raise AssertionError
+
+
+class Undecided:
+    """A strategy whose code decides by a value that is not known when it is traced."""
+
+    def __init__(self, population_size, solution):
+        self.default_params = self
+
+    def replace(self):
+        return self
+
+    def init(self, key, population, fitness, params):
+        return population if jax.random.uniform(key) > 0.5 else population + 1.0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "told"),
+    [(NeedsMore, "TypeError: .*missing 1 required"), (Undecided, "TracerBoolConversionError: Attempted boolean")],
+)
+def test_a_strategy_whose_own_code_fails_is_one_line(strategy, told):
+    agent = Evosax(strategy=strategy, population_size=4)
+    with pytest.raises(ks.ConfigError, match=f"; its own code raises {told}") as caught:
+        ks.train(agent, "CartPole-v1", steps=100, out="")
+    assert str(caught.value).startswith(f"strategy: got '{strategy.__name__}'")
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.peers
-@pytest.mark.parametrize("strategy", ["CMA_ES", "SNES", "SimpleGA", "PSO"])
+@pytest.mark.parametrize("strategy", ["CMA_ES", "SNES", "xNES", "SimpleGA", "PSO"])
 def test_its_strategies_learn_a_line(strategy):
     """From -2.5 on, the best return is 0; how near each comes with its own defaults differs."""
     pytest.importorskip("evosax")

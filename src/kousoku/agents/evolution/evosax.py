@@ -17,6 +17,8 @@ from .strategy import EvolutionState, EvolutionStrategy, Scalars, parameters
 
 FIRST_STD = 0.05
 """Of the first population, where the strategy keeps one and has no mean to draw it around."""
+MOST = 200
+"""Characters of an error of evosax's that a message has."""
 
 
 class Evosax(EvolutionStrategy):
@@ -45,7 +47,7 @@ class Evosax(EvolutionStrategy):
     def __check_init__(self) -> None:
         check_count("population_size", self.population_size, low=2)
         name = self.strategy
-        if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and name[0].isupper()):
+        if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier()):
             raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")
         params = self.strategy_params
         if not isinstance(params, tuple) or not all(isinstance(each, tuple) and len(each) == 2 for each in params):
@@ -66,12 +68,12 @@ class Evosax(EvolutionStrategy):
         init_key, noise_key = jax.random.split(key)
         noise = FIRST_STD * jax.random.normal(noise_key, (self.population_size, mean.size))
         begun = mean[None] + noise, jnp.full(self.population_size, jnp.inf)
-        with _promotion():
+        with _theirs(self.strategy):
             return strategy.init(init_key, *((mean,) if keeps_mean(strategy) else begun), params)
 
     def ask(self, state: EvolutionState, key: PRNGKeyArray) -> tuple[Float[Array, "P n"], EvolutionState]:
         strategy, params = self._made(parameters(state.policy))
-        with _promotion():
+        with _theirs(self.strategy):
             candidates, search = strategy.ask(key, state.search, params)
         return candidates, EvolutionState(state.policy, search, state.observations, state.step)
 
@@ -80,18 +82,36 @@ class Evosax(EvolutionStrategy):
     ) -> tuple[Float[Array, " n"], Any, Scalars]:
         """Tells the strategy the negative fitness, as evosax minimises."""
         strategy, params = self._made(parameters(state.policy))
-        with _promotion():
+        with _theirs(self.strategy):
             search, _ = strategy.tell(key, candidates, -fitness, state.search, params)
         return strategy.get_mean(search) if keeps_mean(strategy) else search.best_solution, search, {}
 
     def _made(self, mean: Float[Array, " n"]) -> tuple[Any, Any]:
         """Returns the strategy for so many parameters, and its own parameters."""
-        with _promotion():
+        with _theirs(self.strategy):
             strategy = named(self.strategy)(population_size=self.population_size, solution=jnp.zeros_like(mean))
             params = strategy.default_params
         for name, _ in self.strategy_params:
             check_choice("strategy_params", name, vars(params))
         return strategy, params.replace(**dict(self.strategy_params))
+
+
+@contextlib.contextmanager
+def _theirs(strategy: str | type) -> Iterator[None]:
+    """Runs code of evosax.
+
+    Raises:
+        ConfigError: where that code fails, as that of strategies that need another population or other arguments does.
+    """
+    try:
+        with _promotion():
+            yield
+    except ConfigError:
+        raise
+    except Exception as error:  # another library's, of any kind
+        name = strategy if isinstance(strategy, str) else strategy.__name__
+        text = (str(error).splitlines() or [""])[0][:MOST]
+        raise ConfigError("strategy", name, f"its own code raises {type(error).__name__}: {text}") from error
 
 
 @contextlib.contextmanager
@@ -110,7 +130,7 @@ def named(strategy: str | type) -> Callable[..., Any]:
     if isinstance(strategy, type):
         return strategy
     algorithms = _algorithms(strategy)
-    check_choice("strategy", strategy, [name for name in vars(algorithms) if name[:1].isupper()])
+    check_choice("strategy", strategy, [name for name, held in vars(algorithms).items() if isinstance(held, type)])
     return getattr(algorithms, strategy)
 
 
