@@ -47,7 +47,7 @@ class Evosax(EvolutionStrategy):
     def __check_init__(self) -> None:
         check_count("population_size", self.population_size, low=2)
         name = self.strategy
-        if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier()):
+        if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and not name.islower()):
             raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")
         params = self.strategy_params
         if not isinstance(params, tuple) or not all(isinstance(each, tuple) and len(each) == 2 for each in params):
