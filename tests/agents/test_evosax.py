@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fresh_process import in_a_new_process
+from fresh_process import in_a_new_process, refusals
 from test_evolution import Line
 
 import kousoku as ks
@@ -59,6 +59,66 @@ def test_a_strategy_whose_own_code_fails_is_one_line(strategy, told):
     assert "\n" not in str(caught.value)
 
 
+class Averaging:
+    """A strategy that keeps a population, and compares its fitness with the mean of it."""
+
+    def __init__(self, population_size, solution):
+        self.default_params = self
+
+    def replace(self, **params):
+        assert not params
+        return self
+
+    def init(self, key, population, fitness, params):
+        return population, fitness - jnp.mean(fitness), fitness
+
+
+def test_what_nobody_has_tried_costs_much_but_is_a_number():
+    """Strategies take means and deviations of the first population's fitness: infinity would make NaN of them."""
+    state = Evosax(strategy=Averaging, population_size=6).init(ks.make("CartPole-v1").spec, jax.random.key(0))
+    population, about_mean, fitness = state.search
+    assert population.shape == (6, 8)
+    np.testing.assert_array_equal(about_mean, 0.0)
+    assert np.isfinite(np.std(np.asarray(fitness), dtype=np.float32))
+    assert (fitness > 1e12).all()
+
+
+@pytest.mark.parametrize(
+    "given", [(("std_init", 0.1), ("n", 2)), [["std_init", 0.1], ["n", 2]], [("std_init", 0.1), ("n", 2)]]
+)
+def test_parameters_of_a_strategy_are_pairs(given):
+    """Lists, too, as JSON has them."""
+    assert Evosax(strategy_params=given).strategy_params == (("std_init", 0.1), ("n", 2))
+    assert ks.make_agent("evosax", strategy_params=given) == Evosax(strategy_params=given)
+
+
+def test_what_is_no_parameter_of_a_strategy_is_refused():
+    messages = refusals(
+        {
+            f"{given}": f"ks.make_agent('evosax', strategy_params={given})"
+            for given in ("3", "None", "(1, 2)", "[['a', 1, 2]]", "[['a']]", "[[1, 2]]", "{'a': 1}", "'ab'")
+        },
+        "import kousoku as ks",
+    )
+    for name, message in messages.items():
+        assert message.startswith("strategy_params: got "), (name, message)
+        assert message.endswith('give pairs of a name and a number, such as (("std_init", 0.1),)'), (name, message)
+    with pytest.raises(ks.ConfigError, match=r"strategy_params\['a'\]: got 'x'"):
+        Evosax(strategy_params=[["a", "x"]])
+    agent = Evosax(strategy=Averaging, strategy_params=[["a", 1]])
+    with pytest.raises(ks.ConfigError, match="strategy_params: got 'a'; "):
+        agent.init(ks.make("CartPole-v1").spec, jax.random.key(0))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("strategy", ["LearnedGA", "DiffusionEvolution"])
+def test_strategies_that_take_means_begin_with_numbers(strategy):
+    pytest.importorskip("evosax")
+    agent = Evosax(strategy=strategy, population_size=8, normalise_observations=False)
+    run = ks.train(agent, Line(), steps=8 * 20, out="", eval_episodes=2, progress=False)
+    assert run.record.facts["status"] == "finished"
+
+
 @pytest.mark.peers
 @pytest.mark.parametrize("strategy", ["CMA_ES", "SNES", "xNES", "SimpleGA", "PSO"])
 def test_its_strategies_learn_a_line(strategy):
@@ -99,3 +159,7 @@ def test_a_name_that_evosax_does_not_have_is_refused():
     agent = Evosax(strategy_params=(("sigma", 0.1),))
     with pytest.raises(ks.ConfigError, match="strategy_params: got 'sigma'"):
         ks.train(agent, "CartPole-v1", steps=100, out="")
+    with pytest.raises(ks.ConfigError, match="strategy_params: got 'sigma'; this strategy has none"):
+        ks.train(Evosax(strategy="Open_ES", strategy_params=(("sigma", 0.1),)), "CartPole-v1", steps=100, out="")
+    with pytest.raises(ks.ConfigError, match=r"strategy: got 'MutationFeatureEncoding'.*CMA_ES"):
+        ks.train("evosax", "CartPole-v1", strategy="MutationFeatureEncoding", steps=100, out="")

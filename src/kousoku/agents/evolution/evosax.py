@@ -17,8 +17,20 @@ from .strategy import EvolutionState, EvolutionStrategy, Scalars, parameters
 
 FIRST_STD = 0.05
 """Of the first population, where the strategy keeps one and has no mean to draw it around."""
+UNTRIED = 2.0**50
+"""What evosax is told that a first population costs, which nobody has tried: more than any policy does.
+
+Infinity would be NaN as soon as a strategy takes a mean of it; of a power of two the mean is exact.
+"""
 MOST = 200
 """Characters of an error of evosax's that a message has."""
+
+
+def _pairs(given: Any) -> Any:
+    """Returns pairs as tuples, also where they are lists, as JSON has them; anything else as it is."""
+    if not isinstance(given, (list, tuple)) or not all(isinstance(each, (list, tuple)) for each in given):
+        return given
+    return tuple(tuple(each) for each in given)
 
 
 class Evosax(EvolutionStrategy):
@@ -27,7 +39,8 @@ class Evosax(EvolutionStrategy):
     Attributes:
         strategy: its class, or the class's name in `evosax.algorithms`, such as "CMA_ES".
         population_size: P, candidates of a generation.
-        strategy_params: (name, number) of each of the strategy's parameters that is not to be its default.
+        strategy_params: (name, number) of each of the strategy's parameters that is not to be its default,
+            such as (("std_init", 0.1),).
         num_envs, episodes, max_episode_steps, network, alive_bonus_offset, normalise_observations, observation_limit:
             as of `EvolutionStrategy`.
 
@@ -42,7 +55,7 @@ class Evosax(EvolutionStrategy):
 
     strategy: str | type = eqx.field(static=True, default="CMA_ES")
     population_size: int = eqx.field(static=True, default=64)
-    strategy_params: tuple[tuple[str, float], ...] = eqx.field(static=True, default=())
+    strategy_params: tuple[tuple[str, float], ...] = eqx.field(static=True, default=(), converter=_pairs)
 
     def __check_init__(self) -> None:
         check_count("population_size", self.population_size, low=2)
@@ -50,10 +63,12 @@ class Evosax(EvolutionStrategy):
         if not isinstance(name, type) and not (isinstance(name, str) and name.isidentifier() and not name.islower()):
             raise ConfigError("strategy", name, "use a class of evosax.algorithms, or its name, such as 'CMA_ES'")
         params = self.strategy_params
-        if not isinstance(params, tuple) or not all(isinstance(each, tuple) and len(each) == 2 for each in params):
-            raise ConfigError("strategy_params", params, "give a tuple of pairs, a name and a number each")
-        for each in params:
-            check_number(f"strategy_params[{each[0]!r}]", each[1])
+        pairs = isinstance(params, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in params)
+        if not pairs or not all(isinstance(name, str) for name, _ in params):
+            fix = 'give pairs of a name and a number, such as (("std_init", 0.1),)'
+            raise ConfigError("strategy_params", params, fix)
+        for name, number in params:
+            check_number(f"strategy_params[{name!r}]", number)
 
     @property
     def candidates(self) -> int:
@@ -67,7 +82,7 @@ class Evosax(EvolutionStrategy):
         strategy, params = self._made(mean)
         init_key, noise_key = jax.random.split(key)
         noise = FIRST_STD * jax.random.normal(noise_key, (self.population_size, mean.size))
-        begun = mean[None] + noise, jnp.full(self.population_size, jnp.inf)
+        begun = mean[None] + noise, jnp.full(self.population_size, UNTRIED)
         with _theirs(self.strategy):
             return strategy.init(init_key, *((mean,) if keeps_mean(strategy) else begun), params)
 
@@ -92,6 +107,8 @@ class Evosax(EvolutionStrategy):
             strategy = named(self.strategy)(population_size=self.population_size, solution=jnp.zeros_like(mean))
             params = strategy.default_params
         for name, _ in self.strategy_params:
+            if not vars(params):
+                raise ConfigError("strategy_params", name, "this strategy has none; leave it out")
             check_choice("strategy_params", name, vars(params))
         return strategy, params.replace(**dict(self.strategy_params))
 
@@ -130,7 +147,7 @@ def named(strategy: str | type) -> Callable[..., Any]:
     if isinstance(strategy, type):
         return strategy
     algorithms = _algorithms(strategy)
-    check_choice("strategy", strategy, [name for name, held in vars(algorithms).items() if isinstance(held, type)])
+    check_choice("strategy", strategy, [name for name, held in vars(algorithms).items() if hasattr(held, "tell")])
     return getattr(algorithms, strategy)
 
 
