@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from fresh_process import refusals
-from rollouts import Walk
+from rollouts import Walk, learned, leaves_equal
 
 import kousoku as ks
 from kousoku.agents.evolution.ars import ARS
@@ -22,6 +22,7 @@ from kousoku.collectors.generations import Generation
 from kousoku.core.env import Env, EnvSpec
 from kousoku.core.spaces import Box, Dict, Discrete, MultiDiscrete
 from kousoku.core.timestep import Timestep
+from kousoku.nn.policy_network import PolicyConfig
 from kousoku.ops.schedules import Linear
 
 SPEC = EnvSpec(Box(-1.0, 1.0, (2,)), Box(-1.0, 1.0, (1,)), 7)
@@ -229,6 +230,19 @@ def test_episodes_are_as_long_as_the_environments(own, limit, expected):
     assert agent.max_episode_steps == agent.learns_from.max_episode_steps == expected
 
 
+def test_a_generation_is_as_long_as_the_environments_episodes_allow():
+    """1.2 million candidates: too many for episodes of 1,000 steps, which nobody asked for, and not for those of 7."""
+    agent = ARS(num_directions=600_000)
+    assert agent.for_env(SPEC).learns_from.iteration_steps == 1_200_000 * 7
+    longer = EnvSpec(SPEC.observation_space, SPEC.action_space, 900)
+    with pytest.raises(
+        ks.ConfigError, match="max_episode_steps: got 900; 1200000 candidates x 1 episode may take 1080"
+    ):
+        agent.for_env(longer)
+    with pytest.raises(ks.ConfigError, match="num_envs: got 7"):  # what hangs on no limit is told at once
+        ARS(num_directions=4, num_envs=7)
+
+
 SPACES = [
     (Box(-1.0, 1.0, (2, 3)), Box(-1.0, 1.0, (2, 2))),
     (Discrete(5), Discrete(3)),
@@ -383,3 +397,57 @@ def test_an_agent_that_was_made_in_python_goes_on_and_is_read(tmp_path):
     longer = ks.resume(out, agent=ARS(num_directions=4), steps=16_000, progress=False)
     np.testing.assert_array_equal(longer.curves["return"][-1], whole.curves["return"][-1])
     np.testing.assert_array_equal(longer.record.evaluation["return"], whole.record.evaluation["return"])
+
+
+class Wide(Env):
+    """17 numbers that are pushed about by 6, for 8 steps: as many parameters as a robot's policy has."""
+
+    time_limit: int | None = eqx.field(static=True, default=8)
+
+    @property
+    def observation_space(self) -> Box:
+        return Box(-np.inf, np.inf, (17,))
+
+    @property
+    def action_space(self) -> Box:
+        return Box(-1.0, 1.0, (6,))
+
+    def reset(self, key: Any) -> tuple[Any, Timestep]:
+        obs = jax.random.normal(key, (17,), jnp.float32)
+        return obs, Timestep(obs, jnp.float32(0.0), jnp.array(False), jnp.array(False))
+
+    def step(self, key: Any, state: Any, action: Any) -> tuple[Any, Timestep]:
+        state = 0.9 * state + 0.1 * jnp.concatenate([action, jnp.roll(action, 1), action[:5]])
+        return state, Timestep(state, -jnp.sum((state - 0.3) ** 2), jnp.array(False), jnp.array(False))
+
+
+@pytest.mark.by_default("SepCMAES")
+@pytest.mark.parametrize("kind", STRATEGIES, ids=lambda kind: kind.__name__)
+def test_each_device_learns_the_same_of_a_generation(kind):
+    """A program for several devices is compiled in another way: none of an update's operations is to hang on that."""
+    agent = kind(**SMALL[kind])
+    state = agent.init(Wide().spec, KEY)
+    spread = jax.tree.map(lambda x: x * jnp.linspace(0.5, 2.0, x.size) if x.ndim else x, state.search)
+    asked, state = agent.ask(eqx.tree_at(lambda s: s.search, state, spread), KEY)
+    fitness = jax.random.normal(KEY, (8,), jnp.float32)
+    arrays, rest = eqx.partition(state, eqx.is_array)
+
+    def told(arrays: Any, asked: Any, fitness: Any) -> Any:
+        return agent.tell(eqx.combine(arrays, rest), asked, fitness, KEY)
+
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:2]), ("devices",))
+    everywhere = jax.sharding.PartitionSpec()
+    on_two = jax.shard_map(told, mesh=mesh, in_specs=everywhere, out_specs=everywhere, check_vma=False)
+    leaves_equal(jax.jit(on_two)(arrays, asked, fitness), jax.jit(told)(arrays, asked, fitness))
+
+
+@pytest.mark.full("covered")
+@pytest.mark.parametrize("kind", STRATEGIES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"episodes": 3, "num_envs": 4}, {"network": PolicyConfig(hidden=(32, 32))}],
+    ids=["plain", "queue", "hidden"],
+)
+def test_two_devices_have_the_bits_of_one(kind, options):
+    agent = kind(**SMALL[kind], **options)
+    leaves_equal(learned(agent, Wide(), 20, devices=2), learned(agent, Wide(), 20))

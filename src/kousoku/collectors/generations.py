@@ -106,14 +106,14 @@ class Generations(Collector):
     def __check_init__(self) -> None:
         for name in ("population_size", "num_envs", "episodes", "max_episode_steps"):
             check_count(name, getattr(self, name))
+        played = f"{self.population_size} candidates x {plural(self.episodes, 'episode')}"
         if self.population_size * self.episodes % self.num_envs:
             most = largest_divisor(self.population_size * self.episodes, self.num_envs)
-            played = f"{self.population_size} candidates x {plural(self.episodes, 'episode')}"
             raise ConfigError("num_envs", self.num_envs, f"{played} are to be shared out; use {most}")
         if self.starts is not None:
             check_count("starts", self.starts, high=self.population_size)
         if self.iteration_steps > LARGEST // 2:  # counts of steps are told in int32, twice as many at most
-            fix = f"a generation may take {self.iteration_steps} steps; use shorter episodes or fewer candidates"
+            fix = f"{played} may take {self.iteration_steps} steps; use shorter episodes or fewer candidates"
             raise ConfigError("max_episode_steps", self.max_episode_steps, fix)
 
     @property

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.lax import rsqrt
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ...core.errors import check_count, check_number
@@ -111,10 +112,11 @@ class SepCMAES(EvolutionStrategy):
         moved = weights @ y
         generation = now.generation + 1
         length = math.sqrt(rates.c_sigma * (2.0 - rates.c_sigma) * rates.mu_eff)
-        step_path = (1.0 - rates.c_sigma) * now.step_path + length * moved / jnp.sqrt(now.variance)
+        # Not divided by a root: of several devices XLA does that in another way, and rounds otherwise.
+        step_path = (1.0 - rates.c_sigma) * now.step_path + length * moved * rsqrt(now.variance)
         norm = jnp.linalg.norm(step_path)
         begun = 1.0 - (1.0 - rates.c_sigma) ** (2.0 * generation.astype(jnp.float32))
-        going = (norm / jnp.sqrt(begun) < (1.4 + 2.0 / (n + 1.0)) * rates.chi_n).astype(jnp.float32)
+        going = (norm * rsqrt(begun) < (1.4 + 2.0 / (n + 1.0)) * rates.chi_n).astype(jnp.float32)
         length = math.sqrt(rates.c_c * (2.0 - rates.c_c) * rates.mu_eff)
         variance_path = (1.0 - rates.c_c) * now.variance_path + going * length * moved
         kept = 1.0 - rates.c_1 - rates.c_mu + (1.0 - going) * rates.c_1 * rates.c_c * (2.0 - rates.c_c)

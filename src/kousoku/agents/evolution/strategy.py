@@ -83,7 +83,7 @@ class EvolutionStrategy(Agent):
         check_number("alive_bonus_offset", self.alive_bonus_offset, open_low=True, open_high=True)
         check_flag("normalise_observations", self.normalise_observations)
         check_number("observation_limit", self.observation_limit, low=0, open_low=True)
-        _ = self.learns_from  # checks what it is made of
+        _ = self._generations(self.max_episode_steps or 1)  # checks what is known before the environment's time limit
 
     @property
     @abstractmethod
@@ -111,7 +111,9 @@ class EvolutionStrategy(Agent):
 
     @property
     def learns_from(self) -> Generations:
-        limit = DEFAULT_EPISODE if self.max_episode_steps is None else self.max_episode_steps
+        return self._generations(DEFAULT_EPISODE if self.max_episode_steps is None else self.max_episode_steps)
+
+    def _generations(self, limit: int) -> Generations:
         most = self.candidates * self.episodes
         return Generations(self.candidates, self.num_envs or most, self.episodes, limit, self.starts)
 
