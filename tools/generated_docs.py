@@ -1,4 +1,4 @@
-"""The parts of the documentation that are made from the code: the map of the house, and the list of settings.
+"""What is made from the code: the map of the house, the list of settings, and the index that `kousoku list` reads.
 
 `python tools/generated_docs.py` writes them anew; a test compares them with the files.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 import sys
 import tomllib
@@ -74,8 +75,25 @@ def filled(page: str) -> str:
     return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n\n{make()}\n\n{end}", text, flags=re.S)
 
 
+def index() -> str:
+    """Returns our environments' spaces and the agents that learn in them, as JSON with a line for each."""
+    from kousoku.cli.index import computed
+
+    parts = computed()
+    lines = {
+        part: ",\n".join(f"    {json.dumps(name)}: {json.dumps(told)}" for name, told in parts[part].items())
+        for part in ("environments", "fits")
+    }
+    rows = [f'  "{part}": {{\n{told}\n  }}' for part, told in lines.items()]
+    return "{\n" + ",\n".join([*rows, f'  "agents": {json.dumps(parts["agents"])}']) + "\n}\n"
+
+
+INDEX = SOURCE / "kousoku" / "cli" / "index.json"
+
+
 def main() -> int:
-    """Writes the pages."""
+    """Writes the pages and the index."""
+    INDEX.write_text(index(), encoding="utf-8")
     for page in PAGES:
         (ROOT / page).write_text(filled(page), encoding="utf-8")
     return 0

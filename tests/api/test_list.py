@@ -6,10 +6,12 @@ import pytest
 
 import kousoku as ks
 from kousoku.agents import AGENTS
-from kousoku.cli import main
-from kousoku.cli.catalogue import _kinds, _told
+from kousoku.agents.tabular.q_learning import QLearning
+from kousoku.cli import index, main
+from kousoku.cli.catalogue import _told
 from kousoku.core.errors import ConfigError
 from kousoku.core.registry import Registry
+from kousoku.core.spaces import Discrete
 from kousoku.envs import ENVS
 from kousoku.training.fit import fitting_agents, fitting_spaces
 
@@ -34,7 +36,6 @@ def row(text, id):
     return line
 
 
-@pytest.mark.slow_because("every robot is made, to know its spaces")
 def test_everything_is_told_whole_in_eighty_columns(capsys):
     text = printed(capsys)
     assert max(map(len, text.splitlines())) <= 80
@@ -196,10 +197,52 @@ def test_the_agents_that_fit():
 def test_the_first_of_a_group_speaks_for_all_of_it(id):
     first = {"Box": {"Box": "MountainCarContinuous-v0", "Discrete": "Acrobot-v1"}, "Discrete": {"Discrete": "Maze-v0"}}
     spec = ks.make(id).spec
-    observations, actions = (words.split()[0] for words in _kinds(spec))
+    kinds = index.described(spec).kinds
+    observations, actions = (words.split()[0] for words in kinds.split(" -> "))
     like = "Bandit-v0" if observations == "one" else first[observations][actions]
-    assert _kinds(ks.make(like).spec) == _kinds(spec)
+    assert index.described(ks.make(like).spec).kinds == kinds
     assert fitting_agents(spec) == fitting_agents(ks.make(like).spec)
+
+
+class Corridor(ks.Env):
+    """A corridor of ones own."""
+
+    @property
+    def observation_space(self):
+        return Discrete(5)
+
+    @property
+    def action_space(self):
+        return Discrete(2)
+
+    @property
+    def time_limit(self):
+        return None
+
+    def reset(self, key):
+        raise AssertionError("to list it is not to play it")
+
+    step = reset
+
+
+class Guess(QLearning):
+    """An agent of ones own."""
+
+
+def test_ones_own_are_listed_beside_ours(monkeypatch, capsys):
+    """What the index does not know is made and tried; what it knows is not."""
+    for registry in (ENVS, AGENTS):
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    ENVS.register("Corridor-v0", Corridor)
+    AGENTS.register("guess", Guess)
+    monkeypatch.setattr("kousoku.training.fit.fits", lambda id, spec: id == "guess" and spec.action_space.n == 4)
+    for id, sizes, guesses in (("GridWorld-v", "96 -> 4", True), ("Corridor-v", "5 -> 2", False)):
+        text = printed(capsys, id)
+        agents = text.partition("for ")[2].partition(f"  {id}")[0].replace(",", "").split()
+        assert "a2c" in agents
+        assert ("guess" in agents) == guesses
+        assert sizes in row(text, f"{id}0")
+    assert "A corridor of ones own." in text
 
 
 def test_every_agent_says_something_of_its_own():

@@ -13,6 +13,7 @@ from ..agents import AGENTS
 from ..core.errors import ConfigError, nearest
 from ..core.registry import Registry
 from ..envs import ENVS
+from . import index
 from .options import Option, parse
 
 if TYPE_CHECKING:
@@ -79,42 +80,20 @@ def _family(agent: str) -> str:
 
 def _print_envs(ids: list[str]) -> None:
     """Prints environments by the kinds of their spaces, with the agents that learn in such."""
-    from ..training.fit import fitting_agents
-
     missing = [id for id in ids if not ENVS.is_installed(id)]
-    ids = [id for id in ids if id not in missing]
-    specs = {id: _spec(id) for id in ids}
-    groups: dict[tuple[str, str], list[str]] = {}
-    for id in ids:
-        groups.setdefault(_kinds(specs[id]), []).append(id)
-    for (observations, actions), members in groups.items():
-        spec = specs[members[0]]
-        if spec is None:
-            print("\nenvironments that need an option")
-        else:
-            print(f"\nenvironments: {observations} -> {actions}")
-            print(_fill("for ", ", ".join(_families(fitting_agents(spec)))))
+    rows = {id: index.row(id) for id in ids if id not in missing}
+    groups: dict[str, list[str]] = {}
+    for id, row in rows.items():
+        groups.setdefault(row.kinds, []).append(id)
+    for kinds, members in groups.items():
+        print(f"\nenvironments: {kinds}" if kinds else "\nenvironments that need an option")
+        if kinds:
+            print(_fill("for ", ", ".join(_families(index.agents(kinds, members[0])))))
         longest = max(map(len, members))
-        _print_rows([(f"{id:<{longest}}  {_sizes(specs[id])}".rstrip(), _told(ENVS, id)) for id in members])
+        _print_rows([(f"{id:<{longest}}  {rows[id].sizes}".rstrip(), _told(ENVS, id)) for id in members])
     if missing:
         print("\nenvironments that need another package, which `kousoku list ID` names")
         _print_rows([(id, _told(ENVS, id)) for id in missing])
-
-
-def _spec(id: str) -> Any:
-    """Returns an environment's spaces and time limit; None where it cannot be made without an option."""
-    if any(parameter.default is parameter.empty for parameter in ENVS.options(id).values()):
-        return None
-    return ENVS.make(id).spec
-
-
-def _kinds(spec: Any) -> tuple[str, str]:
-    """Returns what agents ask of the two spaces, in words: their types, and whether there is one observation."""
-    if spec is None:
-        return "", ""
-    one = getattr(spec.observation_space, "n", None) == 1
-    observations = "one observation" if one else f"{type(spec.observation_space).__name__} observations"
-    return observations, f"{type(spec.action_space).__name__} actions"
 
 
 def _families(agents: list[str]) -> list[str]:
@@ -124,16 +103,6 @@ def _families(agents: list[str]) -> list[str]:
         families.setdefault(_family(id), []).append(id)
     whole = [family for family, ids in families.items() if len(ids) > 3 and set(ids) <= set(agents)]
     return [f"all {family} agents" for family in whole] + [id for id in agents if _family(id) not in whole]
-
-
-def _sizes(spec: Any) -> str:
-    return "" if spec is None else f"{_size(spec.observation_space)} -> {_size(spec.action_space)}"
-
-
-def _size(space: Any) -> str:
-    """Returns how many elements a Discrete space has, and the shape of any other."""
-    n = getattr(space, "n", None)
-    return str(n) if n is not None else "x".join(map(str, getattr(space, "shape", ()))) or "1"
 
 
 def _told(registry: Registry, id: str) -> str:
@@ -168,7 +137,7 @@ def _tell_env(id: str) -> None:
     from ..training.presets import presets
 
     print(f"{id}: {ENVS.summary(id) or 'of another library'}")
-    spec = _spec(id)
+    spec = index.spec(id)
     if spec is not None:
         _tell("observations", _described(spec.observation_space))
         _tell("actions", _described(spec.action_space))
@@ -187,7 +156,7 @@ def _tell_presets(by_id: Mapping[str, Preset]) -> None:
 def _described(space: Any) -> str:
     """Returns a space's kind and size."""
     n = getattr(space, "n", None)
-    return f"{type(space).__name__}({n})" if n is not None else f"{type(space).__name__} [{_size(space)}]"
+    return f"{type(space).__name__}({n})" if n is not None else f"{type(space).__name__} [{index.size(space)}]"
 
 
 def _tell(name: str, text: str) -> None:

@@ -84,9 +84,13 @@ class Registry:
         """Says that a suite, the ids 'suite/...', needs a module that need not be installed."""
         self._requirements[suite] = module
 
+    def requirement(self, id: str) -> str | None:
+        """Returns the module that the id's suite needs; None if it needs none."""
+        return self._requirements.get(id.partition("/")[0])
+
     def is_installed(self, id: str) -> bool:
         """Tells whether the module that the id's suite needs is installed, if it needs one; nothing is imported."""
-        module = self._requirements.get(id.partition("/")[0])
+        module = self.requirement(id)
         return module is None or importlib.util.find_spec(module) is not None
 
     def ids(self) -> list[str]:

@@ -23,7 +23,7 @@ def fitting_agents(spec: EnvSpec) -> list[str]:
         >>> fitting_agents(kousoku.make("Pendulum-v1").spec)
         ['a2c', 'apg', 'ars', 'bc', 'ddpg', 'iql', 'openai_es', 'pgpe', 'ppo', 'sac', 'sep_cma_es', 'td3', 'td3_bc']
     """
-    return [id for id in AGENTS.ids() if _fits(id, spec)]
+    return [id for id in AGENTS.ids() if fits(id, spec)]
 
 
 def fitting_spaces(id: str) -> tuple[list[str], list[str]]:
@@ -36,15 +36,16 @@ def fitting_spaces(id: str) -> tuple[list[str], list[str]]:
     one = Discrete(1)
     observations: list[Space] = [Discrete(3), MultiDiscrete((2, 3)), Box(-1.0, 1.0, (3,)), Dict({"one": one})]
     actions: list[Space] = [Discrete(2), MultiDiscrete((2, 3)), Box(-1.0, 1.0, (2,))]
-    pairs = [pair for pair in itertools.product(observations, actions) if _fits(id, EnvSpec(*pair))]
-    if not pairs and _fits(id, EnvSpec(one, actions[0])):
+    pairs = [pair for pair in itertools.product(observations, actions) if fits(id, EnvSpec(*pair))]
+    if not pairs and fits(id, EnvSpec(one, actions[0])):
         return ["one, as of a bandit"], [type(actions[0]).__name__]
     kinds = [[type(space).__name__ for space in spaces] for spaces in zip(*pairs, strict=True)]
     told, chosen = map(dict.fromkeys, kinds or ([], []))
     return list(told), list(chosen)
 
 
-def _fits(id: str, spec: EnvSpec) -> bool:
+def fits(id: str, spec: EnvSpec) -> bool:
+    """Tells whether an agent can learn in an environment of these spaces."""
     key = jax.eval_shape(lambda: jax.random.key(0))
     try:
         jax.eval_shape(functools.partial(AGENTS.make(id).init, spec), key)
