@@ -92,9 +92,9 @@ def test_an_update_worked_out_by_hand():
         state.network.weight, [[1.0 + 0.3 * 0.5 / 1.5, 2.0], [3.0, -1.0 + 0.3 * 0.75 / 1.75]], rtol=1e-6
     )
     expected = {
-        "loss": (1.0 + 1.5**2) / 4,
+        "td_loss": (1.0 + 1.5**2) / 4,
         "td_error": 1.25,
-        "q_value": 0.0,
+        "q_values": 0.0,
         "gradient_norm": np.hypot(0.5, 0.75),
         "learning_rate": 0.3,
         "epsilon": 1.0 - 0.95 * 100 / 20_000,
@@ -145,7 +145,7 @@ def test_an_action_value_is_differentiated_by_that_action_alone():
 def test_huber_limits_what_a_large_error_teaches():
     agent = linear_dqn(huber_delta=1.0)
     state, metrics = updated(agent, state_of(agent), batch_of([ONWARD, LAST]))
-    assert float(metrics["loss"]) == pytest.approx((0.5 + 1.0) / 2)
+    assert float(metrics["td_loss"]) == pytest.approx((0.5 + 1.0) / 2)
     assert float(metrics["gradient_norm"]) == pytest.approx(np.hypot(0.5, 0.5))
     assert float(metrics["td_error"]) == pytest.approx(1.25)
     np.testing.assert_allclose(state.network.weight[1, 1], -1.0 + 0.3 * 0.5 / 1.5, rtol=1e-6)
@@ -156,7 +156,7 @@ def test_weights_count_in_the_loss_and_errors_are_told():
     weighted = dataclasses.replace(data, weights=jnp.array([1.0, 0.25]))
     _, metrics, errors = fast_jit(agent.update_with_errors)(state_of(agent), weighted, KEY)
     np.testing.assert_allclose(errors, [1.0, 1.5])
-    assert float(metrics["loss"]) == pytest.approx((1.0 + 0.25 * 1.5**2) / 4)
+    assert float(metrics["td_loss"]) == pytest.approx((1.0 + 0.25 * 1.5**2) / 4)
     assert float(metrics["gradient_norm"]) == pytest.approx(np.hypot(0.5, 0.25 * 0.75))
     assert float(metrics["td_error"]) == pytest.approx(1.25)
     plain = updated(agent, state_of(agent), data)[0]
@@ -224,7 +224,7 @@ def test_the_loss_of_a_minibatch_falls():
     losses = []
     for _ in range(300):
         state, metrics = updated(agent, state, data)
-        losses.append(float(metrics["loss"]))
+        losses.append(float(metrics["td_loss"]))
     assert losses[0] > 0.1
     assert losses[-1] < 1e-3 * losses[0]
 

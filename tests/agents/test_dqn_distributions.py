@@ -79,8 +79,8 @@ def test_c51_and_hl_gauss_in_float64(of_network, double):
     each, q = returns.loss(atoms, taken, target), returns.mean(atoms, taken)
     _, metrics, errors = fast_jit(agent.update_with_errors)(state, data, KEY)
     np.testing.assert_allclose(errors, each, rtol=1e-3, atol=1e-5)
-    assert float(metrics["loss"]) == pytest.approx((np.asarray(data.weights) * each).mean(), rel=1e-4)
-    assert float(metrics["q_value"]) == pytest.approx(q.mean(), rel=1e-4)
+    assert float(metrics["td_loss"]) == pytest.approx((np.asarray(data.weights) * each).mean(), rel=1e-4)
+    assert float(metrics["q_values"]) == pytest.approx(q.mean(), rel=1e-4)
     assert float(metrics["td_error"]) == pytest.approx(np.abs(target @ returns.places(atoms) - q).mean(), rel=1e-4)
 
 
@@ -96,8 +96,8 @@ def test_qr_in_float64(delta):
     each = returns.loss(state.network.atoms, taken, target, 1.0 if delta is None else delta)
     _, metrics, errors = fast_jit(agent.update_with_errors)(state, data, KEY)
     np.testing.assert_allclose(errors, each, rtol=1e-4, atol=1e-6)
-    assert float(metrics["loss"]) == pytest.approx((np.asarray(data.weights) * each).mean(), rel=1e-4)
-    assert float(metrics["q_value"]) == pytest.approx(taken.mean(), rel=1e-4)
+    assert float(metrics["td_loss"]) == pytest.approx((np.asarray(data.weights) * each).mean(), rel=1e-4)
+    assert float(metrics["q_values"]) == pytest.approx(taken.mean(), rel=1e-4)
     assert float(metrics["td_error"]) == pytest.approx(np.abs(target.mean(1) - taken.mean(1)).mean(), rel=1e-4)
 
 

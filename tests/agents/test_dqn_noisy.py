@@ -88,7 +88,7 @@ def test_an_update_is_that_of_the_paper():
 
     wanted = Adam().step(network, gradient_of(loss, network), 0.02, 1e-3)
     moved, metrics, errors = fast_jit(agent.update_with_errors)(state, batch(), KEY)
-    assert float(metrics["loss"]) == pytest.approx(loss(network), rel=1e-4)
+    assert float(metrics["td_loss"]) == pytest.approx(loss(network), rel=1e-4)
     np.testing.assert_allclose(errors, y - values(network, made.obs, of_loss)[np.arange(N), taken], atol=1e-4)
     same(moved.network, wanted)
     same(moved.target, wanted)

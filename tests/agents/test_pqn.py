@@ -85,7 +85,7 @@ def test_an_update_is_the_gradient_step_of_each_minibatch():
     error = np.asarray(agent.targets(Line(WEIGHT), data)).reshape(-1) - (obs @ np.asarray(WEIGHT))[range(30), actions]
     gradient = -(obs * error[:, None]).T @ np.eye(2)[actions] / 30
     np.testing.assert_allclose(after.network.weight, np.asarray(WEIGHT) - 0.3 * gradient, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(metrics["loss"], np.mean(error**2) / 2, rtol=1e-5)
+    np.testing.assert_allclose(metrics["td_loss"], np.mean(error**2) / 2, rtol=1e-5)
     np.testing.assert_allclose(metrics["td_error"], np.mean(np.abs(error)), rtol=1e-5)
     np.testing.assert_allclose(metrics["gradient_norm"], np.linalg.norm(gradient), rtol=1e-5)
     assert int(after.step) == 30
@@ -154,7 +154,7 @@ def test_a_recurrent_update_is_that_of_a_loop_in_float64():
     after, metrics = fast_jit(lambda s, d: agent.update(s, d, KEY))(state, data)
     flat, unravel = ravel(network)
     same(after.network, unravel(flat - 0.3 * gradient_of(loss, network)), 1e-4)
-    assert float(metrics["loss"]) == pytest.approx(loss(network), rel=1e-4)
+    assert float(metrics["td_loss"]) == pytest.approx(loss(network), rel=1e-4)
 
 
 @pytest.mark.learning

@@ -239,8 +239,8 @@ def network(members: int = 5, reports: int = 60, evaluations: int = 10, points: 
         "learning_rate": np.full(shape, 3e-4), "policy_loss": 0.01 * noise, "value_loss": np.exp(-3 * t) + 0.05 * noise,
         "return_std": 2.0 + 0.1 * noise, "update_norm": np.exp(-2 * t) + 0.01 * noise,
         "noise_std": np.full(shape, 0.03), "step_size": 0.1 + 0.01 * noise,
-        **{name: np.exp(-2 * t) + 0.01 * noise for name in ("loss", "qf_loss", "alpha", "alpha_loss", "epsilon")},
-        **dict.fromkeys(("q_value", "qf_values", "actor_loss"), 50.0 * t + noise), "of_my_own": noise,
+        **{name: np.exp(-2 * t) + 0.01 * noise for name in ("td_loss", "qf_loss", "alpha", "alpha_loss", "epsilon")},
+        **dict.fromkeys(("q_values", "qf_values", "actor_loss"), 50.0 * t + noise), "of_my_own": noise,
     }  # fmt: skip
     known = np.linspace(0, reports - 1, evaluations + 1).astype(int)[1:]
     evals = {

@@ -202,11 +202,19 @@ def test_what_was_not_kept_is_as_it_was_then():
     block = ("metrics.block['reward_sum']", "float32", np.full(2, 9.0, np.float32))
     whole = ("slots.whole", "bool", np.zeros((2, 3), bool))
     rest = ("slots.return_rest", "float32", np.full((2, 3), 9.0, np.float32))
-    assert checkpoints.FORMER[-1] == 9
+    assert checkpoints.FORMER[-1] == 10
     now = [*kept, block, whole, rest]
     upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(kept, now)}
     added = {block[0]: [0.0, 0.0], whole[0]: [[True] * 3] * 2, rest[0]: [[0.0] * 3] * 2}
     assert upgraded == {"agent": [7.0, 7.0], "metrics.reward_sum": [3.0, 3.0], **added}
+
+
+def test_what_was_told_by_another_name_is_summed_up_anew():
+    """Before format 11 DQN told "loss" and "q_value": what they summed up since the last report is let go."""
+    was = [(f"metrics.metric_sums['{name}']", "float32", np.full(2, 3.0)) for name in ("loss", "q_value", "epsilon")]
+    now = [(f"metrics.metric_sums['{name}']", "float32", np.ones(2)) for name in ("epsilon", "q_values", "td_loss")]
+    upgraded = {path: array.tolist() for path, _, array in former_checkpoints.upgrade(was, now)}
+    assert upgraded == dict(zip((path for path, _, _ in now), ([3.0, 3.0], [0.0, 0.0], [0.0, 0.0]), strict=True))
 
 
 @pytest.mark.parametrize("inner", ["", "kept."])

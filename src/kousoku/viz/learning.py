@@ -56,8 +56,8 @@ LOSSES = {
     ),
     "gradient_norm": ("Gradient norm", "Before any limit. Steady or falling; spikes ask for a lower learning rate."),
     "learning_rate": ("Learning rate", "As it was asked for: constant, or falling to the end."),
-    "loss": ("Loss", "Of the action values. Its size says little: the targets move, and grow with the values."),
-    "q_value": ("Action values", "Mean of those learned from, by older policies, too."),
+    "td_loss": ("TD loss", "Of the action values. Its size says little: the targets move, and grow with the values."),
+    "q_values": ("Action values", "Mean of those learned from, by older policies, too."),
     "epsilon": ("Epsilon", "Probability of a random action, as it was asked for."),
     "qf_loss": ("Critics' loss", "Its size says little: the targets move, and grow with the values."),
     "qf_values": ("Critics' values", "Mean of those learned from, by older policies, too."),
@@ -202,7 +202,7 @@ def _loss(record: RunRecord, name: str, order: list[int]) -> dict[str, Any]:
     title, healthy = told.get(
         name, (name.replace("_", " ").capitalize(), "Mean over the updates since the last report.")
     )
-    if name in ("q_value", "qf_values") and has_values(record.curves.get(EXPECTED)):
+    if name in ("q_values", "qf_values") and has_values(record.curves.get(EXPECTED)):
         several = len(record.points) > 1
         healthy += f" For the present ones see {CURVES[BIAS][0] if several else VALUES_AND_RETURNS}, above."
     drawn = _drawn(record, curve(record, name, MANY_REPORTS), order)

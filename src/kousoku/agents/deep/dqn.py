@@ -95,7 +95,7 @@ class DQN(Agent):
         munchausen_temperature: t.
         munchausen_floor: l0, below which t log pi counts as this much.
 
-    Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
+    Metrics: "td_loss", "td_error" (mean absolute value), "q_values" (mean over actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
 
     Differs from the paper: Adam instead of RMSProp, the square of all errors unless `huber_delta` is 1, layer
@@ -275,7 +275,7 @@ class DQN(Agent):
         of_each = self._distribution_losses if isinstance(network, DistributionalQNetwork) else self._value_losses
         each, error, td_error, q = of_each(network, data.transitions, targets)
         loss = jnp.mean(each if data.weights is None else data.weights * each)
-        metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(td_error)), "q_value": jnp.mean(q)}
+        metrics = {"td_loss": loss, "td_error": jnp.mean(jnp.abs(td_error)), "q_values": jnp.mean(q)}
         return loss, jax.lax.stop_gradient((metrics, error))
 
     def _value_losses(self, network: Any, batch: Transition, targets: Float[Array, " n"]) -> tuple[Array, ...]:

@@ -85,7 +85,7 @@ class PQN(Agent):
         max_gradient_norm: the global norm of the gradient is scaled down to this; None for no limit.
         adam_epsilon: added to RAdam's denominator.
 
-    Metrics: "loss", "td_error" (mean absolute value), "q_value" (mean over the actions taken), "gradient_norm" (means
+    Metrics: "td_loss", "td_error" (mean absolute value), "q_values" (mean over actions taken), "gradient_norm" (means
     over all gradient steps), "learning_rate", "epsilon".
 
     A recurrent network remembers what it observed since an episode began; minibatches are then whole sequences of some
@@ -239,5 +239,5 @@ def q_loss(network: Any, batch: QSamples, carry: PyTree[Array]) -> tuple[Float[A
     q = taken_values(network, batch, carry).reshape(-1)
     error = batch.target.reshape(-1) - q
     loss = jnp.mean(jax.vmap(losses.squared)(error))
-    metrics = {"loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_value": jnp.mean(q)}
+    metrics = {"td_loss": loss, "td_error": jnp.mean(jnp.abs(error)), "q_values": jnp.mean(q)}
     return loss, jax.lax.stop_gradient(metrics)

@@ -1,4 +1,4 @@
-"""Checkpoints of formats 2 to 9: where their leaves lie in today's training state."""
+"""Checkpoints of formats 2 to 10: where their leaves lie in today's training state."""
 
 from __future__ import annotations
 
