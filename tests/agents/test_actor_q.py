@@ -499,7 +499,7 @@ CONFIG = {
     "distribution": (["'c51'"], "use one of"),
     "num_atoms": (["1"], "use a whole number of at least 2"),
     "v_max": (["-250.0", "NAN", "1e39"], "use v_min below v_max|use a number that is finite|use other ends"),
-    "smoothing": (["0.0"], "use a number above 0"),
+    "smoothing": (["0.0", "1e10"], "use a number in (0, 101]"),
 }
 
 

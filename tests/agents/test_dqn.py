@@ -465,7 +465,7 @@ CONFIG = {
     ),
     "num_atoms": (["1", "2.5"], "use a whole number of at least 2"),
     "v_min": (["10.0", "float('-inf')"], "use v_min below v_max|use a number that is finite"),
-    "smoothing": (["0.0"], "use a number above 0"),
+    "smoothing": (["0.0", "1e10"], "use a number in (0, 51]"),
     "noisy": (["1"], "use True or False"),
     "recurrent": (["'gur'", "'gru', distribution='quantile'"], "did you mean 'gru'|use distribution='scalar'"),
     "recurrent_size": (["0"], "use a whole number of at least 1"),

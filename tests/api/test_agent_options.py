@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fresh_process import without_types_checked
 
 import kousoku as ks
 from kousoku.agents import AGENTS
@@ -202,3 +203,24 @@ def test_a_count_may_be_written_as_a_float(id):
     assert all(type(getattr(made, name)) is int for name in counts)
     if "max_episode_steps" in numbers:
         assert type(make_agent(id, max_episode_steps=1e2).max_episode_steps) is int
+
+
+def test_a_size_that_a_class_is_given_as_a_float_is_made_whole_or_refused():
+    """PPO(num_envs=8.0) and DQN(capacity=1e6) were errors of JAX's about shapes."""
+    script = """
+import json
+from kousoku import ConfigError
+from kousoku.agents import AGENTS
+told = {}
+for id in AGENTS.ids():
+    for name, parameter in AGENTS.options(id).items():
+        if type(value := parameter.default) is int:
+            try:
+                told[f"{id}, {name}"] = getattr(AGENTS.factory(id)(**{name: float(value)}), name), value
+            except ConfigError as error:
+                told[f"{id}, {name}"] = str(error), f"{name}: got {float(value)}; write {value}"
+print(json.dumps(told))"""
+    told = without_types_checked(script)
+    assert len(told) > 40
+    for what, (found, expected) in told.items():
+        assert (type(found), found) == (type(expected), expected), what

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
-from ..core.errors import ConfigError, check_count
+from ..core.errors import ConfigError, check_size
 from ..core.spaces import LARGEST
 from ..core.update_check import checked_update
 from ..core.words import plural
@@ -105,13 +105,13 @@ class Generations(Collector):
 
     def __check_init__(self) -> None:
         for name in ("population_size", "num_envs", "episodes", "max_episode_steps"):
-            check_count(name, getattr(self, name))
+            check_size(name, getattr(self, name))
         played = f"{self.population_size} candidates x {plural(self.episodes, 'episode')}"
         if self.population_size * self.episodes % self.num_envs:
             most = largest_divisor(self.population_size * self.episodes, self.num_envs)
             raise ConfigError("num_envs", self.num_envs, f"{played} are to be shared out; use {most}")
         if self.starts is not None:
-            check_count("starts", self.starts, high=self.population_size)
+            check_size("starts", self.starts, high=self.population_size)
         if self.iteration_steps > LARGEST // 2:  # counts of steps are told in int32, twice as many at most
             fix = f"{played} may take {self.iteration_steps} steps; use shorter episodes or fewer candidates"
             raise ConfigError("max_episode_steps", self.max_episode_steps, fix)

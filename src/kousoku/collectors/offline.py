@@ -12,7 +12,7 @@ from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState
 from ..core.dataset import ARRAYS, Dataset, DatasetFile
 from ..core.dataset_file import as_dataset, with_numbers
-from ..core.errors import ConfigError, check_count
+from ..core.errors import ConfigError, check_size
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from .acting import begin_slots
@@ -52,8 +52,8 @@ class Offline(Collector):
     num_steps: int = eqx.field(static=True, default=10)
 
     def __check_init__(self) -> None:
-        check_count("batch_size", self.batch_size)
-        check_count("num_steps", self.num_steps, low=2)
+        check_size("batch_size", self.batch_size)
+        check_size("num_steps", self.num_steps, low=2)
 
     @property
     def num_envs(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray, PyTree
 
 from ..compiler import kernel
 from ..core.collector import Collector, EpisodeEnd, EstimateSums, SlotFunctions, Steps, TrainState, largest_divisor
-from ..core.errors import ConfigError, check_count, check_flag, check_number
+from ..core.errors import ConfigError, check_flag, check_number, check_size
 from ..core.timestep import ReplayBatch, Transition
 from ..core.update_check import checked_update
 from ..ops.schedules import Linear, ScalarOrSchedule, check_schedule, value_at
@@ -108,8 +108,8 @@ class Replay(Collector):
 
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "capacity", "batch_size", "gradient_steps", "n_step"):
-            check_count(name, getattr(self, name))
-        check_count("learning_starts", self.learning_starts, low=0)
+            check_size(name, getattr(self, name))
+        check_size("learning_starts", self.learning_starts, low=0)
         if self.capacity < self.iteration_steps:
             fix = f"one iteration makes {self.num_envs} x {self.num_steps} transitions; keep at least those"
             raise ConfigError("capacity", self.capacity, fix)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..core.collector import Collector, SlotFunctions, Steps, TrainState, largest_divisor
-from ..core.errors import check_count
+from ..core.errors import check_size
 from ..core.timestep import Rollout
 from ..core.update_check import checked_update
 from .acting import act_and_advance, begin_slots, slot_numbers
@@ -46,8 +46,8 @@ class RolloutCollector(Collector):
     counts_steps: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
-        check_count("num_envs", self.num_envs)
-        check_count("num_steps", self.num_steps)
+        check_size("num_envs", self.num_envs)
+        check_size("num_steps", self.num_steps)
 
     @property
     def gradient_samples(self) -> int:

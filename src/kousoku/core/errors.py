@@ -171,6 +171,18 @@ def check_count(field: str, value: Any, *, low: int = 1, high: int | None = None
     return int(value)
 
 
+def check_size(field: str, value: Any, *, low: int = 1, high: int | None = None) -> int:
+    """Returns a count that arrays have for a size; refuses one that is written as a float, which JAX does not take.
+
+    Raises:
+        ConfigError: as of `check_count`, and for 8.0.
+    """
+    size = check_count(field, value, low=low, high=high)
+    if not isinstance(value, numbers.Integral):
+        raise ConfigError(field, value, f"write {size}")
+    return size
+
+
 def check_flag(field: str, value: Any) -> bool:
     """Returns True or False; refuses anything else, so that "no" never counts as true.
 

@@ -10,7 +10,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.action_mask import only_legal
-from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number
+from ..core.errors import ConfigError, check_choice, check_flag, check_number, check_size
 from ..core.former import FORMERLY
 from ..core.spaces import Space
 from ..ops.distributions import Categorical, Distribution
@@ -94,7 +94,7 @@ class ActorCriticConfig:
             raise ConfigError("critic_hidden", self.critic_hidden, "leave it out, or use shared=False")
         if self.recurrent is not None:
             check_choice("recurrent", self.recurrent, RECURRENT)
-        check_count("recurrent_size", self.recurrent_size)
+        check_size("recurrent_size", self.recurrent_size)
         check_choice("body", self.body, BODIES)
         check_policy(self.policy)
         check_choice("std", self.std, STDS)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..core.errors import ConfigError, check_choice, check_count, check_number, shorten
+from ..core.errors import ConfigError, check_choice, check_number, check_size, shorten
 from ..core.spaces import Box, Discrete, Space
 from ..ops.distributions import Categorical, Distribution, Normal, TanhNormal
 from .actors import CategoricalActor, DeterministicActor, NormalActor, SquashedNormalActor
@@ -107,7 +107,7 @@ class ActorQConfig:
         if self.critic_hidden is not None:
             object.__setattr__(self, "critic_hidden", check_sizes("critic_hidden", self.critic_hidden))
         check_activation("activation", self.activation)
-        check_count("num_critics", self.num_critics)
+        check_size("num_critics", self.num_critics)
         check_choice("policy", self.policy, ACTORS)
         check_choice("body", self.body, BODIES)
         check_choice("actor_body", self.actor_body, ACTOR_KINDS)

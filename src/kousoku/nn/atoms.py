@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..core.action_mask import only_legal
-from ..core.errors import ConfigError, check_choice, check_count, check_finite, check_number
+from ..core.errors import ConfigError, check_choice, check_finite, check_number, check_size
 from .layers import Dense
 from .mlp import MLP
 from .torso import Body
@@ -105,7 +105,7 @@ def check_atoms(config: Any) -> None:
         ConfigError: naming the field.
     """
     check_choice("distribution", config.distribution, DISTRIBUTIONS)
-    check_count("num_atoms", config.num_atoms, low=2)
+    check_size("num_atoms", config.num_atoms, low=2)
     for name in ("v_min", "v_max"):
         check_finite(name, getattr(config, name))
     if config.v_min >= config.v_max:
@@ -116,7 +116,7 @@ def check_atoms(config: Any) -> None:
         ends = f"from {config.v_min!r} to {config.v_max!r}"
         fix = f"use other ends: float32 cannot tell {config.num_atoms} atoms {ends} apart"
         raise ConfigError("v_max", config.v_max, fix)
-    check_number("smoothing", config.smoothing, low=0, open_low=True, open_high=True)
+    check_number("smoothing", config.smoothing, low=0, high=config.num_atoms, open_low=True)
 
 
 def _bins_increase(low: float, high: float, number: int) -> bool:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core.action_mask import only_legal
-from ..core.errors import ConfigError, check_choice, check_count, check_flag, check_number, shorten
+from ..core.errors import ConfigError, check_choice, check_flag, check_number, check_size, shorten
 from ..core.spaces import Discrete, Space
 from .atoms import AtomsHead, DistributionalQNetwork, atoms_of, check_atoms
 from .initialise import initialiser
@@ -112,7 +112,7 @@ class QNetworkConfig:
             check_choice("recurrent", self.recurrent, RECURRENT)
             if self.distribution != "scalar":
                 raise ConfigError("recurrent", self.recurrent, "leave it out, or use distribution='scalar'")
-        check_count("recurrent_size", self.recurrent_size)
+        check_size("recurrent_size", self.recurrent_size)
 
     def __call__(
         self, observation_space: Space, action_space: Space, key: PRNGKeyArray

@@ -11,7 +11,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..core.action_mask import ACTION_MASK
-from ..core.errors import check_choice, check_count
+from ..core.errors import check_choice, check_size
 from ..core.spaces import Box, Dict, Space
 from .cnn import CNN, layout_for, smallest
 from .mlp import MLP
@@ -149,7 +149,7 @@ def cell_for(kind: str | None, in_size: int, size: int, *, key: PRNGKeyArray) ->
     if kind is None:
         return None
     check_choice("recurrent", kind, RECURRENT)
-    return (GRU if kind == "gru" else LSTM)(in_size, check_count("recurrent_size", size), key=key)
+    return (GRU if kind == "gru" else LSTM)(in_size, check_size("recurrent_size", size), key=key)
 
 
 def torso_for(

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import check_count, check_flag, check_number
+from ...core.errors import check_flag, check_number, check_size
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder, check_network
 from ...nn.fits import check_builder, check_has_numbers
@@ -242,8 +242,8 @@ def check_actor_critic(agent: ActorCriticAgent) -> None:
     Raises:
         ConfigError: naming the field.
     """
-    check_count("num_envs", agent.num_envs)
-    check_count("num_steps", agent.num_steps)
+    check_size("num_envs", agent.num_envs)
+    check_size("num_steps", agent.num_steps)
     check_builder(agent.network, "an ActorCriticConfig", "a network")
     check_learning_rate("learning_rate", agent.learning_rate)
     check_schedule("entropy_coefficient", agent.entropy_coefficient, low=0, open_high=True)

@@ -17,7 +17,7 @@ from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
-from ...core.errors import check_count, check_flag, check_number
+from ...core.errors import check_flag, check_number, check_size
 from ...core.spaces import Box, Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import (
@@ -155,7 +155,7 @@ class ActorQAgent(Agent):
             check_learning_rate("critic_learning_rate", self.critic_learning_rate)
         check_number("discount", self.discount, low=0, high=1)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
-        check_count("policy_delay", self.policy_delay)
+        check_size("policy_delay", self.policy_delay)
         check_number("adam_beta1", self.adam_beta1, low=0, high=1, open_high=True)
         check_number("adam_epsilon", self.adam_epsilon, low=0, open_low=True, open_high=True)
         if self.weight_decay is not None:
@@ -200,7 +200,7 @@ class ActorQAgent(Agent):
 
     @property
     def learns_from(self) -> Replay:
-        num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
+        num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_size("num_envs", self.num_envs))
         return replay_of(self, num_steps, gradient_steps, ("normalise_rewards", "return_limit"))
 
     def optimiser(self) -> optax.GradientTransformation:

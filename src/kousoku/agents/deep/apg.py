@@ -15,7 +15,7 @@ from ...collectors.differentiated import DifferentiatedRollout, DifferentiatedRo
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number
+from ...core.errors import ConfigError, check_flag, check_number, check_size
 from ...core.spaces import Box
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
@@ -146,7 +146,7 @@ class APG(Agent):
 
     def __check_init__(self) -> None:
         for name in ("num_envs", "num_steps", "critic_epochs", "critic_minibatches"):
-            check_count(name, getattr(self, name))
+            check_size(name, getattr(self, name))
         check_builder(self.network, "an ActorCriticConfig", "a network")
         for name in ("learning_rate", "critic_learning_rate"):
             check_learning_rate(name, getattr(self, name))

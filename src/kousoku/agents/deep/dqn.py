@@ -15,7 +15,7 @@ from ...collectors.replay import Replay
 from ...collectors.update_ratio import steps_of_ratio
 from ...core.agent import Agent, Estimate
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number
+from ...core.errors import ConfigError, check_flag, check_number, check_size
 from ...core.timestep import ReplayBatch, Transition
 from ...nn.atoms import DistributionalQNetwork
 from ...nn.noisy import is_noisy, with_noise
@@ -151,7 +151,7 @@ class DQN(Agent):
             fix = "leave it out, or use 'pqn': the buffer keeps single steps, not what was remembered before them"
             raise ConfigError("recurrent", self.network.recurrent, fix)
         check_flag("double", self.double)
-        check_count("target_period", self.target_period)
+        check_size("target_period", self.target_period)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
         if self.huber_delta is not None:
             check_number("huber_delta", self.huber_delta, low=0, open_low=True)
@@ -176,7 +176,7 @@ class DQN(Agent):
             if (num_steps, gradient_steps) != (1, 1):
                 fix = "it sets num_steps and gradient_steps; leave those out, or leave it out"
                 raise ConfigError("update_ratio", self.update_ratio, fix)
-            num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_count("num_envs", self.num_envs))
+            num_steps, gradient_steps = steps_of_ratio(self.update_ratio, check_size("num_envs", self.num_envs))
         return replay_of(self, num_steps, gradient_steps)
 
     def optimiser(self) -> optax.GradientTransformation:

@@ -18,7 +18,7 @@ from ...core.agent import Agent
 from ...core.dataset import Dataset, DatasetFile, alike
 from ...core.dataset_file import as_dataset, with_numbers
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_flag, check_number, shorten
+from ...core.errors import ConfigError, check_flag, check_number, check_size, shorten
 from ...core.spaces import Box, Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig, check_actor_q, check_learnable, to_action
@@ -84,7 +84,7 @@ class OfflineAgent(Agent):
     observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
-        check_count("batch_size", self.batch_size)
+        check_size("batch_size", self.batch_size)
         check_builder(self.network, "an ActorQConfig", "a kousoku.nn.ActorQ")
         check_learning_rate("learning_rate", self.learning_rate)
         check_flag("normalise_observations", self.normalise_observations)

@@ -12,7 +12,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ...collectors.rollouts import Rollouts
-from ...core.errors import ConfigError, check_count, check_number
+from ...core.errors import ConfigError, check_number, check_size
 from ...core.former import FORMERLY
 from ...core.timestep import Rollout
 from ...nn import ActorCriticConfig, Network, NetworkBuilder
@@ -104,8 +104,8 @@ class PPO(ActorCriticAgent):
 
     def __check_init__(self) -> None:
         check_actor_critic(self)
-        check_count("epochs", self.epochs, high=MOST_EPOCHS)
-        check_count("minibatches", self.minibatches)
+        check_size("epochs", self.epochs, high=MOST_EPOCHS)
+        check_size("minibatches", self.minibatches)
         check_schedule("clip", self.clip, low=0, open_low=not callable(self.clip))
         for name in ("value_clip", "target_kl"):
             if getattr(self, name) is not None:

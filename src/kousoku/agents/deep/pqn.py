@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 from ...collectors.rollouts import Rollouts
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_number
+from ...core.errors import ConfigError, check_number, check_size
 from ...core.timestep import Rollout
 from ...nn.q_network import QNetworkBuilder, QNetworkConfig, RecurrentQNetwork
 from ...ops import losses
@@ -120,14 +120,14 @@ class PQN(Agent):
         if isinstance(self.network, QNetworkConfig) and self.network.noisy:
             raise ConfigError("noisy", True, "use False, or 'dqn': PQN explores by epsilon alone")
         check_number("lambda_", self.lambda_, low=0, high=1)
-        check_count("epochs", self.epochs, high=MOST_EPOCHS)
-        check_count("minibatches", self.minibatches)
+        check_size("epochs", self.epochs, high=MOST_EPOCHS)
+        check_size("minibatches", self.minibatches)
 
     @property
     def learns_from(self) -> Rollouts:
         """Rollouts whose environments devices share by whole strata of the minibatches."""
         for name in ("num_envs", "num_steps", "minibatches"):
-            check_count(name, getattr(self, name))
+            check_size(name, getattr(self, name))
         per_env = 1 if self._is_recurrent() else self.num_steps
         strata = num_strata(self.num_envs, per_env, self.minibatches)
         return Rollouts(self.num_envs, self.num_steps, self.num_envs * self.num_steps // self.minibatches, strata)

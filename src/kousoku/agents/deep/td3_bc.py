@@ -11,7 +11,7 @@ import optax
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ...core.env import EnvSpec
-from ...core.errors import ConfigError, check_count, check_number
+from ...core.errors import ConfigError, check_number, check_size
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQ, ActorQBuilder, ActorQConfig
 from ...nn.batch_renorm import with_statistics
@@ -74,7 +74,7 @@ class TD3BC(OfflineAgent):
     def __check_init__(self) -> None:
         check_number("discount", self.discount, low=0, high=1)
         check_number("tau", self.tau, low=0, high=1, open_low=True)
-        check_count("policy_delay", self.policy_delay)
+        check_size("policy_delay", self.policy_delay)
         for name in ("alpha", "target_noise", "target_noise_clip"):
             check_number(name, getattr(self, name), low=0, open_high=True)
 

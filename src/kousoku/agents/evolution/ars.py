@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.errors import ConfigError, check_count
+from ...core.errors import ConfigError, check_size
 from ...ops.schedules import ScalarOrSchedule, check_schedule, value_at
 from .mirrored import MirroredStrategy, directions_of
 from .strategy import EvolutionState, Scalars, parameters
@@ -45,9 +45,9 @@ class ARS(MirroredStrategy):
     noise_std: ScalarOrSchedule = 0.03
 
     def __check_init__(self) -> None:
-        check_count("num_directions", self.num_directions)
+        check_size("num_directions", self.num_directions)
         if self.top_directions is not None:
-            check_count("top_directions", self.top_directions, high=self.num_directions)
+            check_size("top_directions", self.top_directions, high=self.num_directions)
         if self.num_directions == 1:
             fix = "two returns of one direction tell its sign alone; use at least 2"
             raise ConfigError("num_directions", self.num_directions, fix)

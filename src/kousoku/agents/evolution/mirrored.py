@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ...core.errors import ConfigError, check_count
+from ...core.errors import ConfigError, check_size
 from .strategy import EvolutionState, EvolutionStrategy, draw_noise, parameters
 
 LEAST_STD = 1e-30
@@ -51,5 +51,5 @@ def check_pairs(population_size: Any) -> None:
     Raises:
         ConfigError: naming it.
     """
-    if check_count("population_size", population_size, low=2) % 2:
+    if check_size("population_size", population_size, low=2) % 2:
         raise ConfigError("population_size", population_size, "candidates come in pairs; use an even number")

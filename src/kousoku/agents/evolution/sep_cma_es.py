@@ -11,7 +11,7 @@ import numpy as np
 from jax.lax import rsqrt
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ...core.errors import check_count, check_number
+from ...core.errors import check_number, check_size
 from .strategy import EvolutionState, EvolutionStrategy, Scalars, draw_noise, parameters
 
 
@@ -80,7 +80,7 @@ class SepCMAES(EvolutionStrategy):
     noise_std: float | Array = 0.1
 
     def __check_init__(self) -> None:
-        check_count("population_size", self.population_size, low=4)
+        check_size("population_size", self.population_size, low=4)
         check_number("noise_std", self.noise_std, low=0, open_low=True, open_high=True)
 
     @property

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 from ...collectors.generations import Generation, Generations
 from ...core.agent import Agent
 from ...core.env import EnvSpec
-from ...core.errors import check_count, check_flag, check_number
+from ...core.errors import check_flag, check_number, check_size
 from ...nn.fits import check_builder, check_has_numbers
 from ...nn.observation_stats import (
     Scalings,
@@ -75,10 +75,10 @@ class EvolutionStrategy(Agent):
     observation_limit: float | Array = 10.0
 
     def __check_init__(self) -> None:
-        check_count("episodes", self.episodes)
+        check_size("episodes", self.episodes)
         for name in ("num_envs", "max_episode_steps"):
             if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
+                check_size(name, getattr(self, name))
         check_builder(self.network, "a PolicyConfig", "a policy")
         check_number("alive_bonus_offset", self.alive_bonus_offset, open_low=True, open_high=True)
         check_flag("normalise_observations", self.normalise_observations)
