@@ -51,6 +51,11 @@ def _own_environments(monkeypatch):
         ("kousoku.envs.gridworld.env:gridworld", "kousoku"),
         ("GridWorld-v0\n", "GridWorld-v0"),
         ("-v7-", "`kousoku list`"),
+        ("Gymnasium:CartPole-v1", "did you mean 'gymnasium:CartPole-v1'?"),
+        ("gym:CartPole-v1", "did you mean 'gymnasium:CartPole-v1'?"),
+        ("gymnaxx:Catch-bsuite", "did you mean 'gymnax:Catch-bsuite'?"),
+        ("MuJoCo-Playground:CheetahRun", "did you mean 'playground:CheetahRun'?"),
+        ("ALE:Pong-v5", "'gymnasium:ALE/Pong-v5' with ale-py"),
         ("x" * 10_000, "`kousoku list`"),
     ],
 )

@@ -5,6 +5,7 @@ import threading
 import gymnasium
 import jax
 import pytest
+from fresh_process import check_refusals
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from host_worlds import Counter, Push, Rooms
 
@@ -48,6 +49,11 @@ def test_its_methods_give_shapes_alone():
 )
 def test_what_is_no_environment(given, told):
     assert told in refused(ks.from_gymnasium, given)
+
+
+def test_a_name_is_a_text():
+    cases = {f"ks.from_gymnasium(make, name={name})": "use a text" for name in (3, [1])}
+    check_refusals(cases, "import gymnasium\nimport kousoku as ks\nmake = lambda: gymnasium.make('CartPole-v1')")
 
 
 def test_ids_that_gymnasium_does_not_know_and_what_it_misses():

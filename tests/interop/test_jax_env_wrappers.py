@@ -6,6 +6,7 @@ The environments here have the libraries' protocols, and the wrappers their name
 from __future__ import annotations
 
 import dataclasses
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -253,6 +254,19 @@ class BraxClock:
 
     def step(self, state: Any, action: Any) -> Any:
         return state
+
+
+class BraxBroken(BraxClock):
+    def step(self, state: Any, action: Any) -> Any:
+        return state.replace(reward=state.reward + "x")
+
+
+def test_what_their_step_raises_is_one_line():
+    """As with an option of theirs that is of no use: only a step tells."""
+    env = ks.from_brax(BraxBroken())
+    with pytest.raises(ks.ConfigError) as caught:
+        ks.train("ppo", env, steps=2000, out="")
+    assert re.fullmatch(r"env: got 'BraxBroken'; its step raises TypeError: unsupported .*", str(caught.value))
 
 
 class EpisodeWrapper:

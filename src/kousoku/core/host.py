@@ -83,6 +83,10 @@ class HostEnv(Env):
     )
     time_limit: int | None = eqx.field(static=True, default=None, init=False)
 
+    def __check_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ConfigError("name", self.name, "use a text, or leave it out")
+
     @property
     def observation_space(self) -> Space:
         return self.observations

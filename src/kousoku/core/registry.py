@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from .errors import ConfigError, check_keys, nearest
-from .synonyms import elsewhere
+from .synonyms import LIBRARIES, elsewhere
 
 Factory = Callable[..., Any]
 
@@ -182,6 +182,8 @@ class Registry:
         """Suggests what an unknown id may have meant: its versions, another kind of thing, what is near it, or all."""
         if not isinstance(id, str) or not id:
             return f"name one of the {len(self._entries)} {self.kind}s; `kousoku list` shows them"
+        if prefix := self._prefix_like(id):
+            return f"did you mean '{prefix}:{id.partition(':')[2]}'?"
         folded = {known.casefold(): known for known in self._entries}
         if id.casefold() in folded:
             return f"did you mean {folded[id.casefold()]}?"
@@ -195,6 +197,14 @@ class Registry:
         if close := nearest(id, self._entries):
             return f"did you mean {' or '.join(close)}?"
         return "no such name; `kousoku list` shows what there is"
+
+    def _prefix_like(self, id: str) -> str | None:
+        """Returns the prefix that an id's may have meant; None of an id without a colon, or far from all."""
+        word, colon, _ = id.partition(":")
+        if not colon:
+            return None
+        known = LIBRARIES.get(re.sub(r"[\W_]", "", word.casefold()))
+        return known if known in self._libraries else next(iter(nearest(word, self._libraries, 1, least=0.75)), None)
 
 
 _WORD = r"[A-Za-z0-9][A-Za-z0-9_.\-]*"

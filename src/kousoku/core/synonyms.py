@@ -173,7 +173,7 @@ ENVS_ELSEWHERE: dict[str, str] = {
     r"lunarlander": f"Box2D's {_ON_HOST} 'gymnasium:LunarLander-v3'",
     r"bipedalwalker": f"Box2D's {_ON_HOST} 'gymnasium:BipedalWalker-v3'; 'Walker2d-v5' is near",
     r"carracing": f"Box2D's {_ON_HOST} 'gymnasium:CarRacing-v3'",
-    r"ale/|.*noframeskip|.*-ram-v\d": _ATARI,
+    r"(ale|atari)[/:]|.*noframeskip|.*-ram-v\d": _ATARI,
     r"(breakout|spaceinvaders|seaquest|asterix|freeway)(-v\d+)?$": f"{_ATARI}; {_MINATAR}",
     r"(pong|qbert|mspacman|beamrider|enduro)(-v\d+)?$": _ATARI,
     r"minatar(?!/(asterix|breakout|freeway|seaquest|spaceinvaders)-v[01]$)|.*-minatar": f"MinAtar's are {_FIVE}",
@@ -318,6 +318,15 @@ def is_elsewhere(name: str) -> bool:
 def _plain(name: str) -> str:
     """Returns a name in small letters without what the shell writes around and between its words."""
     return name.casefold().lstrip("-").replace("-", "_").rstrip("_")
+
+
+LIBRARIES = {
+    "gym": "gymnasium",
+    "xland": "xminigrid",
+    "xlandminigrid": "xminigrid",
+    "mujocoplayground": "playground",
+}
+"""{another name of a library, in letters and digits: the prefix of its ids}."""
 
 
 def elsewhere(kind: str, id: str) -> str | None:

@@ -85,8 +85,10 @@ class ForeignEnv(Env):
         return self.told.action_space
 
     def reset(self, key: PRNGKeyArray) -> tuple[Any, Timestep]:
+        with _their_own(self.theirs.it, "reset"):
+            begun = self.begin(jax.random.key_data(key))
         with their_promotion():
-            return self._begun(*self.begin(jax.random.key_data(key)))
+            return self._begun(*begun)
 
     def _begun(self, state: Any, obs: PyTree[Array]) -> tuple[Any, Timestep]:
         """Returns their state and observation at an episode's start as ours."""
@@ -94,8 +96,9 @@ class ForeignEnv(Env):
 
     def step(self, key: PRNGKeyArray, state: Any, action: PyTree[Array]) -> tuple[Any, Timestep]:
         own = jax.tree.map(lambda leaf: leaf, state)  # some write into dicts of the state that they are given
-        with their_promotion():
+        with _their_own(self.theirs.it, "step"):
             after, obs, reward, terminated, truncated = self.take(jax.random.key_data(key), own, action)
+        with their_promotion():
             obs = conformed(self.observation_space, obs)
             reward = _scalar(self, "reward", reward, jnp.float32)
             flags = [_scalar(self, "end of an episode", flag, jnp.bool_) for flag in (terminated, truncated)]
@@ -119,6 +122,24 @@ def their_promotion() -> Iterator[None]:
     """Lets dtypes and ranks be promoted as JAX does by default, in what is traced within."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
+
+
+@contextlib.contextmanager
+def _their_own(env: Any, what: str) -> Iterator[None]:
+    """Runs code of another library's environment: dtypes are promoted as it is used to, and its errors are one line.
+
+    Raises:
+        ConfigError: where it raises anything, as with an option that is of no use.
+    """
+    try:
+        with their_promotion():
+            yield
+    except ConfigError:
+        raise
+    except Exception as error:  # theirs, of any kind
+        raise ConfigError(
+            "env", type(env).__name__, f"its {what} raises {type(error).__name__}: {said(error)}"
+        ) from error
 
 
 def settled(state: Any) -> Any:
@@ -228,15 +249,9 @@ def shapes_of(env: Any, reset: Callable[[Array], Any]) -> Any:
     Raises:
         ConfigError: for a reset that cannot be traced, as with an option that is of no use.
     """
-    with their_promotion():
+    with _their_own(env, "reset"):
         key = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
-        try:
-            return jax.eval_shape(reset, key)
-        except ConfigError:
-            raise
-        except Exception as error:  # theirs, of any kind
-            fix = f"its reset raises {type(error).__name__}: {said(error)}"
-            raise ConfigError("env", type(env).__name__, fix) from error
+        return jax.eval_shape(reset, key)
 
 
 def call(library: str, id: str, make: Any, options: dict[str, Any]) -> Any:
