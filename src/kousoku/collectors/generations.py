@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
+from ..compiler import backends
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_size
 from ..core.spaces import LARGEST
@@ -142,6 +143,10 @@ class Generations(Collector):
     @property
     def rounds_over_devices(self) -> bool:
         return False
+
+    def num_devices(self, available: int) -> int:
+        """Returns 1 of devices that are cores of one processor, which share a kernel's lanes with less waiting."""
+        return 1 if backends.current().divides_cores else super().num_devices(available)
 
     @property
     def steps_before_learning(self) -> int:
