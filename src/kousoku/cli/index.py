@@ -49,7 +49,8 @@ def agents(kinds: str, id: str) -> list[str]:
     index = _index()
     known, there = set(index["agents"]), index["fits"].get(kinds)
     tried = [agent for agent in AGENTS.ids() if there is None or agent not in known]
-    found = {agent for agent in tried if fits(agent, spec(id))}
+    made = spec(id) if tried else None
+    found = {agent for agent in tried if made is not None and fits(agent, made)}
     return sorted(found.union(there or ()))
 
 
@@ -83,9 +84,9 @@ def computed() -> dict[str, Any]:
     ids = [id for id in ENVS.ids() if ENVS.requirement(id) is None and _is_ours(ENVS, id)]
     specs = {id: spec(id) for id in ids}
     rows = {id: described(spec) for id, spec in specs.items()}
-    first = {row.kinds: id for id, row in reversed(rows.items()) if row.kinds}
+    first = {rows[id].kinds: spec for id, spec in reversed(specs.items()) if spec is not None}
     ours = [id for id in AGENTS.ids() if _is_ours(AGENTS, id) and id not in ELSEWHERE]
-    fits = {kinds: [agent for agent in fitting_agents(specs[first[kinds]]) if agent in ours] for kinds in sorted(first)}
+    fits = {kinds: [agent for agent in fitting_agents(first[kinds]) if agent in ours] for kinds in sorted(first)}
     return {"environments": rows, "agents": ours, "fits": fits}
 
 
