@@ -16,6 +16,7 @@ from kousoku.collectors.episodes import PlayEpisodes
 from kousoku.collectors.generations import Generations
 from kousoku.collectors.slot import kernel_slots, plain_slots
 from kousoku.compiler import backends
+from kousoku.compiler.config import use_kernels
 from kousoku.core.agent import Agent
 from kousoku.core.collector import TrainState
 from kousoku.core.env import Env
@@ -222,13 +223,13 @@ def test_as_many_steps_are_taken_as_are_asked_for():
     leaves_equal(again, state)
 
 
-def test_cores_of_one_processor_share_a_kernel_and_other_devices_a_generation(monkeypatch):
+@pytest.mark.parametrize(("divides", "kernels", "devices"), [(True, True, 1), (True, False, 2), (False, True, 2)])
+def test_cores_of_one_processor_share_a_kernel_and_other_devices_a_generation(divides, kernels, devices, monkeypatch):
     """On two cores as two devices ARS made 48% to 93% of the steps that one device makes with both."""
-    data = Generations(population_size=8, num_envs=8)
-    for divides, devices in ((True, 1), (False, 2)):
-        platform = dataclasses.replace(backends.current(), divides_cores=divides)
-        monkeypatch.setattr(backends, "current", lambda platform=platform: platform)
-        assert data.num_devices(3) == devices
+    platform = dataclasses.replace(backends.current(), divides_cores=divides)
+    monkeypatch.setattr(backends, "current", lambda: platform)
+    with use_kernels(kernels):
+        assert Generations(population_size=8, num_envs=8).num_devices(3) == devices
 
 
 @pytest.mark.full("covered")

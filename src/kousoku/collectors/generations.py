@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, UInt32
 
-from ..compiler import backends
+from ..compiler import backends, kernels_are_on
 from ..core.collector import Collector, EpisodeEnd, SlotFunctions, Steps, TrainState, largest_divisor
 from ..core.errors import ConfigError, check_size
 from ..core.spaces import LARGEST
@@ -145,8 +145,9 @@ class Generations(Collector):
         return False
 
     def num_devices(self, available: int) -> int:
-        """Returns 1 of devices that are cores of one processor, which share a kernel's lanes with less waiting."""
-        return 1 if backends.current().divides_cores else super().num_devices(available)
+        """Returns 1 of devices that are cores of one processor: in a kernel they share lanes and wait less."""
+        shared = backends.current().divides_cores and kernels_are_on()
+        return 1 if shared else super().num_devices(available)
 
     @property
     def steps_before_learning(self) -> int:

@@ -17,7 +17,7 @@ from ...collectors.update_ratio import steps_of_ratio
 from ...compiler import kernel
 from ...core.agent import Agent
 from ...core.env import Env, EnvSpec, Finite
-from ...core.errors import ConfigError, check_number, check_size, shorten
+from ...core.errors import ConfigError, check_count, check_number, check_size, shorten
 from ...core.spaces import Discrete
 from ...core.timestep import ReplayBatch
 from ...nn.actor_q import ActorQBuilder, ActorQConfig, check_actor_q
@@ -106,7 +106,7 @@ class DAgger(Agent):
         if not isinstance(self.expert, tuple):
             raise ConfigError("expert", self.expert, "give a tuple with the number of an action for each state")
         for i, action in enumerate(self.expert):
-            check_size(f"expert[{i}]", action, low=0)
+            check_count(f"expert[{i}]", action, low=0)
 
     @property
     def learns_from(self) -> Replay:

@@ -137,9 +137,8 @@ def _their_own(env: Any, what: str) -> Iterator[None]:
     except ConfigError:
         raise
     except Exception as error:  # theirs, of any kind
-        raise ConfigError(
-            "env", type(env).__name__, f"its {what} raises {type(error).__name__}: {said(error)}"
-        ) from error
+        fix = f"its {what} raises {type(error).__name__}: {said(error)}"
+        raise ConfigError("env", type(env).__name__, fix) from error
 
 
 def settled(state: Any) -> Any:
