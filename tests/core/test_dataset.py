@@ -48,7 +48,7 @@ def test_arrays_are_kept_as_the_spaces_say_and_cannot_be_written_to():
     assert data.reward[0] == 0.0
     with pytest.raises(ValueError, match="read-only"):
         data.obs[0] = 0.0
-    assert repr(data) == "<Dataset: 6 transitions, 2 whole episodes, mean return 7.5>"
+    assert repr(data) == "<Dataset: 6 transitions, 2 episodes, mean return 7.5>"
     mean, variance = data.moments
     np.testing.assert_allclose(mean, data.obs.mean(0), atol=1e-6)
     np.testing.assert_allclose(variance, data.obs.var(0), atol=1e-6)

@@ -46,7 +46,7 @@ class Dataset:
     Examples:
         >>> space, ends = Box(-1.0, 1.0, (1,)), [False, True]
         >>> Dataset([[0.0], [0.1]], [0, 1], [0.0, 1.0], ends, [False, False], [[0.1], [0.2]], space, Discrete(2))
-        <Dataset: 2 transitions, 1 whole episode, mean return 1>
+        <Dataset: 2 transitions, 1 episode, mean return 1>
     """
 
     obs: Any
@@ -91,7 +91,7 @@ class Dataset:
     def __repr__(self) -> str:
         name, returns = "" if self.env is None else f" of {self.env}", self.episode_returns
         mean = f", mean return {returns.mean():.6g}" if returns.size else ""
-        episodes = f"{plural(returns.size, 'whole episode')}"
+        episodes = f"{plural(returns.size, 'episode')}"
         return f"<Dataset{name}: {len(self):,} transitions, {episodes}{mean}>"
 
     @cached_property
