@@ -83,6 +83,19 @@ class TestGymnax:
     def test_keeps_the_contract(self):
         ks.check_env(ks.from_gymnax(GymnaxWalk()), steps=20)
 
+    def test_parameters_of_another_environment_are_refused_by_the_first_that_is_missing(self):
+        class Others(Record):
+            gravity: float = 9.8
+            max_steps_in_episode: int = LIMIT
+
+        for params in (Others(), {"step_size": 1.0}, 3):
+            with pytest.raises(ks.ConfigError) as caught:
+                ks.from_gymnax(GymnaxWalk(), params)
+            assert str(caught.value).startswith("params: got ")
+            assert "it has no step_size; give the environment's own, such as its default_params" in str(caught.value)
+            assert "\n" not in str(caught.value)
+        assert ks.from_gymnax(GymnaxWalk(), Params(step_size=0.5)).params.step_size == 0.5
+
     def test_spaces(self):
         env = ks.from_gymnax(GymnaxWalk())
         assert env.observation_space == Box((-9.0, 0.0), np.inf, (2,))

@@ -105,6 +105,19 @@ def limit_name(params: Any) -> str | None:
     return next((name for name in LIMITS if hasattr(params, name)), None)
 
 
+def check_params(params: Any, own: Any) -> None:
+    """Refuses parameters that lack what an environment's own have, as those of another environment do.
+
+    Raises:
+        ConfigError: naming the first that is missing.
+    """
+    known = [field.name for field in dataclasses.fields(own)] if dataclasses.is_dataclass(own) else []
+    missing = next((name for name in known if not hasattr(params, name)), None)
+    if missing is not None or limit_name(params) != limit_name(own):
+        lack = "" if missing is None else f"it has no {missing}; "
+        raise ConfigError("params", params, f"{lack}give the environment's own, such as its default_params")
+
+
 def without_limit(params: Any) -> Any:
     """Returns parameters under which no episode ends by the clock."""
     name = limit_name(params)
@@ -149,9 +162,8 @@ def wrapped(
     """
     env = _bare(env)
     params = env.default_params if params is None else params
+    check_params(params, getattr(env, "default_params", params))
     name = limit_name(params)
-    if name != limit_name(getattr(env, "default_params", params)):
-        raise ConfigError("params", params, "give the environment's own, such as its default_params")
     if name is not None and time_limit is not None:
         params = params.replace(**{name: type(getattr(params, name))(checked_limit(time_limit))})
     if name is not None:
