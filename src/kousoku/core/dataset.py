@@ -91,8 +91,7 @@ class Dataset:
     def __repr__(self) -> str:
         name, returns = "" if self.env is None else f" of {self.env}", self.episode_returns
         mean = f", mean return {returns.mean():.6g}" if returns.size else ""
-        episodes = f"{plural(returns.size, 'episode')}"
-        return f"<Dataset{name}: {len(self):,} transitions, {episodes}{mean}>"
+        return f"<Dataset{name}: {len(self):,} transitions, {plural(returns.size, 'episode')}{mean}>"
 
     @cached_property
     def hash(self) -> str:
