@@ -1,4 +1,6 @@
-"""Where C MuJoCo has a rule of its own: ranges of activations in RK4, ends of edges, no mass, a quaternion of zeros."""
+"""Where C MuJoCo has a rule of its own: ranges of activations in RK4, ends of edges, no mass, a quaternion of zeros,
+forces that act or do not, numbers of zero.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -159,3 +161,119 @@ def test_a_choice_between_known_numbers_has_the_states_dtype(name):
     model = load(compiled(name))
     after = jax.eval_shape(lambda state, ctrl: step(model, state, ctrl), initial_state(model), jnp.zeros(model.nu))
     assert {leaf.dtype for leaf in jax.tree.leaves(after)} == {jnp.dtype("float32")}
+
+
+SLIDE = '<body name="b" {body}><joint name="j" type="slide" axis="1 2 3"/><geom size=".1" {geom}/></body>'
+SLIDER_PARTS = '<joint type="slide"/><geom size=".1"/>'
+SOFT = 'solimp=".5 .95 0" priority="1"'
+ROW_OF_BALLS = [
+    f'<body pos="0 0 {0.17 * i}"><joint type="slide" axis="0 0 1"/><geom size=".1" {{}}/></body>' for i in range(5)
+]
+DRONE = """<body><freejoint/><geom type="box" size=".1 .2 .3"/><body pos=".2 0 0"><geom size=".1"/></body>
+<body pos="0 0 .4" euler="40 0 0"><geom type="box" size=".1 .03 .02"/></body></body>"""
+BALL_ON_PLANE = (
+    '<geom name="p" type="plane" size="1 1 1"/><body pos="0 0 .09"><freejoint/><geom name="g" size=".1"/></body>'
+)
+STILL = '<geom name="p" type="plane" size="1 1 1"/><body name="c"><geom name="q" size=".2"/></body>'
+RULES = {
+    "nothing passive without springs and dampers, no lift": (
+        '<option><flag spring="disable" damper="disable"/></option>', SLIDE.format(body='gravcomp="1"', geom=""), "",
+    ),
+    "nor a fluid": (
+        '<option density="9" viscosity=".1" integrator="implicit"><flag spring="disable" damper="disable"/></option>',
+        SLIDE.format(body="", geom=""), "",
+    ),
+    "one of both leaves the other": (
+        '<option density="1000"><flag spring="disable"/></option>', SLIDE.format(body='gravcomp=".5"', geom=""), "",
+    ),
+    "nothing lifted below zero alone": ("", SLIDE.format(body='gravcomp="-1"', geom=""), ""),
+    "lifted below zero beside another": (
+        "", SLIDE.format(body='gravcomp="-1"', geom="") + f'<body gravcomp=".1">{SLIDER_PARTS}</body>', "",
+    ),
+    "activations stand still without actuation": (
+        '<option><flag actuation="disable"/></option>', SLIDE.format(body="", geom=""),
+        '<actuator><general joint="j" dyntype="integrator"/></actuator>',
+    ),
+    "in RK4, too": (
+        '<option integrator="RK4"><flag actuation="disable"/></option>', SLIDE.format(body="", geom=""),
+        '<actuator><general joint="j" dyntype="filter" dynprm=".1"/></actuator>',
+    ),
+    "a free body is alone with what is fixed on it": ('<option integrator="implicitfast" gravity="0 0 0"/>', DRONE, ""),
+    "impedance of no width, of many contacts": (
+        '<option gravity="0 0 0"/>', "".join(b.format(SOFT if not i else "") for i, b in enumerate(ROW_OF_BALLS)), "",
+    ),
+    "geoms that cannot move": (
+        "", STILL + SLIDE.format(body='pos="0 0 1"', geom=""),
+        '<contact><pair geom1="p" geom2="q"/></contact>',
+    ),
+    "an impratio of 0": ('<option impratio="0"/>', BALL_ON_PLANE, ""),
+    "of an elliptic cone": ('<option impratio="0" cone="elliptic"/>', BALL_ON_PLANE, ""),
+}  # fmt: skip
+
+
+def many_steps(theirs, model, steps=10):
+    """Velocities that C makes from a common start, and ours: positions [nq], velocities [nv] and activations [na]."""
+    data = mujoco.MjData(theirs)
+    data.qvel[:] = np.linspace(0.5, 2.0, theirs.nv)
+    data.ctrl[:] = 1.0
+    start = initial_state(model)
+    start = State(start.qpos, jnp.asarray(data.qvel), start.act, start.warmstart)
+    state = simulate(model, start, jnp.asarray(data.ctrl), steps, lambda f: None)[0]
+    mujoco.mj_step(theirs, data, steps)
+    return zip((state.qpos, state.qvel, state.act), (data.qpos, data.qvel, data.act), strict=True)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_of_c_holds(rule):
+    option, bodies, more = RULES[rule]
+    text = f"<mujoco>{option}<worldbody>{bodies}</worldbody>{more}</mujoco>"
+    with silent(), jax.enable_x64(True):
+        for ours, c in many_steps(mujoco.MjModel.from_xml_string(text), load(text)):
+            np.testing.assert_allclose(ours, c, atol=1e-11)
+
+
+ZEROS = {
+    "geom_solimp": ("", "".join(b.format(SOFT) for b in ROW_OF_BALLS[:2]), ""),
+    "pair_solreffriction": (
+        '<option cone="elliptic"/>', BALL_ON_PLANE, '<contact><pair geom1="p" geom2="g"/></contact>',
+    ),
+    "body_gravcomp": ("", SLIDE.format(body="", geom=""), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ZEROS)
+def test_zeros_mean_the_same_where_they_are_leaves(field):
+    """A field of which some numbers are 0, which stands for something else than 0, given back to the model."""
+    option, bodies, more = ZEROS[field]
+    text = f"<mujoco>{option}<worldbody>{bodies}</worldbody>{more}</mujoco>"
+    with silent(), jax.enable_x64(True):
+        model = load(text)
+        model = model.with_numbers(**{field: jnp.asarray(getattr(model, field))})
+        for ours, c in many_steps(mujoco.MjModel.from_xml_string(text), model):
+            np.testing.assert_allclose(ours, c, atol=1e-11)
+
+
+def test_a_cutoff_of_0_that_is_a_leaf_cuts_nothing_off():
+    model = load(
+        """<mujoco><worldbody><body><joint name="j" type="slide"/><geom size=".1"/></body></worldbody>
+        <sensor><jointpos joint="j"/><jointpos joint="j" cutoff=".2"/></sensor></mujoco>"""
+    )
+    state = State(jnp.array([0.5]), jnp.zeros(1), jnp.zeros(0), jnp.zeros(1))
+    for own in (model, model.with_numbers(sensor_cutoff=model.sensor_cutoff)):
+        np.testing.assert_allclose(sensors(forward(own, state, jnp.zeros(0))), [0.5, 0.2], rtol=1e-6)
+
+
+def test_a_contact_of_geoms_that_cannot_move_is_told_and_pushes_nothing():
+    text = f"""<mujoco><worldbody>{STILL}{SLIDE.format(body='pos="0 0 1"', geom="")}</worldbody>
+        <contact><pair geom1="p" geom2="q"/></contact>
+        <sensor><contact geom1="p" geom2="q" data="found force dist normal"/></sensor></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    with jax.enable_x64(True):
+        model = load(text)
+        f = forward(model, initial_state(model), jnp.zeros(0))
+        np.testing.assert_allclose(sensors(f), data.sensordata, atol=1e-12)
+        found = contacts(model, initial_state(model), jnp.zeros(0))
+    assert data.ncon == 1
+    assert [pair for pair, active in zip(found.geoms, found.active, strict=True) if active] == [(0, 1)]

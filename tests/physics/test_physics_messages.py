@@ -78,6 +78,13 @@ def test_many_joints_that_move_a_body_alike_are_counted():
     assert "<joint name='d'>: got \"motion that joint 'a' and 2 others can make already\"" in refusal(jointed(hinges))
 
 
+def test_a_hinge_beside_a_ball_is_refused_whatever_rounding_makes_of_it():
+    """C's inverse inertia is then its largest, or a little less or more."""
+    for axis in ("0 1 0", "1 2 3", "1 0 0"):
+        joints = HINGE.format("h", axis) + '<joint name="b" type="ball"/>'
+        assert "<joint name='b'>: got \"motion that joint 'h' can make already\"" in refusal(jointed(joints))
+
+
 @pytest.mark.parametrize("name", ALIKE)
 def test_joints_that_move_a_body_alike_are_named(name):
     text, last, others = ALIKE[name]

@@ -27,7 +27,8 @@ SEEN = """
       <geom name="ball" size=".1" rgba="1 0 0 .5"/>
       <geom name="hidden" size=".2" group="3"/>
       <geom name="glass" size=".2" rgba="1 1 1 0"/>
-      <body pos=".3 0 0"><joint name="hinge" axis="0 1 0"/><joint type="slide"/><joint name="three" type="ball"/>
+      <body pos=".3 0 0"><joint name="hinge" axis="0 1 0" armature=".01"/><joint type="slide"/>
+        <joint name="three" type="ball"/>
         <geom name="rod" type="capsule" size=".05 .2" pos="0 0 .1" contype="0" conaffinity="0"/>
       </body>
     </body>

@@ -14,8 +14,8 @@ from jaxtyping import Array, Bool, Float
 
 from .algebra.scalar import ZERO, Num, to_array
 from .algebra.vector import ZERO3, Vec
-from .collision.candidates import Candidate
-from .constraint.contact import Contact
+from .collision.candidates import Candidate, candidates
+from .constraint.contact import Contact, contacts_at_rest
 from .constraint.contact import contacts as contact_constraints
 from .constraint.problem import PrimalProblem
 from .constraint.self_contacts import split_candidates
@@ -86,6 +86,7 @@ def contact_forces(f: Forward, wanted: Callable[[Candidate], bool] = lambda c: T
     rows = [*zip(f.constraints, f.solution.efc_force, strict=True)]
     rows += zip(listed, problem.all_forces(problem.jaref(qacc), qacc), strict=True)
     found = [(c.source, forces) for c, forces in rows if isinstance(c.source, Contact)]
+    found += [(contact, []) for contact in contacts_at_rest(f.model, f.smooth, candidates(f.model))]
     return [(contact, _all_rows(contact, forces)) for contact, forces in found if wanted(contact.candidate)]
 
 

@@ -6,14 +6,15 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
-from ..algebra.scalar import MINVAL, ONE, ZERO, Num, absolute, maximum, nums, row, sqrt, where
+from ..algebra.scalar import MINVAL, ONE, ZERO, Num, absolute, logical_and, maximum, nums, row, sqrt, where
 from ..algebra.spatial import SpatialVec
 from ..algebra.vector import ZERO3, Vec
-from ..collision.candidates import Candidate
-from ..collision.geom import ContactPoint, GeomInfo, GeomType
+from ..collision.candidates import Candidate, geom_types
+from ..collision.geom import ContactPoint, GeomInfo
 from ..collision.narrow_phase import COLLISION_FUNCTIONS
 from ..control_flow.cond import cond_or_zeros
 from ..model import Model
@@ -62,22 +63,36 @@ class Contact:
 
 
 def contacts(model: Model, s: Smooth, candidates: Sequence[Candidate]) -> list[Constraint]:
-    """Returns a constraint for each point where candidate pairs of geoms may touch."""
+    """Returns a constraint for each point where candidate pairs of geoms may touch, of which one can move at least."""
+    moving = [c for c in candidates if any(moving_ancestor(model, body) for body in bodies(model, c))]
+    return [_constraint(model, s, c, point) for c, point in _points(model, s, moving)]
+
+
+def contacts_at_rest(model: Model, s: Smooth, candidates: Sequence[Candidate]) -> list[Contact]:
+    """Returns the points where candidate pairs of geoms may touch of which neither can move: they have no rows."""
+    at_rest = [c for c in candidates if not any(moving_ancestor(model, body) for body in bodies(model, c))]
+    return [Contact(c, point, contact_frame(point), ()) for c, point in _points(model, s, at_rest)]
+
+
+def bodies(model: Model, candidate: Candidate) -> tuple[int, int]:
+    """Returns the bodies of two geoms."""
+    return int(model.geom_bodyid[candidate.geom1]), int(model.geom_bodyid[candidate.geom2])
+
+
+def _points(model: Model, s: Smooth, candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, ContactPoint]]:
+    """Yields each point where geoms may touch."""
     geoms: dict[int, GeomInfo] = {}
-    found = []
     for c in candidates:
         for g in (c.geom1, c.geom2):
             if g not in geoms:
                 geoms[g] = GeomInfo(geom_frame(model, s.kinematics, g), row(model.geom_size, g))
-        types = GeomType(int(model.geom_type[c.geom1])), GeomType(int(model.geom_type[c.geom2]))
         one, other = (replace(geoms[g], margin=c.margin) for g in (c.geom1, c.geom2))
-        found += [_contact(model, s, c, point) for point in COLLISION_FUNCTIONS[types](one, other)]
-    return found
+        yield from ((c, point) for point in COLLISION_FUNCTIONS[geom_types(model, c)](one, other))
 
 
-def _contact(model: Model, s: Smooth, c: Candidate, point: ContactPoint) -> Constraint:
-    frame, bodies = contact_frame(point), (int(model.geom_bodyid[c.geom1]), int(model.geom_bodyid[c.geom2]))
-    sides = [(body, side) for body, side in zip(bodies, (-1.0, 1.0), strict=True) if moving_ancestor(model, body)]
+def _constraint(model: Model, s: Smooth, c: Candidate, point: ContactPoint) -> Constraint:
+    frame, ends = contact_frame(point), bodies(model, c)
+    sides = [(body, side) for body, side in zip(ends, (-1.0, 1.0), strict=True) if moving_ancestor(model, body)]
     jacs = _body_jacobians(model, s.com_pos, sides, point.pos, frame, range(c.condim))
     fixed = [
         all(cannot_move_along(model, s.com_pos, jac.wrenches[i], jac.body) for jac in jacs) for i in range(c.condim)
@@ -88,7 +103,7 @@ def _contact(model: Model, s: Smooth, c: Candidate, point: ContactPoint) -> Cons
     if len(sides) == 1 and not contact.efc_pos.known:
         return _conditional(model, s, contact, sides, jacs)
     D, aref = _weights_and_aref(model, s, contact, jacs)
-    cost, one_tree = _cost(model, contact, D), model.body_rootid[bodies[0]] == model.body_rootid[bodies[1]]
+    cost, one_tree = _cost(model, contact, D), model.body_rootid[ends[0]] == model.body_rootid[ends[1]]
     return Constraint(cost, aref, jacobian(model, s.com_pos, jacs, bool(one_tree)), jacs, contact)
 
 
@@ -115,8 +130,10 @@ def _weights_and_aref(
     """Returns D of the cost, and the reference accelerations of the rows."""
     c, pos = contact.candidate, contact.efc_pos
     normal = tangent = impedance(model, c.solref, c.solimp, pos)
-    if model.cone == ELLIPTIC and not all(x.is_known(0.0) for x in c.solreffriction):
-        tangent = impedance(model, c.solreffriction, c.solimp, pos)
+    not_given = reduce(logical_and, (absolute(x) <= 0.0 for x in c.solreffriction), True)
+    if model.cone == ELLIPTIC and not_given is not True:
+        own = impedance(model, c.solreffriction, c.solimp, pos)
+        tangent = replace(normal, k=where(not_given, normal.k, own.k), b=where(not_given, normal.b, own.b))
     aref = [
         tangent.aref(vel, ZERO) if i else normal.aref(vel, pos)
         for i, vel in zip(contact.used, efc_vel(s.com_vel, jacs), strict=True)
@@ -150,7 +167,7 @@ def contact_invweight(model: Model, c: Candidate) -> Num:
 def edge_weight(model: Model, imp: Impedance, invweight: Num, mu: Num) -> Num:
     """Returns D of the edges of a friction pyramid, where `mu` is the coefficient of the first tangent."""
     edge = imp.regularization(invweight + mu * mu * invweight)
-    return ONE / maximum(2.0 * mu * mu * edge / Num(model.impratio), MINVAL)
+    return ONE / maximum(2.0 * mu * mu * edge / maximum(Num(model.impratio), MINVAL), MINVAL)
 
 
 def _weights(model: Model, contact: Contact, imp: Impedance) -> list[Num]:

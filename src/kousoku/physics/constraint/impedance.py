@@ -64,14 +64,14 @@ def impedance(model: Model, solref: list[Num], solimp: list[Num], pos: Num) -> I
 
 
 def _impedance_curve(low: Num, high: Num, width: Num, midpoint: Num, exponent: Num, pos: Num) -> Num:
-    """Returns d(pos), which rises from `low` at 0 to `high` at `width`."""
-    flat = low.known and high.known and low.value == high.value
-    if flat or (width.known and width.value <= MINVAL):
+    """Returns d(pos), which rises from `low` at 0 to `high` at `width`; their mean where there is no width."""
+    flat, narrow = low.known and high.known and low.value == high.value, width <= MINVAL
+    if flat or narrow is True:
         return 0.5 * (low + high)
-    x = absolute(pos) / width
+    x = absolute(pos) / where(narrow, 1.0, width)
     curve = x
     if not exponent.is_known(1.0):
         rising = power(x, exponent) / power(midpoint, exponent - 1.0)
         falling = 1.0 - power(maximum(1.0 - x, 0.0), exponent) / power(1.0 - midpoint, exponent - 1.0)
         curve = where(x <= midpoint, rising, falling)
-    return where(x >= 1.0, high, low + curve * (high - low))
+    return where(narrow, 0.5 * (low + high), where(x >= 1.0, high, low + curve * (high - low)))

@@ -58,12 +58,11 @@ def implicitfast(
 
 
 def free_bodies(model: Model) -> list[range]:
-    """Returns the degrees of freedom of each body with a free joint and nothing of any mass that hangs on it."""
+    """Returns the degrees of freedom of each body with a free joint, and none but fixed bodies that hang on it."""
     found = []
     for j in joints(model):
         tree = [int(d) for d in range(model.nv) if model.body_rootid[model.dof_bodyid[d]] == j.body]
-        carried = [b for b in range(model.nbody) if model.body_rootid[b] == j.body != b]
-        if j.type == JointType.FREE and tree == list(j.dofs) and not model.constants["body_mass"][carried].any():
+        if j.type == JointType.FREE and tree == list(j.dofs):
             found.append(j.dofs)
     return found
 

@@ -346,8 +346,9 @@ def _singular(model: Any, locator: ElementLocator) -> Iterator[UnsupportedFeatur
     rounding has it.
     """
     alike = _slides_that_move_no_mass(model)
-    for tree in np.unique(model.dof_treeid[alike | (model.dof_invweight0 > LARGEST)]):
-        no_mass = alike | (model.dof_invweight0 > LARGEST) | (model.dof_invweight0 * model.dof_M0 > NO_MASS)
+    weightless = alike | (model.dof_invweight0 >= LARGEST / 2)  # MuJoCo's largest is 1e15, as rounding has it
+    for tree in np.unique(model.dof_treeid[weightless]):
+        no_mass = weightless | (model.dof_invweight0 * model.dof_M0 > NO_MASS)
         *others, last = (int(j) for j in np.unique(model.dof_jntid[no_mass & (model.dof_treeid == tree)]))
         if others:
             named = [label(model, "jnt", j) for j in others]

@@ -74,12 +74,14 @@ def _sensor(model: Model, i: int) -> Sensor:
 
 
 def _cutoff(model: Model, i: int, values: Sequence[Num]) -> list[Num]:
-    """Returns values within the sensor's cutoff; directions have none."""
+    """Returns values within the sensor's cutoff; directions have none, and one of 0 is none."""
     cutoff = nums(model.sensor_cutoff)[i]
     datatype = model.sensor_datatype[i]
-    if datatype > POSITIVE or (cutoff.known and cutoff.value <= 0.0):
+    limited = cutoff > 0.0
+    if datatype > POSITIVE or limited is False:
         return list(values)
-    return [minimum(v, cutoff) if datatype == POSITIVE else clip(v, -cutoff, cutoff) for v in values]
+    within = [minimum(v, cutoff) if datatype == POSITIVE else clip(v, -cutoff, cutoff) for v in values]
+    return [where(limited, clipped, v) for clipped, v in zip(within, values, strict=True)]
 
 
 # ---- a function of each type, where it is more than a number of mjData

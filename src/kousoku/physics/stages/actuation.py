@@ -98,7 +98,7 @@ def actuation(
             command = clip(command, *row(model.actuator_ctrlrange, i))
         if model.actuator_dyntype[i] != DynamicsType.NONE:
             address = int(model.actuator_actadr[i]) + int(model.actuator_actnum[i]) - 1
-            act_dot[address] = _act_dot(model, i, command, act[address])
+            act_dot[address] = ZERO if model.no_actuation else _act_dot(model, i, command, act[address])
             early = model.actuator_actearly[i]
             signal = next_activation(model, i, act[address], act_dot[address]) if early else act[address]
         else:
@@ -206,11 +206,13 @@ def next_activation(model: Model, i: int, activation: Num, act_dot: Num) -> Num:
 
 
 def next_activations(model: Model, act: Sequence[Num], act_dot: Sequence[Num], length: Sequence[Num]) -> list[Num]:
-    """Returns all activations [na] after a time step.
+    """Returns all activations [na] after a time step; the same ones where actuation is disabled.
 
     Targets of servos of angles do not wind up: each stays within half a turn of the actuator's length [nu].
     """
     found = list(act)
+    if model.no_actuation:
+        return found
     for i in range(model.nu):
         address = int(model.actuator_actadr[i])
         if address >= 0:

@@ -30,7 +30,12 @@ def passive(
     qpos: Sequence[Num],
     qvel: Sequence[Num],
 ) -> list[Num]:
-    """Returns the generalised forces of all that is passive [nv]: mjData's qfrc_passive."""
+    """Returns the generalised forces of all that is passive [nv]: mjData's qfrc_passive.
+
+    Where both springs and dampers are disabled, nothing passive acts.
+    """
+    if model.no_spring and model.no_damper:
+        return [ZERO] * model.nv
     parts = [dampers(model, tendons, qvel)]
     if not model.no_spring:
         parts.append(springs(model, tendons, qpos))
@@ -80,8 +85,13 @@ def dampers(model: Model, tendons: list[Tendon], qvel: Sequence[Num]) -> list[Nu
 
 
 def gravity_compensation(model: Model, k: Kinematics, com: ComPos) -> list[Num]:
-    """Returns forces that lift a share of each body's weight [nv]: mjData's qfrc_gravcomp."""
+    """Returns forces that lift a share of each body's weight [nv]: mjData's qfrc_gravcomp.
+
+    MuJoCo looks for shares above zero first: where there is none, those below zero do nothing either.
+    """
     gravity, share, mass = vec(nums(model.gravity)), nums(model.body_gravcomp), nums(model.body_mass)
+    if all(x.known and x.value <= 0.0 for x in share):
+        return [ZERO] * model.nv
     wrenches = {
         i: wrench_at_com(com, model, i, k.inertial[i].pos, gravity * -(mass[i] * share[i]), ZERO3)
         for i in range(1, model.nbody)
@@ -120,9 +130,9 @@ class Drag:
 
 
 def drags(model: Model, k: Kinematics, com: ComPos, vel: ComVel) -> list[Drag]:
-    """Returns the resistance to every body with mass; none if there is no fluid."""
+    """Returns the resistance to every body with mass; none if there is no fluid, or nothing passive acts."""
     density, viscosity = Num(model.density), Num(model.viscosity)
-    if density.is_known(0.0) and viscosity.is_known(0.0):
+    if (density.is_known(0.0) and viscosity.is_known(0.0)) or (model.no_spring and model.no_damper):
         return []
     mass = nums(model.body_mass)
     bodies = (i for i in range(1, model.nbody) if not mass[i].is_known(0.0))
